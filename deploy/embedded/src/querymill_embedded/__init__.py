@@ -1,0 +1,1 @@
+"""Real servers from wheels, supervised under one data folder."""

@@ -1,0 +1,1 @@
+"""The workers. Start reading at ``flows/``."""
