@@ -1,0 +1,257 @@
+"""Every call to the board as a value: script, keys, arguments, and how to read the answer.
+
+The synchronous and the asynchronous board send the same calls; nothing of the protocol is written twice.
+"""
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from querymill_shared.board import keys
+from querymill_shared.board.picture import Claim, Due, Outcome, Picture, Record, Step, Verdict
+from querymill_shared.contracts.errors import IdempotencyConflict, UnknownJob
+from querymill_shared.contracts.events import (
+    Cancelled,
+    Done,
+    Event,
+    Failed,
+    Hits,
+    Progress,
+    Queued,
+    StageFinished,
+)
+from querymill_shared.contracts.jobs import JobRequest, decode_request, fingerprint
+from querymill_shared.hits import pack, unpack
+
+T = TypeVar("T")
+
+#: A job is settled this long before its deadline, so that its answer is there by then.
+SETTLE_MARGIN_MS = 60
+#: A closed job whose last worker did not settle it is settled by the sweeper after this long.
+SETTLE_GRACE_MS = 2_000
+#: An idempotency key is remembered for a day.
+IDEMPOTENCY_TTL_MS = 86_400_000
+#: What could not be done waits a week for somebody to look at it.
+DEAD_TTL_MS = 7 * 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """One script run: ``parse`` turns the server's answer into ours."""
+
+    script: str
+    keys: Sequence[str]
+    args: Sequence[str | int | float]
+    parse: Callable[[Any], T]
+
+
+def submit(
+    request: JobRequest, *, ring_grace_s: float, idempotency_key: str | None
+) -> Call[tuple[str, bool]]:
+    """Accept a job; answers its id and whether it is new.
+
+    Raises (when parsed):
+        IdempotencyConflict: The key belongs to a job with another request.
+    """
+    scope = None if idempotency_key is None else f"{request.collection}\n{idempotency_key}"
+    job_id = keys.new_job_id(scope)
+
+    def parse(answer: list[str]) -> tuple[str, bool]:
+        if answer[0] == "conflict":
+            raise IdempotencyConflict(idempotency_key or "", answer[1])
+        return answer[1], answer[0] == "created"
+
+    names = keys.of_job(job_id, "job", "steps", "events", "due", "recent", "request")
+    return Call(
+        "submit",
+        [*names, keys.idempotency(job_id, scope)],
+        [
+            job_id,
+            fingerprint(request),
+            request.kind,
+            request.collection,
+            request.lane,
+            request.model_dump_json(),
+            int((request.deadline or 0) * 1000),
+            SETTLE_MARGIN_MS,
+            int(ring_grace_s * 1000),
+            0 if scope is None else IDEMPOTENCY_TTL_MS,
+            Queued(stages=request.steps).model_dump_json(),
+            *request.steps,
+        ],
+        parse,
+    )
+
+
+def claim(job_id: str, step: str, *, lease_s: float) -> Call[Claim | None]:
+    """Take a step; None when there is nothing (any more) to do."""
+
+    def parse(answer: list[Any]) -> Claim | None:
+        if answer[0] != "claimed":
+            return None
+        _, attempt, left_ms, request = answer
+        expires_at = None if left_ms < 0 else time.monotonic() + left_ms / 1000
+        return Claim(job_id, step, attempt, decode_request(request), expires_at)
+
+    names = keys.of_job(job_id, "job", "steps", "events", "due", "request")
+    return Call("claim", names, [job_id, step, int(lease_s * 1000)], parse)
+
+
+def extend(held: Claim, *, lease_s: float) -> Call[bool]:
+    """Renew a lease; False when the step is no longer ours."""
+    names = keys.of_job(held.job_id, "job", "steps", "due")
+    return Call("extend", names, [held.job_id, held.step, held.attempt, int(lease_s * 1000)], bool)
+
+
+def take_queries(held: Claim, texts: Sequence[str]) -> Call[list[str]]:
+    """Keep those queries that no other step of the job searches already, in the order given."""
+    return Call("take_queries", keys.of_job(held.job_id, "job", "queries"), [held.step, *texts], list)
+
+
+def finish(held: Claim, outcome: Outcome) -> Call[Picture | None]:
+    """Close a step and write its hits; None when the step was not ours any more, and nothing was written."""
+    event = StageFinished(stage=held.step, state=outcome.state, ms=outcome.ms, reason=outcome.reason or None)
+    packed = [part for query, hits in outcome.hits.items() for part in (query, pack(hits))]
+    return Call(
+        "finish",
+        keys.of_job(held.job_id, "job", "steps", "events", "due", "hits", "queries", "request"),
+        [
+            held.job_id,
+            held.step,
+            held.attempt,
+            outcome.state,
+            outcome.reason,
+            json.dumps(outcome.notes),
+            event.model_dump_json(),
+            SETTLE_GRACE_MS,
+            *packed,
+        ],
+        lambda answer: _picture(answer[1], held.job_id) if answer[0] == "closed" else None,
+    )
+
+
+def postpone(held: Claim, *, delay_s: float, reason: str) -> Call[bool]:
+    """Put a step back to be tried again after a delay; False when it was not ours any more."""
+    event = StageFinished(stage=held.step, state="retrying", reason=reason)
+    return Call(
+        "postpone",
+        keys.of_job(held.job_id, "job", "steps", "events", "due"),
+        [held.job_id, held.step, held.attempt, int(delay_s * 1000), reason, event.model_dump_json()],
+        bool,
+    )
+
+
+def tell(job_id: str, event: Hits | Progress) -> Call[bool]:
+    """Append an event; False when the job is over."""
+    return Call("tell", keys.of_job(job_id, "job", "events"), [event.type, event.model_dump_json()], bool)
+
+
+def settle(job_id: str, verdict: Verdict, *, result_ttl_s: float) -> Call[bool]:
+    """End a job; False when it had ended before."""
+    event = last_event(verdict)
+    ttl = DEAD_TTL_MS if verdict.state == "dead" else int(result_ttl_s * 1000)
+    return Call(
+        "settle",
+        keys.of_job(job_id, "job", "steps", "events", "due", "hits", "queries", "request", "result"),
+        [
+            job_id,
+            verdict.state,
+            verdict.reason,
+            verdict.result,
+            event.type,
+            event.model_dump_json(),
+            ttl,
+            0 if verdict.state == "done" else 1,
+        ],
+        bool,
+    )
+
+
+def picture(job_id: str) -> Call[Picture]:
+    """Show a whole job.
+
+    Raises (when parsed):
+        UnknownJob: There is none with this id.
+    """
+    names = keys.of_job(job_id, "job", "steps", "hits", "queries", "request")
+    return Call("picture", names, [], lambda answer: _picture(answer, job_id))
+
+
+def sweep(shard: str, *, ring_grace_s: float, most: int = 100) -> Call[list[Due]]:
+    """Take what is due in one shard; every entry returns by itself unless its job ends."""
+    start = keys.prefix(shard)
+    return Call(
+        "sweep",
+        [start + "due"],
+        [start, int(ring_grace_s * 1000), most],
+        lambda answer: [_due(*entry.split(" ")) for entry in answer],
+    )
+
+
+def _due(job_id: str, step: str) -> Due:
+    return Due(job_id, None if step.startswith("@") else step, past_deadline=step == "@deadline")
+
+
+def last_event(verdict: Verdict) -> Event:
+    """Say how a job ended."""
+    match verdict.state:
+        case "done":
+            return Done(complete=verdict.complete)
+        case "failed" | "dead":
+            return Failed(reason=verdict.reason)
+        case "cancelled":
+            return Cancelled()
+
+
+def _pairs(flat: Sequence[str]) -> dict[str, str]:
+    return dict(zip(flat[::2], flat[1::2], strict=True))
+
+
+def _seconds(ms: str | None) -> float | None:
+    return int(ms) / 1000 if ms and int(ms) else None
+
+
+def _picture(answer: Sequence[Any], job_id: str) -> Picture:
+    record, steps, hits, queries = (_pairs(part) for part in answer[:4])
+    if not record:
+        raise UnknownJob(job_id)
+    return Picture(
+        record=_record(record),
+        steps=_steps(steps),
+        hits={query: unpack(packed) for query, packed in hits.items()},
+        queries=queries,
+        request=decode_request(answer[4]) if answer[4] else None,
+    )
+
+
+def _record(fields: Mapping[str, str]) -> Record:
+    return Record(
+        job_id=fields["id"],
+        kind=fields["kind"],
+        collection=fields["collection"],
+        lane=fields["lane"],
+        state=fields["state"],  # type: ignore[arg-type]  # only our own scripts write it
+        created=int(fields["created"]) / 1000,
+        deadline=_seconds(fields["deadline"]),
+        ended=_seconds(fields.get("ended")),
+        reason=fields.get("reason", ""),
+        open_steps=int(fields["open"]),
+    )
+
+
+def _steps(fields: Mapping[str, str]) -> tuple[Step, ...]:
+    names = [field.removesuffix(".state") for field in fields if field.endswith(".state")]
+    return tuple(
+        Step(
+            name=name,
+            state=fields[f"{name}.state"],  # type: ignore[arg-type]  # only our own scripts write it
+            attempt=int(fields[f"{name}.attempt"]),
+            reason=fields.get(f"{name}.reason", ""),
+            started=_seconds(fields.get(f"{name}.started")),
+            ended=_seconds(fields.get(f"{name}.ended")),
+            notes=json.loads(fields.get(f"{name}.notes") or "{}"),
+        )
+        for name in names
+    )

@@ -1,0 +1,12 @@
+-- Renew a lease; refused when the step is no longer this attempt's, or the job is over.
+-- KEYS job steps due
+-- ARGV job_id step attempt lease_ms
+local job, steps, due = unpack(KEYS)
+local step = ARGV[2]
+if is_over(job) then return 0 end
+if redis.call('HGET', steps, step .. '.state') ~= 'running' then return 0 end
+if redis.call('HGET', steps, step .. '.attempt') ~= ARGV[3] then return 0 end
+local lease = now_ms() + tonumber(ARGV[4])
+redis.call('HSET', steps, step .. '.lease', lease)
+redis.call('ZADD', due, lease, ARGV[1] .. ' ' .. step)
+return 1

@@ -1,0 +1,11 @@
+-- Give a branch those of its queries that no other branch has taken; asking again gives the same.
+-- KEYS job queries
+-- ARGV step query...
+local job, queries = unpack(KEYS)
+if is_over(job) then return {} end
+local mine = {}
+for i = 2, #ARGV do
+  redis.call('HSETNX', queries, ARGV[i], ARGV[1])
+  if redis.call('HGET', queries, ARGV[i]) == ARGV[1] then mine[#mine + 1] = ARGV[i] end
+end
+return mine

@@ -1,0 +1,228 @@
+"""The board on Valkey or Redis."""
+
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+from typing import Any, Self, TypeVar
+
+import redis
+import redis.asyncio
+
+from querymill_shared.board import calls, keys
+from querymill_shared.board.calls import Call
+from querymill_shared.board.picture import Claim, Due, Outcome, Picture, Verdict
+from querymill_shared.contracts.events import Event, Hits, Progress, decode_event
+from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.settings import Settings
+
+T = TypeVar("T")
+
+#: A half-open connection must not hang a producer or a worker for ever; the library's defaults do.
+CONNECTION: dict[str, Any] = {
+    "decode_responses": True,
+    "socket_timeout": 10,
+    "socket_connect_timeout": 5,
+    "socket_keepalive": True,
+    "health_check_interval": 5,
+}
+
+
+@cache
+def source(script: str) -> str:
+    """Read a script's Lua text, the shared prelude before it."""
+    folder = resources.files("querymill_shared.board") / "lua"
+    return "\n".join((folder / f"{name}.lua").read_text() for name in ("prelude", script))
+
+
+class ValkeyBoard:
+    """`Board` on a Valkey or Redis server; leases, grace and lifetimes come from the settings."""
+
+    def __init__(self, client: redis.Redis, settings: Settings) -> None:
+        self._client = client
+        self._settings = settings
+        self._scripts: dict[str, Any] = {}
+
+    @classmethod
+    def connect(cls, settings: Settings) -> Self:
+        """Open a board at the settings' Redis URL; connections are made on first use."""
+        return cls(redis.Redis.from_url(settings.redis_url, **CONNECTION), settings)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def ping(self) -> None:
+        """Ask the server for a sign of life; raises redis.RedisError without one."""
+        self._client.ping()
+
+    def _run(self, call: Call[T]) -> T:
+        script = self._scripts.get(call.script)
+        if script is None:
+            script = self._scripts[call.script] = self._client.register_script(source(call.script))
+        return call.parse(script(keys=call.keys, args=call.args))
+
+    def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> tuple[str, bool]:
+        """See `Board.submit`."""
+        grace = self._settings.querymill_ring_grace_s
+        return self._run(calls.submit(request, ring_grace_s=grace, idempotency_key=idempotency_key))
+
+    def claim(self, job_id: str, step: str) -> Claim | None:
+        """See `Board.claim`."""
+        return self._run(calls.claim(job_id, step, lease_s=self._settings.querymill_lease_s))
+
+    def extend(self, held: Claim) -> bool:
+        """See `Board.extend`."""
+        return self._run(calls.extend(held, lease_s=self._settings.querymill_lease_s))
+
+    def take_queries(self, held: Claim, texts: Sequence[str]) -> list[str]:
+        """See `Board.take_queries`."""
+        return self._run(calls.take_queries(held, texts)) if texts else []
+
+    def finish(self, held: Claim, outcome: Outcome) -> Picture | None:
+        """See `Board.finish`."""
+        return self._run(calls.finish(held, outcome))
+
+    def postpone(self, held: Claim, *, delay_s: float, reason: str) -> bool:
+        """See `Board.postpone`."""
+        return self._run(calls.postpone(held, delay_s=delay_s, reason=reason))
+
+    def tell(self, job_id: str, event: Hits | Progress) -> bool:
+        """See `Board.tell`."""
+        return self._run(calls.tell(job_id, event))
+
+    def settle(self, job_id: str, verdict: Verdict) -> bool:
+        """See `Board.settle`."""
+        return self._run(calls.settle(job_id, verdict, result_ttl_s=self._settings.querymill_result_ttl_s))
+
+    def picture(self, job_id: str) -> Picture:
+        """See `Board.picture`."""
+        return self._run(calls.picture(job_id))
+
+    def events(self, job_id: str, *, after: str = "0-0", wait_s: float = 0) -> list[tuple[str, Event]]:
+        """See `Board.events`."""
+        (stream,) = keys.of_job(job_id, "events")
+        return _events(self._client.xread({stream: after}, block=_block_ms(wait_s)))
+
+    def result(self, job_id: str) -> str | None:
+        """See `Board.result`."""
+        found: Any = self._client.get(*keys.of_job(job_id, "result"))
+        return None if found is None else str(found)
+
+    def recent(self, *, most: int = 20) -> list[str]:
+        """See `Board.recent`."""
+        pipeline = self._client.pipeline(transaction=False)
+        for shard in keys.SHARDS:
+            pipeline.zrevrange(keys.prefix(shard) + "recent", 0, most - 1, withscores=True)
+        return _newest(pipeline.execute(), most)
+
+    def due(self) -> list[Due]:
+        """See `Board.due`; looks into all shards in one round trip when there is nothing to do."""
+        pipeline = self._client.pipeline(transaction=False)
+        for shard in keys.SHARDS:
+            pipeline.zrange(keys.prefix(shard) + "due", 0, 0, withscores=True)
+        pipeline.time()
+        *heads, (seconds, micros) = pipeline.execute()
+        now = seconds * 1000 + micros // 1000
+        waiting = [
+            shard for shard, head in zip(keys.SHARDS, heads, strict=True) if head and head[0][1] <= now
+        ]
+        grace = self._settings.querymill_ring_grace_s
+        return [due for shard in waiting for due in self._run(calls.sweep(shard, ring_grace_s=grace))]
+
+    def add_collections(self, kind: str, collections: Sequence[str]) -> None:
+        """See `Board.add_collections`."""
+        if collections:
+            self._client.hset(keys.COLLECTIONS, mapping={f"{kind}/{name}": 1 for name in collections})
+
+    def collections(self, kind: str) -> set[str]:
+        """See `Board.collections`."""
+        return _of_kind(self._client.hkeys(keys.COLLECTIONS), kind)
+
+    def elect(self, candidate: str, *, term_s: float) -> bool:
+        """Become, or stay, the one sweeper of the fleet for a term."""
+        won: Any = self._client.set(keys.SWEEPER, candidate, nx=True, px=int(term_s * 1000))
+        if won:
+            return True
+        if self._client.get(keys.SWEEPER) != candidate:
+            return False
+        self._client.pexpire(keys.SWEEPER, int(term_s * 1000))
+        return True
+
+
+class AsyncValkeyBoard:
+    """The producers' half of the board, awaitable."""
+
+    def __init__(self, client: redis.asyncio.Redis, settings: Settings) -> None:
+        self._client = client
+        self._settings = settings
+        self._scripts: dict[str, Any] = {}
+
+    @classmethod
+    def connect(cls, settings: Settings) -> Self:
+        """Open a board at the settings' Redis URL; connections are made on first use."""
+        return cls(redis.asyncio.Redis.from_url(settings.redis_url, **CONNECTION), settings)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def _run(self, call: Call[T]) -> T:
+        script = self._scripts.get(call.script)
+        if script is None:
+            script = self._scripts[call.script] = self._client.register_script(source(call.script))
+        return call.parse(await script(keys=call.keys, args=call.args))
+
+    async def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> tuple[str, bool]:
+        """See `Board.submit`."""
+        grace = self._settings.querymill_ring_grace_s
+        return await self._run(calls.submit(request, ring_grace_s=grace, idempotency_key=idempotency_key))
+
+    async def settle(self, job_id: str, verdict: Verdict) -> bool:
+        """See `Board.settle`."""
+        return await self._run(
+            calls.settle(job_id, verdict, result_ttl_s=self._settings.querymill_result_ttl_s)
+        )
+
+    async def picture(self, job_id: str) -> Picture:
+        """See `Board.picture`."""
+        return await self._run(calls.picture(job_id))
+
+    async def events(self, job_id: str, *, after: str = "0-0", wait_s: float = 0) -> list[tuple[str, Event]]:
+        """See `Board.events`."""
+        (stream,) = keys.of_job(job_id, "events")
+        return _events(await self._client.xread({stream: after}, block=_block_ms(wait_s)))
+
+    async def result(self, job_id: str) -> str | None:
+        """See `Board.result`."""
+        found = await self._client.get(*keys.of_job(job_id, "result"))
+        return None if found is None else str(found)
+
+    async def collections(self, kind: str) -> set[str]:
+        """See `Board.collections`."""
+        fields: Any = await self._client.hkeys(keys.COLLECTIONS)
+        return _of_kind(fields, kind)
+
+
+def _block_ms(wait_s: float) -> int | None:
+    # XREAD takes 0 as "for ever"; and the socket's own time limit must not end a wait first.
+    return None if wait_s <= 0 else max(1, int(min(wait_s, 5) * 1000))
+
+
+def _events(answer: Any) -> list[tuple[str, Event]]:
+    streams = answer.values() if isinstance(answer, dict) else (entries for _, entries in answer or [])
+    flat = [entry for entries in streams for entry in _entries(entries)]
+    return [(event_id, decode_event(fields["body"])) for event_id, fields in flat]
+
+
+def _entries(entries: Any) -> list[Any]:
+    # The third protocol version wraps the entries of a stream once more.
+    return entries[0] if len(entries) == 1 and isinstance(entries[0], list) else list(entries)
+
+
+def _newest(shards: Sequence[Sequence[tuple[str, float]]], most: int) -> list[str]:
+    jobs = sorted((entry for shard in shards for entry in shard), key=lambda entry: -entry[1])
+    return [job_id for job_id, _ in jobs[:most]]
+
+
+def _of_kind(fields: Any, kind: str) -> set[str]:
+    return {field.removeprefix(f"{kind}/") for field in fields if field.startswith(f"{kind}/")}

@@ -1,0 +1,1 @@
+"""Requests, results, events and errors: the wire, one module per kind of job."""

@@ -1,0 +1,55 @@
+"""What can go wrong between a producer and the workers.
+
+QuerymillError
+├── UnknownCollection
+├── UnknownJob
+├── IdempotencyConflict
+└── JobEnded
+    ├── JobFailed
+    └── JobCancelled
+"""
+
+from collections.abc import Iterable
+
+
+class QuerymillError(Exception):
+    """The base of every error that Querymill raises."""
+
+
+class UnknownCollection(QuerymillError):
+    """Nothing of this kind was ever ingested into the collection."""
+
+    def __init__(self, collection: str, kind: str, known: Iterable[str]) -> None:
+        names = ", ".join(sorted(known)) or "none yet"
+        super().__init__(f"collection: no {kind} in {collection!r}; collections with {kind}: {names}")
+
+
+class UnknownJob(QuerymillError):
+    """No such job: it never was, or it ended long ago and expired."""
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(f"job {job_id!r} is not on the board: it never was, or it ended and expired")
+
+
+class IdempotencyConflict(QuerymillError):
+    """The idempotency key was used before, for another request."""
+
+    def __init__(self, key: str, job_id: str) -> None:
+        super().__init__(f"idempotency_key {key!r} already belongs to job {job_id} with another request")
+
+
+class JobEnded(QuerymillError):
+    """The job ended without a result."""
+
+    def __init__(self, job_id: str, reason: str) -> None:
+        super().__init__(f"job {job_id} {reason}")
+        self.job_id = job_id
+        self.reason = reason
+
+
+class JobFailed(JobEnded):
+    """The job failed, and says why."""
+
+
+class JobCancelled(JobEnded):
+    """The job was cancelled."""

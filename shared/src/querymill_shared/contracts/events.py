@@ -1,0 +1,90 @@
+"""What a job tells while it runs; one class per type of event."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter
+
+from querymill_shared.contracts.fields import Contract
+
+
+class Queued(Contract):
+    """The job was accepted."""
+
+    type: Literal["queued"] = "queued"
+    stages: tuple[str, ...]
+
+
+class StageStarted(Contract):
+    """A worker took up one branch."""
+
+    type: Literal["stage_started"] = "stage_started"
+    stage: str
+    attempt: int
+
+
+class StageFinished(Contract):
+    """A branch ended: done, failed with a reason, or put back to be tried again."""
+
+    type: Literal["stage_finished"] = "stage_finished"
+    stage: str
+    state: Literal["done", "failed", "retrying"]
+    ms: float | None = None
+    reason: str | None = None
+
+
+class PartialHit(Contract):
+    """A hit as the ranking stands now: its key, and its score so far."""
+
+    key: str
+    score: float
+    title: str | None = None
+
+
+class Hits(Contract):
+    """The ranking as it stands before every branch is in."""
+
+    type: Literal["hits"] = "hits"
+    after_stage: str
+    total: int
+    hits: tuple[PartialHit, ...]
+
+
+class Progress(Contract):
+    """How far a long step has come, in units of its own."""
+
+    type: Literal["progress"] = "progress"
+    stage: str
+    done: int
+    total: int
+
+
+class Done(Contract):
+    """The result is on the board."""
+
+    type: Literal["done"] = "done"
+    complete: bool
+
+
+class Failed(Contract):
+    """The job ended without a result."""
+
+    type: Literal["failed"] = "failed"
+    reason: str
+
+
+class Cancelled(Contract):
+    """The job was cancelled."""
+
+    type: Literal["cancelled"] = "cancelled"
+
+
+Event = Queued | StageStarted | StageFinished | Hits | Progress | Done | Failed | Cancelled
+#: After one of these nothing more comes.
+LAST = (Done, Failed, Cancelled)
+
+_EVENTS: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="type")])
+
+
+def decode_event(body: str | bytes | dict[str, Any]) -> Event:
+    """Read an event from JSON, or from the decoded object."""
+    return _EVENTS.validate_python(body) if isinstance(body, dict) else _EVENTS.validate_json(body)

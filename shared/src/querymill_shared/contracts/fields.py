@@ -1,0 +1,55 @@
+"""The fields every request shares, and the rules they are held to."""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints
+
+#: Longest query accepted, in characters.
+LONGEST_QUERY = 8_000
+
+
+class Lane(StrEnum):
+    """Who goes first where a resource is short."""
+
+    INTERACTIVE = "interactive"
+    NORMAL = "normal"
+    BULK = "bulk"
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be empty or blank")
+    return text
+
+
+def _no_duplicates(names: tuple[str, ...]) -> tuple[str, ...]:
+    if len(set(names)) != len(names):
+        raise ValueError("names each value at most once")
+    return names
+
+
+QueryText = Annotated[str, Field(max_length=LONGEST_QUERY), AfterValidator(_not_blank)]
+Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_not_blank)]
+CollectionName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+Sha1 = Annotated[str, StringConstraints(pattern=r"^[0-9a-zA-Z._-]{1,100}$")]
+TopN = Annotated[int, Field(ge=1, le=200)]
+PositiveFloat = Annotated[FiniteFloat, Field(gt=0)]
+Distinct = AfterValidator(_no_duplicates)
+
+#: Seconds from submission until the answer is due.
+DeadlineSeconds = Annotated[FiniteFloat, Field(gt=0, le=600)]
+
+
+class Contract(BaseModel):
+    """Anything that crosses the wire: frozen, and unknown fields are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", str_max_length=2_000_000)
+
+
+class Request(Contract):
+    """What every job is asked with."""
+
+    version: Literal[1] = 1
+    collection: CollectionName
+    lane: Lane = Lane.INTERACTIVE

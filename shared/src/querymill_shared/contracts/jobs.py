@@ -1,0 +1,33 @@
+"""Every kind of job: the one union that a sixth retriever joins."""
+
+import hashlib
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter
+
+from querymill_shared.contracts.reports import IngestReport, IngestResult, ReportResult, ReportSearch
+
+JobRequest = ReportSearch | IngestReport
+AnyResult = ReportResult | IngestResult
+
+_REQUESTS: TypeAdapter[JobRequest] = TypeAdapter(Annotated[JobRequest, Field(discriminator="kind")])
+_RESULTS: TypeAdapter[AnyResult] = TypeAdapter(Annotated[AnyResult, Field(discriminator="kind")])
+
+
+def decode_request(text: str | bytes) -> JobRequest:
+    """Read a request from JSON.
+
+    Raises:
+        pydantic.ValidationError: It breaks a rule; the error names the field and the rule.
+    """
+    return _REQUESTS.validate_json(text)
+
+
+def decode_result(text: str | bytes) -> AnyResult:
+    """Read a result from JSON."""
+    return _RESULTS.validate_json(text)
+
+
+def fingerprint(request: JobRequest) -> str:
+    """Hash what was asked: equal requests, equal fingerprints."""
+    return hashlib.sha256(request.model_dump_json().encode()).hexdigest()

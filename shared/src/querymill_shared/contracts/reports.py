@@ -1,0 +1,165 @@
+"""The `reports` kind: searching reports, and taking one in."""
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, model_validator
+
+from querymill_shared.contracts.fields import (
+    Contract,
+    DeadlineSeconds,
+    Distinct,
+    Lane,
+    Name,
+    PositiveFloat,
+    QueryText,
+    Request,
+    Sha1,
+    TopN,
+)
+from querymill_shared.contracts.results import JobResult
+
+#: The branch that searches the question as it was asked; every search has it.
+ORIGINAL = "original"
+#: The branch that searches a hypothetical answer (Gao et al., "Precise Zero-Shot Dense Retrieval", 2022).
+HYDE = "hyde"
+
+MultiQueryMethod = Literal["synonym", "subquestion", "variant"]
+Unit = Literal["page", "chunk"]
+
+#: Passages fetched per query and document unless the request says otherwise.
+CANDIDATES = 30
+
+
+class ReportSearch(Request):
+    """Find the passages, or the pages, of reports that answer a question.
+
+    ``top_n`` cuts the fused list; ``candidates`` is how many passages each query fetches from each routed
+    document (by default 30, or ``top_n`` where that is more). ``company`` and ``period`` route instead of the
+    question's own words; ``documents`` names the reports outright. ``today`` is the caller's calendar day,
+    which "last year" is relative to (by default the day of submission in UTC).
+    """
+
+    kind: Literal["reports"] = "reports"
+    query: QueryText
+    top_n: TopN = 10
+    candidates: Annotated[int, Field(ge=1, le=1000)] | None = None
+    hyde: bool = False
+    multi_query: Annotated[tuple[MultiQueryMethod, ...], Distinct] = ()
+    return_parent_pages: bool = False
+    inner_factor: PositiveFloat = 1.0
+    company: Name | None = None
+    period: Name | None = None
+    documents: Annotated[tuple[Sha1, ...], Field(min_length=1, max_length=1000), Distinct] | None = None
+    today: date | None = None
+    deadline: DeadlineSeconds = 30.0
+
+    @model_validator(mode="after")
+    def _candidates_cover_top_n(self) -> "ReportSearch":
+        if self.candidates is not None and self.candidates < self.top_n:
+            raise ValueError(f"candidates ({self.candidates}) must be at least top_n ({self.top_n})")
+        return self
+
+    @property
+    def depth(self) -> int:
+        """How many passages each query fetches from each routed document."""
+        return max(CANDIDATES, self.top_n) if self.candidates is None else self.candidates
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The branches this search fans out into, the original first."""
+        return (ORIGINAL, *((HYDE,) if self.hyde else ()), *self.multi_query)
+
+
+class Routing(Contract):
+    """Which reports were searched, and why these."""
+
+    documents: int
+    companies: tuple[str, ...] = ()
+    period: str | None = None
+    whole_collection: bool = False
+    reason: str
+
+
+class ReportHit(Contract):
+    """A page or a chunk of a report.
+
+    ``score`` is the fused score, ``similarity`` the largest inner product alone; ``explanation`` holds every
+    number needed to recompute the score by hand.
+    """
+
+    document: str
+    unit: Unit
+    number: int
+    page: int
+    title: str
+    company: str
+    period: str | None
+    text: str
+    score: float
+    similarity: float
+    explanation: dict[str, Any]
+
+
+class ReportResult(JobResult):
+    """The answer to a `ReportSearch`, best hit first. ``total`` counts the hits before the cut to top_n."""
+
+    kind: Literal["reports"] = "reports"
+    query: str
+    collection: str
+    results: tuple[ReportHit, ...]
+    routing: Routing
+    expansion_texts: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+
+
+class ReportPage(Contract):
+    """One page of a report, as text."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    page: Annotated[int, Field(ge=0)]
+    text: Annotated[str, Field(max_length=200_000)]
+
+
+class Report(Contract):
+    """A report as it is ingested; fields we do not know are kept as metadata."""
+
+    model_config = ConfigDict(extra="allow")
+
+    sha1: Sha1
+    title: Annotated[str, Field(max_length=1000)]
+    company: Name
+    aliases: tuple[Name, ...] = ()
+    period: Name | None = None
+    published_at: date | None = None
+    pages: Annotated[tuple[ReportPage, ...], Field(min_length=1, max_length=5000)]
+
+    @model_validator(mode="after")
+    def _pages_are_numbered_once(self) -> "Report":
+        numbers = [page.page for page in self.pages]
+        if len(set(numbers)) != len(numbers):
+            raise ValueError("pages: every page number must occur once")
+        return self
+
+
+class IngestReport(Request):
+    """Take one report in: chunk it, embed it, make it searchable. Idempotent by content."""
+
+    kind: Literal["ingest_reports"] = "ingest_reports"
+    lane: Lane = Lane.BULK
+    report: Report
+    deadline: None = None
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """Ingestion is one step, resumed where it was cut."""
+        return ("ingest",)
+
+
+class IngestResult(JobResult):
+    """What ingestion did; ``outcome`` is "unchanged" when the same content was already there."""
+
+    kind: Literal["ingest_reports"] = "ingest_reports"
+    document: str
+    outcome: Literal["ingested", "unchanged"]

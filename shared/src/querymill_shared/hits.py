@@ -1,0 +1,26 @@
+"""Hits as the board holds them: plain, frozen, the same for every retriever."""
+
+import json
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class BoardHit:
+    """One (query, hit key) pair: the best score that the query gave the key, and the passage that earned it.
+
+    ``key`` identifies what is hit (for reports: document, unit, number); higher scores are better.
+    """
+
+    key: str
+    score: float
+    passage: int
+
+
+def pack(hits: tuple[BoardHit, ...]) -> str:
+    """Write one query's hits as compact JSON."""
+    return json.dumps([[hit.key, hit.score, hit.passage] for hit in hits], separators=(",", ":"))
+
+
+def unpack(packed: str) -> tuple[BoardHit, ...]:
+    """Read what `pack` wrote."""
+    return tuple(BoardHit(key, score, passage) for key, score, passage in json.loads(packed))

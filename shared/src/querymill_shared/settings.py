@@ -1,0 +1,102 @@
+"""Every setting, typed, documented once; read from the environment (12-factor)."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+Seconds = Annotated[float, Field(gt=0)]
+
+
+class Settings(BaseSettings):
+    """The settings of producers and workers alike.
+
+    The names of services are those that the services' own tools read; ours begin with ``QUERYMILL_``.
+    """
+
+    model_config = SettingsConfigDict(frozen=True, extra="ignore")
+
+    redis_url: Annotated[str, Field(description="the board")] = "redis://127.0.0.1:6379/0"
+    celery_broker_url: Annotated[str, Field(description="the doorbells; empty: the board's server")] = ""
+    database_url: Annotated[SecretStr, Field(description="PostgreSQL with pgvector")] = SecretStr(
+        "postgresql://127.0.0.1:5432/querymill"
+    )
+    mongodb_uri: Annotated[SecretStr, Field(description="MongoDB")] = SecretStr("mongodb://127.0.0.1:27017")
+    openai_base_url: Annotated[str, Field(description="chat models")] = "https://api.openai.com/v1"
+    openai_api_key: Annotated[SecretStr, Field(description="its key")] = SecretStr("")
+    embedding_base_url: Annotated[str, Field(description="embedding models; empty: OPENAI_BASE_URL")] = ""
+    embedding_api_key: Annotated[SecretStr, Field(description="its key; empty: OPENAI_API_KEY")] = SecretStr(
+        ""
+    )
+    embedding_model: Annotated[str, Field(description="embeds queries and passages")] = (
+        "text-embedding-3-small"
+    )
+    chat_model: Annotated[str, Field(description="expands queries")] = "gpt-5-mini"
+
+    querymill_lease_s: Annotated[
+        Seconds,
+        Field(
+            le=10,
+            description="a step whose worker is silent this long is given to another",
+        ),
+    ] = 10.0
+    querymill_ring_grace_s: Annotated[
+        Seconds,
+        Field(
+            description="a bell that nobody answered for this long is rung again",
+        ),
+    ] = 2.0
+    querymill_max_attempts: Annotated[
+        int,
+        Field(
+            ge=1,
+            description="a step that failed this often is given up",
+        ),
+    ] = 4
+    querymill_result_ttl_s: Annotated[
+        Seconds,
+        Field(
+            description="a finished job stays on the board this long",
+        ),
+    ] = 3600.0
+    querymill_chat_timeout_s: Annotated[
+        Seconds,
+        Field(
+            le=20,
+            description="time limit of one chat call",
+        ),
+    ] = 15.0
+    querymill_embedding_timeout_s: Annotated[
+        Seconds,
+        Field(
+            le=20,
+            description="time limit of one embedding call",
+        ),
+    ] = 20.0
+    querymill_embedding_dimensions: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=4000,
+            description="for a model we have no profile of",
+        ),
+    ] = None
+    querymill_log_level: Annotated[
+        Literal["DEBUG", "INFO", "WARNING", "ERROR"],
+        Field(
+            description="questions and passages appear at DEBUG only",
+        ),
+    ] = "INFO"
+
+    @property
+    def broker_url(self) -> str:
+        """Where the doorbells hang."""
+        return self.celery_broker_url or self.redis_url
+
+    @property
+    def embedding_endpoint(self) -> tuple[str, str]:
+        """Base URL and key of the embedding provider."""
+        return (
+            self.embedding_base_url or self.openai_base_url,
+            self.embedding_api_key.get_secret_value() or self.openai_api_key.get_secret_value(),
+        )
