@@ -31,7 +31,10 @@ HIT = BoardHit("r1/page/1", 0.8, 3)
 @pytest.fixture
 def settings(valkey_url: str) -> Settings:
     return Settings(
-        redis_url=valkey_url, querymill_lease_s=LEASE, querymill_ring_grace_s=GRACE, querymill_result_ttl_s=0.3
+        redis_url=valkey_url,
+        querymill_lease_s=LEASE,
+        querymill_ring_grace_s=GRACE,
+        querymill_result_ttl_s=0.3,
     )
 
 
@@ -60,7 +63,10 @@ def submitted(board: Board, request: ReportSearch = SEARCH) -> str:
 def test_a_submitted_job_waits_with_all_its_steps(board: Board) -> None:
     picture = board.picture(submitted(board))
     assert picture.record.state == "queued"
-    assert [(step.name, step.state) for step in picture.steps] == [("original", "waiting"), ("hyde", "waiting")]
+    assert [(step.name, step.state) for step in picture.steps] == [
+        ("original", "waiting"),
+        ("hyde", "waiting"),
+    ]
     assert picture.request == SEARCH
     assert picture.record.deadline == pytest.approx(picture.record.created + 5)
 
@@ -92,9 +98,7 @@ def test_the_same_idempotency_key_in_another_collection_is_another_job(board: Bo
 def test_a_step_is_claimed_by_one_worker_only(board: Board) -> None:
     job_id = submitted(board)
     claims: list[Claim | None] = []
-    workers = [
-        threading.Thread(target=lambda: claims.append(board.claim(job_id, "original"))) for _ in range(8)
-    ]
+    workers = [threading.Thread(target=lambda: claims.append(board.claim(job_id, "original"))) for _ in range(8)]
     for worker in workers:
         worker.start()
     for worker in workers:

@@ -1,1 +1,54 @@
-"""The client of Querymill."""
+"""Querymill's client: hand a question over, go on, and read the answer when it comes.
+
+>>> from querymill import Querymill, ReportSearch
+>>> mill = Querymill()
+>>> job = mill.submit(ReportSearch(query="How did margins develop?", collection="filings", hyde=True))
+>>> result = job.result(timeout=10)
+"""
+
+# Clients
+from querymill.client import AsyncQuerymill, Querymill
+from querymill.job import AsyncJob, Job
+
+# Requests and results
+from querymill_shared.contracts.errors import (
+    IdempotencyConflict,
+    JobCancelled,
+    JobFailed,
+    QuerymillError,
+    UnknownCollection,
+    UnknownJob,
+)
+from querymill_shared.contracts.fields import Lane
+from querymill_shared.contracts.reports import (
+    IngestReport,
+    IngestResult,
+    Report,
+    ReportHit,
+    ReportPage,
+    ReportResult,
+    ReportSearch,
+)
+from querymill_shared.settings import Settings
+
+__all__ = [
+    "AsyncJob",
+    "AsyncQuerymill",
+    "IdempotencyConflict",
+    "IngestReport",
+    "IngestResult",
+    "Job",
+    "JobCancelled",
+    "JobFailed",
+    "Lane",
+    "Querymill",
+    "QuerymillError",
+    "Report",
+    "ReportHit",
+    "ReportPage",
+    "ReportResult",
+    "ReportSearch",
+    "Settings",
+    "UnknownCollection",
+    "UnknownJob",
+]

@@ -25,12 +25,8 @@ class Settings(BaseSettings):
     openai_base_url: Annotated[str, Field(description="chat models")] = "https://api.openai.com/v1"
     openai_api_key: Annotated[SecretStr, Field(description="its key")] = SecretStr("")
     embedding_base_url: Annotated[str, Field(description="embedding models; empty: OPENAI_BASE_URL")] = ""
-    embedding_api_key: Annotated[SecretStr, Field(description="its key; empty: OPENAI_API_KEY")] = SecretStr(
-        ""
-    )
-    embedding_model: Annotated[str, Field(description="embeds queries and passages")] = (
-        "text-embedding-3-small"
-    )
+    embedding_api_key: Annotated[SecretStr, Field(description="its key; empty: OPENAI_API_KEY")] = SecretStr("")
+    embedding_model: Annotated[str, Field(description="embeds queries and passages")] = "text-embedding-3-small"
     chat_model: Annotated[str, Field(description="expands queries")] = "gpt-5-mini"
 
     querymill_lease_s: Annotated[

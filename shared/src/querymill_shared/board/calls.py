@@ -47,9 +47,7 @@ class Call(Generic[T]):
     parse: Callable[[Any], T]
 
 
-def submit(
-    request: JobRequest, *, ring_grace_s: float, idempotency_key: str | None
-) -> Call[tuple[str, bool]]:
+def submit(request: JobRequest, *, ring_grace_s: float, idempotency_key: str | None) -> Call[tuple[str, bool]]:
     """Accept a job; answers its id and whether it is new.
 
     Raises (when parsed):
@@ -91,9 +89,9 @@ def claim(job_id: str, step: str, *, lease_s: float) -> Call[Claim | None]:
     def parse(answer: list[Any]) -> Claim | None:
         if answer[0] != "claimed":
             return None
-        _, attempt, left_ms, request = answer
+        _, attempt, left_ms, request, created = answer
         expires_at = None if left_ms < 0 else time.monotonic() + left_ms / 1000
-        return Claim(job_id, step, attempt, decode_request(request), expires_at)
+        return Claim(job_id, step, attempt, decode_request(request), expires_at, int(created) / 1000)
 
     names = keys.of_job(job_id, "job", "steps", "events", "due", "request")
     return Call("claim", names, [job_id, step, int(lease_s * 1000)], parse)

@@ -105,7 +105,7 @@ class MemoryBoard:
             job.leases[step] = job.due[step] = now + self._settings.querymill_lease_s
             self._tell(job, StageStarted(stage=step, attempt=taken.attempt))
             expires_at = None if deadline is None else time.monotonic() + deadline - now
-            return Claim(job_id, step, taken.attempt, job.request, expires_at)
+            return Claim(job_id, step, taken.attempt, job.request, expires_at, job.record.created)
 
     def extend(self, held: Claim) -> bool:
         """See `Board.extend`."""

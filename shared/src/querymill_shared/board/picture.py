@@ -68,7 +68,8 @@ class Picture:
 class Claim:
     """The right to carry out one step: valid while its lease lives and no later attempt was made.
 
-    ``expires_at`` is the job's deadline on this process's monotonic clock (s), None without one.
+    ``expires_at`` is the job's deadline on this process's monotonic clock (s), None without one;
+    ``submitted`` is when the job was accepted, in seconds since the epoch by the board's clock.
     """
 
     job_id: str
@@ -76,6 +77,7 @@ class Claim:
     attempt: int
     request: JobRequest
     expires_at: float | None
+    submitted: float
 
 
 @dataclass(frozen=True, slots=True)

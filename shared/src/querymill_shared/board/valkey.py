@@ -123,9 +123,7 @@ class ValkeyBoard:
         pipeline.time()
         *heads, (seconds, micros) = pipeline.execute()
         now = seconds * 1000 + micros // 1000
-        waiting = [
-            shard for shard, head in zip(keys.SHARDS, heads, strict=True) if head and head[0][1] <= now
-        ]
+        waiting = [shard for shard, head in zip(keys.SHARDS, heads, strict=True) if head and head[0][1] <= now]
         grace = self._settings.querymill_ring_grace_s
         return [due for shard in waiting for due in self._run(calls.sweep(shard, ring_grace_s=grace))]
 
@@ -137,6 +135,14 @@ class ValkeyBoard:
     def collections(self, kind: str) -> set[str]:
         """See `Board.collections`."""
         return _of_kind(self._client.hkeys(keys.COLLECTIONS), kind)
+
+    def server_setting(self, name: str) -> str | None:
+        """Read one setting of the server; None where the server does not tell (managed services)."""
+        try:
+            answer: Any = self._client.config_get(name)
+        except redis.ResponseError:
+            return None
+        return None if answer.get(name) is None else str(answer[name])
 
     def elect(self, candidate: str, *, term_s: float) -> bool:
         """Become, or stay, the one sweeper of the fleet for a term."""
@@ -179,9 +185,7 @@ class AsyncValkeyBoard:
 
     async def settle(self, job_id: str, verdict: Verdict) -> bool:
         """See `Board.settle`."""
-        return await self._run(
-            calls.settle(job_id, verdict, result_ttl_s=self._settings.querymill_result_ttl_s)
-        )
+        return await self._run(calls.settle(job_id, verdict, result_ttl_s=self._settings.querymill_result_ttl_s))
 
     async def picture(self, job_id: str) -> Picture:
         """See `Board.picture`."""

@@ -23,14 +23,26 @@ def _not_blank(text: str) -> str:
     return text
 
 
+def _no_nul(text: str) -> str:
+    if "\x00" in text:
+        raise ValueError("must not contain NUL characters")
+    return text
+
+
+def _without_nul(text: str) -> str:
+    return text.replace("\x00", " ")
+
+
 def _no_duplicates(names: tuple[str, ...]) -> tuple[str, ...]:
     if len(set(names)) != len(names):
         raise ValueError("names each value at most once")
     return names
 
 
-QueryText = Annotated[str, Field(max_length=LONGEST_QUERY), AfterValidator(_not_blank)]
-Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_not_blank)]
+QueryText = Annotated[str, Field(max_length=LONGEST_QUERY), AfterValidator(_not_blank), AfterValidator(_no_nul)]
+Name = Annotated[str, Field(max_length=200), AfterValidator(_not_blank), AfterValidator(_no_nul)]
+#: Long text as it was extracted; NUL, which PostgreSQL cannot hold, becomes a blank.
+PageText = Annotated[str, Field(max_length=200_000), AfterValidator(_without_nul)]
 CollectionName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 Sha1 = Annotated[str, StringConstraints(pattern=r"^[0-9a-zA-Z._-]{1,100}$")]
 TopN = Annotated[int, Field(ge=1, le=200)]

@@ -12,6 +12,7 @@ from querymill_shared.contracts.fields import (
     Distinct,
     Lane,
     Name,
+    PageText,
     PositiveFloat,
     QueryText,
     Request,
@@ -119,7 +120,7 @@ class ReportPage(Contract):
     model_config = ConfigDict(extra="ignore")
 
     page: Annotated[int, Field(ge=0)]
-    text: Annotated[str, Field(max_length=200_000)]
+    text: PageText
 
 
 class Report(Contract):
@@ -128,7 +129,7 @@ class Report(Contract):
     model_config = ConfigDict(extra="allow")
 
     sha1: Sha1
-    title: Annotated[str, Field(max_length=1000)]
+    title: Name
     company: Name
     aliases: tuple[Name, ...] = ()
     period: Name | None = None

@@ -30,7 +30,8 @@ class Stage(Contract):
 class JobResult(Contract):
     """The part that the results of all kinds share.
 
-    ``complete`` is false as soon as ``degraded`` names anything. ``timing`` is in milliseconds.
+    ``complete`` is false as soon as ``degraded`` names anything. ``timing`` is in milliseconds;
+    ``usage`` counts provider calls and tokens.
     """
 
     job_id: str
@@ -41,3 +42,4 @@ class JobResult(Contract):
     degraded: tuple[Degradation, ...] = ()
     stages: tuple[Stage, ...] = ()
     timing: dict[str, float] = Field(default_factory=dict)
+    usage: dict[str, int] = Field(default_factory=dict)

@@ -19,4 +19,4 @@ redis.call('HSET', steps, step .. '.state', 'running', step .. '.lease', now + l
 redis.call('HSET', job, 'state', 'running')
 redis.call('ZADD', due, now + lease, id .. ' ' .. step)
 tell(events, 'stage_started', cjson.encode({type = 'stage_started', stage = step, attempt = attempt}))
-return {'claimed', attempt, deadline > 0 and deadline - now or -1, redis.call('GET', request) or ''}
+return {'claimed', attempt, deadline > 0 and deadline - now or -1, redis.call('GET', request) or '', redis.call('HGET', job, 'created')}

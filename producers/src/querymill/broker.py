@@ -1,0 +1,40 @@
+"""Ringing the doorbells: the only file of the client that knows Celery."""
+
+import logging
+
+from celery import Celery
+from kombu import Queue as BrokerQueue
+from kombu.exceptions import KombuError, OperationalError
+
+from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.queues import Queue, queue_of, task_of, transport_options
+
+_log = logging.getLogger(__name__)
+
+
+class Doorbell:
+    """Tells the workers that a job is on the board. A bell carries a job id and a step name, nothing else."""
+
+    def __init__(self, broker_url: str) -> None:
+        self._celery = Celery("querymill-client", broker=broker_url, set_as_current=False)
+        self._celery.conf.update(
+            task_serializer="json",
+            task_ignore_result=True,
+            task_queues=[BrokerQueue(queue.value) for queue in Queue],
+            task_create_missing_queues=False,
+            broker_transport_options=dict(transport_options(broker_url)),
+            broker_pool_limit=32,
+        )
+
+    def ring(self, job_id: str, request: JobRequest) -> None:
+        """Ring for every step of a job. A bell that cannot be rung is rung later by the sweeper."""
+        try:
+            for step in request.steps:
+                queue = queue_of(request, step)
+                self._celery.send_task(task_of(queue), args=[job_id, step], queue=queue.value, retry=False)
+        except (OperationalError, KombuError, ConnectionError, OSError) as error:
+            _log.warning("job %s is on the board, its bell is not rung yet: %s", job_id, type(error).__name__)
+
+    def close(self) -> None:
+        """Close the connections to the broker."""
+        self._celery.close()

@@ -1,0 +1,47 @@
+"""``querymill bench``: run the benchmarks of the source checkout."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from querymill.cli.exits import WrongUse
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(bench)
+
+
+def bench(
+    name: Annotated[str | None, typer.Argument(help="which benchmark, or all")] = None,
+    list_them: Annotated[bool, typer.Option("--list", help="list the benchmarks")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object per benchmark")] = False,
+    repeats: Annotated[int, typer.Option(min=1, help="runs; medians are reported")] = 3,
+) -> None:
+    """Run a benchmark: ratios against a peer or a floor in the same run, medians of several."""
+    folder = _folder()
+    known = sorted(file.stem for file in folder.glob("bench_*.py"))
+    names = [stem.removeprefix("bench_") for stem in known]
+    if list_them or name is None:
+        typer.echo("\n".join(names))
+        return
+    if name not in (*names, "all"):
+        raise WrongUse(f"name: {name!r} is not one of: {', '.join([*names, 'all'])}")
+    codes = [_run(folder, chosen, as_json=as_json, repeats=repeats) for chosen in (names if name == "all" else [name])]
+    raise typer.Exit(max(codes))
+
+
+def _run(folder: Path, name: str, *, as_json: bool, repeats: int) -> int:
+    module = f"tests.benchmarks.bench_{name}"
+    options = ["--repeats", str(repeats), *(["--json"] if as_json else [])]
+    return subprocess.run([sys.executable, "-m", module, *options], cwd=folder.parents[1], check=False).returncode
+
+
+def _folder() -> Path:
+    for place in (Path.cwd(), *Path(__file__).resolve().parents):
+        if (place / "tests" / "benchmarks").is_dir():
+            return place / "tests" / "benchmarks"
+    raise WrongUse("the benchmarks are part of the source checkout; run this inside it")

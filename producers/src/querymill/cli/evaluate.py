@@ -1,0 +1,166 @@
+"""``querymill eval``: nDCG, recall, MRR, latency and cost of a retriever on a set with judgements."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import track
+
+from querymill.cli import ingest as ingest_command
+from querymill.cli.exits import WrongUse
+from querymill.cli.stack import services
+from querymill.client import Querymill
+from querymill.evaluation import measures
+from querymill.evaluation.sets import BadSet, ReportSet, Routing, read_report_set, request_fields
+from querymill.ingestion import GoodLine
+from querymill_shared.contracts.errors import JobFailed
+from querymill_shared.contracts.jobs import decode_request
+from querymill_shared.contracts.reports import IngestReport, ReportResult, ReportSearch
+
+_ROUTINGS = ("documents", "given", "question")
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One query's ranking (judged id → score), and what it took."""
+
+    query_id: str
+    scores: dict[str, float]
+    ms: float
+    calls: int
+    tokens: int
+    degraded: bool
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("eval")(evaluate)
+
+
+def evaluate(
+    folder: Annotated[Path, typer.Argument(help="a folder with corpus, queries and qrels")],
+    kind: Annotated[str, typer.Option(help="which retriever: reports")],
+    run_out: Annotated[Path | None, typer.Option(help="write the rankings there, in TREC format")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(help="a request field as name=value; routing=documents|given|question")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="ask only this many queries, the same each time")] = None,
+    data: Annotated[Path | None, typer.Option("--data", help="keep the embedded stack's data here")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Ingest the set's corpus (once, with --data), ask its queries, and measure."""
+    if kind != "reports":
+        raise WrongUse(f"--kind: {kind!r} is not one of: reports")
+    options = dict(_pair(text) for text in option or ())
+    try:
+        chosen = read_report_set(folder, most_queries=limit)
+    except BadSet as error:
+        raise WrongUse(str(error)) from error
+    say = Console(stderr=True, highlight=False)
+    requests = list(_requests(chosen, options))
+    with services(data, say), Querymill() as mill:
+        lines = [_line(number, report, chosen.name) for number, report in enumerate(chosen.reports, start=1)]
+        failed = [outcome for outcome in ingest_command.follow(mill, lines, say) if outcome.result is None]
+        for outcome in failed:
+            say.print(f"not ingested: {outcome.document}: {outcome.reason}", style="red", markup=False)
+        answers = [
+            _ask(mill, query_id, request, chosen)
+            for query_id, request in track(requests, "asking", console=say, transient=True)
+        ]
+    _report(chosen, answers, options, run_out, as_json=as_json)
+
+
+def _requests(chosen: ReportSet, options: dict[str, Any]) -> Iterator[tuple[str, ReportSearch]]:
+    routing: Routing | None = options.get("routing")
+    if routing is not None and routing not in _ROUTINGS:
+        raise WrongUse(f"--option routing: {routing!r} is not one of: {', '.join(_ROUTINGS)}")
+    fields = {name: value for name, value in options.items() if name != "routing"}
+    for query in chosen.queries:
+        asked = {
+            "kind": "reports",
+            "collection": chosen.name,
+            "query": query.text,
+            "return_parent_pages": True,
+        }
+        request = decode_request(json.dumps(asked | request_fields(query, routing) | fields))
+        assert isinstance(request, ReportSearch)  # noqa: S101  # the kind says so
+        yield query.query_id, request
+
+
+def _ask(mill: Querymill, query_id: str, request: ReportSearch, chosen: ReportSet) -> Answered:
+    started = time.perf_counter()
+    try:
+        result = mill.submit(request).result(timeout=request.deadline + 10)
+    except JobFailed as error:
+        Console(stderr=True).print(f"{query_id}: {error.reason}", style="red", markup=False)
+        return Answered(query_id, {}, (time.perf_counter() - started) * 1000, 0, 0, degraded=True)
+    ms = (time.perf_counter() - started) * 1000
+    return Answered(
+        query_id, _scores(result, chosen), ms, result.usage["provider_calls"], result.usage["tokens"],
+        degraded=not result.complete,
+    )  # fmt: skip
+
+
+def _scores(result: ReportResult, chosen: ReportSet) -> dict[str, float]:
+    # Scores are shown rounded; the rank keeps the order among equals.
+    return {
+        chosen.corpus_ids[hit.document, hit.page]: hit.score - rank * 1e-9 for rank, hit in enumerate(result.results)
+    }
+
+
+def _report(
+    chosen: ReportSet,
+    answers: list[Answered],
+    options: dict[str, Any],
+    run_out: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    run = {answer.query_id: answer.scores for answer in answers}
+    if run_out is not None:
+        run_out.write_text("\n".join(measures.trec_lines(run, tag="querymill")) + "\n", encoding="utf-8")
+    times = [answer.ms for answer in answers]
+    figures = {
+        "set": chosen.name,
+        "kind": "reports",
+        "queries": len(answers),
+        **measures.measured(run, chosen.qrels),
+        "p50_ms": round(measures.percentile(times, 50), 1),
+        "p95_ms": round(measures.percentile(times, 95), 1),
+        "provider_calls": sum(answer.calls for answer in answers),
+        "tokens": sum(answer.tokens for answer in answers),
+        "degraded": sum(answer.degraded for answer in answers),
+        "options": options,
+    }
+    if as_json:
+        typer.echo(json.dumps(figures))
+    else:
+        for name, value in figures.items():
+            typer.echo(f"{name:<15}{value}")
+
+
+def _line(number: int, report: Any, collection: str) -> GoodLine:
+    request = IngestReport(collection=collection, report=report)
+    return GoodLine(number, len(request.model_dump_json()), request)
+
+
+def _pair(text: str) -> tuple[str, Any]:
+    name, sign, value = text.partition("=")
+    if not sign or not name:
+        raise WrongUse(f"--option: {text!r} is not name=value")
+    typed = _typed(value.strip())
+    lists = ("multi_query", "documents")
+    return name.strip(), [typed] if name in lists and isinstance(typed, str) else typed
+
+
+def _typed(value: str) -> Any:
+    read: Callable[[str], Any] = json.loads
+    try:
+        return read(value)
+    except ValueError:
+        return value.split(",") if "," in value else value

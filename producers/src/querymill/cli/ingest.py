@@ -1,0 +1,90 @@
+"""``querymill ingest``: load a file of documents, with progress; what is there already costs nothing."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from querymill.cli.exits import Exit, WrongUse
+from querymill.client import Querymill
+from querymill.ingestion import Advance, BadLine, GoodLine, ingest, read_reports
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("ingest")(load)
+
+
+def load(
+    kind: Annotated[str, typer.Argument(help="what the file holds: reports")],
+    path: Annotated[Path, typer.Argument(help="a file of JSON lines")],
+    collection: Annotated[str, typer.Option(help="the collection to load into")],
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Load documents; a bad line is reported with its number and reason, the rest is loaded."""
+    if kind != "reports":
+        raise WrongUse(f"kind: {kind!r} is not one of: reports")
+    try:
+        lines = list(read_reports(path, collection))
+    except OSError as error:
+        raise WrongUse(f"path: {error}") from error
+    console = Console(stderr=True, highlight=False)
+    bad = [line for line in lines if isinstance(line, BadLine)]
+    for line in bad:
+        console.print(f"line {line.number}: {line.reason}", style="red", markup=False)
+    good = [line for line in lines if isinstance(line, GoodLine)]
+    if not good:
+        raise WrongUse(f"path: {path} holds no line that can be loaded")
+    with Querymill() as mill:
+        outcomes = follow(mill, good, console)
+    failed = [outcome for outcome in outcomes if outcome.result is None]
+    for outcome in failed:
+        console.print(f"{outcome.document}: {outcome.reason}", style="red", markup=False)
+    report(outcomes, bad, as_json=as_json)
+    if bad or failed:
+        raise typer.Exit(Exit.FAILED)
+
+
+def follow(mill: Querymill, lines: list[GoodLine], console: Console) -> list[Advance]:
+    """Ingest with a progress bar; returns one outcome per document."""
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
+        console=console,
+    )  # fmt: skip
+    outcomes = []
+    with bar:
+        task = bar.add_task("ingesting", total=sum(line.size for line in lines))
+        for advance in ingest(mill, lines):
+            bar.update(task, completed=advance.size)
+            if advance.document:
+                outcomes.append(advance)
+    return outcomes
+
+
+def report(outcomes: list[Advance], bad: list[BadLine], *, as_json: bool) -> None:
+    """Print what was loaded."""
+    results = [outcome.result for outcome in outcomes if outcome.result is not None]
+    summary = {
+        "ingested": sum(result.outcome == "ingested" for result in results),
+        "unchanged": sum(result.outcome == "unchanged" for result in results),
+        "passages": sum(result.total for result in results),
+        "failed": [{"document": o.document, "reason": o.reason} for o in outcomes if o.result is None],
+        "bad_lines": [{"line": line.number, "reason": line.reason} for line in bad],
+    }
+    if as_json:
+        typer.echo(json.dumps(summary, ensure_ascii=False))
+    else:
+        typer.echo(
+            f"{summary['ingested']} ingested ({summary['passages']} passages), {summary['unchanged']} unchanged, "
+            f"{len(outcomes) - len(results)} failed, {len(bad)} bad lines"
+        )

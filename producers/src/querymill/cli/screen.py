@@ -1,0 +1,92 @@
+"""What a job looks like on a terminal while it runs, and when it is done."""
+
+from collections.abc import Iterable
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.spinner import Spinner
+from rich.table import Table
+from rich.text import Text
+
+from querymill_shared.contracts.events import Event, Hits, PartialHit, Queued, StageFinished, StageStarted
+from querymill_shared.contracts.reports import ReportHit, ReportResult
+
+_SHOWN_HITS = 5
+
+
+class JobScreen:
+    """The live picture: each branch a line that moves, and the best hits as they come."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._states: dict[str, RenderableType] = {}
+        self._notes: dict[str, str] = {}
+        self._hits: tuple[PartialHit, ...] = ()
+
+    def see(self, event: Event) -> None:
+        """Take one event into the picture."""
+        match event:
+            case Queued(stages=stages):
+                self._states = {stage: Text("·", style="dim") for stage in stages}
+            case StageStarted(stage=stage, attempt=attempt):
+                self._states[stage] = Spinner("dots", style="cyan")
+                self._notes[stage] = "working" if attempt == 1 else f"attempt {attempt}"
+            case StageFinished(stage=stage, state=state, ms=ms, reason=reason):
+                mark, style = {"done": ("✓", "green"), "failed": ("✗", "red"), "retrying": ("↻", "yellow")}[state]
+                self._states[stage] = Text(mark, style=style)
+                self._notes[stage] = reason or (f"{ms:,.0f} ms" if ms is not None else "")
+            case Hits(hits=hits):
+                self._hits = hits
+            case _:
+                pass
+
+    def __rich__(self) -> RenderableType:
+        table = Table.grid(padding=(0, 1))
+        for stage, state in self._states.items():
+            table.add_row("  ", state, Text(stage), Text(self._notes.get(stage, "waiting"), style="dim"))
+        best = [
+            Text(f"     {hit.score:.4f}  {hit.title or hit.key} ({_place(hit.key)})", style="dim", no_wrap=True)
+            for hit in self._hits[:_SHOWN_HITS]
+        ]
+        return Group(Text(self._title, style="bold"), table, *best)
+
+
+def follow(console: Console, title: str, events: Iterable[Event]) -> None:
+    """Show a job's events live until the last one; on something that is no terminal, show nothing."""
+    screen = JobScreen(title)
+    with Live(screen, console=console, refresh_per_second=12, transient=not console.is_terminal) as live:
+        for event in events:
+            screen.see(event)
+            live.refresh()
+
+
+def show_reports(console: Console, result: ReportResult, *, most: int | None = None) -> None:
+    """Print the hits with what their scores are made of, then how the search went."""
+    hits = result.results if most is None else result.results[:most]
+    for rank, hit in enumerate(hits, start=1):
+        console.print(f"[bold]{rank:>2}[/]  [green]{hit.score:.4f}[/]  {_heading(hit)}", highlight=False)
+        console.print(Text(f"      {_why(hit)}", style="dim"))
+        console.print(Text(f"      {_excerpt(hit.text)}"), no_wrap=True, overflow="ellipsis", soft_wrap=False)
+    if not result.results:
+        console.print("  no hits", style="yellow")
+    console.print(Text(f"  searched: {result.routing.reason}", style="dim"))
+    for part in result.degraded:
+        console.print(Text(f"  degraded: {part.stage}: {part.reason}", style="yellow"))
+    timing = ", ".join(f"{name.removesuffix('_ms')} {ms:,.0f} ms" for name, ms in result.timing.items())
+    console.print(Text(f"  {result.total} hits in all; {timing}; {result.usage}", style="dim"))
+
+
+def _heading(hit: ReportHit) -> str:
+    return f"{hit.title}, page {hit.page}".replace("[", r"\[")
+
+
+def _why(hit: ReportHit) -> str:
+    return str(hit.explanation.get("formula", f"similarity {hit.similarity:.4f}"))
+
+
+def _excerpt(text: str) -> str:
+    return " ".join(text.split())[:200]
+
+
+def _place(key: str) -> str:
+    return " ".join(key.split("/")[-2:])

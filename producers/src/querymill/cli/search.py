@@ -1,0 +1,90 @@
+"""``querymill search``: ask one question and watch it travel."""
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from querymill.cli import screen
+from querymill.cli.exits import WrongUse
+from querymill.client import Querymill
+from querymill_shared.contracts.fields import Lane
+from querymill_shared.contracts.jobs import decode_request
+from querymill_shared.contracts.reports import ReportSearch
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(search)
+
+
+def search(
+    kind: Annotated[str, typer.Argument(help="which retriever: reports")],
+    query: Annotated[str | None, typer.Argument(help="the question")] = None,
+    collection: Annotated[str | None, typer.Option(help="the collection to search")] = None,
+    request: Annotated[Path | None, typer.Option(help="a JSON file with the request's fields")] = None,
+    top_n: Annotated[int | None, typer.Option(help="hits returned, 1 to 200")] = None,
+    candidates: Annotated[int | None, typer.Option(help="passages per query and document")] = None,
+    hyde: Annotated[bool | None, typer.Option(help="search a hypothetical answer too")] = None,
+    multi_query: Annotated[
+        list[str] | None, typer.Option(help="synonym, subquestion, variant; may be repeated")
+    ] = None,
+    return_parent_pages: Annotated[bool | None, typer.Option(help="return pages, not passages")] = None,
+    inner_factor: Annotated[float | None, typer.Option(help="weight of the inner product")] = None,
+    company: Annotated[str | None, typer.Option(help="search this company's reports")] = None,
+    period: Annotated[str | None, typer.Option(help="search this period's reports: 2022, FY2021 Q3")] = None,
+    documents: Annotated[list[str] | None, typer.Option(help="search these reports (sha1); may be repeated")] = None,
+    today: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="your calendar day")] = None,
+    deadline: Annotated[float | None, typer.Option(help="seconds until the answer is due")] = None,
+    lane: Annotated[Lane | None, typer.Option(help="who goes first")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Search a collection; shows each branch live, then the hits and what their scores are made of."""
+    given = {
+        "query": query,
+        "collection": collection,
+        "top_n": top_n,
+        "candidates": candidates,
+        "hyde": hyde,
+        "multi_query": multi_query or None,
+        "return_parent_pages": return_parent_pages,
+        "inner_factor": inner_factor,
+        "company": company,
+        "period": period,
+        "documents": documents or None,
+        "today": None if today is None else today.date().isoformat(),
+        "deadline": deadline,
+        "lane": lane,
+    }
+    asked = _from_file(request) | {"kind": kind} | {name: value for name, value in given.items() if value is not None}
+    run(asked, as_json=as_json)
+
+
+def run(asked: dict[str, Any], *, as_json: bool) -> None:
+    """Submit what was asked, follow it, print what came back."""
+    wanted = decode_request(json.dumps(asked))
+    if not isinstance(wanted, ReportSearch):
+        raise WrongUse(f"kind: {asked['kind']!r} is not a search; use `querymill ingest`")
+    with Querymill() as mill:
+        job = mill.submit(wanted)
+        if as_json:
+            typer.echo(job.result(timeout=wanted.deadline + 10).model_dump_json())
+            return
+        console = Console()
+        screen.follow(console, wanted.query, job.events(timeout=wanted.deadline + 10))
+        screen.show_reports(console, job.result(timeout=5))
+
+
+def _from_file(path: Path | None) -> dict[str, Any]:
+    if path is None:
+        return {}
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise WrongUse(f"--request: {path}: {error}") from error
+    if not isinstance(fields, dict):
+        raise WrongUse(f"--request: {path}: must hold one JSON object")
+    return fields

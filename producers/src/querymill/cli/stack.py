@@ -1,0 +1,193 @@
+"""``querymill up | down | status | doctor``: the embedded stack, and whether what the settings name is there."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from querymill.cli.exits import Exit, Unreachable, WrongUse
+from querymill.doctor import diagnose
+
+if TYPE_CHECKING:
+    import querymill_embedded as embedded
+
+DataOption = Annotated[Path | None, typer.Option("--data", help="the folder that holds everything")]
+JsonOption = Annotated[bool, typer.Option("--json", help="print JSON")]
+
+#: Settings that name a service of one's own; with one of them set nothing embedded is started.
+OWN_SERVICES = ("REDIS_URL", "DATABASE_URL")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    for command in (up, down, status, doctor):
+        app.command()(command)
+
+
+def up(
+    data: DataOption = None,
+    detach: Annotated[bool, typer.Option("--detach", help="return once everything runs")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Start the embedded stack and its workers; prints the exports that point commands at it."""
+    stack = _stack(data)
+    say = Console(stderr=True, highlight=False)
+    start(stack, say)
+    environment = stack.environment()
+    if as_json:
+        typer.echo(json.dumps({"data": str(stack.data), "environment": environment}))
+    else:
+        say.print("Running. These exports point querymill at it:", style="bold")
+        for name, value in environment.items():
+            typer.echo(f"export {name}={value}")
+    if detach:
+        where = f" --data {data}" if data else ""
+        say.print(f"Look: querymill status{where} · stop: querymill down{where}")
+        return
+    say.print("Ctrl-C stops it.")
+    sys.stdout.flush()
+    _wait_for_interrupt()
+    say.print("Stopping…")
+    stack.down()
+
+
+def down(data: DataOption = None, as_json: JsonOption = False) -> None:
+    """Stop the embedded stack; its data stays."""
+    stack = _stack(data)
+    stack.down()
+    typer.echo(
+        json.dumps({"data": str(stack.data), "running": False}) if as_json else f"stopped; data kept in {stack.data}"
+    )
+
+
+def status(data: DataOption = None, as_json: JsonOption = False) -> None:
+    """Show every part of the stack: state, address, log file."""
+    stack = _stack(data)
+    parts = stack.status()
+    if as_json:
+        rows = [
+            {"name": p.name, "state": p.state, "pid": p.pid, "address": p.address, "log": str(p.log),
+             "uptime_s": p.uptime_s, "restarts": p.restarts}
+            for p in parts
+        ]  # fmt: skip
+        typer.echo(json.dumps({"data": str(stack.data), "parts": rows}))
+    else:
+        table = Table("part", "state", "pid", "address", "restarts", "log", box=None)
+        for part in parts:
+            style = "green" if part.state == "running" else "red"
+            cells = (part.name, f"[{style}]{part.state}[/]", part.pid, part.address, part.restarts, part.log)
+            table.add_row(*(str(cell) if cell is not None else "" for cell in cells))
+        Console(width=200 if not sys.stdout.isatty() else None).print(
+            table if parts else f"nothing runs in {stack.data}"
+        )
+    if not parts or any(part.state != "running" for part in parts):
+        raise typer.Exit(Exit.UNREACHABLE)
+
+
+def doctor(as_json: JsonOption = False) -> None:
+    """Print the effective settings and whether each service answers, with a mend for each that does not."""
+    findings = diagnose()
+    if as_json:
+        typer.echo(json.dumps([finding.__dict__ for finding in findings]))
+    else:
+        for finding in findings:
+            mark = {True: "ok  ", False: "FAIL", None: "    "}[finding.ok]
+            typer.echo(
+                f"{mark} {finding.name:<34} {finding.value}" + (f"\n     → {finding.mend}" if finding.mend else "")
+            )
+    if any(finding.ok is False for finding in findings):
+        raise typer.Exit(Exit.UNREACHABLE)
+
+
+@contextmanager
+def services(data: Path | None, say: Console, *, environment: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Make sure there are services: those that the settings name, or an embedded stack of our own.
+
+    The stack lives in ``data``, which is kept, or in a temporary folder, which is not.
+    """
+    if data is None and any(name in os.environ for name in OWN_SERVICES):
+        yield
+        return
+    library = _library()
+    with library.temporary_stack() if data is None else library.kept_stack(data) as stack:
+        start(stack, say, environment=environment)
+        before = dict(os.environ)
+        os.environ.update(stack.environment())
+        try:
+            yield
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+
+
+def start(stack: "embedded.Stack", say: Console, *, environment: Mapping[str, str] | None = None) -> None:
+    """Bring a stack up: servers, schema, workers."""
+    library = _library()
+    with say.status("starting Valkey, PostgreSQL, MongoDB wire, embedding and chat servers, workers…"):
+        try:
+            stack.up(programs=workers(environment or {}), prepare=_migrate)
+        except library.StackError as error:
+            raise Unreachable(str(error)) from error
+
+
+def workers(environment: Mapping[str, str]) -> "list[embedded.Program]":
+    """Say how the workers are started: by name, for this package knows nothing of them."""
+    return [
+        _worker("worker-search", queues="search,expand", threads=64, environment=environment),
+        _worker("worker-ingest", queues="ingest", threads=2, environment=environment),
+    ]
+
+
+def _worker(name: str, *, queues: str, threads: int, environment: Mapping[str, str]) -> "embedded.Program":
+    celery = [sys.executable, "-m", "celery", "-A", "querymill_workers.app", "worker"]
+    options = ["-Q", queues, "-P", "threads", "-c", str(threads), "-n", f"{name}@%h", "-l", "WARNING"]
+    quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
+    return _library().Program(
+        name=name,
+        command=(*celery, *options, *quiet),
+        environment=dict(environment),
+        stop_signal="TERM",
+        stop_wait_s=15,
+    )
+
+
+def _migrate(environment: Mapping[str, str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "querymill_workers.migrate"],
+        env={**os.environ, **environment}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise Unreachable(f"the database could not be prepared: {done.stderr.strip()[-500:]}")
+
+
+def _library() -> Any:
+    try:
+        import querymill_embedded
+    except ImportError as error:
+        raise WrongUse(
+            "the embedded stack is not installed: pip install 'querymill[embedded]', "
+            "or name your services by REDIS_URL and DATABASE_URL"
+        ) from error
+    return querymill_embedded
+
+
+def _stack(data: Path | None) -> "embedded.Stack":
+    library = _library()
+    return library.Stack(data or library.default_data())  # type: ignore[no-any-return]  # imported when asked for
+
+
+def _wait_for_interrupt() -> None:
+    stopped = threading.Event()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, lambda *_: stopped.set())
+    stopped.wait()

@@ -1,0 +1,117 @@
+"""The client, synchronous and asynchronous: validate, write to the board, ring, go on."""
+
+import asyncio
+from typing import Any, Self, overload
+
+from querymill.broker import Doorbell
+from querymill.job import AsyncJob, Job
+from querymill_shared.board import AsyncValkeyBoard, ValkeyBoard
+from querymill_shared.contracts.errors import UnknownCollection
+from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.reports import IngestReport, IngestResult, ReportResult, ReportSearch
+from querymill_shared.settings import Settings
+
+
+class Querymill:
+    """A connection to the board and its doorbells; safe to share between threads."""
+
+    def __init__(self, *, redis_url: str | None = None, settings: Settings | None = None) -> None:
+        self._settings = _chosen(redis_url, settings)
+        self._board = ValkeyBoard.connect(self._settings)
+        self._doorbell = Doorbell(self._settings.broker_url)
+        self._known: set[str] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._board.close()
+        self._doorbell.close()
+
+    @overload
+    def submit(self, request: ReportSearch, *, idempotency_key: str | None = None) -> Job[ReportResult]: ...
+    @overload
+    def submit(self, request: IngestReport, *, idempotency_key: str | None = None) -> Job[IngestResult]: ...
+
+    def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> Job[Any]:
+        """Hand a job over; it is on the board when this returns, and will end, whatever dies.
+
+        With an ``idempotency_key`` that was used before, the first job is returned and nothing is started.
+
+        Raises:
+            UnknownCollection: Nothing was ever ingested there; nothing is enqueued.
+            IdempotencyConflict: The key belongs to another request.
+        """
+        if _asks_unknown(request, self._known):
+            self._known = self._board.collections(request.kind)
+            _refuse_unknown(request, self._known)
+        job_id, is_new = self._board.submit(request, idempotency_key=idempotency_key)
+        if is_new:
+            self._doorbell.ring(job_id, request)
+        return Job(job_id, self._board)
+
+    def job(self, job_id: str) -> Job[Any]:
+        """Return to a job that was submitted before, here or elsewhere."""
+        return Job(job_id, self._board)
+
+    def recent(self, *, most: int = 20) -> list[Job[Any]]:
+        """List the latest jobs, newest first."""
+        return [Job(job_id, self._board) for job_id in self._board.recent(most=most)]
+
+
+class AsyncQuerymill:
+    """`Querymill`, awaitable."""
+
+    def __init__(self, *, redis_url: str | None = None, settings: Settings | None = None) -> None:
+        self._settings = _chosen(redis_url, settings)
+        self._board = AsyncValkeyBoard.connect(self._settings)
+        self._doorbell = Doorbell(self._settings.broker_url)
+        self._known: set[str] = set()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._board.close()
+        self._doorbell.close()
+
+    @overload
+    async def submit(self, request: ReportSearch, *, idempotency_key: str | None = None) -> AsyncJob[ReportResult]: ...
+    @overload
+    async def submit(self, request: IngestReport, *, idempotency_key: str | None = None) -> AsyncJob[IngestResult]: ...
+
+    async def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> AsyncJob[Any]:
+        """See `Querymill.submit`."""
+        if _asks_unknown(request, self._known):
+            self._known = await self._board.collections(request.kind)
+            _refuse_unknown(request, self._known)
+        job_id, is_new = await self._board.submit(request, idempotency_key=idempotency_key)
+        if is_new:
+            await asyncio.to_thread(self._doorbell.ring, job_id, request)
+        return AsyncJob(job_id, self._board)
+
+    def job(self, job_id: str) -> AsyncJob[Any]:
+        """Return to a job that was submitted before, here or elsewhere."""
+        return AsyncJob(job_id, self._board)
+
+
+def _chosen(redis_url: str | None, settings: Settings | None) -> Settings:
+    chosen = settings or Settings()
+    return chosen if redis_url is None else chosen.model_copy(update={"redis_url": redis_url})
+
+
+def _asks_unknown(request: JobRequest, known: set[str]) -> bool:
+    return isinstance(request, ReportSearch) and request.collection not in known
+
+
+def _refuse_unknown(request: JobRequest, known: set[str]) -> None:
+    if _asks_unknown(request, known):
+        raise UnknownCollection(request.collection, request.kind, known)

@@ -1,0 +1,1 @@
+"""Measuring retrieval on sets with relevance judgements."""

@@ -1,0 +1,136 @@
+"""Evaluation sets on disk, and how their documents and queries become ours.
+
+A set is a folder with ``corpus.jsonl`` (plain or gzipped; our own lines or BEIR's), ``queries.jsonl`` and
+``qrels.tsv``. BEIR has no pages: documents that share a report (``doc_name``, ``doc``) become its pages.
+"""
+
+import csv
+import gzip
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from querymill_shared.contracts.reports import Report
+
+Routing = Literal["documents", "given", "question"]
+
+
+class BadSet(Exception):
+    """The folder is not an evaluation set; the message says what is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetQuery:
+    """A question of the set, with what is known about it."""
+
+    query_id: str
+    text: str
+    metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSet:
+    """A set as the `reports` kind sees it; ``corpus_ids`` maps (report, page) to the judged id."""
+
+    name: str
+    reports: tuple[Report, ...]
+    queries: tuple[SetQuery, ...]
+    qrels: Mapping[str, Mapping[str, int]]
+    corpus_ids: Mapping[tuple[str, int], str]
+
+
+def read_report_set(folder: Path, *, most_queries: int | None = None) -> ReportSet:
+    """Read a set for the `reports` kind; only judged queries are kept.
+
+    Raises:
+        BadSet: A file is missing or not of the format.
+    """
+    try:
+        qrels = _qrels(folder / "qrels.tsv")
+        queries = [
+            SetQuery(line["_id"], line["text"], line.get("metadata") or {})
+            for line in _lines(folder, "queries")
+            if line["_id"] in qrels
+        ]
+        corpus = list(_lines(folder, "corpus"))
+        reports, corpus_ids = _own(corpus) if corpus and "pages" in corpus[0] else _grouped(corpus)
+    except (OSError, KeyError, ValueError) as error:
+        raise BadSet(f"{folder}: {type(error).__name__}: {error}") from error
+    chosen = queries if most_queries is None else sorted(queries, key=_shuffled)[:most_queries]
+    return ReportSet(folder.name, tuple(reports), tuple(chosen), qrels, corpus_ids)
+
+
+def request_fields(query: SetQuery, routing: Routing | None) -> dict[str, Any]:
+    """Say how a query is routed: to its own report, by the company and year it was asked of, or by its words.
+
+    Without a choice: by the report where the set names only that (as such sets mean to be run), else by
+    company and year where they are known.
+    """
+    metadata = query.metadata
+    report = metadata.get("doc_name") or metadata.get("doc")
+    chosen = routing or ("documents" if "doc" in metadata else "given" if "company" in metadata else "question")
+    match chosen:
+        case "documents":
+            return {"documents": [report]} if report else {}
+        case "given":
+            period = metadata.get("year") or metadata.get("period")
+            fields = {"company": metadata.get("company"), "period": str(period) if period else None}
+            return {name: value for name, value in fields.items() if value}
+        case "question":
+            return {}
+
+
+def _grouped(corpus: list[dict[str, Any]]) -> tuple[list[Report], dict[tuple[str, int], str]]:
+    pages: dict[str, list[dict[str, Any]]] = {}
+    first: dict[str, Mapping[str, Any]] = {}
+    corpus_ids: dict[tuple[str, int], str] = {}
+    for line in corpus:
+        metadata = line.get("metadata") or {}
+        report = str(metadata.get("doc_name") or metadata.get("doc") or line["_id"])
+        number = int(metadata.get("page", len(pages.get(report, []))))
+        pages.setdefault(report, []).append({"page": number, "text": line["text"]})
+        first.setdefault(report, {"title": line.get("title"), **metadata})
+        corpus_ids[report, number] = line["_id"]
+    return [_report(name, first[name], found) for name, found in pages.items()], corpus_ids
+
+
+def _report(name: str, metadata: Mapping[str, Any], pages: list[dict[str, Any]]) -> Report:
+    period = metadata.get("period") or metadata.get("year")
+    return Report.model_validate({
+        "sha1": name,
+        "title": metadata.get("title") or name,
+        "company": metadata.get("company") or name,
+        "period": str(period) if period else None,
+        "pages": pages,
+    })  # fmt: skip
+
+
+def _own(corpus: list[dict[str, Any]]) -> tuple[list[Report], dict[tuple[str, int], str]]:
+    reports = [Report.model_validate(line) for line in corpus]
+    ids = {(report.sha1, page.page): f"{report.sha1}/{page.page}" for report in reports for page in report.pages}
+    return reports, ids
+
+
+def _lines(folder: Path, name: str) -> Iterator[dict[str, Any]]:
+    plain, packed = folder / f"{name}.jsonl", folder / f"{name}.jsonl.gz"
+    path, read = (packed, gzip.open) if packed.exists() else (plain, open)
+    with read(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            if line.strip():
+                yield json.loads(line)
+
+
+def _qrels(path: Path) -> dict[str, dict[str, int]]:
+    qrels: dict[str, dict[str, int]] = {}
+    with path.open(encoding="utf-8", newline="") as rows:
+        for row in csv.DictReader(rows, delimiter="\t"):
+            qrels.setdefault(row["query-id"], {})[row["corpus-id"]] = int(row["score"])
+    return qrels
+
+
+def _shuffled(query: SetQuery) -> str:
+    # A sample that is the same on every machine and does not follow the order of the file.
+    return hashlib.sha256(query.query_id.encode()).hexdigest()

@@ -1,0 +1,101 @@
+"""Bringing files of documents in: validate line by line, keep a few jobs in flight, tell how far it is."""
+
+import json
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pydantic
+
+from querymill.client import Querymill
+from querymill.job import Job
+from querymill_shared.contracts.errors import JobEnded
+from querymill_shared.contracts.events import Progress
+from querymill_shared.contracts.reports import IngestReport, IngestResult
+
+#: Documents handed over before the first must be done: enough to keep the workers busy, few enough for the board.
+IN_FLIGHT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line that was not loaded, and the rule it breaks."""
+
+    number: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class GoodLine:
+    """A line that can be loaded; ``size`` is its length in bytes."""
+
+    number: int
+    size: int
+    request: IngestReport
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """How far the documents are: ``size`` bytes are in, the last by this ``result`` or lost for this ``reason``."""
+
+    size: float
+    result: IngestResult | None = None
+    document: str = ""
+    reason: str = ""
+
+
+def read_reports(path: Path, collection: str) -> Iterator[GoodLine | BadLine]:
+    """Read reports from JSON lines; blank lines are passed over.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                yield _parsed(number, line, collection)
+
+
+def _parsed(number: int, line: bytes, collection: str) -> GoodLine | BadLine:
+    try:
+        report = json.loads(line)
+        request = IngestReport.model_validate({"collection": collection, "report": report})
+    except UnicodeDecodeError:
+        return BadLine(number, "not UTF-8")
+    except json.JSONDecodeError as error:
+        return BadLine(number, f"not JSON: {error.msg} at column {error.colno}")
+    except pydantic.ValidationError as error:
+        broken = (f"{'.'.join(map(str, entry['loc'][1:]))}: {entry['msg']}" for entry in error.errors()[:3])
+        return BadLine(number, "; ".join(broken))
+    return GoodLine(number, len(line), request)
+
+
+def ingest(mill: Querymill, lines: Iterable[GoodLine]) -> Iterator[Advance]:
+    """Hand documents over and follow them; yields as they advance.
+
+    Ingestion is durable: when this stops half-way, what was handed over still gets in, and handing the
+    same content over again changes nothing.
+    """
+    waiting = iter(lines)
+    flying: deque[tuple[GoodLine, Job[IngestResult]]] = deque()
+    before = 0
+    while True:
+        while len(flying) < IN_FLIGHT and (line := next(waiting, None)) is not None:
+            flying.append((line, mill.submit(line.request)))
+        if not flying:
+            return
+        line, job = flying.popleft()
+        for event in job.events():
+            if isinstance(event, Progress):
+                yield Advance(before + line.size * event.done / max(event.total, 1))
+        before += line.size
+        yield _arrived(before, line, job)
+
+
+def _arrived(size: int, line: GoodLine, job: Job[IngestResult]) -> Advance:
+    document = line.request.report.sha1
+    try:
+        return Advance(size, result=job.result(timeout=5), document=document)
+    except JobEnded as error:
+        return Advance(size, document=document, reason=f"line {line.number}: {error.reason}")

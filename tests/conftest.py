@@ -1,0 +1,53 @@
+"""Real servers for the whole run, started when the first test asks for one."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from querymill_embedded import Part, Stack, temporary_stack
+from querymill_workers.stores.postgres.migrate import migrate
+from tests.fakes.openai_server import OpenAIServer
+from tests.fakes.vectors import DIMENSIONS
+
+for name in list(os.environ):
+    # Whoever runs the tests may use Querymill too: their settings are none of ours.
+    if name.startswith("QUERYMILL_") or name.endswith(("_BASE_URL", "_API_KEY", "_MODEL")) or name in (
+        "REDIS_URL", "CELERY_BROKER_URL", "DATABASE_URL", "MONGODB_URI",
+    ):  # fmt: skip
+        del os.environ[name]
+
+
+@pytest.fixture(scope="session")
+def stack() -> Iterator[Stack]:
+    """Valkey and PostgreSQL in a temporary folder."""
+    with temporary_stack() as running:
+        running.up(parts={Part.VALKEY, Part.POSTGRES})
+        yield running
+
+
+@pytest.fixture(scope="session")
+def valkey_url(stack: Stack) -> str:
+    """A database of Valkey that each test may empty; the workers of the system tests use another."""
+    return stack.environment()["REDIS_URL"].removesuffix("/0") + "/1"
+
+
+@pytest.fixture(scope="session")
+def database_url(stack: Stack) -> str:
+    """PostgreSQL with the newest schema."""
+    url = stack.environment()["DATABASE_URL"]
+    migrate(url, dimensions=DIMENSIONS)
+    return url
+
+
+@pytest.fixture(scope="session")
+def _openai_server() -> Iterator[OpenAIServer]:
+    with OpenAIServer().running() as server:
+        yield server
+
+
+@pytest.fixture
+def openai_server(_openai_server: OpenAIServer) -> OpenAIServer:
+    """The programmable model server, with its plain script and no requests seen."""
+    _openai_server.reset()
+    return _openai_server

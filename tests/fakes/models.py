@@ -1,0 +1,44 @@
+"""Models that say what a test tells them to."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from querymill_workers.ports import InputType, Unavailable, Usage, Vectors
+from tests.fakes.vectors import DIMENSIONS, vector_of
+
+
+class WordEmbeddings:
+    """Embeds by words; raises what it is told to."""
+
+    def __init__(self, model: str = "words") -> None:
+        self.model = model
+        self.dimensions = DIMENSIONS
+        self.asked: list[tuple[str, InputType]] = []
+        self.fails_with: Exception | None = None
+
+    def embed(
+        self, texts: Sequence[str], *, input_type: InputType, time_limit_s: float | None = None
+    ) -> tuple[Vectors, Usage]:
+        if self.fails_with is not None:
+            raise self.fails_with
+        self.asked += [(text, input_type) for text in texts]
+        rows = [vector_of(text) for text in texts]
+        return np.stack(rows) if rows else np.empty((0, DIMENSIONS), np.float32), Usage(1, len(texts))
+
+
+class ScriptedRewriter:
+    """Replies per method; a method without a reply is unavailable."""
+
+    def __init__(self, replies: Mapping[str, str | Callable[[str], str]]) -> None:
+        self.replies = dict(replies)
+        self.asked: list[tuple[str, Mapping[str, str], float]] = []
+
+    def rewrite(
+        self, method: str, question: str, *, terms: Mapping[str, str], time_limit_s: float
+    ) -> tuple[str, Usage]:
+        self.asked.append((method, terms, time_limit_s))
+        if method not in self.replies:
+            raise Unavailable("chat model: no answer in time")
+        reply = self.replies[method]
+        return (reply if isinstance(reply, str) else reply(question)), Usage(1, 10)

@@ -1,0 +1,147 @@
+"""A programmable OpenAI-compatible server: real HTTP, scripted answers.
+
+A test says what each request gets: a latency, a status, headers, or bytes that are no answer at all.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from querymill_workers.inference.prompts import turns
+from tests.fakes.vectors import vector_of
+
+METHODS = ("hyde", "synonym", "subquestion", "variant")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a request gets: ``body`` after ``after_s`` seconds."""
+
+    body: bytes
+    status: int = 200
+    after_s: float = 0.0
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+def chat_answer(content: object, *, after_s: float = 0.0) -> Answer:
+    """Answer a chat request with this content."""
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}
+    usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+    reply = {
+        "id": "c",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "m",
+        "choices": [choice],
+        "usage": usage,
+    }
+    return Answer(json.dumps(reply).encode(), after_s=after_s)
+
+
+def embedding_answer(vectors: list[list[float]], *, after_s: float = 0.0) -> Answer:
+    """Answer an embedding request with these vectors."""
+    items = [{"object": "embedding", "index": i, "embedding": vector} for i, vector in enumerate(vectors)]
+    usage = {"prompt_tokens": len(items), "total_tokens": len(items)}
+    reply = {"object": "list", "model": "m", "data": items, "usage": usage}
+    return Answer(json.dumps(reply).encode(), after_s=after_s)
+
+
+def embedded(request: dict[str, Any]) -> Answer:
+    """Embed honestly: by the words of each text."""
+    return embedding_answer([vector_of(text).tolist() for text in request["input"]])
+
+
+def method_of(request: dict[str, Any]) -> str:
+    """Tell which expansion a chat request asks for, by its system turn."""
+    system = request["messages"][0]["content"]
+    for method in METHODS:
+        for question in ("x", "中"):
+            if turns(method, question, {})[0]["content"] == system:
+                return method
+    raise ValueError("not one of our prompts")
+
+
+def reworded(request: dict[str, Any]) -> Answer:
+    """Reword by method: always the same one new query."""
+    method = method_of(request)
+    return chat_answer("| revenue | 10 |" if method == "hyde" else f"<a question by {method}>")
+
+
+@dataclass
+class Script:
+    """What the server does; a test may change it while the server runs."""
+
+    chat: Callable[[dict[str, Any]], Answer] = reworded
+    embeddings: Callable[[dict[str, Any]], Answer] = embedded
+
+
+class OpenAIServer:
+    """The server, its script, and every request it saw as (path, body)."""
+
+    def __init__(self) -> None:
+        self.script = Script()
+        self.requests: list[tuple[str, dict[str, Any]]] = []
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._http.daemon_threads = True
+
+    def reset(self) -> None:
+        """Forget the requests and the script."""
+        self.script = Script()
+        self.requests = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+
+    def seen(self, path: str) -> list[dict[str, Any]]:
+        """List the bodies of the requests to a path, such as "embeddings"."""
+        return [body for seen_path, body in self.requests if seen_path.endswith(path)]
+
+    def answer(self, path: str, request: dict[str, Any]) -> Answer:
+        self.requests.append((path, request))
+        return self.script.chat(request) if path.endswith("completions") else self.script.embeddings(request)
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+            wbufsize = 65536
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+                pass
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                answer = server.answer(self.path, json.loads(body))
+                time.sleep(answer.after_s)
+                self.send_response(answer.status)
+                headers = {"Content-Type": "application/json"} | answer.headers
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(answer.body)))
+                self.end_headers()
+                try:
+                    self.wfile.write(answer.body)
+                    self.wfile.flush()
+                except OSError:
+                    self.close_connection = True  # the client gave up waiting
+
+        return Handler
+
+    @contextmanager
+    def running(self) -> Iterator["OpenAIServer"]:
+        thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            self._http.shutdown()
+            self._http.server_close()
+            thread.join()

@@ -1,0 +1,90 @@
+"""The world of a flow without any server."""
+
+import time
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+
+import pytest
+
+from querymill_shared.board import Claim, MemoryBoard
+from querymill_shared.contracts.jobs import AnyResult, JobRequest, decode_result
+from querymill_shared.contracts.reports import IngestReport, Report
+from querymill_shared.queues import queue_of
+from querymill_shared.settings import Settings
+from querymill_workers.flows import journey
+from querymill_workers.ports import Bell, Ports
+from querymill_workers.stores.memory import MemoryReports
+from tests.fakes.models import ScriptedRewriter, WordEmbeddings
+
+
+class NoHeartbeat:
+    def keep(self, claim: Claim) -> nullcontext[None]:
+        return nullcontext()
+
+
+@dataclass
+class World:
+    """Ports in memory, and a loop that rings bells in the order given."""
+
+    board: MemoryBoard
+    embeddings: WordEmbeddings
+    rewriter: ScriptedRewriter
+    reports: MemoryReports
+    ports: Ports
+
+    def submit(self, request: JobRequest) -> str:
+        return self.board.submit(request)[0]
+
+    def ring(self, job_id: str, request: JobRequest, step: str) -> None:
+        bells = [Bell(job_id, step, queue_of(request, step))]
+        while bells:
+            bells.extend(journey.answer(bells.pop(0), self.ports))
+
+    def run(self, request: JobRequest) -> str:
+        job_id = self.submit(request)
+        for step in request.steps:
+            self.ring(job_id, request, step)
+        return job_id
+
+    def result(self, job_id: str) -> AnyResult:
+        result = self.board.result(job_id)
+        assert result is not None, self.board.picture(job_id).record
+        return decode_result(result)
+
+    def ingest(self, *reports: dict[str, object], collection: str = "filings") -> list[str]:
+        return [
+            self.run(IngestReport(collection=collection, report=Report.model_validate(report))) for report in reports
+        ]
+
+    def with_ports(self, **changes: object) -> None:
+        self.ports = replace(self.ports, **changes)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def world() -> World:
+    board, reports, embeddings = MemoryBoard(Settings()), MemoryReports(), WordEmbeddings()
+    rewriter = ScriptedRewriter({})
+    ports = Ports(
+        board=board,
+        heartbeat=NoHeartbeat(),
+        embeddings=embeddings,
+        rewriter=rewriter,
+        reports=reports,
+        glossary={"EBITDA": "earnings before interest, taxes, depreciation and amortisation"},
+        count_tokens=lambda text: len(text.split()),
+        clock=time.monotonic,
+        chat_timeout_s=5,
+        max_attempts=3,
+    )
+    return World(board, embeddings, rewriter, reports, ports)
+
+
+def report(sha1: str, *pages: str, company: str = "Acme", period: str | None = "2022") -> dict[str, object]:
+    """Build a report whose pages are numbered from 1."""
+    return {
+        "sha1": sha1,
+        "title": f"{company} {period}",
+        "company": company,
+        "period": period,
+        "pages": [{"page": number, "text": text} for number, text in enumerate(pages, start=1)],
+    }

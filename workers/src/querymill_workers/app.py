@@ -1,0 +1,36 @@
+"""The Celery app: ``celery -A querymill_workers.app worker -Q search,expand``.
+
+Each option was measured; the reasons stand beside them and in ADR 3 of this package's folder.
+"""
+
+from celery import Celery
+from kombu import Queue as BrokerQueue
+
+from querymill_shared.queues import Queue, transport_options
+from querymill_workers import wiring
+
+app = Celery(
+    "querymill",
+    broker=wiring.settings().broker_url,
+    include=["querymill_workers.tasks", "querymill_workers.observe"],
+    set_as_current=True,
+)
+app.conf.update(
+    accept_content=["json"],
+    task_serializer="json",
+    result_serializer="json",
+    # Results live on the board: one message per step, no result backend.
+    task_ignore_result=True,
+    task_acks_late=True,
+    task_reject_on_worker_lost=True,
+    worker_prefetch_multiplier=1,
+    task_queues=[BrokerQueue(queue) for queue in Queue],
+    task_create_missing_queues=False,
+    broker_transport_options=dict(transport_options(wiring.settings().broker_url)),
+    broker_connection_retry_on_startup=True,
+    broker_heartbeat=10,
+    worker_soft_shutdown_timeout=10,
+    worker_enable_soft_shutdown_on_idle=True,
+    worker_send_task_events=False,
+    worker_hijack_root_logger=False,
+)

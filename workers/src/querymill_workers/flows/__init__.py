@@ -1,0 +1,1 @@
+"""The story: one file per kind of job, read top to bottom; `journey` is how every step travels."""

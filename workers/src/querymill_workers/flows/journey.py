@@ -1,0 +1,91 @@
+"""The way of a step, whatever the kind of job: answer the bell, do the step, hand it in, or say why not.
+
+bell -> claim (lease, attempt) -> flow's step -> finish (fenced) -> the last one in settles
+"""
+
+from collections.abc import Sequence
+from typing import assert_never
+
+import structlog
+
+from querymill_shared.board import Claim, Outcome, Picture, Verdict
+from querymill_shared.contracts.reports import IngestReport, ReportSearch
+from querymill_workers.flows import ingest_reports, reports
+from querymill_workers.ports import Bell, Ports, Refused, Unavailable
+
+_log = structlog.get_logger(__name__)
+
+#: Waits before the second, third… attempt of a step, in seconds.
+BACKOFF_S = (0.25, 0.5, 1.0, 2.0, 5.0)
+
+
+def answer(bell: Bell, ports: Ports) -> Sequence[Bell]:
+    """Do the step a bell names, if it is still to be done; return the bells to ring next."""
+    claim = ports.board.claim(bell.job_id, bell.step)
+    if claim is None:
+        return []
+    with ports.heartbeat.keep(claim):
+        try:
+            return step(claim, ports)
+        except Unavailable as error:
+            return try_again_or_fail(claim, str(error), ports)
+        except Refused as error:
+            return fail(claim, str(error), ports)
+        except Exception as error:  # noqa: BLE001  # a bug of ours must not leave a job silent
+            _log.exception("step broke", job_id=claim.job_id, step=claim.step, attempt=claim.attempt)
+            return try_again_or_fail(claim, f"internal error: {type(error).__name__}", ports)
+
+
+def step(claim: Claim, ports: Ports) -> Sequence[Bell]:
+    """Hand a claimed step to the flow of its kind."""
+    match claim.request:
+        case ReportSearch() as request:
+            return reports.step(claim, request, ports)
+        case IngestReport() as request:
+            return ingest_reports.step(claim, request, ports)
+        case _:
+            assert_never(claim.request)
+
+
+def conclude(picture: Picture, ports: Ports) -> None:
+    """Go on from a closed step: settle the job if it was the last, else show how things stand."""
+    match picture.request:
+        case ReportSearch() as request:
+            reports.conclude(picture, request, ports)
+        case IngestReport() as request:
+            ingest_reports.conclude(picture, request, ports)
+        case None:
+            pass  # over already: there is nothing to conclude
+        case _:
+            assert_never(picture.request)
+
+
+def try_again_or_fail(claim: Claim, reason: str, ports: Ports) -> Sequence[Bell]:
+    """Put the step back for a while; give it up when its attempts or the job's time are used up."""
+    delay = BACKOFF_S[min(claim.attempt, len(BACKOFF_S)) - 1]
+    in_time = claim.expires_at is None or ports.clock() + delay < claim.expires_at
+    if claim.attempt >= ports.max_attempts or not in_time:
+        return fail(claim, reason, ports)
+    ports.board.postpone(claim, delay_s=delay, reason=reason)
+    return []
+
+
+def fail(claim: Claim, reason: str, ports: Ports, *, dead: bool = False) -> Sequence[Bell]:
+    """Close a step as failed, and go on without it."""
+    picture = ports.board.finish(claim, Outcome(state="failed", reason=reason, notes={"dead": dead}))
+    if picture is not None:
+        conclude(picture, ports)
+    return []
+
+
+def settle_at_deadline(picture: Picture, ports: Ports) -> None:
+    """End a job with what is there, because its time is up."""
+    match picture.request:
+        case ReportSearch() as request:
+            reports.settle(picture, request, ports)
+        case IngestReport():
+            ports.board.settle(picture.record.job_id, Verdict("failed", reason="its deadline passed"))
+        case None:
+            pass  # over already
+        case _:
+            assert_never(picture.request)

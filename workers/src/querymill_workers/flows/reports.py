@@ -1,0 +1,288 @@
+"""`reports`: a question in, the pages that answer it out. Read this file first.
+
+    question -> original ───────────────────────┐
+             -> hyde, synonym, … (chat model) ──┼-> route -> embed -> search -> hits on the board
+                                                └-> the last branch fuses and settles
+
+Every branch is a step of its own, and none waits for another: while the chat model still writes, the
+original's hits are on the board. Rules and formulas: ``domain/``.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from querymill_shared.board import Claim, Outcome, Picture, Step, Verdict
+from querymill_shared.contracts.events import Hits, PartialHit
+from querymill_shared.contracts.reports import HYDE, ORIGINAL, ReportHit, ReportResult, ReportSearch, Routing
+from querymill_shared.contracts.results import Degradation, Stage
+from querymill_shared.hits import BoardHit
+from querymill_workers.domain.fusion import FusedHit, HitKey, QueryHit, decode_key, explain, fuse
+from querymill_workers.domain.glossary import terms_in
+from querymill_workers.domain.queries import distinct, normalise, wrapped
+from querymill_workers.domain.routing import Route, route
+from querymill_workers.ports import Bell, FoundPassage, Ports, Unavailable, Usage
+
+#: Above this many routed documents they are searched as one, not one by one.
+SEARCHED_ONE_BY_ONE = 200
+#: Longest hypothetical answer that is searched with, in characters.
+LONGEST_HYDE = 2_000
+#: What embedding and searching are left of the deadline when a chat call is cut, in seconds.
+SEARCH_MARGIN_S = 0.12
+
+
+def step(claim: Claim, request: ReportSearch, ports: Ports) -> Sequence[Bell]:
+    """Carry out one branch: expand, drop what other branches search, embed, search, hand in."""
+    laps = Laps(ports)
+    chosen = routed(request, claim.submitted, ports)
+    laps.lap("route")
+    try:
+        proposed, usage = expanded(claim, request, ports) if chosen.documents else ([], Usage())
+    except Unavailable as error:
+        outcome = Outcome(state="failed", reason=str(error), notes={"timing": laps.ms}, ms=laps.total_ms)
+        return handed_in(claim, outcome, request, ports)
+    laps.lap("expand")
+    queries = ports.board.take_queries(claim, proposed)
+    hits, embedding = searched(queries, chosen, claim, request, ports, laps)
+    usage += embedding
+    notes = {
+        "timing": laps.ms,
+        "texts": [] if claim.step == ORIGINAL else proposed,
+        "usage": {"provider_calls": usage.calls, "tokens": usage.tokens},
+        "routing": routing(chosen).model_dump(mode="json"),
+    }
+    return handed_in(claim, Outcome(hits=hits, notes=notes, ms=laps.total_ms), request, ports)
+
+
+def routed(request: ReportSearch, submitted: float, ports: Ports) -> Route:
+    """Choose the reports the question is about."""
+    cards = ports.reports.cards(request.collection, model=ports.embeddings.model)
+    if request.documents is not None:
+        known = {card.sha1 for card in cards}
+        named = tuple(sorted(known.intersection(request.documents)))
+        missing = len(request.documents) - len(named)
+        reason = "documents named in the request" + (f"; {missing} of them not found" if missing else "")
+        return Route(documents=named, companies=(), period=None, reason=reason, whole_collection=False)
+    today = request.today or datetime.fromtimestamp(submitted, UTC).date()
+    return route(request.query, cards, company=request.company, period=request.period, today=today)
+
+
+def expanded(claim: Claim, request: ReportSearch, ports: Ports) -> tuple[list[str], Usage]:
+    """Word the question as this branch does.
+
+    Raises:
+        Unavailable: The chat model gave nothing to search with.
+    """
+    if claim.step == ORIGINAL:
+        return [normalise(request.query)], Usage()
+    terms = terms_in(request.query, ports.glossary) if claim.step == "synonym" else {}
+    limit = ports.chat_timeout_s
+    if claim.expires_at is not None:
+        limit = min(limit, claim.expires_at - ports.clock() - SEARCH_MARGIN_S)
+    if limit <= 0:
+        raise Unavailable("cut by the deadline before the chat model was asked")
+    reply, usage = ports.rewriter.rewrite(claim.step, request.query, terms=terms, time_limit_s=limit)
+    proposed = [reply[:LONGEST_HYDE]] if claim.step == HYDE else wrapped(reply)
+    fresh = distinct(request.query, proposed)[1:]
+    if not fresh:
+        raise Unavailable("the chat model's reply held no new query")
+    return fresh, usage
+
+
+def searched(
+    queries: Sequence[str], chosen: Route, claim: Claim, request: ReportSearch, ports: Ports, laps: "Laps"
+) -> tuple[dict[str, tuple[BoardHit, ...]], Usage]:
+    """Embed the queries and find each one's passages in the routed reports."""
+    if not queries or not chosen.documents:
+        return {}, Usage()
+    left = None if claim.expires_at is None else max(claim.expires_at - ports.clock(), 0.01)
+    vectors, usage = ports.embeddings.embed(queries, input_type="query", time_limit_s=left)
+    laps.lap("embed")
+    found = ports.reports.search(
+        request.collection,
+        dict(zip(queries, vectors, strict=True)),
+        model=ports.embeddings.model,
+        documents=chosen.documents,
+        depth=request.depth,
+        per_document=len(chosen.documents) <= SEARCHED_ONE_BY_ONE,
+    )
+    laps.lap("search")
+    return keyed(found, pages=request.return_parent_pages), usage
+
+
+def handed_in(claim: Claim, outcome: Outcome, request: ReportSearch, ports: Ports) -> Sequence[Bell]:
+    """Close the branch on the board and go on from what the board then shows."""
+    picture = ports.board.finish(claim, outcome)
+    if picture is not None:
+        conclude(picture, request, ports, after=claim.step)
+    return []
+
+
+def conclude(picture: Picture, request: ReportSearch, ports: Ports, *, after: str = "") -> None:
+    """Settle if that was the last branch, else tell how the ranking stands."""
+    if picture.record.open_steps <= 0:
+        settle(picture, request, ports)
+    elif picture.hits:
+        ports.board.tell(picture.record.job_id, standing(picture, request, ports, after))
+
+
+def standing(picture: Picture, request: ReportSearch, ports: Ports, after: str) -> Hits:
+    """Say how the ranking stands before every branch is in."""
+    ranking = fused(picture, request)
+    titles = {card.sha1: card.title for card in ports.reports.cards(request.collection, model=ports.embeddings.model)}
+    best = tuple(
+        PartialHit(key=hit.key.encoded(), score=hit.score, title=titles.get(hit.key.document))
+        for hit in ranking[: request.top_n]
+    )
+    return Hits(after_stage=after, total=len(ranking), hits=best)
+
+
+def settle(picture: Picture, request: ReportSearch, ports: Ports) -> None:
+    """Fuse what is there and end the job; without a single finished search it fails, with the reason."""
+    ports.board.settle(picture.record.job_id, verdict(picture, request, ports))
+
+
+def verdict(picture: Picture, request: ReportSearch, ports: Ports) -> Verdict:
+    """Decide how the job ends with what the board shows."""
+    searches = [branch for branch in picture.steps if branch.state == "done"]
+    if not searches:
+        dead = any(branch.notes.get("dead") for branch in picture.steps)
+        return Verdict("dead" if dead else "failed", reason=why_nothing(picture))
+    ranking = fused(picture, request)
+    degraded = missing_parts(picture)
+    result = ReportResult(
+        job_id=picture.record.job_id,
+        query=request.query,
+        collection=request.collection,
+        results=shown(ranking[: request.top_n], request, ports),
+        total=len(ranking),
+        complete=not degraded,
+        degraded=degraded,
+        stages=tuple(stage(branch) for branch in picture.steps),
+        timing=timing(picture),
+        usage=used(picture),
+        routing=Routing.model_validate(searches[0].notes["routing"]),
+        expansion_texts={branch.name: tuple(branch.notes["texts"]) for branch in searches if branch.notes.get("texts")},
+    )
+    return Verdict("done", result=result.model_dump_json(), complete=result.complete)
+
+
+def fused(picture: Picture, request: ReportSearch) -> list[FusedHit]:
+    """Fuse every (query, hit) pair on the board."""
+    hits = [
+        QueryHit(query=query, key=decode_key(hit.key), passage=hit.passage, inner_product=hit.score)
+        for query, found in picture.hits.items()
+        for hit in found
+    ]
+    return fuse(hits, top_n=len(hits), inner_factor=request.inner_factor)
+
+
+def keyed(found: Sequence[FoundPassage], *, pages: bool) -> dict[str, tuple[BoardHit, ...]]:
+    """Group passages by query under their hit keys; a page keeps its best passage."""
+    best: dict[str, dict[str, BoardHit]] = {}
+    for passage in found:
+        hit = HitKey(passage.document, "page", passage.page)
+        key = (hit if pages else HitKey(passage.document, "chunk", passage.number)).encoded()
+        known = best.setdefault(passage.query, {}).get(key)
+        if known is None or passage.inner_product > known.score:
+            best[passage.query][key] = BoardHit(key, passage.inner_product, passage.number)
+    return {query: tuple(hits.values()) for query, hits in best.items()}
+
+
+def shown(ranking: Sequence[FusedHit], request: ReportSearch, ports: Ports) -> tuple[ReportHit, ...]:
+    """Put the texts behind the hits; a hit whose report was replaced meanwhile is dropped."""
+    texts = ports.reports.texts(request.collection, [hit.key for hit in ranking])
+    return tuple(
+        ReportHit(
+            document=hit.key.document,
+            unit=hit.key.unit,
+            number=hit.key.number,
+            page=text.page,
+            title=text.card.title,
+            company=text.card.company,
+            period=text.card.period,
+            text=text.text,
+            score=hit.score,
+            similarity=hit.similarity,
+            explanation=explain(hit, inner_factor=request.inner_factor),
+        )
+        for hit in ranking
+        if (text := texts.get(hit.key)) is not None
+    )
+
+
+def routing(chosen: Route) -> Routing:
+    """Say which reports were searched, and why these."""
+    return Routing(
+        documents=len(chosen.documents),
+        companies=chosen.companies,
+        period=chosen.period,
+        whole_collection=chosen.whole_collection,
+        reason=chosen.reason,
+    )
+
+
+def why_nothing(picture: Picture) -> str:
+    """Name, branch by branch, why no search came through."""
+    return "no search came through: " + "; ".join(
+        f"{branch.name}: {branch.reason or 'cut by the deadline'}" for branch in picture.steps
+    )
+
+
+def missing_parts(picture: Picture) -> tuple[Degradation, ...]:
+    """Name every branch whose hits the answer does not have."""
+    return tuple(
+        Degradation(stage=branch.name, reason=branch.reason or "cut by the deadline")
+        for branch in picture.steps
+        if branch.state != "done"
+    )
+
+
+def stage(branch: Step) -> Stage:
+    """Show how a branch went."""
+    closed = branch.started is not None and branch.ended is not None
+    return Stage(
+        name=branch.name,
+        state=branch.state,
+        attempt=branch.attempt,
+        ms=round((branch.ended - branch.started) * 1000, 1) if closed else None,  # type: ignore[operator]
+        timing=dict(branch.notes.get("timing", {})),
+        reason=branch.reason or None,
+    )
+
+
+def timing(picture: Picture) -> dict[str, float]:
+    """Sum up where the time went, in milliseconds of the board's clock."""
+    started = [branch.started for branch in picture.steps if branch.started is not None]
+    ended = [branch.ended for branch in picture.steps if branch.ended is not None]
+    created = picture.record.created
+    return {
+        "queued_ms": round((min(started) - created) * 1000, 1),
+        "first_branch_ms": round((min(ended) - created) * 1000, 1),
+        "last_branch_ms": round((max(ended) - created) * 1000, 1),
+    }
+
+
+def used(picture: Picture) -> dict[str, int]:
+    """Add up what the branches asked of the providers."""
+    notes = [branch.notes.get("usage", {}) for branch in picture.steps]
+    return {name: sum(note.get(name, 0) for note in notes) for name in ("provider_calls", "tokens")}
+
+
+class Laps:
+    """Times the stages of one step, in milliseconds."""
+
+    def __init__(self, ports: Ports) -> None:
+        self._clock = ports.clock
+        self._started = self._last = ports.clock()
+        self.ms: dict[str, float] = {}
+
+    def lap(self, stage: str) -> None:
+        """Note how long the stage that ends here took."""
+        now = self._clock()
+        self.ms[stage] = round((now - self._last) * 1000, 2)
+        self._last = now
+
+    @property
+    def total_ms(self) -> float:
+        """Time since the step began."""
+        return round((self._clock() - self._started) * 1000, 2)

@@ -1,0 +1,1 @@
+"""Adapters to embedding and chat models. Every call outside goes through here."""

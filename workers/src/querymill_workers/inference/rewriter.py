@@ -1,0 +1,39 @@
+"""Rewording a question by a chat model."""
+
+from collections.abc import Mapping
+
+import openai
+
+from querymill_workers.inference.client import UNREADABLE, reason_of
+from querymill_workers.inference.prompts import turns
+from querymill_workers.ports import Unavailable, Usage
+
+#: An expansion is a table or a few questions; longer replies are cut by the server.
+MOST_TOKENS = 256
+
+
+class ChatRewriter:
+    """`Rewriter` by the OpenAI chat protocol."""
+
+    def __init__(self, client: openai.OpenAI, model: str) -> None:
+        self._client = client
+        self._model = model
+
+    def rewrite(
+        self, method: str, question: str, *, terms: Mapping[str, str], time_limit_s: float
+    ) -> tuple[str, Usage]:
+        """See `Rewriter.rewrite`."""
+        try:
+            reply = self._client.chat.completions.create(
+                model=self._model,
+                messages=turns(method, question, terms),  # type: ignore[arg-type]  # roles are our files'
+                max_completion_tokens=MOST_TOKENS,
+                timeout=time_limit_s,
+            )
+            text = reply.choices[0].message.content
+        except (openai.OpenAIError, IndexError, *UNREADABLE) as error:
+            raise Unavailable(f"chat model: {reason_of(error)}") from error
+        if not isinstance(text, str) or not text.strip():
+            raise Unavailable("chat model: empty reply")
+        tokens = int(getattr(reply.usage, "total_tokens", 0) or 0)
+        return text.encode("utf-8", "ignore").decode("utf-8"), Usage(1, tokens)

@@ -1,0 +1,23 @@
+"""Bring the database to the newest schema: ``python -m querymill_workers.migrate``."""
+
+import sys
+
+from querymill_workers import wiring
+from querymill_workers.stores.postgres.migrate import SchemaMismatch, migrate
+
+
+def main() -> int:
+    """Apply missing migrations; 0 when the schema then fits, 1 when it cannot."""
+    settings = wiring.settings()
+    try:
+        dimensions = wiring.embedding_profile(settings).dimensions
+        applied = migrate(settings.database_url.get_secret_value(), dimensions=dimensions)
+    except (SchemaMismatch, ValueError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    sys.stdout.write(f"applied: {', '.join(applied) or 'nothing, the schema is up to date'}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

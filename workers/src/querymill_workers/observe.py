@@ -1,0 +1,72 @@
+"""Logs of a worker process, and what it starts beside its tasks; from Celery's signals, never in a flow."""
+
+import logging
+import os
+import socket
+import sys
+from typing import Any
+
+import structlog
+from celery.signals import setup_logging, worker_ready, worker_shutting_down
+
+from querymill_workers import preflight, wiring
+from querymill_workers.tasks import ring
+from querymill_workers.upkeep.sweeper import TERM_S, Sweeper
+
+_log = structlog.get_logger(__name__)
+_sweepers: list[Sweeper] = []
+
+
+@setup_logging.connect
+def log_as_json(**_: Any) -> None:
+    """Write one JSON object per line; questions and passages never appear above DEBUG."""
+    level = logging.getLevelNamesMapping()[wiring.settings().querymill_log_level]
+    shared: list[structlog.typing.Processor] = [
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+    ]
+    structlog.configure(
+        processors=[structlog.contextvars.merge_contextvars, *shared, structlog.processors.JSONRenderer()],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+    handler = logging.StreamHandler()
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.JSONRenderer(),
+            ],
+            foreign_pre_chain=[structlog.stdlib.add_logger_name, *shared],
+        )
+    )
+    logging.basicConfig(level=max(level, logging.WARNING), handlers=[handler], force=True)
+
+
+@worker_ready.connect
+def begin(**_: Any) -> None:
+    """Refuse what would break a promise; then sweep beside the work."""
+    try:
+        preflight.refuse_unsafe(
+            wiring.settings(), wiring.board(), wiring.embedding_profile(wiring.settings()).dimensions
+        )
+    except preflight.Unsafe as error:
+        _log.error("refused to start", reason=str(error))
+        # Celery swallows exceptions of this signal; a worker that must not run must not run.
+        os._exit(78)
+    ports = wiring.ports()
+    board = wiring.board()
+    board.add_collections("reports", ports.reports.collections())
+    name = f"{socket.gethostname()}:{os.getpid()}"
+    sweeper = Sweeper(ports, ring=ring, elect=lambda: board.elect(name, term_s=TERM_S))
+    _sweepers.append(sweeper)
+    sweeper.start()
+    _log.info("worker ready", name=name)
+
+
+@worker_shutting_down.connect
+def end(**_: Any) -> None:
+    """Stop sweeping; another worker is elected within seconds."""
+    for sweeper in _sweepers:
+        sweeper.stop()

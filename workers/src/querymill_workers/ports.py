@@ -1,0 +1,178 @@
+"""What the flows need of the world. Adapters satisfy these by shape."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Literal, NewType, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from querymill_shared.board import Board, Claim
+from querymill_shared.contracts.reports import Report
+from querymill_shared.queues import Queue
+from querymill_workers.domain.chunking import Chunk
+from querymill_workers.domain.fusion import HitKey
+from querymill_workers.domain.routing import ReportCard
+
+#: One vector per row, float32.
+Vectors = npt.NDArray[np.float32]
+#: Hashes a report's content together with everything that shapes its passages and vectors.
+Revision = NewType("Revision", str)
+InputType = Literal["query", "passage"]
+
+
+class Unavailable(Exception):
+    """Something outside did not answer as it should; trying again later may help."""
+
+
+class Refused(Exception):
+    """Something outside gave an answer that trying again would not better."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a step asked of the providers."""
+
+    calls: int = 0
+    tokens: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(self.calls + other.calls, self.tokens + other.tokens)
+
+
+class Embeddings(Protocol):
+    """Turns texts into vectors of one model, checked: right number, right dimension, all finite."""
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def dimensions(self) -> int: ...
+
+    def embed(
+        self, texts: Sequence[str], *, input_type: InputType, time_limit_s: float | None = None
+    ) -> tuple[Vectors, Usage]:
+        """Embed texts, one row each.
+
+        Raises:
+            Unavailable: The provider is away, slow, or limits us.
+            Refused: It answered with something that must not be stored or searched with.
+        """
+        ...
+
+
+class Rewriter(Protocol):
+    """Asks a chat model to reword a question by a method (hyde, synonym, subquestion, variant)."""
+
+    def rewrite(
+        self, method: str, question: str, *, terms: Mapping[str, str], time_limit_s: float
+    ) -> tuple[str, Usage]:
+        """Return the model's reply as it came.
+
+        Raises:
+            Unavailable: No reply in time, or none that could be read.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPassage:
+    """A passage that a query found: where it stands, and its inner product with the query."""
+
+    query: str
+    document: str
+    page: int
+    number: int
+    inner_product: float
+
+
+@dataclass(frozen=True, slots=True)
+class PassageText:
+    """What a hit shows: the text behind its key, and the report it is from."""
+
+    key: HitKey
+    page: int
+    text: str
+    card: ReportCard
+
+
+class Reports(Protocol):
+    """The reports of all collections; every call names its collection, and sees no other."""
+
+    def cards(self, collection: str, *, model: str) -> Sequence[ReportCard]:
+        """List the searchable reports of a collection whose vectors are this model's."""
+        ...
+
+    def search(
+        self,
+        collection: str,
+        queries: Mapping[str, npt.NDArray[np.float32]],
+        *,
+        model: str,
+        documents: Sequence[str],
+        depth: int,
+        per_document: bool,
+    ) -> list[FoundPassage]:
+        """Find, for each query text, the ``depth`` passages with the largest inner product.
+
+        In each of the documents if ``per_document``, else over all of them at once.
+        """
+        ...
+
+    def texts(self, collection: str, keys: Sequence[HitKey]) -> Mapping[HitKey, PassageText]:
+        """Fetch what the keys stand for."""
+        ...
+
+    def revision(self, collection: str, document: str) -> Revision | None:
+        """Return the revision of a report that is searchable now."""
+        ...
+
+    def drafted(self, collection: str, document: str, revision: Revision) -> set[int]:
+        """Return the chunk numbers of a revision that are stored already."""
+        ...
+
+    def draft(
+        self, collection: str, document: str, revision: Revision, chunks: Sequence[Chunk], vectors: Vectors
+    ) -> None:
+        """Store chunks of a revision, not searchable yet; storing one twice changes nothing."""
+        ...
+
+    def publish(self, collection: str, report: Report, revision: Revision, *, model: str, chunks: int) -> None:
+        """Make a revision the searchable one, whole and at once, and drop the others."""
+        ...
+
+    def collections(self) -> Sequence[str]:
+        """List the collections that hold a report."""
+        ...
+
+
+class Heartbeat(Protocol):
+    """Keeps leases alive while their work is done."""
+
+    def keep(self, claim: Claim) -> AbstractContextManager[None]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Everything a flow may touch. ``clock`` gives monotonic seconds."""
+
+    board: Board
+    heartbeat: Heartbeat
+    embeddings: Embeddings
+    rewriter: Rewriter
+    reports: Reports
+    glossary: Mapping[str, str]
+    count_tokens: Callable[[str], int]
+    clock: Callable[[], float]
+    chat_timeout_s: float
+    max_attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bell:
+    """A doorbell: which step of which job should be looked at, and on which queue it rings."""
+
+    job_id: str
+    step: str
+    queue: Queue

@@ -1,0 +1,32 @@
+"""Refuse to start on services that would break a promise; say why, and the mend."""
+
+import structlog
+
+from querymill_shared.board import ValkeyBoard
+from querymill_shared.settings import Settings
+from querymill_workers.stores.postgres.migrate import SchemaMismatch, check
+
+_log = structlog.get_logger(__name__)
+
+
+class Unsafe(Exception):
+    """Starting would lose or mix up jobs; the message holds the mend."""
+
+
+def refuse_unsafe(settings: Settings, board: ValkeyBoard, dimensions: int) -> None:
+    """Check the board's server and the database.
+
+    Raises:
+        Unsafe: The board may evict, or the schema does not fit.
+    """
+    policy = board.server_setting("maxmemory-policy")
+    if policy not in (None, "noeviction"):
+        raise Unsafe(
+            f"REDIS_URL: maxmemory-policy is {policy}, so a full server would silently drop jobs; set it to noeviction"
+        )
+    if board.server_setting("appendonly") == "no":
+        _log.warning("REDIS_URL: appendonly is off: a restart of that server loses every open job")
+    try:
+        check(settings.database_url.get_secret_value(), dimensions=dimensions)
+    except SchemaMismatch as error:
+        raise Unsafe(str(error)) from error

@@ -1,0 +1,1 @@
+"""Adapters to the databases, one technology per file or folder."""

@@ -1,0 +1,123 @@
+"""The stores in this process: for unit tests, and to read what a store does without SQL."""
+
+import threading
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from querymill_shared.contracts.reports import Report
+from querymill_workers.domain.chunking import Chunk
+from querymill_workers.domain.fusion import HitKey
+from querymill_workers.domain.routing import ReportCard
+from querymill_workers.ports import FoundPassage, PassageText, Revision, Vectors
+
+_Place = tuple[str, str]
+
+
+class MemoryReports:
+    """`Reports` without a server; exact search over every vector."""
+
+    def __init__(self) -> None:
+        self._published: dict[_Place, tuple[Report, Revision, str]] = {}
+        self._drafts: dict[tuple[str, str, Revision], dict[int, tuple[Chunk, npt.NDArray[np.float32]]]] = {}
+        self._lock = threading.RLock()
+
+    def cards(self, collection: str, *, model: str) -> Sequence[ReportCard]:
+        """See `Reports.cards`."""
+        with self._lock:
+            found = [
+                report
+                for (name, _), (report, _, of_model) in self._published.items()
+                if name == collection and of_model == model
+            ]
+        return sorted((_card(report) for report in found), key=lambda card: card.sha1)
+
+    def search(
+        self,
+        collection: str,
+        queries: Mapping[str, npt.NDArray[np.float32]],
+        *,
+        model: str,
+        documents: Sequence[str],
+        depth: int,
+        per_document: bool,
+    ) -> list[FoundPassage]:
+        """See `Reports.search`."""
+        searchable = {card.sha1 for card in self.cards(collection, model=model)}.intersection(documents)
+        groups = [{document} for document in sorted(searchable)] if per_document else [searchable]
+        return [
+            passage
+            for query, vector in queries.items()
+            for group in groups
+            for passage in self._best(collection, query, vector, group, depth)
+        ]
+
+    def _best(
+        self, collection: str, query: str, vector: npt.NDArray[np.float32], documents: set[str], depth: int
+    ) -> list[FoundPassage]:
+        with self._lock:
+            found = [
+                FoundPassage(query, document, chunk.page, chunk.number, float(embedding @ vector))
+                for document in documents
+                for chunk, embedding in self._passages(collection, document).values()
+            ]
+        return sorted(found, key=lambda hit: (-hit.inner_product, hit.document, hit.number))[:depth]
+
+    def _passages(self, collection: str, document: str) -> dict[int, tuple[Chunk, npt.NDArray[np.float32]]]:
+        _, revision, _ = self._published[collection, document]
+        return self._drafts[collection, document, revision]
+
+    def texts(self, collection: str, keys: Sequence[HitKey]) -> Mapping[HitKey, PassageText]:
+        """See `Reports.texts`."""
+        with self._lock:
+            known = [key for key in keys if (collection, key.document) in self._published]
+            return {key: text for key in known if (text := self._text(collection, key)) is not None}
+
+    def _text(self, collection: str, key: HitKey) -> PassageText | None:
+        report, _, _ = self._published[collection, key.document]
+        if key.unit == "page":
+            pages = {page.page: page.text for page in report.pages}
+            return PassageText(key, key.number, pages[key.number], _card(report)) if key.number in pages else None
+        passages = self._passages(collection, key.document)
+        if key.number not in passages:
+            return None
+        chunk, _ = passages[key.number]
+        return PassageText(key, chunk.page, chunk.text, _card(report))
+
+    def revision(self, collection: str, document: str) -> Revision | None:
+        """See `Reports.revision`."""
+        published = self._published.get((collection, document))
+        return None if published is None else published[1]
+
+    def drafted(self, collection: str, document: str, revision: Revision) -> set[int]:
+        """See `Reports.drafted`."""
+        return set(self._drafts.get((collection, document, revision), {}))
+
+    def draft(
+        self, collection: str, document: str, revision: Revision, chunks: Sequence[Chunk], vectors: Vectors
+    ) -> None:
+        """See `Reports.draft`."""
+        with self._lock:
+            draft = self._drafts.setdefault((collection, document, revision), {})
+            for chunk, vector in zip(chunks, vectors, strict=True):
+                draft.setdefault(chunk.number, (chunk, vector))
+
+    def publish(self, collection: str, report: Report, revision: Revision, *, model: str, chunks: int) -> None:
+        """See `Reports.publish`."""
+        del chunks  # a server notes how many there are; here they can be counted
+        with self._lock:
+            self._published[collection, report.sha1] = (report, revision, model)
+            place = (collection, report.sha1)
+            self._drafts = {key: draft for key, draft in self._drafts.items() if key[:2] != place or key[2] == revision}
+            self._drafts.setdefault((*place, revision), {})
+
+    def collections(self) -> Sequence[str]:
+        """See `Reports.collections`."""
+        return sorted({collection for collection, _ in self._published})
+
+
+def _card(report: Report) -> ReportCard:
+    return ReportCard(
+        report.sha1, report.title, report.company, tuple(report.aliases), report.period, report.published_at
+    )

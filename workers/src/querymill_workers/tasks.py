@@ -1,0 +1,39 @@
+"""Celery glue: one task per queue, bodies of one line, no rules."""
+
+from collections.abc import Iterable
+
+from celery import current_app, shared_task
+
+from querymill_shared.queues import Queue, task_of
+from querymill_workers import wiring
+from querymill_workers.flows import journey
+from querymill_workers.ports import Bell
+
+
+@shared_task(name=task_of(Queue.SEARCH))
+def search(job_id: str, step: str) -> None:
+    """Do a step that needs the stores."""
+    ring_all(journey.answer(Bell(job_id, step, Queue.SEARCH), wiring.ports()))
+
+
+@shared_task(name=task_of(Queue.EXPAND))
+def expand(job_id: str, step: str) -> None:
+    """Do a step that waits for the chat model."""
+    ring_all(journey.answer(Bell(job_id, step, Queue.EXPAND), wiring.ports()))
+
+
+@shared_task(name=task_of(Queue.INGEST))
+def ingest(job_id: str, step: str) -> None:
+    """Do a step that embeds in bulk."""
+    ring_all(journey.answer(Bell(job_id, step, Queue.INGEST), wiring.ports()))
+
+
+def ring_all(bells: Iterable[Bell]) -> None:
+    """Ring what comes next."""
+    for bell in bells:
+        ring(bell)
+
+
+def ring(bell: Bell) -> None:
+    """Ring one bell; it carries only a job id and a step name."""
+    current_app.send_task(task_of(bell.queue), args=[bell.job_id, bell.step], queue=bell.queue.value)

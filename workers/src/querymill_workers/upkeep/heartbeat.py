@@ -1,0 +1,47 @@
+"""Keep the leases of this process's running steps alive."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import structlog
+
+from querymill_shared.board import Board, Claim
+
+_log = structlog.get_logger(__name__)
+
+
+class Heartbeat:
+    """Renews every kept claim three times per lease, from one thread for the whole process."""
+
+    def __init__(self, board: Board, *, lease_s: float) -> None:
+        self._board = board
+        self._period_s = lease_s / 3
+        self._kept: set[Claim] = set()
+        self._lock = threading.Lock()
+        self._beating: threading.Thread | None = None
+
+    @contextmanager
+    def keep(self, claim: Claim) -> Iterator[None]:
+        """Renew a claim's lease until the block ends."""
+        with self._lock:
+            self._kept.add(claim)
+            if self._beating is None:
+                self._beating = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+                self._beating.start()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._kept.discard(claim)
+
+    def _beat(self) -> None:
+        pause = threading.Event()
+        while not pause.wait(self._period_s):
+            with self._lock:
+                kept = list(self._kept)
+            for claim in kept:
+                try:
+                    self._board.extend(claim)
+                except Exception as error:  # noqa: BLE001  # a board that is away is back at the next beat
+                    _log.warning("heartbeat missed", job_id=claim.job_id, error=type(error).__name__)

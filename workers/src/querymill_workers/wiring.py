@@ -1,0 +1,59 @@
+"""The composition root: the one place that names concrete adapters."""
+
+import time
+from functools import cache
+
+from querymill_shared.board import ValkeyBoard
+from querymill_shared.settings import Settings
+from querymill_workers.domain.tokens import estimate
+from querymill_workers.inference import glossary
+from querymill_workers.inference.client import open_client
+from querymill_workers.inference.embeddings import OpenAIEmbeddings
+from querymill_workers.inference.profiles import EmbeddingProfile, profile_of
+from querymill_workers.inference.rewriter import ChatRewriter
+from querymill_workers.ports import Ports
+from querymill_workers.stores.postgres.connection import open_pool
+from querymill_workers.stores.postgres.reports import PostgresReports
+from querymill_workers.upkeep.heartbeat import Heartbeat
+
+
+@cache
+def settings() -> Settings:
+    """Read this process's settings, once."""
+    return Settings()
+
+
+def embedding_profile(chosen: Settings) -> EmbeddingProfile:
+    """Look up what the settings' embedding model gives."""
+    return profile_of(chosen.embedding_model, dimensions=chosen.querymill_embedding_dimensions)
+
+
+@cache
+def board() -> ValkeyBoard:
+    """Open this process's board, once."""
+    return ValkeyBoard.connect(settings())
+
+
+@cache
+def ports() -> Ports:
+    """Build this process's adapters, once, after it started: no connection crosses a fork."""
+    chosen = settings()
+    timeout_s = chosen.querymill_embedding_timeout_s
+    embedding_client = open_client(*chosen.embedding_endpoint, timeout_s=timeout_s)
+    chat_client = open_client(
+        chosen.openai_base_url,
+        chosen.openai_api_key.get_secret_value(),
+        timeout_s=chosen.querymill_chat_timeout_s,
+    )
+    return Ports(
+        board=board(),
+        heartbeat=Heartbeat(board(), lease_s=chosen.querymill_lease_s),
+        embeddings=OpenAIEmbeddings(embedding_client, embedding_profile(chosen), timeout_s=timeout_s),
+        rewriter=ChatRewriter(chat_client, chosen.chat_model),
+        reports=PostgresReports(open_pool(chosen.database_url.get_secret_value())),
+        glossary=glossary.bundled(),
+        count_tokens=estimate,
+        clock=time.monotonic,
+        chat_timeout_s=chosen.querymill_chat_timeout_s,
+        max_attempts=chosen.querymill_max_attempts,
+    )
