@@ -329,3 +329,22 @@ def test_collections_are_known_by_kind(board: Board) -> None:
     board.add_collections("reports", ["filings", "minutes"])
     board.add_collections("files", ["code"])
     assert board.collections("reports") == {"filings", "minutes"}
+
+
+def test_whoever_waits_for_the_end_is_woken_by_it_alone(board: Board) -> None:
+    job_id = submitted(board)
+    assert board.ended(job_id) is None
+    board.finish(claimed(board, job_id), Outcome())
+    assert board.ended(job_id, wait_s=0.05) is None
+    timer = threading.Timer(0.1, lambda: board.settle(job_id, Verdict("failed", reason="why")))
+    timer.start()
+    assert board.ended(job_id, wait_s=5) == Failed(reason="why")
+    assert board.ended(job_id) == Failed(reason="why")
+    timer.join()
+
+
+def test_the_board_remembers_when_the_ranking_was_last_told(board: Board) -> None:
+    job_id = submitted(board)
+    assert board.picture(job_id).record.told is None
+    board.tell(job_id, Hits(after_stage="original", total=0, hits=()))
+    assert board.picture(job_id).record.told == pytest.approx(time.time(), abs=5)

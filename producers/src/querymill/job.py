@@ -49,8 +49,10 @@ class Job(Generic[R]):
             TimeoutError: It was not over after ``timeout`` seconds; the job goes on.
             UnknownJob: It is not on the board.
         """
-        for event in self.events(timeout=timeout):
-            _raise_if_lost(self.id, event)
+        until = None if timeout is None else time.monotonic() + timeout
+        while (last := self._board.ended(self.id, wait_s=_look(self.id, until))) is None:
+            self._board.picture(self.id)  # expired meanwhile: say so instead of waiting on
+        _raise_if_lost(self.id, last)
         return cast("R", _decoded(self.id, self._board.result(self.id)))
 
     def cancel(self) -> bool:
@@ -84,8 +86,10 @@ class AsyncJob(Generic[R]):
 
     async def result(self, timeout: float | None = None) -> R:  # as `Job.result`
         """See `Job.result`."""
-        async for event in self.events(timeout=timeout):
-            _raise_if_lost(self.id, event)
+        until = None if timeout is None else time.monotonic() + timeout
+        while (last := await self._board.ended(self.id, wait_s=_look(self.id, until))) is None:
+            await self._board.picture(self.id)
+        _raise_if_lost(self.id, last)
         return cast("R", _decoded(self.id, await self._board.result(self.id)))
 
     async def cancel(self) -> bool:

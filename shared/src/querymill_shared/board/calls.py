@@ -114,7 +114,7 @@ def finish(held: Claim, outcome: Outcome) -> Call[Picture | None]:
     packed = [part for query, hits in outcome.hits.items() for part in (query, pack(hits))]
     return Call(
         "finish",
-        keys.of_job(held.job_id, "job", "steps", "events", "due", "hits", "queries", "request"),
+        keys.of_job(held.job_id, "job", "steps", "events", "due", "hits", "queries"),
         [
             held.job_id,
             held.step,
@@ -126,7 +126,7 @@ def finish(held: Claim, outcome: Outcome) -> Call[Picture | None]:
             SETTLE_GRACE_MS,
             *packed,
         ],
-        lambda answer: _picture(answer[1], held.job_id) if answer[0] == "closed" else None,
+        lambda answer: _picture(answer[1], held.job_id, held.request) if answer[0] == "closed" else None,
     )
 
 
@@ -152,7 +152,7 @@ def settle(job_id: str, verdict: Verdict, *, result_ttl_s: float) -> Call[bool]:
     ttl = DEAD_TTL_MS if verdict.state == "dead" else int(result_ttl_s * 1000)
     return Call(
         "settle",
-        keys.of_job(job_id, "job", "steps", "events", "due", "hits", "queries", "request", "result"),
+        keys.of_job(job_id, "job", "steps", "events", "due", "hits", "queries", "request", "result", "ended"),
         [
             job_id,
             verdict.state,
@@ -174,7 +174,11 @@ def picture(job_id: str) -> Call[Picture]:
         UnknownJob: There is none with this id.
     """
     names = keys.of_job(job_id, "job", "steps", "hits", "queries", "request")
-    return Call("picture", names, [], lambda answer: _picture(answer, job_id))
+
+    def parse(answer: tuple[Sequence[Any], str]) -> Picture:
+        return _picture(answer[0], job_id, decode_request(answer[1]) if answer[1] else None)
+
+    return Call("picture", names, [], parse)
 
 
 def sweep(shard: str, *, ring_grace_s: float, most: int = 100) -> Call[list[Due]]:
@@ -211,8 +215,8 @@ def _seconds(ms: str | None) -> float | None:
     return int(ms) / 1000 if ms and int(ms) else None
 
 
-def _picture(answer: Sequence[Any], job_id: str) -> Picture:
-    record, steps, hits, queries = (_pairs(part) for part in answer[:4])
+def _picture(answer: Sequence[Any], job_id: str, request: JobRequest | None) -> Picture:
+    record, steps, hits, queries = (_pairs(part) for part in answer)
     if not record:
         raise UnknownJob(job_id)
     return Picture(
@@ -220,7 +224,7 @@ def _picture(answer: Sequence[Any], job_id: str) -> Picture:
         steps=_steps(steps),
         hits={query: unpack(packed) for query, packed in hits.items()},
         queries=queries,
-        request=decode_request(answer[4]) if answer[4] else None,
+        request=request,
     )
 
 
@@ -236,6 +240,7 @@ def _record(fields: Mapping[str, str]) -> Record:
         ended=_seconds(fields.get("ended")),
         reason=fields.get("reason", ""),
         open_steps=int(fields["open"]),
+        told=_seconds(fields.get("told")),
     )
 
 

@@ -162,6 +162,8 @@ class MemoryBoard:
             job = self._live(job_id)
             if job is None or job.record.is_over:
                 return False
+            if isinstance(event, Hits):
+                job.record = replace(job.record, told=self._clock())
             self._tell(job, event)
             return True
 
@@ -196,6 +198,15 @@ class MemoryBoard:
                 return []
             self._changed.wait_for(lambda: len(job.events) > seen, timeout=wait_s)
             return [(f"{number}-0", event) for number, event in enumerate(job.events, 1) if number > seen]
+
+    def ended(self, job_id: str, *, wait_s: float = 0) -> Event | None:
+        """See `Board.ended`."""
+        with self._changed:
+            job = self._live(job_id)
+            if job is None:
+                return None
+            self._changed.wait_for(lambda: job.record.is_over, timeout=wait_s)
+            return job.events[-1] if job.record.is_over else None
 
     def result(self, job_id: str) -> str | None:
         """See `Board.result`."""

@@ -13,7 +13,10 @@ StepState = Literal["waiting", "running", "done", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The job as submitted, and its state. Times are seconds since the epoch by the board's clock."""
+    """The job as submitted, and its state; ``told`` is when its ranking was last told.
+
+    Times are seconds since the epoch by the board's clock.
+    """
 
     job_id: str
     kind: str
@@ -25,6 +28,7 @@ class Record:
     ended: float | None
     reason: str
     open_steps: int
+    told: float | None = None
 
     @property
     def is_over(self) -> bool:

@@ -59,6 +59,13 @@ class Board(Protocol):
         """Read events after an event id, waiting at most ``wait_s`` for the first; [] if none came."""
         ...
 
+    def ended(self, job_id: str, *, wait_s: float = 0) -> Event | None:
+        """Return the last event of a job, waiting at most ``wait_s`` for it; None while it is not over.
+
+        A waiter is woken once, where a reader of `events` is woken by each.
+        """
+        ...
+
     def result(self, job_id: str) -> str | None:
         """Return the result's JSON, None while there is none."""
         ...

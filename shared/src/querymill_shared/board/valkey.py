@@ -103,6 +103,12 @@ class ValkeyBoard:
         (stream,) = keys.of_job(job_id, "events")
         return _events(self._client.xread({stream: after}, block=_block_ms(wait_s)))
 
+    def ended(self, job_id: str, *, wait_s: float = 0) -> Event | None:
+        """See `Board.ended`."""
+        (stream,) = keys.of_job(job_id, "ended")
+        found = _events(self._client.xread({stream: "0-0"}, block=_block_ms(wait_s)))
+        return found[0][1] if found else None
+
     def result(self, job_id: str) -> str | None:
         """See `Board.result`."""
         found: Any = self._client.get(*keys.of_job(job_id, "result"))
@@ -195,6 +201,12 @@ class AsyncValkeyBoard:
         """See `Board.events`."""
         (stream,) = keys.of_job(job_id, "events")
         return _events(await self._client.xread({stream: after}, block=_block_ms(wait_s)))
+
+    async def ended(self, job_id: str, *, wait_s: float = 0) -> Event | None:
+        """See `Board.ended`."""
+        (stream,) = keys.of_job(job_id, "ended")
+        found = _events(await self._client.xread({stream: "0-0"}, block=_block_ms(wait_s)))
+        return found[0][1] if found else None
 
     async def result(self, job_id: str) -> str | None:
         """See `Board.result`."""

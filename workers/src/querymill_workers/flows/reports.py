@@ -28,6 +28,8 @@ SEARCHED_ONE_BY_ONE = 200
 LONGEST_HYDE = 2_000
 #: What embedding and searching are left of the deadline when a chat call is cut, in seconds.
 SEARCH_MARGIN_S = 0.12
+#: The ranking so far is told at most this often, in seconds.
+TELL_EVERY_S = 0.1
 
 
 def step(claim: Claim, request: ReportSearch, ports: Ports) -> Sequence[Bell]:
@@ -41,7 +43,8 @@ def step(claim: Claim, request: ReportSearch, ports: Ports) -> Sequence[Bell]:
         outcome = Outcome(state="failed", reason=str(error), notes={"timing": laps.ms}, ms=laps.total_ms)
         return handed_in(claim, outcome, request, ports)
     laps.lap("expand")
-    queries = ports.board.take_queries(claim, proposed)
+    # No other branch may propose the original: it is theirs to drop, and needs no asking.
+    queries = proposed if claim.step == ORIGINAL else ports.board.take_queries(claim, proposed)
     hits, embedding = searched(queries, chosen, claim, request, ports, laps)
     usage += embedding
     notes = {
@@ -121,8 +124,14 @@ def conclude(picture: Picture, request: ReportSearch, ports: Ports, *, after: st
     """Settle if that was the last branch, else tell how the ranking stands."""
     if picture.record.open_steps <= 0:
         settle(picture, request, ports)
-    elif picture.hits:
+    elif picture.hits and worth_telling(picture):
         ports.board.tell(picture.record.job_id, standing(picture, request, ports, after))
+
+
+def worth_telling(picture: Picture) -> bool:
+    """Whether the ranking was not told just now; branches that end together tell it once."""
+    told, ended = picture.record.told, max(step.ended or 0 for step in picture.steps)
+    return told is None or ended - told >= TELL_EVERY_S
 
 
 def standing(picture: Picture, request: ReportSearch, ports: Ports, after: str) -> Hits:

@@ -1,7 +1,7 @@
 -- Close a step and write its hits, if the attempt still holds it (the fence); answer with the whole picture.
--- KEYS job steps events due hits queries request
+-- KEYS job steps events due hits queries
 -- ARGV job_id step attempt state(done|failed) reason notes event settle_grace_ms (query packed_hits)...
-local job, steps, events, due, hits, queries, request = unpack(KEYS)
+local job, steps, events, due, hits, queries = unpack(KEYS)
 local id, step = ARGV[1], ARGV[2]
 if is_over(job) then return {'over'} end
 if redis.call('HGET', steps, step .. '.state') ~= 'running' then return {'stale'} end
@@ -16,4 +16,4 @@ if redis.call('HINCRBY', job, 'open', -1) <= 0 then
   -- Whoever reads this answer settles; should that worker die first, the sweeper does.
   redis.call('ZADD', due, now + tonumber(ARGV[8]), id .. ' @settle')
 end
-return {'closed', picture({job = job, steps = steps, hits = hits, queries = queries, request = request})}
+return {'closed', picture({job = job, steps = steps, hits = hits, queries = queries})}

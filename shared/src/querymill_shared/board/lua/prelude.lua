@@ -20,6 +20,5 @@ local function picture(keys)
     redis.call('HGETALL', keys.steps),
     redis.call('HGETALL', keys.hits),
     redis.call('HGETALL', keys.queries),
-    redis.call('GET', keys.request) or '',
   }
 end

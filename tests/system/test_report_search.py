@@ -1,0 +1,284 @@
+"""A question from the client's call to the answer: real board, real database, real worker, scripted models."""
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+import redis
+from pydantic import ValidationError
+
+from querymill import (
+    AsyncQuerymill,
+    IdempotencyConflict,
+    JobCancelled,
+    JobFailed,
+    Querymill,
+    ReportSearch,
+    UnknownCollection,
+)
+from querymill_shared.contracts.events import Done, Hits, Queued, StageFinished, StageStarted
+from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, embedded, embedding_answer, method_of
+from tests.system.conftest import Deployment
+
+ALL = ("synonym", "subquestion", "variant")
+
+
+def search(query: str = "how did revenue develop", **fields: Any) -> ReportSearch:
+    return ReportSearch.model_validate(
+        {"query": query, "collection": "filings", "return_parent_pages": True, "deadline": 10} | fields
+    )
+
+
+def fresh(text: str = "how did revenue develop") -> str:
+    """A question no cache has seen."""
+    return f"{text} {time.monotonic_ns()}"
+
+
+def slow_chat(**after_s: float) -> Any:
+    return lambda request: chat_answer(f"<question by {method_of(request)}>", after_s=after_s[method_of(request)])
+
+
+@pytest.mark.usefixtures("filings")
+def test_a_question_is_answered_with_every_branch(mill: Querymill) -> None:
+    result = mill.submit(search("what was the revenue of Nordhav in 2022?", hyde=True, multi_query=ALL)).result(10)
+    assert (result.results[0].document, result.results[0].page) == ("a1", 2)
+    assert result.complete
+    assert set(result.expansion_texts) == {"hyde", *ALL}
+    assert result.routing.companies == ("Nordhav",)
+    assert {stage.name for stage in result.stages} == {"original", "hyde", *ALL}
+    assert result.usage["provider_calls"] == 9
+
+
+@pytest.mark.usefixtures("filings")
+def test_branches_run_side_by_side_and_the_first_hits_come_before_the_first_reply(
+    mill: Querymill, openai_server: OpenAIServer
+) -> None:
+    openai_server.script.chat = slow_chat(synonym=0.2, subquestion=0.4, variant=0.8)
+    started = time.monotonic()
+    job = mill.submit(search(fresh(), multi_query=ALL))
+    events = [(time.monotonic() - started, event) for event in job.events(timeout=10)]
+    first_hits = next(at for at, event in events if isinstance(event, Hits))
+    replies = [at for at, event in events if isinstance(event, StageFinished) and event.stage != "original"]
+    assert first_hits < 0.2 <= min(replies)
+    # The sum of the branches would be 1.4 s; the slowest is 0.8.
+    assert 0.8 <= events[-1][0] < 1.3
+    assert isinstance(events[-1][1], Done)
+
+
+@pytest.mark.usefixtures("filings")
+def test_at_the_deadline_the_answer_is_what_is_there_and_names_what_is_missing(
+    mill: Querymill, openai_server: OpenAIServer
+) -> None:
+    openai_server.script.chat = slow_chat(synonym=0.05, subquestion=2.0, variant=2.0)
+    started = time.monotonic()
+    result = mill.submit(search(fresh(), multi_query=ALL, deadline=0.5)).result(timeout=5)
+    assert time.monotonic() - started < 0.55
+    assert not result.complete
+    assert {part.stage for part in result.degraded} == {"subquestion", "variant"}
+    assert result.results
+
+
+@pytest.mark.usefixtures("filings")
+def test_the_sweeper_settles_when_the_branches_themselves_do_not(mill: Querymill, openai_server: OpenAIServer) -> None:
+    def stuck(request: dict[str, Any]) -> Answer:
+        time.sleep(1.5 if "stuck" in request["input"][0] else 0)
+        return embedded(request)
+
+    openai_server.script.embeddings = stuck
+    openai_server.script.chat = lambda request: chat_answer(f"<stuck {time.monotonic_ns()}>")
+    started = time.monotonic()
+    result = mill.submit(search(fresh(), multi_query=("variant",), deadline=0.6)).result(timeout=5)
+    assert time.monotonic() - started < 0.65
+    assert [part.stage for part in result.degraded] == ["variant"]
+
+
+@pytest.mark.usefixtures("filings")
+def test_the_events_tell_the_whole_way(mill: Querymill) -> None:
+    job = mill.submit(search(fresh(), hyde=True))
+    events = list(job.events(timeout=10))
+    assert events[0] == Queued(stages=("original", "hyde"))
+    assert isinstance(events[-1], Done)
+    for stage in ("original", "hyde"):
+        assert StageStarted(stage=stage, attempt=1) in events
+    assert list(job.events(timeout=1)) == events
+
+
+GARBAGE = {
+    "empty": chat_answer(""),
+    "no content": chat_answer(None),
+    "content is no text": chat_answer({"a": 1}),
+    "nothing wrapped": chat_answer("I cannot help with that."),
+    "ten megabytes": chat_answer("lorem ipsum < " * 750_000),
+    "invalid UTF-8": Answer(b'{"choices": [{"message": {"content": "\xff\xfe\xff"}}]}'),
+    "no JSON": Answer(b"<html>bad gateway</html>"),
+    "truncated JSON": Answer(b'{"choices": [{"mess'),
+    "no choices": Answer(b'{"choices": []}'),
+    "another shape": Answer(b"[1, 2, 3]"),
+    "null": Answer(b"null"),
+    "server error": Answer(b"{}", status=500),
+    "rate limited": Answer(b"{}", status=429, headers={"Retry-After": "30"}),
+    "redirected": Answer(b"", status=302, headers={"Location": "http://127.0.0.1:9/steal"}),
+}
+
+
+@pytest.mark.usefixtures("filings")
+@pytest.mark.parametrize("answer", GARBAGE.values(), ids=GARBAGE.keys())
+def test_a_chat_model_that_talks_nonsense_degrades_its_branch_only(
+    mill: Querymill, openai_server: OpenAIServer, answer: Answer
+) -> None:
+    openai_server.script.chat = lambda request: answer
+    result = mill.submit(search(fresh(), multi_query=("variant",))).result(timeout=10)
+    assert [part.stage for part in result.degraded] == ["variant"]
+    assert result.results
+
+
+def vectors(*rows: list[float]) -> Answer:
+    return embedding_answer(list(rows))
+
+
+REFUSED = {
+    "wrong dimension": vectors([0.1, 0.2, 0.3]),
+    "not a number": vectors([float("nan")] * 384),
+    "infinite": vectors([float("inf")] * 384),
+    "bad request": Answer(b'{"error": {"message": "no"}}', status=400),
+}
+AWAY = {
+    "away": Answer(b"{}", status=503),
+    "too few vectors": vectors(),
+    "too many vectors": vectors([0.1] * 384, [0.1] * 384),
+    "no JSON": Answer(b"oops"),
+    "no data": Answer(b'{"object": "list"}'),
+}
+
+
+@pytest.mark.usefixtures("filings")
+@pytest.mark.parametrize("answer", (REFUSED | AWAY).values(), ids=(REFUSED | AWAY).keys())
+def test_an_embedding_server_that_fails_fails_the_job_with_its_reason(
+    mill: Querymill, openai_server: OpenAIServer, answer: Answer
+) -> None:
+    openai_server.script.embeddings = lambda request: answer
+    with pytest.raises(JobFailed, match="embedding"):
+        mill.submit(search(fresh(), deadline=5)).result(timeout=10)
+
+
+@pytest.mark.usefixtures("filings")
+def test_vectors_out_of_order_are_put_in_order(mill: Querymill, openai_server: OpenAIServer) -> None:
+    def shuffled(request: dict[str, Any]) -> Answer:
+        answer = embedded(request)
+        import json
+
+        body = json.loads(answer.body)
+        body["data"].reverse()
+        return Answer(json.dumps(body).encode())
+
+    openai_server.script.embeddings = shuffled
+    openai_server.script.chat = lambda request: chat_answer("<tomato soup> <nine ships of the fleet>")
+    result = mill.submit(search("revenue", multi_query=("variant",))).result(timeout=10)
+    queries = {hit.document + str(hit.page): hit.explanation["queries"][0] for hit in result.results}
+    assert queries["b11"] == "tomato soup"
+    assert queries["a11"] == "nine ships of the fleet"
+
+
+@pytest.mark.usefixtures("filings")
+def test_a_moment_without_embeddings_costs_an_attempt_not_the_job(mill: Querymill, openai_server: OpenAIServer) -> None:
+    answers = iter([Answer(b"{}", status=503)])
+    openai_server.script.embeddings = lambda request: next(answers, None) or embedded(request)
+    result = mill.submit(search(fresh())).result(timeout=10)
+    assert result.complete
+    assert result.stages[0].attempt == 2
+
+
+@pytest.mark.usefixtures("filings")
+def test_the_same_question_is_embedded_once(mill: Querymill, openai_server: OpenAIServer) -> None:
+    question = search(fresh())
+    mill.submit(question).result(timeout=10)
+    mill.submit(question).result(timeout=10)
+    assert len(openai_server.seen("embeddings")) == 1
+
+
+@pytest.mark.usefixtures("filings")
+def test_an_unknown_collection_is_refused_and_nothing_is_enqueued(mill: Querymill, board_client: redis.Redis) -> None:
+    before = board_client.keys("qm:*:job")
+    with pytest.raises(UnknownCollection, match=r"collection: no reports in 'nowhere'; .*filings"):
+        mill.submit(search(collection="nowhere"))
+    assert board_client.keys("qm:*:job") == before
+
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"query": ""}, "query"),
+    ({"query": "  \n"}, "query"),
+    ({"query": "x" * 8001}, "query"),
+    ({"top_n": 0}, "top_n"),
+    ({"top_n": 201}, "top_n"),
+    ({"inner_factor": float("nan")}, "inner_factor"),
+    ({"inner_factor": float("inf")}, "inner_factor"),
+    ({"deadline": float("inf")}, "deadline"),
+    ({"deadline": -1}, "deadline"),
+    ({"multi_query": ["dance"]}, "multi_query"),
+    ({"multi_query": ["variant", "variant"]}, "multi_query"),
+    ({"candidates": 3}, "candidates"),
+    ({"collection": "a b"}, "collection"),
+    ({"company": " "}, "company"),
+    ({"surprise": 1}, "surprise"),
+]
+
+
+@pytest.mark.parametrize(("fields", "name"), BAD, ids=[f"{name}-{n}" for n, (_, name) in enumerate(BAD)])
+def test_bad_input_names_the_field(fields: dict[str, Any], name: str) -> None:
+    with pytest.raises(ValidationError, match=name):
+        search(**fields)
+
+
+@pytest.mark.usefixtures("filings")
+def test_an_idempotency_key_returns_the_first_job(mill: Querymill) -> None:
+    question, key = search(fresh()), fresh("key")
+    first = mill.submit(question, idempotency_key=key)
+    assert mill.submit(question, idempotency_key=key).id == first.id
+    with pytest.raises(IdempotencyConflict):
+        mill.submit(search("something else"), idempotency_key=key)
+
+
+@pytest.mark.usefixtures("filings")
+def test_a_cancelled_job_ends_as_cancelled(mill: Querymill, openai_server: OpenAIServer) -> None:
+    openai_server.script.chat = slow_chat(variant=1.0)
+    job = mill.submit(search(fresh(), multi_query=("variant",)))
+    assert job.cancel()
+    with pytest.raises(JobCancelled):
+        job.result(timeout=5)
+    assert not job.cancel()
+
+
+@pytest.mark.usefixtures("filings")
+def test_waiting_too_short_says_so_and_the_job_goes_on(mill: Querymill, openai_server: OpenAIServer) -> None:
+    openai_server.script.chat = slow_chat(variant=0.5)
+    job = mill.submit(search(fresh(), multi_query=("variant",)))
+    with pytest.raises(TimeoutError, match=job.id):
+        job.result(timeout=0.1)
+    assert job.result(timeout=5).complete
+
+
+@pytest.mark.usefixtures("filings")
+def test_the_asynchronous_client_does_the_same(deployment: Deployment) -> None:
+    async def ask() -> tuple[list[str], bool]:
+        async with AsyncQuerymill(settings=deployment.settings) as mill:
+            jobs = [await mill.submit(search(fresh(), hyde=True)) for _ in range(5)]
+            results = await asyncio.gather(*(job.result(timeout=10) for job in jobs))
+            events = [event.type async for event in jobs[0].events(timeout=5)]
+            return events, all(result.complete for result in results)
+
+    events, complete = asyncio.run(ask())
+    assert complete
+    assert (events[0], events[-1]) == ("queued", "done")
+
+
+@pytest.mark.usefixtures("filings")
+def test_no_question_and_no_passage_is_logged(mill: Querymill, worker: Any, openai_server: OpenAIServer) -> None:
+    openai_server.script.chat = lambda request: Answer(b"oops")
+    question = "zanzibar turnover question"
+    mill.submit(search(question, hyde=True)).result(timeout=10)
+    openai_server.script.embeddings = lambda request: Answer(b"{}", status=400)
+    with pytest.raises(JobFailed):
+        mill.submit(search(question + " again")).result(timeout=10)
+    assert "zanzibar" not in worker.log
+    assert "forty million" not in worker.log
