@@ -21,8 +21,7 @@ for name in list(os.environ):
 @pytest.fixture(scope="session")
 def stack() -> Iterator[Stack]:
     """Valkey and PostgreSQL in a temporary folder."""
-    with temporary_stack() as running:
-        running.up(parts={Part.VALKEY, Part.POSTGRES})
+    with temporary_stack(parts={Part.VALKEY, Part.POSTGRES}) as running:
         yield running
 
 

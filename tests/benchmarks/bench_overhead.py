@@ -29,15 +29,12 @@ TARGETS = {"overhead_p50_ms_1": ("<=", 10.0), "overhead_p50_ms_50": ("<=", 30.0)
 
 def measure() -> harness.Figures:
     """Start servers and workers, measure ours and the chord in turn."""
-    with temporary_stack() as stack:
-        stack.up(parts={Part.VALKEY})
-        url = stack.environment()["REDIS_URL"]
-        environment = {"REDIS_URL": url, "CHORD_URL": url.removesuffix("/0") + "/3"}
-        os.environ.update(environment)
-        stack.up(parts={Part.VALKEY}, programs=[program for n in range(2) for program in workers(n, environment)])
+    programs = [program for number in range(2) for program in workers(number)]
+    with temporary_stack(parts={Part.VALKEY}, programs=programs) as stack:
+        url = os.environ["REDIS_URL"] = stack.environment()["REDIS_URL"]
         with Querymill(settings=Settings(redis_url=url)) as mill, redis.Redis.from_url(url) as client:
             client.hset("qm:collections", f"reports/{COLLECTION}", "1")
-            ours, theirs = our_job(mill), chord_job(environment["CHORD_URL"])
+            ours, theirs = our_job(mill), chord_job()
             warm_up(ours)
             warm_up(theirs)
             figures = {f"overhead_p50_ms_{n}": overhead(ours, n) for n in CONCURRENCY}
@@ -47,7 +44,7 @@ def measure() -> harness.Figures:
             return figures | cheap(mill)
 
 
-def workers(number: int, environment: dict[str, str]) -> list[Program]:
+def workers(number: int) -> list[Program]:
     """Give one process each to our worker and to the chord's."""
     celery = (sys.executable, "-m", "celery", "-A")
     options = (
@@ -63,7 +60,7 @@ def workers(number: int, environment: dict[str, str]) -> list[Program]:
     )
     ours = (*celery, "tests.benchmarks.scripted_worker:app", "worker", "-Q", "search,expand", "-n", f"ours{number}@%h")
     chord = (*celery, "tests.benchmarks.chord:app", "worker", "-n", f"chord{number}@%h")
-    environment = environment | {"PYTHONPATH": os.getcwd()}  # noqa: PTH109  # a string for another process
+    environment = {"PYTHONPATH": os.getcwd()}  # noqa: PTH109  # a string for another process
     return [
         Program(name=f"ours{number}", command=(*ours, *options), environment=environment, stop_signal="KILL"),
         Program(name=f"chord{number}", command=(*chord, *options), environment=environment, stop_signal="KILL"),
@@ -81,11 +78,11 @@ def our_job(mill: Querymill) -> Callable[[], float]:
     return run
 
 
-def chord_job(url: str) -> Callable[[], float]:
+def chord_job() -> Callable[[], float]:
     """The same branches as a chord; its end is waited for on a list, which is quicker than Celery's own wait."""
     from tests.benchmarks import chord
 
-    client = redis.Redis.from_url(url, max_connections=100)
+    client = redis.Redis.from_url(chord.URL, max_connections=100)
 
     def run() -> float:
         job_id = uuid4().hex

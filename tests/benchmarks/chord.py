@@ -11,11 +11,18 @@ from querymill_workers.domain.fusion import HitKey, QueryHit, fuse
 from tests.benchmarks.script import EMBEDDING_S, LLM_S, SEARCH_S, found
 
 QUEUE = "chord"
-app = Celery("chord", broker=os.environ["CHORD_URL"], backend=os.environ["CHORD_URL"], set_as_current=False)
+#: A database of its own on the server of the board.
+URL = os.environ["REDIS_URL"].removesuffix("/0") + "/3"
+app = Celery("chord", broker=URL, backend=URL, set_as_current=False)
 app.conf.update(
-    task_default_queue=QUEUE, task_acks_late=True, worker_prefetch_multiplier=1, worker_hijack_root_logger=False
+    task_default_queue=QUEUE,
+    task_acks_late=True,
+    worker_prefetch_multiplier=1,
+    worker_hijack_root_logger=False,
+    broker_pool_limit=32,
+    redis_max_connections=200,
 )
-_client = redis.Redis.from_url(os.environ["CHORD_URL"])
+_client = redis.Redis.from_url(URL)
 
 
 @app.task(name="chord.branch")

@@ -1,1 +1,20 @@
 """Real servers from wheels, supervised under one data folder."""
+
+from querymill_embedded.errors import StackError
+from querymill_embedded.folders import default_data_folder
+from querymill_embedded.parts import ALL, Part, Program
+from querymill_embedded.stack import PartStatus, Stack
+from querymill_embedded.supervisor import ProcessState
+from querymill_embedded.temporary import temporary_stack
+
+__all__ = [
+    "ALL",
+    "Part",
+    "PartStatus",
+    "ProcessState",
+    "Program",
+    "Stack",
+    "StackError",
+    "default_data_folder",
+    "temporary_stack",
+]

@@ -1,6 +1,7 @@
 """What a job looks like on a terminal while it runs, and when it is done."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -65,7 +66,7 @@ def show_reports(console: Console, result: ReportResult, *, most: int | None = N
     hits = result.results if most is None else result.results[:most]
     for rank, hit in enumerate(hits, start=1):
         console.print(f"[bold]{rank:>2}[/]  [green]{hit.score:.4f}[/]  {_heading(hit)}", highlight=False)
-        console.print(Text(f"      {_why(hit)}", style="dim"))
+        console.print(Text(f"      {_why(hit)}", style="dim"), no_wrap=True, overflow="ellipsis")
         console.print(Text(f"      {_excerpt(hit.text)}"), no_wrap=True, overflow="ellipsis", soft_wrap=False)
     if not result.results:
         console.print("  no hits", style="yellow")
@@ -73,7 +74,8 @@ def show_reports(console: Console, result: ReportResult, *, most: int | None = N
     for part in result.degraded:
         console.print(Text(f"  degraded: {part.stage}: {part.reason}", style="yellow"))
     timing = ", ".join(f"{name.removesuffix('_ms')} {ms:,.0f} ms" for name, ms in result.timing.items())
-    console.print(Text(f"  {result.total} hits in all; {timing}; {result.usage}", style="dim"))
+    usage = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in result.usage.items())
+    console.print(Text(f"  {result.total} hits in all · {timing} · {usage}", style="dim"))
 
 
 def _heading(hit: ReportHit) -> str:
@@ -81,7 +83,18 @@ def _heading(hit: ReportHit) -> str:
 
 
 def _why(hit: ReportHit) -> str:
-    return str(hit.explanation.get("formula", f"similarity {hit.similarity:.4f}"))
+    why = hit.explanation
+    found = f"{why['count']} of the queries found it" if why["count"] > 1 else "one query found it"
+    return f"{hit.score:.4f} = {_product(why)}   ({found}: {'; '.join(_excerpt(q)[:60] for q in why['queries'])})"
+
+
+def _product(why: Mapping[str, Any]) -> str:
+    factors = [f"{why['max_inner_product']:.4f} similarity"]
+    if why["inner_factor"] != 1:
+        factors.insert(0, f"{why['inner_factor']:g}")
+    if why["agreement_factor"] != 1:
+        factors.append(f"(1 + {why['agreement']:g} × {why['count'] - 1})")
+    return " × ".join(factors)
 
 
 def _excerpt(text: str) -> str:

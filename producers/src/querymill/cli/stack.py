@@ -2,12 +2,13 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -42,14 +43,15 @@ def up(
     """Start the embedded stack and its workers; prints the exports that point commands at it."""
     stack = _stack(data)
     say = Console(stderr=True, highlight=False)
-    start(stack, say)
+    with _reported(_library(), say):
+        stack.up(programs=workers({}), prepare=_migrate)
     environment = stack.environment()
     if as_json:
         typer.echo(json.dumps({"data": str(stack.data), "environment": environment}))
     else:
         say.print("Running. These exports point querymill at it:", style="bold")
         for name, value in environment.items():
-            typer.echo(f"export {name}={value}")
+            typer.echo(f"export {name}={shlex.quote(value)}")
     if detach:
         where = f" --data {data}" if data else ""
         say.print(f"Look: querymill status{where} · stop: querymill down{where}")
@@ -119,25 +121,46 @@ def services(data: Path | None, say: Console, *, environment: Mapping[str, str] 
         yield
         return
     library = _library()
-    with library.temporary_stack() if data is None else library.kept_stack(data) as stack:
-        start(stack, say, environment=environment)
-        before = dict(os.environ)
-        os.environ.update(stack.environment())
-        try:
+    with _reported(library, say):
+        stack = _temporary(environment) if data is None else _kept(library.Stack(data), environment)
+        with stack as running, _exported(running.environment()):
             yield
-        finally:
-            os.environ.clear()
-            os.environ.update(before)
 
 
-def start(stack: "embedded.Stack", say: Console, *, environment: Mapping[str, str] | None = None) -> None:
-    """Bring a stack up: servers, schema, workers."""
-    library = _library()
-    with say.status("starting Valkey, PostgreSQL, MongoDB wire, embedding and chat servers, workers…"):
-        try:
-            stack.up(programs=workers(environment or {}), prepare=_migrate)
-        except library.StackError as error:
-            raise Unreachable(str(error)) from error
+def _temporary(environment: Mapping[str, str] | None) -> "AbstractContextManager[embedded.Stack]":
+    return _library().temporary_stack(programs=workers(environment or {}), prepare=_migrate)  # type: ignore[no-any-return]  # imported when asked for
+
+
+@contextmanager
+def _kept(stack: "embedded.Stack", environment: Mapping[str, str] | None) -> "Iterator[embedded.Stack]":
+    """A stack whose data stays; one that ran before goes on running."""
+    ran_before = bool(stack.status())
+    stack.up(programs=workers(environment or {}), prepare=_migrate)
+    try:
+        yield stack
+    finally:
+        if not ran_before:
+            stack.down()
+
+
+@contextmanager
+def _exported(environment: Mapping[str, str]) -> Iterator[None]:
+    before = dict(os.environ)
+    os.environ.update(environment)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+@contextmanager
+def _reported(library: Any, say: Console) -> Iterator[None]:
+    say.print("Starting Valkey, PostgreSQL, MongoDB wire, embedding and chat servers, and workers…", style="dim")
+    try:
+        yield
+    except library.StackError as error:
+        raise Unreachable(str(error)) from error
 
 
 def workers(environment: Mapping[str, str]) -> "list[embedded.Program]":
@@ -152,13 +175,14 @@ def _worker(name: str, *, queues: str, threads: int, environment: Mapping[str, s
     celery = [sys.executable, "-m", "celery", "-A", "querymill_workers.app", "worker"]
     options = ["-Q", queues, "-P", "threads", "-c", str(threads), "-n", f"{name}@%h", "-l", "WARNING"]
     quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-    return _library().Program(
+    program: embedded.Program = _library().Program(
         name=name,
         command=(*celery, *options, *quiet),
         environment=dict(environment),
         stop_signal="TERM",
         stop_wait_s=15,
     )
+    return program
 
 
 def _migrate(environment: Mapping[str, str]) -> None:
@@ -183,7 +207,7 @@ def _library() -> Any:
 
 def _stack(data: Path | None) -> "embedded.Stack":
     library = _library()
-    return library.Stack(data or library.default_data())  # type: ignore[no-any-return]  # imported when asked for
+    return library.Stack(data)  # type: ignore[no-any-return]  # imported when asked for
 
 
 def _wait_for_interrupt() -> None:

@@ -8,8 +8,11 @@ from querymill_workers.inference.client import UNREADABLE, reason_of
 from querymill_workers.inference.prompts import turns
 from querymill_workers.ports import Unavailable, Usage
 
-#: An expansion is a table or a few questions; longer replies are cut by the server.
-MOST_TOKENS = 256
+#: The longest reply asked for, in tokens: a few questions, or (HyDE) a small table.
+MOST_TOKENS = {"hyde": 200}
+MOST_TOKENS_OTHERWISE = 120
+#: Models of these families take no temperature.
+_REASONING = ("gpt-5", "o1", "o3", "o4")
 
 
 class ChatRewriter:
@@ -27,7 +30,8 @@ class ChatRewriter:
             reply = self._client.chat.completions.create(
                 model=self._model,
                 messages=turns(method, question, terms),  # type: ignore[arg-type]  # roles are our files'
-                max_completion_tokens=MOST_TOKENS,
+                max_completion_tokens=MOST_TOKENS.get(method, MOST_TOKENS_OTHERWISE),
+                temperature=openai.omit if self._model.startswith(_REASONING) else 0.0,
                 timeout=time_limit_s,
             )
             text = reply.choices[0].message.content

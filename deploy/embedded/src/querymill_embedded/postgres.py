@@ -1,0 +1,217 @@
+"""PostgreSQL from its wheel: the account it runs under, the folder it runs from, its cluster, its command."""
+
+import os
+import pwd
+import shutil
+import stat
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from querymill_embedded.errors import StackError
+from querymill_embedded.folders import first_closed_folder
+from querymill_embedded.parts import DATABASE, LOOPBACK
+from querymill_embedded.wheels import POSTGRES_FOLDER, postgres_package, postgres_version
+
+SUPERUSER = "postgres"
+_SERVER_ACCOUNT = "nobody"
+_SMALL_SHARED_MEMORY = 1 << 30
+
+# The application's role is no superuser, as with any hosted PostgreSQL: row-level security binds it. pgvector can
+# only be created by a superuser, so it is there before: in this database and in every one made later.
+_PREPARE = f"""
+CREATE EXTENSION vector;
+CREATE ROLE {DATABASE} LOGIN CREATEDB CREATEROLE;
+CREATE DATABASE {DATABASE} OWNER {DATABASE} TEMPLATE template1 STRATEGY file_copy;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A system user other than ours under which the server runs."""
+
+    name: str
+    uid: int
+    gid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A database cluster and what serves it.
+
+    Attributes:
+        folder: the part's folder; the cluster is `cluster` in it.
+        account: None for the caller's own account.
+        durable: whether commits are flushed to the disk, so that they outlive a power cut. A crash of
+            the processes loses nothing either way.
+    """
+
+    folder: Path
+    account: Account | None
+    durable: bool
+
+    @property
+    def data(self) -> Path:
+        """PostgreSQL's data directory."""
+        return self.folder / "cluster"
+
+
+def server_account(euid: int) -> Account | None:
+    """The account to run the server under; PostgreSQL refuses to run as root.
+
+    Raises:
+        StackError: we are root and the system has no user `nobody`.
+    """
+    if euid != 0:
+        return None
+    try:
+        entry = pwd.getpwnam(_SERVER_ACCOUNT)
+    except KeyError:
+        message = f"PostgreSQL does not run as root and there is no user {_SERVER_ACCOUNT!r}: run as another user"
+        raise StackError(message) from None
+    return Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
+
+
+def check_data_folder(data: Path, account: Account | None) -> None:
+    """Make sure that the server's account can reach its files.
+
+    Raises:
+        StackError: it cannot; the message names the closed folder and the mend.
+    """
+    if account is None:
+        return
+    closed = first_closed_folder(data, uid=account.uid, gids=[account.gid])
+    if closed is not None:
+        raise StackError(
+            f"postgres cannot use {data}: as root it runs under the account {account.name!r}, which may not enter"
+            f" {closed}. Either `chmod o+x {closed}` or choose a data folder elsewhere"
+        )
+
+
+def programs_folder(account: Account | None) -> Path:
+    """The `bin` folder to run from: the wheel's own, or a copy where the server's account cannot enter that."""
+    package = postgres_package()
+    binaries = package / POSTGRES_FOLDER / "bin"
+    if account is None or first_closed_folder(binaries, uid=account.uid, gids=[account.gid]) is None:
+        return binaries
+    copy = Path(tempfile.gettempdir()) / f"querymill-postgres-{postgres_version()}-{os.geteuid()}"
+    copy_programs(package, copy)
+    return copy / package.name / POSTGRES_FOLDER / "bin"
+
+
+def copy_programs(package: Path, copy: Path) -> None:
+    """Copy PostgreSQL with its libraries once, keeping their places relative to each other, open to every user.
+
+    Raises:
+        StackError: somebody else's folder bears that name.
+    """
+    if not copy.is_symlink() and not copy.exists():
+        new = Path(tempfile.mkdtemp(prefix=copy.name, dir=copy.parent))
+        shutil.copytree(package / POSTGRES_FOLDER, new / package.name / POSTGRES_FOLDER, symlinks=True)
+        libraries = package.with_name(f"{package.name}.libs")
+        if libraries.is_dir():
+            shutil.copytree(libraries, new / libraries.name)
+        _open_to_all(new)
+        try:
+            new.rename(copy)
+        except OSError:
+            # Another process was first; its copy is as good, if it is one of ours.
+            shutil.rmtree(new)
+    _check_ours(copy)
+
+
+def create_cluster(cluster: Cluster, binaries: Path) -> None:
+    """Create cluster, role and database in the part's folder, unless they are there.
+
+    A creation that was cut off begins again.
+
+    Raises:
+        StackError: PostgreSQL's own programs refused; with what they said.
+    """
+    if cluster.account is not None:
+        os.chown(cluster.folder, cluster.account.uid, cluster.account.gid)
+    if cluster.data.exists():
+        return
+    new = cluster.folder / "new"
+    if new.exists():
+        shutil.rmtree(new)
+    initialise = [str(binaries / "initdb"), f"--pgdata={new}", f"--username={SUPERUSER}", "--auth=trust"]
+    # The built-in locale needs nothing of the system, and knows letters beyond ASCII all the same.
+    initialise += ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+    initialise += ["--no-instructions", *([] if cluster.durable else ["--no-sync"])]
+    _run(initialise, cluster)
+    single = [
+        str(binaries / "postgres"),
+        "--single",
+        "-j",
+        *_flush_options(cluster.durable),
+        "-D",
+        str(new),
+        "template1",
+    ]
+    _run(single, cluster, statements="\n\n".join(_PREPARE.strip().splitlines()) + "\n\n")
+    new.rename(cluster.data)
+
+
+def server_command(cluster: Cluster, binaries: Path, port: int) -> tuple[str, ...]:
+    """The server in the foreground, on the loopback only, sized for a small machine."""
+    settings = {
+        "listen_addresses": LOOPBACK,
+        "unix_socket_directories": "",
+        "shared_buffers": "256MB",
+        "maintenance_work_mem": "128MB",
+        "max_connections": "100",
+        "dynamic_shared_memory_type": _dynamic_shared_memory(),
+        "timezone": "UTC",
+        "log_timezone": "UTC",
+    }
+    options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+    command = [str(binaries / "postgres"), "-D", str(cluster.data), "-p", str(port), *options]
+    return (*command, *_flush_options(cluster.durable))
+
+
+def _flush_options(durable: bool) -> list[str]:  # noqa: FBT001 - the meaning is in the name of the function
+    return [] if durable else ["-c", "fsync=off"]
+
+
+def _dynamic_shared_memory() -> str:
+    # Containers often get 64 MB of it, too little to build a vector index in parallel.
+    shared = Path("/dev/shm")  # noqa: S108 - looked at, not written
+    small = shared.is_dir() and shutil.disk_usage(shared).total < _SMALL_SHARED_MEMORY
+    return "mmap" if small else "posix"
+
+
+def _run(command: list[str], cluster: Cluster, *, statements: str = "") -> None:
+    account = cluster.account
+    finished = subprocess.run(
+        command,
+        input=statements,
+        user=None if account is None else account.uid,
+        group=None if account is None else account.gid,
+        extra_groups=None if account is None else [],
+        cwd=cluster.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    # The single-user server reports a failed statement, and ends with 0.
+    if finished.returncode != 0 or "ERROR:" in finished.stderr:
+        said = f"{finished.stdout}\n{finished.stderr}".strip()
+        raise StackError(f"postgres could not be created: {Path(command[0]).name} failed:\n{said}")
+
+
+def _open_to_all(folder: Path) -> None:
+    for path in (folder, *folder.rglob("*")):
+        if path.is_symlink():
+            continue
+        mode = stat.S_IMODE(path.stat().st_mode)
+        executable = path.is_dir() or mode & stat.S_IXUSR
+        path.chmod(0o755 if executable else 0o644)
+
+
+def _check_ours(folder: Path) -> None:
+    entry = folder.lstat()
+    ours = stat.S_ISDIR(entry.st_mode) and entry.st_uid == os.geteuid()
+    if not ours or entry.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise StackError(f"{folder} is not a folder that only we can write; remove it and start again")

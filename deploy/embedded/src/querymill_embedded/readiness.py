@@ -1,0 +1,58 @@
+"""Waiting until everything that was started is ready, and giving up as soon as something cannot be."""
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from querymill_embedded.errors import dead_part
+from querymill_embedded.parts import Part
+from querymill_embedded.probes import answers
+from querymill_embedded.supervisor import ProcessReport, ProcessState, SupervisorClient, log_path
+
+_PAUSE_S = 0.03
+#: One failed start may be an accident (a predecessor that has not let go of its memory yet), two are a fault.
+_FAILED_STARTS = 2
+
+
+def await_ready(
+    client: SupervisorClient,
+    *,
+    ports: Mapping[Part, int],
+    programs: Iterable[str],
+    data: Path,
+    timeout_s: float,
+) -> None:
+    """Return once every part answers its probe and every program has stayed up for a second.
+
+    Raises:
+        StackError: one of them does not come up; the message names it and ends with its log.
+    """
+    waiting: dict[str, Part | None] = {**{part: part for part in ports}, **dict.fromkeys(programs)}
+    failures: dict[str, set[int]] = defaultdict(set)
+    deadline = time.monotonic() + timeout_s
+    while True:
+        reports = client.processes()
+        waiting = {name: part for name, part in waiting.items() if not _is_ready(reports[name], part, ports)}
+        if not waiting:
+            return
+        for name in waiting:
+            _check_failures(reports[name], failures[name], data)
+        if time.monotonic() > deadline:
+            name = next(iter(waiting))
+            raise dead_part(name, f"not ready after {timeout_s:.0f} s", log_path(data, name))
+        time.sleep(_PAUSE_S)
+
+
+def _is_ready(report: ProcessReport, part: Part | None, ports: Mapping[Part, int]) -> bool:
+    if part is None:
+        return report.state is ProcessState.RUNNING
+    # A part that is not up is not asked: whoever answers at its port is a stranger.
+    return report.state in (ProcessState.STARTING, ProcessState.RUNNING) and answers(part, ports[part])
+
+
+def _check_failures(report: ProcessReport, starts: set[int], data: Path) -> None:
+    if report.state is ProcessState.BACKOFF:
+        starts.add(report.started)
+    if report.state is ProcessState.FATAL or len(starts) >= _FAILED_STARTS:
+        raise dead_part(report.name, report.said, log_path(data, report.name))

@@ -1,0 +1,128 @@
+"""How each supervised process is started: its command, its folder, its signals."""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import assert_never
+
+from querymill_embedded.parts import LOOPBACK, Part, Program
+from querymill_embedded.postgres import (
+    Cluster,
+    check_data_folder,
+    create_cluster,
+    programs_folder,
+    server_account,
+    server_command,
+)
+from querymill_embedded.processes import ProcessIdentity
+from querymill_embedded.supervisor import Group, Supervised
+from querymill_embedded.wheels import valkey_server
+
+
+def part_process(part: Part, *, data: Path, port: int, durable: bool) -> Supervised:
+    """The supervised process of one part. Its folder in the data folder is created.
+
+    Raises:
+        StackError: the part cannot run here; the message says why and what to do.
+    """
+    folder = data / part
+    folder.mkdir(mode=0o700, exist_ok=True)
+    match part:
+        case Part.VALKEY:
+            return _process(part, folder, _valkey(port), stop_wait_s=10)
+        case Part.POSTGRES:
+            return _postgres(data, port, durable=durable)
+        case Part.MONGO:
+            return _process(part, folder, _mongo(folder, port), stop_wait_s=15)
+        case Part.EMBEDDINGS:
+            return _process(part, folder, _launcher("embedding_server", port), stop_wait_s=3)
+        case Part.CHAT:
+            return _process(part, folder, _launcher("chat_server", port), stop_wait_s=3)
+        case _:
+            assert_never(part)
+
+
+def program_process(program: Program, data: Path) -> Supervised:
+    """A program of the caller: our launcher, which takes the environment from the data folder and becomes it."""
+    launcher = (sys.executable, "-m", "querymill_embedded.program", str(data), program.name)
+    return Supervised(
+        program=replace(program, command=launcher),
+        folder=data,
+        group=Group.PROGRAMS,
+        autostart=False,
+    )
+
+
+def leash_process(data: Path, owner: ProcessIdentity) -> Supervised:
+    """The process that ties the stack in `data` to its owner's life."""
+    words = ("--data", str(data), "--pid", str(owner.pid), "--created", repr(owner.created))
+    command = (sys.executable, "-m", "querymill_embedded.leash", *words)
+    return Supervised(program=Program(name="leash", command=command, stop_wait_s=2), folder=data, group=Group.LEASH)
+
+
+def prepare_parts(ports: Mapping[Part, int], *, data: Path, durable: bool) -> None:
+    """Do what must be done before a part's first start."""
+    if Part.POSTGRES in ports:
+        cluster = _cluster(data, durable=durable)
+        create_cluster(cluster, programs_folder(cluster.account))
+
+
+def _process(part: Part, folder: Path, command: tuple[str, ...], *, stop_wait_s: float) -> Supervised:
+    program = Program(name=part, command=command, stop_wait_s=stop_wait_s)
+    return Supervised(program=program, folder=folder, group=Group.SERVERS)
+
+
+def _valkey(port: int) -> tuple[str, ...]:
+    options = {
+        "bind": LOOPBACK,
+        "port": str(port),
+        "appendonly": "yes",
+        "appendfsync": "everysec",
+        # The log above has every write already; a second copy would only cost forks.
+        "save": "",
+        "maxmemory-policy": "noeviction",
+        "daemonize": "no",
+    }
+    return (str(valkey_server()), *(word for name, value in options.items() for word in (f"--{name}", value)))
+
+
+def _mongo(folder: Path, port: int) -> tuple[str, ...]:
+    # A named configuration, though empty, keeps it from picking one up in the home folder or in /etc.
+    configuration = folder / "secantusd.toml"
+    configuration.touch(mode=0o600)
+    options = {
+        "config": str(configuration),
+        "host": LOOPBACK,
+        "port": str(port),
+        "storage-path": str(folder / "storage"),
+        "cache-size": "256M",
+        "log-level": "WARNING",
+    }
+    words = [word for name, value in options.items() for word in (f"--{name}", value)]
+    # GPL-2.0: run as a program of its own, never imported.
+    return (sys.executable, "-m", "secantus", *words)
+
+
+def _launcher(module: str, port: int) -> tuple[str, ...]:
+    return (sys.executable, "-m", f"querymill_embedded.{module}", "--port", str(port))
+
+
+def _cluster(data: Path, *, durable: bool) -> Cluster:
+    account = server_account(os.geteuid())
+    check_data_folder(data, account)
+    return Cluster(folder=data / Part.POSTGRES, account=account, durable=durable)
+
+
+def _postgres(data: Path, port: int, *, durable: bool) -> Supervised:
+    cluster = _cluster(data, durable=durable)
+    command = server_command(cluster, programs_folder(cluster.account), port)
+    return Supervised(
+        # SIGINT ends connections and writes a checkpoint; SIGTERM would wait for the last client to go.
+        program=Program(name=Part.POSTGRES, command=command, stop_signal="INT", stop_wait_s=30),
+        folder=cluster.folder,
+        group=Group.SERVERS,
+        user=None if cluster.account is None else cluster.account.name,
+        autostart=False,
+    )

@@ -1,0 +1,226 @@
+"""The embedded stack: servers and programs under one data folder, started, looked at, and stopped."""
+
+import fcntl
+import secrets
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from querymill_embedded.errors import StackError
+from querymill_embedded.folders import create_data_folder, default_data_folder
+from querymill_embedded.network import free_ports
+from querymill_embedded.parts import ALL, Part, Program, address, check_programs, endpoints, in_order
+from querymill_embedded.processes import ProcessIdentity, end_session, supervisor_by_pid_file
+from querymill_embedded.readiness import await_ready
+from querymill_embedded.servers import leash_process, part_process, prepare_parts, program_process
+from querymill_embedded.state import PROGRAMS_FILE, STATE_FILE, Control, StackState, write_programs
+from querymill_embedded.supervisor import (
+    CONFIGURATION_FILE,
+    LOG_FILE,
+    PID_FILE,
+    Group,
+    ProcessReport,
+    ProcessState,
+    Supervised,
+    SupervisorClient,
+    configuration,
+    log_path,
+    restarts,
+    start_supervisor,
+)
+
+#: Called with the stack's environment once all servers are ready and before the programs start.
+Prepare = Callable[[Mapping[str, str]], None]
+
+_READY_WITHIN_S = 90.0
+#: Longest stop of a server, and some seconds for the supervisor itself.
+_SERVERS_STOP_WITHIN_S = 40.0
+_CONTROL_PORT = "supervisor"
+_AT_REST = frozenset({ProcessState.STOPPED, ProcessState.EXITED, ProcessState.FATAL})
+
+
+@dataclass(frozen=True, slots=True)
+class PartStatus:
+    """How a part or program is.
+
+    Attributes:
+        name: of the part or program.
+        state: the supervisor's word; `dead` when the supervisor itself is gone (`up` mends that).
+        pid: None when it does not run.
+        address: host:port of a server, None for a program.
+        log: its log file.
+        uptime_s: seconds since its last start, None when it does not run.
+        restarts: how often it was started again since `up`.
+    """
+
+    name: str
+    state: ProcessState
+    pid: int | None
+    address: str | None
+    log: Path
+    uptime_s: float | None
+    restarts: int
+
+
+class Stack:
+    """The stack of one data folder.
+
+    Args:
+        data: the folder; `default_data_folder()` when None.
+        owner: a process whose end is also the end of the stack and its folder. The data of such a stack is not
+            flushed to the disk.
+    """
+
+    def __init__(self, data: Path | None = None, *, owner: ProcessIdentity | None = None) -> None:
+        self.data = (data or default_data_folder()).expanduser().resolve()
+        self._owner = owner
+
+    def up(
+        self,
+        *,
+        parts: Collection[Part] = ALL,
+        programs: Sequence[Program] = (),
+        prepare: Prepare | None = None,
+    ) -> None:
+        """Start servers, then `prepare`, then programs; return when all are ready. Nothing stays up after a failure.
+
+        A stack that runs already keeps its programs: parts of it that have given up are started again, no more.
+
+        Raises:
+            StackError: a part cannot start, or the running stack lacks one that is asked for.
+            ValueError: a program's name is taken.
+        """
+        check_programs(programs)
+        create_data_folder(self.data)
+        with self._locked():
+            state = StackState.read(self.data)
+            if state is not None and state.supervisor.is_alive():
+                self._keep_up(state, parts)
+            else:
+                self._clear(state)
+                self._start(in_order(parts), programs, prepare, former=state)
+
+    def down(self) -> None:
+        """Stop programs, then servers, and return when no process is left. Nothing to stop is fine."""
+        if self.data.is_dir():
+            with self._locked():
+                self._clear(StackState.read(self.data))
+
+    def environment(self) -> dict[str, str]:
+        """The settings that lead to the started parts.
+
+        Raises:
+            StackError: no stack is up.
+        """
+        state = StackState.read(self.data)
+        if state is None:
+            raise StackError(f"no stack is up in {self.data}: `querymill up` starts one")
+        return endpoints(state.ports)
+
+    def status(self) -> list[PartStatus]:
+        """Every part and program, in the order of their start; empty when no stack is up."""
+        state = StackState.read(self.data)
+        if state is None:
+            return []
+        reports = SupervisorClient(state.control).processes() if state.supervisor.is_alive() else {}
+        return [self._status(name, state, reports.get(name)) for name in state.names]
+
+    def _status(self, name: str, state: StackState, report: ProcessReport | None) -> PartStatus:
+        pid = None if report is None else report.pid
+        uptime_s = None if report is None or pid is None else time.time() - report.started
+        return PartStatus(
+            name=name,
+            state=ProcessState.DEAD if report is None else report.state,
+            pid=pid,
+            address=address(state.ports[Part(name)]) if name in state.ports else None,
+            log=log_path(self.data, name),
+            uptime_s=uptime_s,
+            restarts=restarts(self.data / "logs" / LOG_FILE, state.supervisor.pid, name),
+        )
+
+    def _start(
+        self,
+        parts: Sequence[Part],
+        programs: Sequence[Program],
+        prepare: Prepare | None,
+        *,
+        former: StackState | None,
+    ) -> None:
+        # Clients that outlived a crash of the supervisor find their servers where they were.
+        former_ports = {} if former is None else {part.value: port for part, port in former.ports.items()}
+        chosen = free_ports([*parts, _CONTROL_PORT], preferred=former_ports)
+        control = Control(chosen[_CONTROL_PORT], user="querymill", password=secrets.token_hex(16))
+        ports = {part: chosen[part] for part in parts}
+        write_programs(self.data, programs, endpoints(ports))
+        start_supervisor(self.data, configuration(self.data, control, self._processes(ports, programs)))
+        state = None
+        try:
+            client = SupervisorClient(control)
+            state = StackState(
+                supervisor=ProcessIdentity.of(client.pid()),
+                control=control,
+                ports=ports,
+                programs=tuple(program.name for program in programs),
+                stop_within_s=_SERVERS_STOP_WITHIN_S + max((program.stop_wait_s for program in programs), default=0),
+            )
+            state.write(self.data)
+            self._bring_up(client, state, prepare)
+        except BaseException:
+            self._clear(state)
+            raise
+
+    def _processes(self, ports: Mapping[Part, int], programs: Sequence[Program]) -> list[Supervised]:
+        durable = self._owner is None
+        processes = [part_process(part, data=self.data, port=port, durable=durable) for part, port in ports.items()]
+        processes += [program_process(program, self.data) for program in programs]
+        if self._owner is not None:
+            processes.append(leash_process(self.data, self._owner))
+        return processes
+
+    def _bring_up(self, client: SupervisorClient, state: StackState, prepare: Prepare | None) -> None:
+        # The other servers load while the database cluster is made.
+        prepare_parts(state.ports, data=self.data, durable=self._owner is None)
+        for part in state.ports:
+            client.start(Group.SERVERS, part)
+        self._await(client, state.ports, ())
+        if prepare is not None:
+            prepare(endpoints(state.ports))
+        for name in state.programs:
+            client.start(Group.PROGRAMS, name)
+        self._await(client, {}, state.programs)
+        reports = client.processes()
+        pids = {name: pid for name in state.names if (pid := reports[name].pid) is not None}
+        replace(state, pids=pids).write(self.data)
+
+    def _keep_up(self, state: StackState, parts: Collection[Part]) -> None:
+        missing = [part.value for part in in_order(parts) if part not in state.ports]
+        if missing:
+            raise StackError(
+                f"the stack in {self.data} runs without {', '.join(missing)}: take it down first, then up again"
+            )
+        client = SupervisorClient(state.control)
+        for report in client.processes().values():
+            if report.state in _AT_REST:
+                client.start(report.group, report.name)
+        self._await(client, state.ports, state.programs)
+
+    def _await(self, client: SupervisorClient, ports: Mapping[Part, int], programs: Sequence[str]) -> None:
+        await_ready(client, ports=ports, programs=programs, data=self.data, timeout_s=_READY_WITHIN_S)
+
+    def _clear(self, state: StackState | None) -> None:
+        """End what a state (or, when an `up` was cut off before it wrote one, the pid file) leads to; forget it."""
+        if state is not None:
+            end_session(state.supervisor, self.data, wait_s=state.stop_within_s)
+        elif (stray := supervisor_by_pid_file(self.data / PID_FILE, self.data)) is not None:
+            end_session(stray, self.data, wait_s=_SERVERS_STOP_WITHIN_S)
+        for name in (STATE_FILE, PROGRAMS_FILE, CONFIGURATION_FILE):
+            (self.data / name).unlink(missing_ok=True)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """One `up` or `down` at a time per folder; the lock ends with its process."""
+        with (self.data / "stack.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield

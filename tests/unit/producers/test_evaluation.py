@@ -1,0 +1,83 @@
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from querymill.evaluation.measures import measured, percentile, trec_lines
+from querymill.evaluation.sets import BadSet, SetQuery, read_report_set, request_fields
+
+
+def write(folder: Path, corpus: list[dict[str, Any]], queries: list[dict[str, Any]], qrels: str) -> Path:
+    with gzip.open(folder / "corpus.jsonl.gz", "wt", encoding="utf-8") as lines:
+        lines.writelines(json.dumps(line) + "\n" for line in corpus)
+    (folder / "queries.jsonl").write_text("".join(json.dumps(line) + "\n" for line in queries))
+    (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\n" + qrels)
+    return folder
+
+
+PAGES = [
+    {"_id": "X/p0", "title": "", "text": "cover", "metadata": {"doc_name": "X", "company": "Ex", "year": 2022, "page": 0}},
+    {"_id": "X/p7", "title": "", "text": "profit", "metadata": {"doc_name": "X", "company": "Ex", "year": 2022, "page": 7}},
+    {"_id": "Y/p1", "title": "", "text": "loss", "metadata": {"doc_name": "Y", "company": "Why", "year": 2021, "page": 1}},
+]  # fmt: skip
+
+
+def test_pages_of_one_filing_become_one_report(tmp_path: Path) -> None:
+    queries = [{"_id": "q1", "text": "profit?", "metadata": {}}, {"_id": "q2", "text": "not judged"}]
+    found = read_report_set(write(tmp_path, PAGES, queries, "q1\tX/p7\t1\n"))
+    assert [(report.sha1, report.company, report.period, len(report.pages)) for report in found.reports] == [
+        ("X", "Ex", "2022", 2),
+        ("Y", "Why", "2021", 1),
+    ]
+    assert found.corpus_ids["X", 7] == "X/p7"
+    assert [query.query_id for query in found.queries] == ["q1"]
+
+
+def test_passages_without_page_numbers_are_numbered_in_order(tmp_path: Path) -> None:
+    corpus = [{"_id": f"d#{n}", "title": "", "text": "t", "metadata": {"doc": "d"}} for n in range(3)]
+    found = read_report_set(write(tmp_path, corpus, [{"_id": "q", "text": "?"}], "q\td#2\t1\n"))
+    assert found.corpus_ids == {("d", 0): "d#0", ("d", 1): "d#1", ("d", 2): "d#2"}
+
+
+def test_a_sample_of_queries_is_the_same_each_time_and_grows(tmp_path: Path) -> None:
+    queries = [{"_id": f"q{n}", "text": "?"} for n in range(20)]
+    folder = write(tmp_path, PAGES, queries, "".join(f"q{n}\tX/p7\t1\n" for n in range(20)))
+    few = [query.query_id for query in read_report_set(folder, most_queries=5).queries]
+    more = [query.query_id for query in read_report_set(folder, most_queries=10).queries]
+    assert few == more[:5]
+
+
+def test_a_folder_that_is_no_set_says_what_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(BadSet, match="qrels"):
+        read_report_set(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "routing", "fields"),
+    [
+        ({"doc": "d"}, None, {"documents": ["d"]}),
+        ({"company": "Ex", "year": 2022, "doc_name": "X"}, None, {"company": "Ex", "period": "2022"}),
+        ({"company": "Ex", "year": 2022, "doc_name": "X"}, "documents", {"documents": ["X"]}),
+        ({"company": "Ex", "year": 2022}, "question", {}),
+        ({}, None, {}),
+    ],
+)
+def test_a_query_is_routed_as_its_set_means_it(metadata: dict[str, Any], routing: Any, fields: dict[str, Any]) -> None:
+    assert request_fields(SetQuery("q", "?", metadata), routing) == fields
+
+
+def test_measures_of_a_run_worked_by_hand() -> None:
+    # One relevant document at rank 2 of one query, none found for the other: nDCG 1/log2(3)/1 = 0.6309, halved.
+    figures = measured({"q1": {"a": 0.9, "b": 0.8}, "q2": {}}, {"q1": {"b": 1}, "q2": {"c": 1}, "q3": {"d": 1}})
+    assert figures == {"ndcg@10": 0.3155, "recall@10": 0.5, "mrr@10": 0.25}
+
+
+def test_percentiles() -> None:
+    assert percentile([5.0], 95) == 5.0
+    assert percentile([1.0, 2.0, 3.0], 50) == 2.0
+
+
+def test_a_run_is_written_in_trec_format_with_ranks_from_one() -> None:
+    assert trec_lines({"q": {"a": 0.5, "b": 0.75}}, tag="t") == ["q Q0 b 1 0.750000 t", "q Q0 a 2 0.500000 t"]

@@ -1,0 +1,64 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from querymill.ingestion import BadLine, GoodLine, read_reports
+
+GOOD = {"sha1": "a1", "title": "t", "company": "c", "pages": [{"page": 1, "text": "x"}]}
+
+
+def lines(tmp_path: Path, *raw: bytes) -> list[GoodLine | BadLine]:
+    path = tmp_path / "reports.jsonl"
+    path.write_bytes(b"\n".join(raw))
+    return list(read_reports(path, "filings"))
+
+
+def line(**changes: object) -> bytes:
+    fields = {name: value for name, value in (GOOD | changes).items() if value is not None}
+    return json.dumps(fields).encode()
+
+
+BAD: list[tuple[bytes, str]] = [
+    (line(sha1=None), "sha1: Field required"),
+    (line(pages=None), "pages: Field required"),
+    (line(pages=[]), "pages: "),
+    (line(pages=[{"page": 1, "text": "a"}, {"page": 1, "text": "b"}]), "every page number must occur once"),
+    (line(pages=[{"page": -1, "text": "a"}]), "pages.0.page"),
+    (line(company=" "), "company"),
+    (line(published_at="soon"), "published_at"),
+    (b"{", "not JSON"),
+    (b'"text"', "report"),
+    (b'{"sha1": "\xff"}', "not UTF-8"),
+]
+
+
+@pytest.mark.parametrize(("raw", "reason"), BAD)
+def test_a_bad_line_names_number_and_rule_and_the_rest_is_read(tmp_path: Path, raw: bytes, reason: str) -> None:
+    first, bad, last = lines(tmp_path, line(), raw, line(sha1="a2"))
+    assert isinstance(first, GoodLine)
+    assert isinstance(last, GoodLine)
+    assert isinstance(bad, BadLine)
+    assert bad.number == 2
+    assert reason in bad.reason or reason == "report"
+
+
+def test_blank_lines_are_passed_over(tmp_path: Path) -> None:
+    assert [found.number for found in lines(tmp_path, b"", line(), b"  ")] == [2]
+
+
+def test_unknown_fields_are_kept_as_metadata(tmp_path: Path) -> None:
+    (found,) = lines(tmp_path, line(auditor="Nobody & Sons"))
+    assert isinstance(found, GoodLine)
+    assert found.request.report.model_extra == {"auditor": "Nobody & Sons"}
+
+
+def test_nul_characters_of_extracted_text_become_blanks(tmp_path: Path) -> None:
+    (found,) = lines(tmp_path, line(pages=[{"page": 1, "text": "a\x00b"}]))
+    assert isinstance(found, GoodLine)
+    assert found.request.report.pages[0].text == "a b"
+
+
+def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="nowhere"):
+        list(read_reports(tmp_path / "nowhere.jsonl", "filings"))

@@ -1,0 +1,1 @@
+"""Pure rules: no clock, no network, no logging; time and chance are arguments."""

@@ -1,0 +1,141 @@
+"""Fusion of report hits: agreement between queries is rewarded, many passages of one page are not."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Unit = Literal["page", "chunk"]
+
+_UNITS: Final[dict[str, Unit]] = {"page": "page", "chunk": "chunk"}
+_SHOWN_PLACES: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class HitKey:
+    """What a hit stands for: a page or a chunk of a document, by the document's sha1 and its number in it."""
+
+    document: str
+    unit: Unit
+    number: int
+
+    def encoded(self) -> str:
+        """Write the key as text, such as ``2fd4e1c6/page/12``; ``decode_key`` reads it back."""
+        return f"{self.document}/{self.unit}/{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class QueryHit:
+    """One passage (its chunk number) that one query found, and what it counts for (``key``)."""
+
+    query: str
+    key: HitKey
+    passage: int
+    inner_product: float
+
+
+@dataclass(frozen=True, slots=True)
+class FusedHit:
+    """A page or chunk after fusion.
+
+    ``score`` is rounded for display. ``similarity`` is the greatest inner product, not rounded; ``passage``
+    and the first of ``queries`` are the ones it came from. ``count`` is how many distinct queries hit the
+    key, and ``queries`` names them, the nearest first.
+    """
+
+    key: HitKey
+    score: float
+    similarity: float
+    count: int
+    queries: tuple[str, ...]
+    passage: int
+
+
+def decode_key(text: str) -> HitKey:
+    """Read a key that ``HitKey.encoded`` wrote.
+
+    Raises:
+        ValueError: The text is not such a key.
+    """
+    head, _, number = text.rpartition("/")
+    document, _, unit_name = head.rpartition("/")
+    unit = _UNITS.get(unit_name)
+    if unit is None or not number.removeprefix("-").isdecimal():
+        raise ValueError(f"not a key of a hit: {text!r}")
+    key = HitKey(document, unit, int(number))
+    if key.encoded() != text:
+        raise ValueError(f"not a key of a hit in its one form: {text!r}")
+    return key
+
+
+def fuse(hits: Iterable[QueryHit], *, top_n: int, inner_factor: float = 1.0, agreement: float = 0.2) -> list[FusedHit]:
+    """Fuse the hits of all queries into one ranking of keys.
+
+    ``score = inner_factor × max(inner products) × (1 + agreement × (count − 1))``: 0.8 hit by 1, 2, 3 queries
+    gives 0.8, 0.96, 1.12. Decided: ``count`` is the number of distinct queries, not of passages; a negative
+    maximum is not multiplied by the agreement factor; the order is that of the unrounded scores, the
+    reported score is rounded to 4 places. Ties break on document, unit and number. The order and repetition
+    of the hits do not matter, and a smaller ``top_n`` gives a prefix of the same list.
+
+    Args:
+        hits: Every (query, passage) hit, in any order.
+        top_n: How many fused hits to return.
+        inner_factor: Multiplier of the inner product, above 0.
+        agreement: What each further query adds, as a share of the first; 0 or more.
+
+    Raises:
+        ValueError: A parameter is out of its range, or an inner product is not a finite number.
+    """
+    if top_n < 0 or inner_factor <= 0 or agreement < 0:
+        raise ValueError(f"out of range: {top_n=}, {inner_factor=}, {agreement=}")
+    by_key: dict[HitKey, list[QueryHit]] = defaultdict(list)
+    for hit in hits:
+        if not math.isfinite(hit.inner_product):
+            raise ValueError(f"inner product {hit.inner_product} of {hit.key.encoded()}")
+        by_key[hit.key].append(hit)
+    scored = [_fused(key, found, inner_factor, agreement) for key, found in by_key.items()]
+    scored.sort(key=lambda pair: (-pair[0], pair[1].key.document, pair[1].key.unit, pair[1].key.number))
+    return [fused for _, fused in scored[:top_n]]
+
+
+def explain(hit: FusedHit, *, inner_factor: float = 1.0, agreement: float = 0.2) -> dict[str, object]:
+    """Say how a score came about, so that a person can recompute it by hand.
+
+    Args:
+        hit: A hit that ``fuse`` returned.
+        inner_factor: The same as given to ``fuse``.
+        agreement: The same as given to ``fuse``.
+
+    Returns:
+        The formula in words, each number it holds, and the queries that were counted.
+    """
+    rewarded = hit.similarity >= 0
+    formula = "inner_factor × max_inner_product"
+    return {
+        "formula": formula + " × (1 + agreement × (count − 1))" if rewarded else formula,
+        "max_inner_product": hit.similarity,
+        "inner_factor": inner_factor,
+        "agreement": agreement,
+        "count": hit.count,
+        "agreement_factor": _agreement_factor(hit.similarity, hit.count, agreement),
+        "queries": list(hit.queries),
+        "passage": hit.passage,
+        "score": hit.score,
+        "rounded_to": _SHOWN_PLACES,
+    }
+
+
+def _fused(key: HitKey, hits: list[QueryHit], inner_factor: float, agreement: float) -> tuple[float, FusedHit]:
+    """Fuse one key; its unrounded score stands beside it for sorting."""
+    nearest = sorted(hits, key=lambda hit: (-hit.inner_product, hit.query, hit.passage))
+    queries = tuple(dict.fromkeys(hit.query for hit in nearest))
+    best = nearest[0]
+    score = inner_factor * best.inner_product
+    score *= _agreement_factor(best.inner_product, len(queries), agreement)
+    shown = round(score, _SHOWN_PLACES)
+    return score, FusedHit(key, shown, best.inner_product, len(queries), queries, best.passage)
+
+
+def _agreement_factor(similarity: float, count: int, agreement: float) -> float:
+    return 1.0 if similarity < 0 else 1 + agreement * (count - 1)

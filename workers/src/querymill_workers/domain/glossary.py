@@ -1,0 +1,28 @@
+"""Which terms of a glossary a question uses."""
+
+import re
+from collections.abc import Mapping
+
+
+def terms_in(question: str, glossary: Mapping[str, str], *, most: int = 5) -> dict[str, str]:
+    """Pick the glossary's terms that occur in the question, longest first, with their explanations.
+
+    Latin terms match whole words ignoring case (ASCII look-arounds: a Chinese neighbour is a boundary);
+    Chinese terms match as substrings. A term inside a longer one that was picked is left out.
+    """
+    left = question
+    found: dict[str, str] = {}
+    for term in sorted(glossary, key=lambda term: (-len(term), term)):
+        if len(found) == most:
+            break
+        pattern = _pattern(term)
+        if pattern.search(left):
+            found[term] = glossary[term]
+            left = pattern.sub(" ", left)
+    return found
+
+
+def _pattern(term: str) -> re.Pattern[str]:
+    start = r"(?<![A-Za-z0-9])" if term[0].isascii() else ""
+    end = r"(?![A-Za-z0-9])" if term[-1].isascii() else ""
+    return re.compile(start + re.escape(term) + end, re.IGNORECASE)

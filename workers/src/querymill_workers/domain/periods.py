@@ -1,0 +1,158 @@
+"""The reporting period a text names: a year, perhaps a quarter of it."""
+
+import re
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+_FIRST_YEAR: Final = 1990
+_YEAR_DIGITS: Final = "(?:199[0-9]|20[0-9]{2})"
+_YEAR: Final = re.compile(
+    rf"""
+    (?: (?<![0-9A-Z$€£¥]) | (?<=FY) | (?<=Q[1-4]) | (?<=[1-4]Q) )
+    (?P<year>{_YEAR_DIGITS})
+    (?! [0-9%] | \ % | ,[0-9]{{3}}(?![0-9]) | \.[0-9]++(?!\.)  # a longer number, a percentage; not 2022.12.31
+      | [B-DGI-PR-Z] | [AE](?=[A-Z]) | H(?![12])               # a word; not 2022Q3, 2022H1, 2022FY, 2022E
+      | \ ?(?:MILLION|BILLION|MN|BN)(?![A-Z]) | \ ?[万亿元家个人名] )
+    (?: [/-](?P<until>[0-9]{{2}})(?! [0-9] | [-/.][0-9] ) )?   # 2021/22; not 2011-12-31
+    """,
+    re.VERBOSE,
+)
+_SHORT_YEAR: Final = re.compile(
+    r"""
+    (?: (?<![A-Z])FY\ ?'? | (?<![0-9A-Z])[1-4]Q\ ?'? | (?<![A-Z])Q[1-4]\ ?' )
+    (?P<short>[0-9]{2})
+    (?! [0-9%A-DG-PR-Z] | [.,][0-9] | -[KQ](?![A-Z0-9]) )      # not FY 10-K
+    """,
+    re.VERBOSE,
+)
+_CHINESE_YEAR: Final = re.compile("(?P<numerals>[一二][〇零○一二三四五六七八九]{3})(?=\\ ?[年财])")
+_CHINESE_DIGITS: Final = str.maketrans("〇零○一二三四五六七八九", "000123456789")
+
+_QUARTER: Final = re.compile(
+    rf"""
+    (?<![A-Z])Q(?P<after>[1-4])(?! [0-9] | \.[0-9] )
+    | (?<![A-Z])Q(?P<glued>[1-4])(?={_YEAR_DIGITS})
+    | (?<![0-9A-Z.])(?P<before>[1-4])Q(?![A-EG-Z])
+    | (?<![0-9A-Z])(?P<word>FIRST|SECOND|THIRD|FOURTH|1ST|2ND|3RD|4TH)[\ -]QUARTER(?![A-Z])
+    | (?P<chinese>[一二三四1-4])(?:季度|季报|季(?!节))
+    | (?<![A-Z])H(?P<half>[12])(?![0-9A-Z])
+    | (?<![0-9A-Z])(?P<half_word>FIRST|SECOND)[\ -]HALF(?![A-Z])
+    | (?P<half_chinese>[上下])半年 | (?P<interim>半年报|中报)
+    """,
+    re.VERBOSE,
+)
+_QUARTERS: Final = {
+    name: quarter
+    for names in ("1 2 3 4", "一 二 三 四", "FIRST SECOND THIRD FOURTH", "1ST 2ND 3RD 4TH")
+    for quarter, name in enumerate(names.split(), start=1)
+}
+_HALVES: Final = {"1": 2, "2": 4, "FIRST": 2, "SECOND": 4, "上": 2, "下": 4, "半年报": 2, "中报": 2}
+
+_YEARS_AGO: Final = (
+    (2, re.compile("(?<![A-Z])YEAR BEFORE LAST(?![A-Z])|(?<![以0-9一二两三四五六七八九十几多年])前年")),
+    (1, re.compile("(?<![A-Z])LAST (?:FISCAL )?YEAR(?![A-Z])|去年|上一年")),
+    (0, re.compile("(?<![A-Z])THIS (?:FISCAL )?YEAR(?![A-Z])|今年|本年")),
+)
+# What may stand between a quarter and its year, as in "Q2 of FY2024" and "third quarter of fiscal year 2021".
+_NEAR: Final = 24
+_LINK: Final = re.compile(r"(?:[\s,'.()/-]|OF|IN|THE|FOR|FISCAL|CALENDAR|YEAR|FY|财年|财|年度|年|第|的)*+")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Period:
+    """A year, or one quarter (1 to 4) of it; a half-year counts as the quarter it ends with."""
+
+    year: int
+    quarter: int | None
+
+    def __str__(self) -> str:
+        return f"{self.year}" if self.quarter is None else f"{self.year} Q{self.quarter}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Mention:
+    value: int
+    start: int
+    end: int
+
+
+def find_period(text: str, today: date) -> Period | None:
+    """Find the period a question (or a report's label) is about.
+
+    Of several years the latest counts: its report holds the comparisons. A quarter goes with the year it stands
+    at ("Q2 of FY2024", "2021年第三季度"), or with the latest year when it stands at none. "Last year", "去年" and
+    their like count back from today, and only where no year is written. Decided: a year is 1990 to 2099, written
+    with four digits (not money, not a percentage, not part of a longer number), with two behind FY or a
+    quarter, or in Chinese numerals before 年; the second half of 2021/22 and 2021-22 is 2022.
+
+    Args:
+        text: Chinese, English or both.
+        today: The calendar day in the asker's zone.
+    """
+    plain = unicodedata.normalize("NFKC", text).translate({0x2019: "'", 0x2018: "'", 0x2013: "-", 0x2014: "-"})
+    # Upper case of every letter that keeps its length, so that positions hold.
+    upper = "".join(raised if len(raised := letter.upper()) == 1 else letter for letter in plain)
+    years = _years(upper)
+    quarters = _quarters(upper)
+    if not years:
+        ago = next((back for back, pattern in _YEARS_AGO if pattern.search(upper)), None)
+        if ago is None:
+            return None
+        return Period(today.year - ago, max((quarter.value for quarter in quarters), default=None))
+    latest = max(year.value for year in years)
+    return Period(latest, _quarter_of(latest, years, quarters, upper))
+
+
+def _years(text: str) -> list[_Mention]:
+    found = [_Mention(_ending(match), match.start(), match.end()) for match in _YEAR.finditer(text)]
+    for match in _SHORT_YEAR.finditer(text):
+        short = int(match["short"])
+        value = 2000 + short if short < _FIRST_YEAR % 100 else 1900 + short
+        found.append(_Mention(value, match.start("short"), match.end()))
+    for match in _CHINESE_YEAR.finditer(text):
+        value = int(match["numerals"].translate(_CHINESE_DIGITS))
+        found.append(_Mention(value, match.start(), match.end()))
+    found.sort(key=lambda year: year.start)
+    return [year for year in found if _FIRST_YEAR <= year.value < _FIRST_YEAR + 110]
+
+
+def _ending(match: re.Match[str]) -> int:
+    """The year a match names, or the second one of a range like 2021/22."""
+    year = int(match["year"])
+    return year + 1 if match["until"] and int(match["until"]) == (year + 1) % 100 else year
+
+
+def _quarters(text: str) -> list[_Mention]:
+    found: list[_Mention] = []
+    for match in _QUARTER.finditer(text):
+        name, written = match.lastgroup, match[match.lastgroup or 0]
+        known: Mapping[str, int] = _HALVES if name in {"half", "half_word", "half_chinese", "interim"} else _QUARTERS
+        found.append(_Mention(known[written], match.start(), match.end()))
+    return found
+
+
+def _quarter_of(latest: int, years: Sequence[_Mention], quarters: Sequence[_Mention], text: str) -> int | None:
+    """The latest quarter that goes with the latest year; ``years`` stand in the order of the text."""
+    starts = [year.start for year in years]
+    going: list[int] = []
+    for quarter in quarters:
+        after = bisect_left(starts, quarter.start)
+        near = [
+            (gap, -year.start, year.value)
+            for year in years[max(after - 1, 0) : after + 1]
+            if (gap := _gap(quarter, year, text)) is not None
+        ]
+        if not near or min(near)[2] == latest:
+            going.append(quarter.value)
+    return max(going, default=None)
+
+
+def _gap(quarter: _Mention, year: _Mention, text: str) -> int | None:
+    """Characters between a quarter and a year that may go together; ``None`` when they do not."""
+    first, second = (quarter, year) if quarter.start < year.start else (year, quarter)
+    between = text[first.end : second.start]
+    return len(between) if len(between) <= _NEAR and _LINK.fullmatch(between) else None
