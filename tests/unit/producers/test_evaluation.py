@@ -17,11 +17,12 @@ def write(folder: Path, corpus: list[dict[str, Any]], queries: list[dict[str, An
     return folder
 
 
-PAGES = [
-    {"_id": "X/p0", "title": "", "text": "cover", "metadata": {"doc_name": "X", "company": "Ex", "year": 2022, "page": 0}},
-    {"_id": "X/p7", "title": "", "text": "profit", "metadata": {"doc_name": "X", "company": "Ex", "year": 2022, "page": 7}},
-    {"_id": "Y/p1", "title": "", "text": "loss", "metadata": {"doc_name": "Y", "company": "Why", "year": 2021, "page": 1}},
-]  # fmt: skip
+def page(name: str, number: int, company: str, year: int) -> dict[str, Any]:
+    metadata = {"doc_name": name, "company": company, "year": year, "page": number}
+    return {"_id": f"{name}/p{number}", "title": "", "text": f"page {number}", "metadata": metadata}
+
+
+PAGES = [page("X", 0, "Ex", 2022), page("X", 7, "Ex", 2022), page("Y", 1, "Why", 2021)]
 
 
 def test_pages_of_one_filing_become_one_report(tmp_path: Path) -> None:
@@ -81,3 +82,14 @@ def test_percentiles() -> None:
 
 def test_a_run_is_written_in_trec_format_with_ranks_from_one() -> None:
     assert trec_lines({"q": {"a": 0.5, "b": 0.75}}, tag="t") == ["q Q0 b 1 0.750000 t", "q Q0 a 2 0.500000 t"]
+
+
+def test_a_thinned_set_keeps_the_judged_pages_and_some_others(tmp_path: Path) -> None:
+    corpus = [page("X", number, "Ex", 2022) for number in range(30)]
+    folder = write(tmp_path, corpus, [{"_id": "q", "text": "?"}], "q\tX/p7\t1\n")
+    (thin,) = read_report_set(folder, distractors=4).reports
+    numbers = [found.page for found in thin.pages]
+    assert 7 in numbers
+    assert len(numbers) == 5
+    assert numbers == sorted(numbers)
+    assert read_report_set(folder, distractors=4).reports == (thin,)

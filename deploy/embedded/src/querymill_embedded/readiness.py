@@ -10,7 +10,7 @@ from querymill_embedded.parts import Part
 from querymill_embedded.probes import answers
 from querymill_embedded.supervisor import ProcessReport, ProcessState, SupervisorClient, log_path
 
-_PAUSE_S = 0.03
+_PAUSE_S = 0.05
 #: One failed start may be an accident (a predecessor that has not let go of its memory yet), two are a fault.
 _FAILED_STARTS = 2
 

@@ -19,6 +19,7 @@ from querymill_embedded.state import PROGRAMS_FILE, STATE_FILE, Control, StackSt
 from querymill_embedded.supervisor import (
     CONFIGURATION_FILE,
     LOG_FILE,
+    LOG_FOLDER,
     PID_FILE,
     Group,
     ProcessReport,
@@ -137,7 +138,7 @@ class Stack:
             address=address(state.ports[Part(name)]) if name in state.ports else None,
             log=log_path(self.data, name),
             uptime_s=uptime_s,
-            restarts=restarts(self.data / "logs" / LOG_FILE, state.supervisor.pid, name),
+            restarts=restarts(self.data / LOG_FOLDER / LOG_FILE, state.supervisor.pid, name),
         )
 
     def _start(

@@ -21,6 +21,7 @@ from querymill_embedded.processes import STACK_VARIABLE
 from querymill_embedded.state import Control, write_private
 
 CONFIGURATION_FILE = "supervisord.conf"
+LOG_FOLDER = "logs"
 LOG_FILE = "supervisord.log"
 PID_FILE = "supervisord.pid"
 
@@ -85,22 +86,23 @@ class ProcessReport:
 
 def log_path(data: Path, name: str) -> Path:
     """The log file of a part or program."""
-    return data / "logs" / f"{name}.log"
+    return data / LOG_FOLDER / f"{name}.log"
 
 
 def configuration(data: Path, control: Control, supervised: list[Supervised]) -> str:
     """The text of supervisord's configuration file. Environments of programs are not in it.
 
+    Files and folders are named from the data folder, where supervisord starts: the syntax cannot hold every path.
+
     Raises:
-        ValueError: a path holds what the syntax cannot express.
+        StackError: a command holds a line break, which the syntax cannot express.
     """
     supervisor = {
-        "logfile": _value(str(data / "logs" / LOG_FILE)),
+        "logfile": f"{LOG_FOLDER}/{LOG_FILE}",
         "logfile_maxbytes": "5MB",
         "logfile_backups": "2",
-        "pidfile": _value(str(data / PID_FILE)),
-        "directory": _value(str(data)),
-        "childlogdir": _value(str(data / "logs")),
+        "pidfile": PID_FILE,
+        "childlogdir": LOG_FOLDER,
         "nocleanup": "true",
         "umask": "077",
     }
@@ -128,6 +130,7 @@ def start_supervisor(data: Path, text: str) -> None:
     finished = subprocess.run(
         [sys.executable, "-m", "supervisor.supervisord", "--configuration", str(data / CONFIGURATION_FILE)],
         env={**os.environ, STACK_VARIABLE: str(data), "PYTHONUNBUFFERED": "1"},
+        cwd=data,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -167,6 +170,9 @@ class SupervisorClient:
             return getattr(self._server.supervisor, method)(*arguments)
         except (OSError, http.client.HTTPException, xmlrpc.client.ProtocolError) as error:
             raise StackError(f"the stack's supervisor does not answer: {error}") from error
+        finally:
+            # Calls are rare; an idle kept-alive connection would only be left for the garbage collector.
+            self._server("close")()
 
 
 def restarts(log: Path, supervisor_pid: int, name: str) -> int:
@@ -201,7 +207,7 @@ def _program_section(data: Path, process: Supervised) -> str:
     program = process.program
     options = {
         "command": command_value(program.command),
-        "directory": _value(str(process.folder)),
+        "directory": str(process.folder.relative_to(data)),
         "autostart": str(process.autostart).lower(),
         "autorestart": "true",
         "startsecs": str(_START_SECONDS),
@@ -210,7 +216,7 @@ def _program_section(data: Path, process: Supervised) -> str:
         "stopwaitsecs": str(math.ceil(program.stop_wait_s)),
         "killasgroup": "true",
         "redirect_stderr": "true",
-        "stdout_logfile": _value(str(log_path(data, program.name))),
+        "stdout_logfile": str(log_path(data, program.name).relative_to(data)),
         "stdout_logfile_maxbytes": "5MB",
         "stdout_logfile_backups": "2",
     }
@@ -238,21 +244,21 @@ def _group_sections(supervised: list[Supervised]) -> list[str]:
 
 
 def command_value(command: tuple[str, ...]) -> str:
-    """A command as supervisord's configuration writes it, so that it is read back word for word."""
+    """A command as supervisord's configuration writes it, so that it is read back word for word.
+
+    Raises:
+        StackError: it holds a line break.
+    """
     # A blank before ; or # begins a comment, even in quotes: end the quotes between the two, and open them again.
     quoted = re.sub(r"(\s)([;#])", r"\1''\2", shlex.join(command))
-    return _value(quoted)
+    if re.search(r"[\r\n]", quoted):
+        raise StackError(f"supervisord's configuration cannot hold the command {quoted}: it has a line break")
+    return quoted.replace("%", "%%")
 
 
 def _section(name: str, options: dict[str, str]) -> str:
     lines = [f"{option} = {value}" for option, value in options.items()]
     return "\n".join([f"[{name}]", *lines, ""])
-
-
-def _value(text: str) -> str:
-    if re.search(r"[\r\n]|\s[;#]", text):
-        raise ValueError(f"supervisord's configuration cannot hold {text!r}: a line break, or ' ;' or ' #'")
-    return text.replace("%", "%%")
 
 
 def _read(file: Path) -> str:

@@ -50,6 +50,9 @@ def evaluate(
         list[str] | None, typer.Option(help="a request field as name=value; routing=documents|given|question")
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="ask only this many queries, the same each time")] = None,
+    distractors: Annotated[
+        int | None, typer.Option(min=0, help="ingest only the judged pages and this many others of each report")
+    ] = None,
     data: Annotated[Path | None, typer.Option("--data", help="keep the embedded stack's data here")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
@@ -58,7 +61,7 @@ def evaluate(
         raise WrongUse(f"--kind: {kind!r} is not one of: reports")
     options = dict(_pair(text) for text in option or ())
     try:
-        chosen = read_report_set(folder, most_queries=limit)
+        chosen = read_report_set(folder, most_queries=limit, distractors=distractors)
     except BadSet as error:
         raise WrongUse(str(error)) from error
     say = Console(stderr=True, highlight=False)
@@ -72,7 +75,8 @@ def evaluate(
             _ask(mill, query_id, request, chosen)
             for query_id, request in track(requests, "asking", console=say, transient=True)
         ]
-    _report(chosen, answers, options, run_out, as_json=as_json)
+    sampled = {} if distractors is None else {"distractors": distractors}
+    _report(chosen, answers, options | sampled, run_out, as_json=as_json)
 
 
 def _requests(chosen: ReportSet, options: dict[str, Any]) -> Iterator[tuple[str, ReportSearch]]:

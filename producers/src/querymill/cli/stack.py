@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -100,7 +101,7 @@ def doctor(as_json: JsonOption = False) -> None:
     """Print the effective settings and whether each service answers, with a mend for each that does not."""
     findings = diagnose()
     if as_json:
-        typer.echo(json.dumps([finding.__dict__ for finding in findings]))
+        typer.echo(json.dumps([asdict(finding) for finding in findings]))
     else:
         for finding in findings:
             mark = {True: "ok  ", False: "FAIL", None: "    "}[finding.ok]

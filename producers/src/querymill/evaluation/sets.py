@@ -42,8 +42,11 @@ class ReportSet:
     corpus_ids: Mapping[tuple[str, int], str]
 
 
-def read_report_set(folder: Path, *, most_queries: int | None = None) -> ReportSet:
+def read_report_set(folder: Path, *, most_queries: int | None = None, distractors: int | None = None) -> ReportSet:
     """Read a set for the `reports` kind; only judged queries are kept.
+
+    ``distractors`` keeps, of every report, the judged pages and so many others, the same each time: a large
+    set in minutes, at figures that are higher than the whole set's.
 
     Raises:
         BadSet: A file is missing or not of the format.
@@ -57,9 +60,12 @@ def read_report_set(folder: Path, *, most_queries: int | None = None) -> ReportS
         ]
         corpus = list(_lines(folder, "corpus"))
         reports, corpus_ids = _own(corpus) if corpus and "pages" in corpus[0] else _grouped(corpus)
+        if distractors is not None:
+            judged = {document for grades in qrels.values() for document in grades}
+            reports = [_thinned(report, corpus_ids, judged, distractors) for report in reports]
     except (OSError, KeyError, ValueError) as error:
         raise BadSet(f"{folder}: {type(error).__name__}: {error}") from error
-    chosen = queries if most_queries is None else sorted(queries, key=_shuffled)[:most_queries]
+    chosen = queries if most_queries is None else sorted(queries, key=lambda query: _lot(query.query_id))[:most_queries]
     return ReportSet(folder.name, tuple(reports), tuple(chosen), qrels, corpus_ids)
 
 
@@ -131,6 +137,14 @@ def _qrels(path: Path) -> dict[str, dict[str, int]]:
     return qrels
 
 
-def _shuffled(query: SetQuery) -> str:
+def _thinned(report: Report, corpus_ids: Mapping[tuple[str, int], str], judged: set[str], distractors: int) -> Report:
+    by_lot = sorted(report.pages, key=lambda page: _lot(corpus_ids[report.sha1, page.page]))
+    wanted = {page.page for page in report.pages if corpus_ids[report.sha1, page.page] in judged}
+    others = [page.page for page in by_lot if page.page not in wanted][:distractors]
+    kept = tuple(page for page in report.pages if page.page in wanted.union(others))
+    return report.model_copy(update={"pages": kept})
+
+
+def _lot(name: str) -> str:
     # A sample that is the same on every machine and does not follow the order of the file.
-    return hashlib.sha256(query.query_id.encode()).hexdigest()
+    return hashlib.sha256(name.encode()).hexdigest()

@@ -1,0 +1,162 @@
+"""The command line as a user meets it: what it prints, and the exit codes."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.system.conftest import Deployment
+
+Run = subprocess.CompletedProcess[str]
+
+
+class CommandLine:
+    def __init__(self, environment: dict[str, str]) -> None:
+        self._environment = os.environ | environment | {"COLUMNS": "160"}
+
+    def __call__(self, *arguments: str | Path) -> Run:
+        command = [str(Path(sys.executable).with_name("querymill")), *map(str, arguments)]
+        return subprocess.run(command, env=self._environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.fixture
+def querymill(deployment: Deployment) -> CommandLine:
+    return CommandLine(deployment.environment)
+
+
+def write(path: Path, *reports: dict[str, Any] | str) -> Path:
+    lines = [report if isinstance(report, str) else json.dumps(report) for report in reports]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def report(sha1: str, text: str = "the glacier hotel opened") -> dict[str, Any]:
+    return {"sha1": sha1, "title": f"Report {sha1}", "company": f"Company {sha1}", "pages": [{"page": 1, "text": text}]}
+
+
+@pytest.mark.usefixtures("filings", "openai_server")
+def test_search_prints_one_json_object(querymill: CommandLine) -> None:
+    run = querymill(
+        "search", "reports", "what was the revenue of Nordhav in 2022?", "--collection", "filings", "--json"
+    )
+    assert run.returncode == 0, run.stderr
+    found = json.loads(run.stdout)
+    assert {"job_id", "kind", "state", "results", "total", "complete", "stages", "timing"} <= set(found)
+    assert (found["state"], found["kind"]) == ("done", "reports")
+    assert found["results"][0]["document"] == "a1"
+
+
+@pytest.mark.usefixtures("filings", "openai_server")
+def test_search_explains_each_score(querymill: CommandLine) -> None:
+    options = ("--collection", "filings", "--multi-query", "variant", "--hyde", "--return-parent-pages")
+    run = querymill("search", "reports", "what was the revenue of Nordhav?", *options)
+    assert run.returncode == 0, run.stderr
+    assert " similarity × (1 + 0.2 × 2)" in run.stdout
+    assert "company named in the question" in run.stdout
+
+
+@pytest.mark.usefixtures("filings", "openai_server")
+def test_a_request_file_gives_the_fields_and_options_win(querymill: CommandLine, tmp_path: Path) -> None:
+    asked = {"query": "revenue", "collection": "filings", "top_n": 1}
+    path = write(tmp_path / "request.json", asked)
+    assert len(json.loads(querymill("search", "reports", "--request", path, "--json").stdout)["results"]) == 1
+    run = querymill("search", "reports", "--request", path, "--top-n", "2", "--json")
+    assert len(json.loads(run.stdout)["results"]) == 2
+
+
+WRONG: list[tuple[tuple[str, ...], str]] = [
+    (("search", "reports", "", "--collection", "filings"), "query"),
+    (("search", "reports", "q", "--collection", "filings", "--top-n", "0"), "top_n"),
+    (("search", "reports", "q", "--collection", "filings", "--inner-factor", "nan"), "inner_factor"),
+    (("search", "reports", "q", "--collection", "nowhere"), "no reports in 'nowhere'"),
+    (("search", "reports", "q"), "collection"),
+    (("search", "songs", "q", "--collection", "filings"), "songs"),
+    (("search", "reports", "--request", "missing.json"), "--request"),
+    (("ingest", "songs", "x.jsonl", "--collection", "c"), "kind"),
+    (("ingest", "reports", "missing.jsonl", "--collection", "c"), "path"),
+    (("eval", "missing", "--kind", "reports"), "missing"),
+    (("job", "show", "0123"), "0123"),
+    (("bench", "nonsense"), "nonsense"),
+]
+
+
+@pytest.mark.usefixtures("filings")
+@pytest.mark.parametrize(("arguments", "message"), WRONG)
+def test_wrong_use_exits_with_two_and_says_what(
+    querymill: CommandLine, arguments: tuple[str, ...], message: str
+) -> None:
+    run = querymill(*arguments)
+    assert run.returncode == 2, run.stdout + run.stderr
+    assert message in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_a_board_that_is_away_exits_with_three(deployment: Deployment) -> None:
+    away = CommandLine(deployment.environment | {"REDIS_URL": "redis://127.0.0.1:1/0"})
+    run = away("search", "reports", "q", "--collection", "filings")
+    assert run.returncode == 3
+    assert "REDIS_URL" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+@pytest.mark.usefixtures("filings", "openai_server")
+def test_bad_lines_are_reported_and_the_rest_is_loaded(querymill: CommandLine, tmp_path: Path) -> None:
+    path = write(tmp_path / "reports.jsonl", report("c1"), '{"title": "no sha1"}', "{", report("c2"))
+    run = querymill("ingest", "reports", path, "--collection", "hotels", "--json")
+    assert run.returncode == 1
+    done = json.loads(run.stdout)
+    assert done["ingested"] == 2
+    assert [line["line"] for line in done["bad_lines"]] == [2, 3]
+    assert "sha1: Field required" in run.stderr
+    again = json.loads(querymill("ingest", "reports", path, "--collection", "hotels", "--json").stdout)
+    assert (again["ingested"], again["unchanged"]) == (0, 2)
+    found = json.loads(querymill("search", "reports", "glacier", "--collection", "hotels", "--json").stdout)
+    assert {hit["document"] for hit in found["results"]} == {"c1", "c2"}
+
+
+@pytest.mark.usefixtures("filings", "openai_server")
+def test_jobs_can_be_listed_shown_and_followed(querymill: CommandLine) -> None:
+    asked = ("search", "reports", "revenue", "--collection", "filings", "--json")
+    job_id = json.loads(querymill(*asked).stdout)["job_id"]
+    assert job_id in [job["job_id"] for job in json.loads(querymill("jobs", "--json").stdout)]
+    shown = json.loads(querymill("job", "show", job_id, "--json").stdout)
+    assert (shown["state"], shown["stages"][0]["state"]) == ("done", "done")
+    events = querymill("job", "events", job_id).stdout.splitlines()
+    assert (events[0].split()[0], events[-1].split()[0]) == ("queued", "done")
+    assert json.loads(querymill("job", "cancel", job_id, "--json").stdout) == {"job_id": job_id, "cancelled": False}
+
+
+def test_doctor_masks_secrets_and_mends_what_does_not_answer(deployment: Deployment) -> None:
+    settings = deployment.environment | {
+        "MONGODB_URI": "mongodb://u:hidden@127.0.0.1:1/x",
+        "OPENAI_API_KEY": "sk-hidden",
+    }
+    run = CommandLine(settings)("doctor", "--json")
+    assert run.returncode == 3
+    findings = {finding["name"]: finding for finding in json.loads(run.stdout)}
+    assert findings["board"]["ok"]
+    assert findings["PostgreSQL"]["ok"]
+    assert not findings["MongoDB"]["ok"]
+    assert "MONGODB_URI" in findings["MongoDB"]["mend"]
+    assert "hidden" not in run.stdout
+
+
+@pytest.mark.usefixtures("filings", "openai_server")
+def test_eval_measures_a_set_and_writes_a_run(querymill: CommandLine, tmp_path: Path) -> None:
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    corpus = [{"_id": f"d#{n}", "title": "", "text": text, "metadata": {"doc": "d"}} for n, text in enumerate(
+        ["the harbour was dredged", "seven cranes were bought", "the canteen serves fish"])]  # fmt: skip
+    write(folder / "corpus.jsonl", *corpus)
+    write(folder / "queries.jsonl", {"_id": "q", "text": "how many cranes were bought", "metadata": {"doc": "d"}})
+    (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\td#1\t1\n")
+    run = querymill("eval", folder, "--kind", "reports", "--run-out", tmp_path / "run.trec", "--json")
+    assert run.returncode == 0, run.stderr
+    figures = json.loads(run.stdout)
+    assert (figures["ndcg@10"], figures["recall@10"], figures["mrr@10"]) == (1.0, 1.0, 1.0)
+    assert (figures["set"], figures["queries"], figures["provider_calls"]) == ("tiny", 1, 1)
+    assert (tmp_path / "run.trec").read_text().splitlines()[0].startswith("q Q0 d#1 1 ")
