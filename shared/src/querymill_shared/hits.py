@@ -1,6 +1,7 @@
 """Hits as the board holds them: plain, frozen, the same for every retriever."""
 
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 
@@ -24,3 +25,19 @@ def pack(hits: tuple[BoardHit, ...]) -> str:
 def unpack(packed: str) -> tuple[BoardHit, ...]:
     """Read what `pack` wrote."""
     return tuple(BoardHit(key, score, passage) for key, score, passage in json.loads(packed))
+
+
+class PackedHits(Mapping[str, tuple[BoardHit, ...]]):
+    """Hits by query, read only when somebody looks: most branches finish without looking at the others'."""
+
+    def __init__(self, packed: Mapping[str, str]) -> None:
+        self._packed = packed
+
+    def __getitem__(self, query: str) -> tuple[BoardHit, ...]:
+        return unpack(self._packed[query])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._packed)
+
+    def __len__(self) -> int:
+        return len(self._packed)

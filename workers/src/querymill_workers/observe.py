@@ -47,16 +47,26 @@ def log_as_json(**_: Any) -> None:
 @worker_ready.connect
 def begin(**_: Any) -> None:
     """Refuse what would break a promise; then sweep beside the work."""
+    # Celery swallows what this signal raises, and a worker that must not run would run on.
     try:
-        preflight.refuse_unsafe(
-            wiring.settings(), wiring.board(), wiring.embedding_profile(wiring.settings()).dimensions
-        )
+        start_upkeep()
     except preflight.Unsafe as error:
         _log.error("refused to start", reason=str(error))
-        # Celery swallows exceptions of this signal; a worker that must not run must not run.
-        os._exit(78)
+        os._exit(os.EX_CONFIG)
+    except Exception as error:  # noqa: BLE001  # a service is away: whoever supervises us starts us again
+        _log.error("could not start", error=type(error).__name__, detail=str(error)[:200])
+        os._exit(os.EX_TEMPFAIL)
+
+
+def start_upkeep() -> None:
+    """Check the services, make the collections known, start the sweeper.
+
+    Raises:
+        Unsafe: The services would break a promise.
+    """
+    settings, board = wiring.settings(), wiring.board()
+    preflight.refuse_unsafe(settings, board, wiring.embedding_profile(settings).dimensions)
     ports = wiring.ports()
-    board = wiring.board()
     board.add_collections("reports", ports.reports.collections())
     name = f"{socket.gethostname()}:{os.getpid()}"
     sweeper = Sweeper(ports, ring=ring, elect=lambda: board.elect(name, term_s=TERM_S))

@@ -48,7 +48,8 @@ class PartStatus:
 
     Attributes:
         name: of the part or program.
-        state: the supervisor's word; `dead` when the supervisor itself is gone (`up` mends that).
+        state: the supervisor's word; `dead` when the supervisor itself is gone (`up` mends that), `unknown` when it
+            does not answer.
         pid: None when it does not run.
         address: host:port of a server, None for a program.
         log: its log file.
@@ -125,15 +126,21 @@ class Stack:
         state = StackState.read(self.data)
         if state is None:
             return []
-        reports = SupervisorClient(state.control).processes() if state.supervisor.is_alive() else {}
-        return [self._status(name, state, reports.get(name)) for name in state.names]
+        try:
+            reports = SupervisorClient(state.control).processes()
+        except StackError:
+            reports = {}
+        silent = ProcessState.UNKNOWN if state.supervisor.is_alive() else ProcessState.DEAD
+        return [self._status(name, state, reports.get(name), silent=silent) for name in state.names]
 
-    def _status(self, name: str, state: StackState, report: ProcessReport | None) -> PartStatus:
+    def _status(
+        self, name: str, state: StackState, report: ProcessReport | None, *, silent: ProcessState
+    ) -> PartStatus:
         pid = None if report is None else report.pid
         uptime_s = None if report is None or pid is None else time.time() - report.started
         return PartStatus(
             name=name,
-            state=ProcessState.DEAD if report is None else report.state,
+            state=silent if report is None else report.state,
             pid=pid,
             address=address(state.ports[Part(name)]) if name in state.ports else None,
             log=log_path(self.data, name),

@@ -23,7 +23,7 @@ from querymill_shared.contracts.events import (
     StageFinished,
 )
 from querymill_shared.contracts.jobs import JobRequest, decode_request, fingerprint
-from querymill_shared.hits import pack, unpack
+from querymill_shared.hits import PackedHits, pack
 
 T = TypeVar("T")
 
@@ -222,7 +222,7 @@ def _picture(answer: Sequence[Any], job_id: str, request: JobRequest | None) -> 
     return Picture(
         record=_record(record),
         steps=_steps(steps),
-        hits={query: unpack(packed) for query, packed in hits.items()},
+        hits=PackedHits(hits),
         queries=queries,
         request=request,
     )

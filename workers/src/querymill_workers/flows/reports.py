@@ -220,13 +220,15 @@ def shown(ranking: Sequence[FusedHit], request: ReportSearch, ports: Ports) -> t
 
 
 def routing(chosen: Route) -> Routing:
-    """Say which reports were searched, and why these."""
+    """Say which reports were searched, how, and why these."""
+    many = len(chosen.documents) > SEARCHED_ONE_BY_ONE
+    how = f"; more than {SEARCHED_ONE_BY_ONE}, so the best passages over all of them, not of each" if many else ""
     return Routing(
         documents=len(chosen.documents),
         companies=chosen.companies,
         period=chosen.period,
         whole_collection=chosen.whole_collection,
-        reason=chosen.reason,
+        reason=chosen.reason + how,
     )
 
 

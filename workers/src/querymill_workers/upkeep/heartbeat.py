@@ -17,15 +17,16 @@ class Heartbeat:
     def __init__(self, board: Board, *, lease_s: float) -> None:
         self._board = board
         self._period_s = lease_s / 3
-        self._kept: set[Claim] = set()
+        self._kept: dict[tuple[str, str, int], Claim] = {}
         self._lock = threading.Lock()
         self._beating: threading.Thread | None = None
 
     @contextmanager
     def keep(self, claim: Claim) -> Iterator[None]:
         """Renew a claim's lease until the block ends."""
+        name = (claim.job_id, claim.step, claim.attempt)
         with self._lock:
-            self._kept.add(claim)
+            self._kept[name] = claim
             if self._beating is None:
                 self._beating = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
                 self._beating.start()
@@ -33,13 +34,13 @@ class Heartbeat:
             yield
         finally:
             with self._lock:
-                self._kept.discard(claim)
+                del self._kept[name]
 
     def _beat(self) -> None:
         pause = threading.Event()
         while not pause.wait(self._period_s):
             with self._lock:
-                kept = list(self._kept)
+                kept = list(self._kept.values())
             for claim in kept:
                 try:
                     self._board.extend(claim)

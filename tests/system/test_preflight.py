@@ -1,0 +1,55 @@
+"""A worker refuses to start on services that would break a promise."""
+
+import subprocess
+import sys
+
+import psycopg
+import pytest
+import redis
+
+from tests.system.conftest import Deployment
+
+
+def start(deployment: Deployment, **changes: str) -> "subprocess.CompletedProcess[str]":
+    import os
+
+    command = [sys.executable, "-m", "celery", "-A", "querymill_workers.app", "worker", "-Q", "search", "-P", "threads"]
+    environment = os.environ | deployment.environment | changes
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_server_that_may_evict_is_refused(deployment: Deployment) -> None:
+    with redis.Redis.from_url(deployment.settings.redis_url) as client:
+        client.config_set("maxmemory-policy", "allkeys-lru")
+        try:
+            refused = start(deployment)
+        finally:
+            client.config_set("maxmemory-policy", "noeviction")
+    assert refused.returncode == 78
+    assert "maxmemory-policy is allkeys-lru" in refused.stderr
+
+
+def test_a_database_without_the_schema_is_refused(deployment: Deployment, database: psycopg.Connection) -> None:
+    database.execute("CREATE DATABASE empty")
+    url = deployment.environment["DATABASE_URL"].rsplit("/", 1)[0] + "/empty"
+    refused = start(deployment, DATABASE_URL=url)
+    assert refused.returncode == 78
+    assert "python -m querymill_workers.migrate" in refused.stderr
+
+
+def test_a_model_of_another_dimension_is_refused(deployment: Deployment) -> None:
+    refused = start(deployment, EMBEDDING_MODEL="text-embedding-3-small")
+    assert refused.returncode == 78
+    assert "1536 dimensions" in refused.stderr
+
+
+def test_a_database_that_is_away_ends_the_worker_instead_of_leaving_it_half_alive(deployment: Deployment) -> None:
+    away = start(deployment, DATABASE_URL="postgresql://127.0.0.1:1/none")
+    assert away.returncode == 75
+
+
+@pytest.mark.parametrize("setting", ["QUERYMILL_LEASE_S"])
+def test_a_setting_out_of_range_is_named(deployment: Deployment, setting: str) -> None:
+    refused = start(deployment, **{setting: "60"})
+    assert refused.returncode != 0
+    assert setting.lower() in refused.stderr
