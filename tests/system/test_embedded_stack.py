@@ -114,7 +114,7 @@ def test_two_stacks_run_side_by_side(full: Stack) -> None:
 
 def test_a_program_that_cannot_start_is_named_with_the_end_of_its_log() -> None:
     script = "for n in $(seq 1 30); do echo line $n; done; exit 1"
-    broken = Program(name="broken", command=("sh", "-c", script))
+    broken = Program(name="broken", command=("sh", "-c", script), settle_s=3)
     with (
         pytest.raises(StackError) as caught,
         temporary_stack(parts=(), programs=[SLEEPER, broken]),
@@ -143,6 +143,7 @@ def test_programs_start_after_prepare_with_the_environment_of_the_stack_under_th
     )
     with temporary_stack(parts={Part.VALKEY}, programs=[program], prepare=order.append) as stack:
         assert order == [stack.environment()]
+        _wait_for(lambda: found.is_file() and found.stat().st_size)
         assert found.read_text().split("\0") == [stack.environment()["REDIS_URL"], awkward, "own"]
 
 
@@ -231,7 +232,14 @@ def _supervisor(status: PartStatus) -> psutil.Process:
 
 
 def _gone(statuses: list[PartStatus]) -> bool:
-    return not any(status.pid is not None and psutil.pid_exists(status.pid) for status in statuses)
+    return not any(_is_alive(status.pid) for status in statuses)
+
+
+def _is_alive(pid: int | None) -> bool:
+    try:
+        return pid is not None and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _wait_for(attempt: Callable[[], T | None], *, timeout_s: float = 30) -> T:

@@ -9,6 +9,8 @@ from kombu import Queue as BrokerQueue
 from querymill_shared.queues import Queue, transport_options
 from querymill_workers import wiring
 
+_ON_REDIS = wiring.settings().broker_url.startswith("redis")
+
 app = Celery(
     "querymill",
     broker=wiring.settings().broker_url,
@@ -24,7 +26,8 @@ app.conf.update(
     task_acks_late=True,
     task_reject_on_worker_lost=True,
     worker_prefetch_multiplier=1,
-    task_queues=[BrokerQueue(queue) for queue in Queue],
+    worker_disable_prefetch=_ON_REDIS,
+    task_queues=[BrokerQueue(queue, no_ack=_ON_REDIS) for queue in Queue],
     task_create_missing_queues=False,
     broker_transport_options=dict(transport_options(wiring.settings().broker_url)),
     broker_connection_retry_on_startup=True,

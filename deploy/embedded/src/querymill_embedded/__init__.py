@@ -3,7 +3,8 @@
 from querymill_embedded.errors import StackError
 from querymill_embedded.folders import default_data_folder
 from querymill_embedded.parts import ALL, Part, Program
-from querymill_embedded.stack import PartStatus, Stack
+from querymill_embedded.stack import Stack
+from querymill_embedded.status import PartStatus
 from querymill_embedded.supervisor import ProcessState
 from querymill_embedded.temporary import temporary_stack
 

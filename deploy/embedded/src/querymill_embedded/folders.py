@@ -36,12 +36,13 @@ def create_data_folder(data: Path) -> None:
 def first_closed_folder(path: Path, *, uid: int, gids: Collection[int]) -> Path | None:
     """The outermost folder on the way to `path`, itself included, that a user cannot enter; None if all are open."""
     for folder in (*reversed(path.parents), path):
-        if not _may_enter(folder.stat(), uid=uid, gids=gids):
+        if not may_enter(folder.stat(), uid=uid, gids=gids):
             return folder
     return None
 
 
-def _may_enter(entry: os.stat_result, *, uid: int, gids: Collection[int]) -> bool:
+def may_enter(entry: os.stat_result, *, uid: int, gids: Collection[int]) -> bool:
+    """Whether a user may pass through a folder, by its permission bits."""
     if entry.st_uid == uid:
         return bool(entry.st_mode & stat.S_IXUSR)
     if entry.st_gid in gids:

@@ -39,6 +39,7 @@ class Program:
         environment: variables on top of the caller's and the stack's own; these win.
         stop_signal: name of the signal that asks for a clean end, without "SIG".
         stop_wait_s: seconds after that signal until the whole process group is killed.
+        settle_s: seconds which it must stay up to count as started; one that ends sooner has failed to start.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Program:
     environment: Mapping[str, str] = field(default_factory=dict)
     stop_signal: str = "TERM"
     stop_wait_s: float = 10.0
+    settle_s: float = 1.0
 
     def __post_init__(self) -> None:
         if _NAME.fullmatch(self.name) is None:

@@ -23,7 +23,7 @@ def await_ready(
     data: Path,
     timeout_s: float,
 ) -> None:
-    """Return once every part answers its probe and every program has stayed up for a second.
+    """Return once every part answers its probe and every program has stayed up for its settling time.
 
     Raises:
         StackError: one of them does not come up; the message names it and ends with its log.

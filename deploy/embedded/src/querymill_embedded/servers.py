@@ -17,6 +17,7 @@ from querymill_embedded.postgres import (
     server_command,
 )
 from querymill_embedded.processes import ProcessIdentity
+from querymill_embedded.state import PROGRAMS_FILE
 from querymill_embedded.supervisor import Group, Supervised
 from querymill_embedded.wheels import valkey_server
 
@@ -46,7 +47,8 @@ def part_process(part: Part, *, data: Path, port: int, durable: bool) -> Supervi
 
 def program_process(program: Program, data: Path) -> Supervised:
     """A program of the caller: our launcher, which takes the environment from the data folder and becomes it."""
-    launcher = (sys.executable, "-m", "querymill_embedded.program", str(data), program.name)
+    becoming = str(Path(__file__).with_name("program.py"))
+    launcher = (sys.executable, "-I", becoming, str(data / PROGRAMS_FILE), program.name)
     return Supervised(
         program=replace(program, command=launcher),
         folder=data,

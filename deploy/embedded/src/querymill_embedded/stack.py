@@ -2,33 +2,28 @@
 
 import fcntl
 import secrets
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from querymill_embedded.errors import StackError
 from querymill_embedded.folders import create_data_folder, default_data_folder
 from querymill_embedded.network import free_ports
-from querymill_embedded.parts import ALL, Part, Program, address, check_programs, endpoints, in_order
+from querymill_embedded.parts import ALL, Part, Program, check_programs, endpoints, in_order
 from querymill_embedded.processes import ProcessIdentity, end_session, supervisor_by_pid_file
 from querymill_embedded.readiness import await_ready
 from querymill_embedded.servers import leash_process, part_process, prepare_parts, program_process
 from querymill_embedded.state import PROGRAMS_FILE, STATE_FILE, Control, StackState, write_programs
+from querymill_embedded.status import PartStatus, part_statuses
 from querymill_embedded.supervisor import (
     CONFIGURATION_FILE,
-    LOG_FILE,
-    LOG_FOLDER,
     PID_FILE,
     Group,
-    ProcessReport,
     ProcessState,
     Supervised,
     SupervisorClient,
     configuration,
-    log_path,
-    restarts,
     start_supervisor,
 )
 
@@ -40,30 +35,6 @@ _READY_WITHIN_S = 90.0
 _SERVERS_STOP_WITHIN_S = 40.0
 _CONTROL_PORT = "supervisor"
 _AT_REST = frozenset({ProcessState.STOPPED, ProcessState.EXITED, ProcessState.FATAL})
-
-
-@dataclass(frozen=True, slots=True)
-class PartStatus:
-    """How a part or program is.
-
-    Attributes:
-        name: of the part or program.
-        state: the supervisor's word; `dead` when the supervisor itself is gone (`up` mends that), `unknown` when it
-            does not answer.
-        pid: None when it does not run.
-        address: host:port of a server, None for a program.
-        log: its log file.
-        uptime_s: seconds since its last start, None when it does not run.
-        restarts: how often it was started again since `up`.
-    """
-
-    name: str
-    state: ProcessState
-    pid: int | None
-    address: str | None
-    log: Path
-    uptime_s: float | None
-    restarts: int
 
 
 class Stack:
@@ -124,29 +95,7 @@ class Stack:
     def status(self) -> list[PartStatus]:
         """Every part and program, in the order of their start; empty when no stack is up."""
         state = StackState.read(self.data)
-        if state is None:
-            return []
-        try:
-            reports = SupervisorClient(state.control).processes()
-        except StackError:
-            reports = {}
-        silent = ProcessState.UNKNOWN if state.supervisor.is_alive() else ProcessState.DEAD
-        return [self._status(name, state, reports.get(name), silent=silent) for name in state.names]
-
-    def _status(
-        self, name: str, state: StackState, report: ProcessReport | None, *, silent: ProcessState
-    ) -> PartStatus:
-        pid = None if report is None else report.pid
-        uptime_s = None if report is None or pid is None else time.time() - report.started
-        return PartStatus(
-            name=name,
-            state=silent if report is None else report.state,
-            pid=pid,
-            address=address(state.ports[Part(name)]) if name in state.ports else None,
-            log=log_path(self.data, name),
-            uptime_s=uptime_s,
-            restarts=restarts(self.data / LOG_FOLDER / LOG_FILE, state.supervisor.pid, name),
-        )
+        return [] if state is None else part_statuses(state, self.data)
 
     def _start(
         self,

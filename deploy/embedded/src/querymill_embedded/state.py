@@ -81,7 +81,7 @@ class StackState:
 
 
 def write_programs(data: Path, programs: Sequence[Program], environment: Mapping[str, str]) -> None:
-    """Write commands and environments of the caller's programs for their launcher.
+    """Write commands and environments of the caller's programs for `program.py`, which becomes them.
 
     Why not in the supervisor's configuration: its syntax cannot hold every value (both kinds of quotes, " ;").
     """
@@ -93,12 +93,6 @@ def write_programs(data: Path, programs: Sequence[Program], environment: Mapping
         for program in programs
     }
     write_private(data / PROGRAMS_FILE, json.dumps(record, indent=2))
-
-
-def read_program(data: Path, name: str) -> tuple[list[str], dict[str, str]]:
-    """Command and environment of one program, as written by `write_programs`."""
-    entry = json.loads((data / PROGRAMS_FILE).read_text(encoding="utf-8"))[name]
-    return entry["command"], entry["environment"]
 
 
 def write_private(path: Path, text: str) -> None:

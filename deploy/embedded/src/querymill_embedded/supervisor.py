@@ -25,8 +25,6 @@ LOG_FOLDER = "logs"
 LOG_FILE = "supervisord.log"
 PID_FILE = "supervisord.pid"
 
-#: A process that ends sooner than this after its start has failed to start.
-_START_SECONDS = 1
 #: Tries of a crashed process before it is given up, each a second later than the one before.
 _START_RETRIES = 10
 _RPC_TIMEOUT_S = 10.0
@@ -210,7 +208,7 @@ def _program_section(data: Path, process: Supervised) -> str:
         "directory": str(process.folder.relative_to(data)),
         "autostart": str(process.autostart).lower(),
         "autorestart": "true",
-        "startsecs": str(_START_SECONDS),
+        "startsecs": str(math.ceil(program.settle_s)),
         "startretries": str(_START_RETRIES),
         "stopsignal": program.stop_signal,
         "stopwaitsecs": str(math.ceil(program.stop_wait_s)),

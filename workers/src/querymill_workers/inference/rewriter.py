@@ -1,6 +1,7 @@
 """Rewording a question by a chat model."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import openai
 
@@ -11,7 +12,9 @@ from querymill_workers.ports import Unavailable, Usage
 #: The longest reply asked for, in tokens: a few questions, or (HyDE) a small table.
 MOST_TOKENS = {"hyde": 200}
 MOST_TOKENS_OTHERWISE = 120
-#: Models of these families take no temperature.
+#: The same question gets the same expansion; the penalty keeps small models from repeating table rows.
+_SAMPLING: Mapping[str, Any] = {"temperature": 0.0, "frequency_penalty": 0.3}
+#: Models of these families take no sampling parameters.
 _REASONING = ("gpt-5", "o1", "o3", "o4")
 
 
@@ -31,7 +34,7 @@ class ChatRewriter:
                 model=self._model,
                 messages=turns(method, question, terms),  # type: ignore[arg-type]  # roles are our files'
                 max_completion_tokens=MOST_TOKENS.get(method, MOST_TOKENS_OTHERWISE),
-                temperature=openai.omit if self._model.startswith(_REASONING) else 0.0,
+                **({} if self._model.startswith(_REASONING) else _SAMPLING),
                 timeout=time_limit_s,
             )
             text = reply.choices[0].message.content

@@ -1,0 +1,74 @@
+"""How every part and program of a stack is, for people to read."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from querymill_embedded.errors import StackError
+from querymill_embedded.parts import Part, address
+from querymill_embedded.probes import answers
+from querymill_embedded.state import StackState
+from querymill_embedded.supervisor import (
+    LOG_FILE,
+    LOG_FOLDER,
+    ProcessReport,
+    ProcessState,
+    SupervisorClient,
+    log_path,
+    restarts,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PartStatus:
+    """How a part or program is.
+
+    Attributes:
+        name: of the part or program.
+        state: the supervisor's word; `dead` when the supervisor itself is gone (`up` mends that), `unknown` when it
+            does not answer. A server that answers is `running` in its first second already.
+        pid: None when it does not run.
+        address: host:port of a server, None for a program.
+        log: its log file.
+        uptime_s: seconds since its last start, None when it does not run.
+        restarts: how often it was started again since `up`.
+    """
+
+    name: str
+    state: ProcessState
+    pid: int | None
+    address: str | None
+    log: Path
+    uptime_s: float | None
+    restarts: int
+
+
+def part_statuses(state: StackState, data: Path) -> list[PartStatus]:
+    """Every part and program, in the order of their start."""
+    try:
+        reports = SupervisorClient(state.control).processes()
+    except StackError:
+        reports = {}
+    silent = ProcessState.UNKNOWN if state.supervisor.is_alive() else ProcessState.DEAD
+    return [_status(name, state, data, reports.get(name), silent) for name in state.names]
+
+
+def _status(name: str, state: StackState, data: Path, report: ProcessReport | None, silent: ProcessState) -> PartStatus:
+    pid = None if report is None else report.pid
+    port = {part.value: port for part, port in state.ports.items()}.get(name)
+    return PartStatus(
+        name=name,
+        state=silent if report is None else _state(report, port),
+        pid=pid,
+        address=None if port is None else address(port),
+        log=log_path(data, name),
+        uptime_s=None if report is None or pid is None else time.time() - report.started,
+        restarts=restarts(data / LOG_FOLDER / LOG_FILE, state.supervisor.pid, name),
+    )
+
+
+def _state(report: ProcessReport, port: int | None) -> ProcessState:
+    # The supervisor calls a process running after a second without an end; a server can be ready before.
+    if report.state is ProcessState.STARTING and port is not None and answers(Part(report.name), port):
+        return ProcessState.RUNNING
+    return report.state

@@ -1,0 +1,45 @@
+import pytest
+
+from querymill_embedded.parts import ALL, Part, Program, check_programs, endpoints, in_order
+
+
+def test_only_started_parts_have_settings() -> None:
+    assert endpoints({Part.VALKEY: 20001}) == {"REDIS_URL": "redis://127.0.0.1:20001/0"}
+    assert endpoints({}) == {}
+
+
+def test_every_part_leads_to_its_own_port() -> None:
+    ports = {part: 20000 + number for number, part in enumerate(Part)}
+    assert endpoints(ports) == {
+        "REDIS_URL": "redis://127.0.0.1:20000/0",
+        "DATABASE_URL": "postgresql://querymill@127.0.0.1:20001/querymill",
+        "MONGODB_URI": "mongodb://127.0.0.1:20002/querymill?directConnection=true",
+        "EMBEDDING_BASE_URL": "http://127.0.0.1:20003/v1",
+        "EMBEDDING_API_KEY": "embedded",
+        "EMBEDDING_MODEL": "multilingual-e5-small",
+        "OPENAI_BASE_URL": "http://127.0.0.1:20004/v1",
+        "OPENAI_API_KEY": "embedded",
+        "CHAT_MODEL": "smollm2-135m-instruct",
+    }
+
+
+def test_parts_start_in_the_order_of_their_declaration_once_each() -> None:
+    assert in_order([Part.CHAT, Part.VALKEY, Part.CHAT]) == [Part.VALKEY, Part.CHAT]
+    assert in_order(ALL) == list(Part)
+
+
+@pytest.mark.parametrize("name", ["", "Worker", "a b", "a:b", "../a", "工人", "1st"])
+def test_a_program_name_must_be_a_plain_word(name: str) -> None:
+    with pytest.raises(ValueError, match="program name"):
+        Program(name=name, command=("true",))
+
+
+def test_a_program_needs_a_command() -> None:
+    with pytest.raises(ValueError, match="worker: the command is empty"):
+        Program(name="worker", command=())
+
+
+@pytest.mark.parametrize("names", [["valkey"], ["leash"], ["supervisord"], ["search", "search"]])
+def test_a_program_cannot_take_a_name_that_is_in_use(names: list[str]) -> None:
+    with pytest.raises(ValueError, match=f"'{names[-1]}' is taken"):
+        check_programs([Program(name=name, command=("true",)) for name in names])
