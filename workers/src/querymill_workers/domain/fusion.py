@@ -4,6 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Literal
 
 Unit = Literal["page", "chunk"]
@@ -52,6 +53,7 @@ class FusedHit:
     passage: int
 
 
+@lru_cache(maxsize=65_536)  # the queries of a job hit the same keys again and again
 def decode_key(text: str) -> HitKey:
     """Read a key that ``HitKey.encoded`` wrote.
 
