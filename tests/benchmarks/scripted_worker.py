@@ -54,7 +54,7 @@ class WaitingReports(MemoryReports):
 
     def search(
         self, collection: str, queries: Mapping[str, npt.NDArray[np.float32]], *, model: str,
-        documents: Sequence[str], depth: int, per_document: bool,
+        documents: Sequence[str], depth: int, per_document: bool, pages: bool,
     ) -> list[FoundPassage]:  # fmt: skip
         time.sleep(SEARCH_S)
         return found(queries)

@@ -37,7 +37,16 @@ def collection() -> str:
 def store(
     reports: Reports, collection: str, sha1: str, *pages: str, revision: Revision = FIRST, model: str = "words"
 ) -> Report:
-    report = Report.model_validate({
+    report = _report(sha1, *pages)
+    chunks = [Chunk(page=number, number=number - 1, text=text, tokens=1) for number, text in enumerate(pages, start=1)]
+    vectors = np.stack([vector_of(text) for text in pages])
+    reports.draft(collection, sha1, revision, chunks, vectors)
+    reports.publish(collection, report, revision, model=model, chunks=len(chunks))
+    return report
+
+
+def _report(sha1: str, *pages: str) -> Report:
+    return Report.model_validate({
         "sha1": sha1,
         "title": f"Report {sha1}",
         "company": "Acme",
@@ -47,16 +56,11 @@ def store(
         "note": "kept",
         "pages": [{"page": number, "text": text} for number, text in enumerate(pages, start=1)],
     })  # fmt: skip
-    chunks = [Chunk(page=number, number=number - 1, text=text, tokens=1) for number, text in enumerate(pages, start=1)]
-    vectors = np.stack([vector_of(text) for text in pages])
-    reports.draft(collection, sha1, revision, chunks, vectors)
-    reports.publish(collection, report, revision, model=model, chunks=len(chunks))
-    return report
 
 
 def best(reports: Reports, collection: str, *queries: str, **options: object) -> list[tuple[str, str, int]]:
     cards = [card.sha1 for card in reports.cards(collection, model="words")]
-    chosen: dict[str, object] = {"model": "words", "documents": cards, "depth": 1, "per_document": True}
+    chosen: dict[str, object] = {"model": "words", "documents": cards, "depth": 1, "per_document": True, "pages": False}
     vectors = {query: vector_of(query) for query in queries}
     found = reports.search(collection, vectors, **(chosen | options))  # type: ignore[arg-type]
     return [(hit.query, hit.document, hit.number) for hit in found]
@@ -89,6 +93,22 @@ def test_each_query_finds_its_best_passages_in_each_document(reports: Reports, c
     assert sorted(found) == [("ships", "a", 0), ("ships", "b", 0), ("soup", "a", 1), ("soup", "b", 1)]
 
 
+@pytest.mark.parametrize("per_document", [True, False])
+def test_with_pages_only_the_best_passage_of_each_page_counts(
+    reports: Reports, collection: str, per_document: bool
+) -> None:
+    texts = ["nine ships", "nine ships sail", "tomato soup"]
+    chunks = [Chunk(page=min(number, 1), number=number, text=text, tokens=1) for number, text in enumerate(texts, 1)]
+    chunks[2] = Chunk(page=2, number=3, text=texts[2], tokens=1)
+    store(reports, collection, "a", "x", "y", revision=SECOND)
+    reports.draft(collection, "a", FIRST, chunks, np.stack([vector_of(text) for text in texts]))
+    reports.publish(collection, _report("a", "x", "y"), FIRST, model="words", chunks=3)
+    assert best(reports, collection, "nine ships", depth=2, pages=True, per_document=per_document) == [
+        ("nine ships", "a", 1),
+        ("nine ships", "a", 3),
+    ]
+
+
 def test_over_all_documents_only_the_best_are_found(reports: Reports, collection: str) -> None:
     store(reports, collection, "a", "nine ships", "tomato soup")
     store(reports, collection, "b", "cargo", "pea")
@@ -98,7 +118,13 @@ def test_over_all_documents_only_the_best_are_found(reports: Reports, collection
 def test_the_inner_product_is_the_vectors_own(reports: Reports, collection: str) -> None:
     store(reports, collection, "a", "nine ships sail")
     (hit,) = reports.search(
-        collection, {"ships": vector_of("ships")}, model="words", documents=["a"], depth=1, per_document=True
+        collection,
+        {"ships": vector_of("ships")},
+        model="words",
+        documents=["a"],
+        depth=1,
+        per_document=True,
+        pages=False,
     )
     assert hit.inner_product == pytest.approx(float(vector_of("ships") @ vector_of("nine ships sail")), abs=1e-5)
     assert hit.page == 1

@@ -61,7 +61,7 @@ class Settings(BaseSettings):
             le=20,
             description="time limit of one chat call",
         ),
-    ] = 15.0
+    ] = 20.0
     querymill_embedding_timeout_s: Annotated[
         Seconds,
         Field(

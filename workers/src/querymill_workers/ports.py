@@ -113,8 +113,11 @@ class Reports(Protocol):
         documents: Sequence[str],
         depth: int,
         per_document: bool,
+        pages: bool,
     ) -> list[FoundPassage]:
         """Find, for each query text, the ``depth`` passages with the largest inner product.
+
+        With ``pages`` only the best passage of each page counts, so that ``depth`` pages are found.
 
         In each of the documents if ``per_document``, else over all of them at once.
         """

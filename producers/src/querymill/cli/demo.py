@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Annotated
@@ -19,7 +20,8 @@ from querymill.ingestion import GoodLine, read_reports
 from querymill_shared.contracts.reports import ReportResult, ReportSearch
 
 COLLECTION = "demo"
-QUESTIONS = 3
+#: Of the sample's questions: one by ticker, one by period, one in Chinese.
+ASKED = ("q01", "q03", "q07")
 
 
 def register(app: typer.Typer) -> None:
@@ -51,22 +53,36 @@ def demo(
     console.print("Cleaned up: every process has ended and the temporary folder is gone.", style="dim")
 
 
-def questions(sample: Path) -> list[str]:
-    """Take the first questions of the sample: English, by alias, Chinese."""
-    lines = (sample / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line)["text"] for line in lines[:QUESTIONS]]
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question of the sample, and where its answer stands."""
+
+    text: str
+    answer: str
+    document: str
+    pages: tuple[int, ...]
 
 
-def ask(mill: Querymill, question: str, console: Console) -> ReportResult:
+def questions(sample: Path) -> list[Question]:
+    """Read the questions that are asked."""
+    lines = (json.loads(line) for line in (sample / "questions.jsonl").read_text(encoding="utf-8").splitlines())
+    known = {line["_id"]: line for line in lines}
+    return [
+        Question(line["text"], line["answer"], line["sha1"], tuple(line["pages"]))
+        for line in (known[name] for name in ASKED)
+    ]
+
+
+def ask(mill: Querymill, question: Question, console: Console) -> ReportResult:
     """Ask with HyDE and every multi-query method on; show the branches live, then the scores explained."""
     job = mill.submit(
         ReportSearch(
-            query=question, collection=COLLECTION, top_n=5, hyde=True,
+            query=question.text, collection=COLLECTION, top_n=5, hyde=True,
             multi_query=("synonym", "subquestion", "variant"), return_parent_pages=True, deadline=30,
         )
     )  # fmt: skip
     console.print()
-    screen.follow(console, question, job.events(timeout=40))
+    screen.follow(console, question.text, job.events(timeout=40))
     result = job.result(timeout=5)
     screen.show_reports(console, result, most=3)
     for branch, texts in result.expansion_texts.items():
@@ -76,6 +92,13 @@ def ask(mill: Querymill, question: str, console: Console) -> ReportResult:
                 "dim",
             )
         )
+    ranks = [
+        rank
+        for rank, hit in enumerate(result.results, start=1)
+        if hit.document == question.document and hit.page in question.pages
+    ]
+    place = f"at rank {ranks[0]}" if ranks else "not among these"
+    console.print(Text(f"  the answer the sample knows: {question.answer} (page {question.pages[0]}): {place}", "bold"))
     return result
 
 
@@ -92,12 +115,12 @@ def after(console: Console, results: list[ReportResult], seconds: float) -> None
     )
     heading(console, "Try next")
     for command, meaning in (
-        ("querymill up", "a stack that stays; prints the exports to use"),
+        ("querymill up", "a stack that stays"),
         ("querymill ingest reports FILE.jsonl --collection mine", "your own reports"),
         ('querymill search reports "…" --collection mine --hyde', "ask them"),
         ("querymill doctor", "what is configured, and whether it answers"),
     ):
-        console.print(f"   .venv/bin/{command:<60} {meaning}", markup=False)
+        console.print(f"   .venv/bin/{command:<56} {meaning}", markup=False)
 
 
 def heading(console: Console, text: str) -> None:

@@ -182,6 +182,8 @@ def _worker(name: str, *, queues: str, threads: int, environment: Mapping[str, s
         environment=dict(environment),
         stop_signal="TERM",
         stop_wait_s=15,
+        # A worker that refuses to start says so within this, and is then reported with its log.
+        settle_s=4,
     )
     return program
 

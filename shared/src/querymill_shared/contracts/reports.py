@@ -29,17 +29,18 @@ HYDE = "hyde"
 MultiQueryMethod = Literal["synonym", "subquestion", "variant"]
 Unit = Literal["page", "chunk"]
 
-#: Passages fetched per query and document unless the request says otherwise.
-CANDIDATES = 30
+#: Passages, or pages, fetched per query and document unless the request says otherwise.
+CANDIDATES = 10
 
 
 class ReportSearch(Request):
     """Find the passages, or the pages, of reports that answer a question.
 
-    ``top_n`` cuts the fused list; ``candidates`` is how many passages each query fetches from each routed
-    document (by default 30, or ``top_n`` where that is more). ``company`` and ``period`` route instead of the
-    question's own words; ``documents`` names the reports outright. ``today`` is the caller's calendar day,
-    which "last year" is relative to (by default the day of submission in UTC).
+    ``top_n`` cuts the fused list; ``candidates`` is how many passages (or pages, where those are returned)
+    each query fetches from each routed document: by default 10, or ``top_n`` where that is more. ``company``
+    and ``period`` route instead of the question's own words; ``documents`` names the reports outright.
+    ``today`` is the caller's calendar day, which "last year" is relative to (by default the day of
+    submission in UTC).
     """
 
     kind: Literal["reports"] = "reports"

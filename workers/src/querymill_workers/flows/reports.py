@@ -107,6 +107,7 @@ def searched(
         documents=chosen.documents,
         depth=request.depth,
         per_document=len(chosen.documents) <= SEARCHED_ONE_BY_ONE,
+        pages=request.return_parent_pages,
     )
     laps.lap("search")
     return keyed(found, pages=request.return_parent_pages), usage

@@ -42,6 +42,7 @@ class MemoryReports:
         documents: Sequence[str],
         depth: int,
         per_document: bool,
+        pages: bool,
     ) -> list[FoundPassage]:
         """See `Reports.search`."""
         searchable = {card.sha1 for card in self.cards(collection, model=model)}.intersection(documents)
@@ -50,11 +51,11 @@ class MemoryReports:
             passage
             for query, vector in queries.items()
             for group in groups
-            for passage in self._best(collection, query, vector, group, depth)
+            for passage in self._ranked(collection, query, vector, group, pages=pages)[:depth]
         ]
 
-    def _best(
-        self, collection: str, query: str, vector: npt.NDArray[np.float32], documents: set[str], depth: int
+    def _ranked(
+        self, collection: str, query: str, vector: npt.NDArray[np.float32], documents: set[str], *, pages: bool
     ) -> list[FoundPassage]:
         with self._lock:
             found = [
@@ -62,7 +63,11 @@ class MemoryReports:
                 for document in documents
                 for chunk, embedding in self._passages(collection, document).values()
             ]
-        return sorted(found, key=lambda hit: (-hit.inner_product, hit.document, hit.number))[:depth]
+        ranked = sorted(found, key=lambda hit: (-hit.inner_product, hit.document, hit.number))
+        if not pages:
+            return ranked
+        best = {(hit.document, hit.page): hit for hit in reversed(ranked)}
+        return [hit for hit in ranked if best[hit.document, hit.page] is hit]
 
     def _passages(self, collection: str, document: str) -> dict[int, tuple[Chunk, npt.NDArray[np.float32]]]:
         _, revision, _ = self._published[collection, document]

@@ -19,10 +19,34 @@ CROSS JOIN (
     WHERE collection = %(collection)s AND model = %(model)s AND sha1 = ANY(%(documents)s)
 ) AS report
 CROSS JOIN LATERAL (
-    SELECT sha1, page, passage.number, -(embedding <#> queries.embedding) AS inner_product
+    SELECT passage.sha1, page, passage.number, -(embedding <#> queries.embedding) AS inner_product
     FROM report_passages AS passage
     WHERE passage.collection = %(collection)s AND passage.sha1 = report.sha1 AND passage.revision = report.revision
     ORDER BY embedding <#> queries.embedding, passage.number
+    LIMIT %(depth)s
+) AS found;
+
+-- search_each_pages: the same, where only the best passage of a page counts
+WITH queries AS MATERIALIZED (
+    SELECT number, embedding::vector AS embedding
+    FROM unnest(%(embeddings)s::text[]) WITH ORDINALITY AS q (embedding, number)
+)
+SELECT queries.number, found.sha1, found.page, found.number, found.inner_product
+FROM queries
+CROSS JOIN (
+    SELECT sha1, revision FROM reports
+    WHERE collection = %(collection)s AND model = %(model)s AND sha1 = ANY(%(documents)s)
+) AS report
+CROSS JOIN LATERAL (
+    SELECT best.* FROM (
+        SELECT DISTINCT ON (page)
+            passage.sha1, page, passage.number, -(embedding <#> queries.embedding) AS inner_product
+        FROM report_passages AS passage
+        WHERE passage.collection = %(collection)s AND passage.sha1 = report.sha1
+            AND passage.revision = report.revision
+        ORDER BY page, embedding <#> queries.embedding, passage.number
+    ) AS best
+    ORDER BY inner_product DESC, number
     LIMIT %(depth)s
 ) AS found;
 
@@ -39,6 +63,26 @@ CROSS JOIN LATERAL (
     JOIN reports USING (collection, sha1, revision)
     WHERE passage.collection = %(collection)s AND model = %(model)s AND passage.sha1 = ANY(%(documents)s)
     ORDER BY embedding <#> queries.embedding, passage.sha1, passage.number
+    LIMIT %(depth)s
+) AS found;
+
+-- search_all_pages: the same, where only the best passage of a page counts
+WITH queries AS MATERIALIZED (
+    SELECT number, embedding::vector AS embedding
+    FROM unnest(%(embeddings)s::text[]) WITH ORDINALITY AS q (embedding, number)
+)
+SELECT queries.number, found.sha1, found.page, found.number, found.inner_product
+FROM queries
+CROSS JOIN LATERAL (
+    SELECT best.* FROM (
+        SELECT DISTINCT ON (passage.sha1, page)
+            passage.sha1, page, passage.number, -(embedding <#> queries.embedding) AS inner_product
+        FROM report_passages AS passage
+        JOIN reports USING (collection, sha1, revision)
+        WHERE passage.collection = %(collection)s AND model = %(model)s AND passage.sha1 = ANY(%(documents)s)
+        ORDER BY passage.sha1, page, embedding <#> queries.embedding, passage.number
+    ) AS best
+    ORDER BY inner_product DESC, sha1, number
     LIMIT %(depth)s
 ) AS found;
 

@@ -55,9 +55,11 @@ class PostgresReports:
         documents: Sequence[str],
         depth: int,
         per_document: bool,
+        pages: bool,
     ) -> list[FoundPassage]:
         """See `Reports.search`."""
         texts = list(queries)
+        statement = ("search_each" if per_document else "search_all") + ("_pages" if pages else "")
         values = {
             "collection": collection,
             "model": model,
@@ -66,7 +68,7 @@ class PostgresReports:
             "depth": depth,
         }
         with self._connection() as connection:
-            rows = connection.execute(named()["search_each" if per_document else "search_all"], values).fetchall()
+            rows = connection.execute(named()[statement], values).fetchall()
         return [FoundPassage(texts[number - 1], *passage) for number, *passage in rows]
 
     def texts(self, collection: str, keys: Sequence[HitKey]) -> Mapping[HitKey, PassageText]:
