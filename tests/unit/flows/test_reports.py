@@ -117,6 +117,19 @@ def test_embedding_away_for_good_fails_the_job_with_its_reason(world: World) -> 
     assert isinstance(world.board.events(job_id)[-1][1], Failed)
 
 
+def test_an_expansion_with_nothing_left_to_search_does_not_make_a_failed_search_an_empty_success(world: World) -> None:
+    world.rewriter.replies = {"synonym": "<turnover>", "variant": "<turnover>"}
+    world.ingest(SHIPS)
+    request = search(multi_query=("synonym", "variant"))
+    job_id = world.submit(request)
+    world.embeddings.fails_with = Refused("embedding refused: HTTP 400")
+    for step in request.steps:
+        world.ring(job_id, request, step)
+    record = world.board.picture(job_id).record
+    assert record.state == "failed"
+    assert "embedding refused" in record.reason
+
+
 def test_embedding_away_for_a_moment_is_tried_again(world: World) -> None:
     world.ingest(SHIPS)
     request = search()

@@ -154,7 +154,8 @@ def settle(picture: Picture, request: ReportSearch, ports: Ports) -> None:
 def verdict(picture: Picture, request: ReportSearch, ports: Ports) -> Verdict:
     """Decide how the job ends with what the board shows."""
     searches = [branch for branch in picture.steps if branch.state == "done"]
-    if not searches:
+    # A branch that had nothing left to search is no search: without the original's it must not pass for "no hits".
+    if not searches or not (picture.hits or searches[0].name == ORIGINAL):
         dead = any(branch.notes.get("dead") for branch in picture.steps)
         return Verdict("dead" if dead else "failed", reason=why_nothing(picture))
     ranking = fused(picture, request)
