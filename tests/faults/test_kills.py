@@ -14,7 +14,7 @@ from querymill_shared.contracts.events import Done, StageStarted
 from querymill_shared.contracts.reports import IngestReport, Report
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, embedded, method_of
 from tests.fakes.worker import WorkerProcess
-from tests.system.conftest import Deployment
+from tests.fixtures.deployment import Deployment
 
 
 @pytest.fixture

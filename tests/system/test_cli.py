@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.system.conftest import Deployment
+from tests.fixtures.deployment import Deployment
 
 Run = subprocess.CompletedProcess[str]
 

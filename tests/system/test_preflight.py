@@ -7,7 +7,7 @@ import psycopg
 import pytest
 import redis
 
-from tests.system.conftest import Deployment
+from tests.fixtures.deployment import Deployment
 
 
 def start(deployment: Deployment, **changes: str) -> "subprocess.CompletedProcess[str]":

@@ -19,7 +19,7 @@ from querymill import (
 )
 from querymill_shared.contracts.events import Done, Hits, Queued, StageFinished, StageStarted
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, embedded, embedding_answer, method_of
-from tests.system.conftest import Deployment
+from tests.fixtures.deployment import Deployment
 
 ALL = ("synonym", "subquestion", "variant")
 
