@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from querymill_shared.board import Verdict
@@ -108,3 +110,14 @@ def test_ingestion_makes_the_collection_known(world: World) -> None:
 def test_a_report_of_blank_pages_has_no_passages(world: World, text: str) -> None:
     (job_id,) = world.ingest(report("a1", text))
     assert outcome(world, job_id).total == 0
+
+
+def test_an_ingestion_waits_longer_for_a_provider_than_a_question_does(world: World) -> None:
+    request = ingest_of(LONG)
+    job_id = world.submit(request)
+    world.embeddings.fails_with = Unavailable("embedding unavailable: no connection")
+    for _ in range(2):
+        world.ring(job_id, request, "ingest")
+    time.sleep(1.1)
+    assert world.board.due() == []  # the second wait is ten seconds
+    assert not world.board.picture(job_id).record.is_over

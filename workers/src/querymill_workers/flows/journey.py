@@ -15,8 +15,10 @@ from querymill_workers.ports import Bell, Ports, Refused, Unavailable
 
 _log = structlog.get_logger(__name__)
 
-#: Waits before the second, third… attempt of a step, in seconds.
+#: Waits before the second, third… attempt of a step, in seconds: somebody waits for a job with a deadline,
+#: and a job without one should outlive the restart of a provider.
 BACKOFF_S = (0.25, 0.5, 1.0, 2.0, 5.0)
+DURABLE_BACKOFF_S = (1.0, 10.0, 30.0, 60.0)
 
 
 def answer(bell: Bell, ports: Ports) -> Sequence[Bell]:
@@ -62,7 +64,8 @@ def conclude(picture: Picture, ports: Ports) -> None:
 
 def try_again_or_fail(claim: Claim, reason: str, ports: Ports) -> Sequence[Bell]:
     """Put the step back for a while; give it up when its attempts or the job's time are used up."""
-    delay = BACKOFF_S[min(claim.attempt, len(BACKOFF_S)) - 1]
+    waits = DURABLE_BACKOFF_S if claim.expires_at is None else BACKOFF_S
+    delay = waits[min(claim.attempt, len(waits)) - 1]
     in_time = claim.expires_at is None or ports.clock() + delay < claim.expires_at
     if claim.attempt >= ports.max_attempts or not in_time:
         return fail(claim, reason, ports)
