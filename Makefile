@@ -36,10 +36,14 @@ check: .venv/ready  ## format, lint, types, import contracts, size budget
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
+	@$(BIN)/pytest --quiet --no-header -r N tests/unit/test_size_budget.py > .venv/budget.log || { cat .venv/budget.log; exit 1; }
 	@$(BIN)/lint-imports --no-logo > .venv/lint-imports.log || { cat .venv/lint-imports.log; exit 1; }
 
 format: .venv/ready  ## write the format ruff wants
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
+
+eval: .venv/ready  ## nDCG, recall, MRR, latency: make eval SET=folder KIND=reports
+	@$(BIN)/querymill eval $(SET) --kind $(KIND)
 
 bench: .venv/ready  ## every benchmark, ratios against a peer in the same run
 	@$(BIN)/querymill bench all
