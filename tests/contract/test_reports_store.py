@@ -160,6 +160,15 @@ def test_a_new_revision_replaces_the_old_one(reports: Reports, collection: str) 
     assert set(reports.texts(collection, [HitKey("a", "page", 2)])) == set()
 
 
+def test_a_version_that_lost_passages_to_another_is_not_published_with_holes(reports: Reports, collection: str) -> None:
+    reports.draft(collection, "a", SECOND, [Chunk(1, 0, "ships", 1)], np.stack([vector_of("ships")]))
+    store(reports, collection, "a", "nine ships", "tomato soup")
+    reports.draft(collection, "a", SECOND, [Chunk(1, 1, "soup", 1)], np.stack([vector_of("soup")]))
+    with pytest.raises(Unavailable, match="another version"):
+        reports.publish(collection, _report("a", "ships soup"), SECOND, model="words", chunks=2)
+    assert reports.revision(collection, "a") == FIRST
+
+
 def test_texts_are_fetched_for_pages_and_for_chunks(reports: Reports, collection: str) -> None:
     store(reports, collection, "a", "nine ships", "tomato soup")
     page, chunk, gone = HitKey("a", "page", 2), HitKey("a", "chunk", 0), HitKey("z", "page", 1)

@@ -142,7 +142,11 @@ class Reports(Protocol):
         ...
 
     def publish(self, collection: str, report: Report, revision: Revision, *, model: str, chunks: int) -> None:
-        """Make a revision the searchable one, whole and at once, and drop the others."""
+        """Make a revision the searchable one, whole and at once, and drop the others.
+
+        Raises:
+            Unavailable: Another revision was published meanwhile and dropped passages of this one.
+        """
         ...
 
     def collections(self) -> Sequence[str]:

@@ -10,7 +10,7 @@ from querymill_shared.contracts.reports import Report
 from querymill_workers.domain.chunking import Chunk
 from querymill_workers.domain.fusion import HitKey
 from querymill_workers.domain.routing import ReportCard
-from querymill_workers.ports import FoundPassage, PassageText, Revision, Vectors
+from querymill_workers.ports import FoundPassage, PassageText, Revision, Unavailable, Vectors
 
 _Place = tuple[str, str]
 
@@ -110,8 +110,9 @@ class MemoryReports:
 
     def publish(self, collection: str, report: Report, revision: Revision, *, model: str, chunks: int) -> None:
         """See `Reports.publish`."""
-        del chunks  # a server notes how many there are; here they can be counted
         with self._lock:
+            if len(self._drafts.get((collection, report.sha1, revision), {})) != chunks:
+                raise Unavailable("another version of the report was published meanwhile")
             self._published[collection, report.sha1] = (report, revision, model)
             place = (collection, report.sha1)
             self._drafts = {key: draft for key, draft in self._drafts.items() if key[:2] != place or key[2] == revision}

@@ -118,6 +118,13 @@ INSERT INTO report_passages (collection, sha1, revision, number, page, text, tok
 VALUES (%(collection)s, %(document)s, %(revision)s, %(number)s, %(page)s, %(text)s, %(tokens)s, %(embedding)s::vector)
 ON CONFLICT DO NOTHING;
 
+-- lock_report: let one version of a report be published at a time
+SELECT pg_advisory_xact_lock(hashtextextended(%(collection)s || '/' || %(document)s, 0));
+
+-- count_drafted: how many passages of a revision are stored
+SELECT count(*) FROM report_passages
+WHERE collection = %(collection)s AND sha1 = %(document)s AND revision = %(revision)s;
+
 -- publish: point a report at its new revision
 INSERT INTO reports (collection, sha1, title, company, aliases, period, published_at, metadata, revision, model, passages)
 VALUES (%(collection)s, %(document)s, %(title)s, %(company)s, %(aliases)s, %(period)s, %(published_at)s,

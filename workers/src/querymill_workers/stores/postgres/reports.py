@@ -138,6 +138,11 @@ class PostgresReports:
         }
         pages = [place | {"page": page.page, "text": page.text} for page in report.pages]
         with self._connection() as connection, connection.cursor() as cursor:
+            # Two versions of one report may be under way at once: the later one must not publish with holes.
+            cursor.execute(named()["lock_report"], place)
+            cursor.execute(named()["count_drafted"], place)
+            if cursor.fetchone() != (chunks,):
+                raise Unavailable("another version of the report was published meanwhile")
             cursor.execute(named()["publish"], row)
             cursor.execute(named()["drop_pages"], place)
             cursor.executemany(named()["add_page"], pages)
