@@ -40,13 +40,18 @@ def slow_chat(**after_s: float) -> Any:
 
 
 @pytest.mark.usefixtures("filings")
-def test_a_question_is_answered_with_every_branch(mill: Querymill) -> None:
-    result = mill.submit(search("what was the revenue of Nordhav in 2022?", hyde=True, multi_query=ALL)).result(10)
+def test_a_question_is_answered_with_every_branch(mill: Querymill, openai_server: OpenAIServer) -> None:
+    openai_server.script.chat = lambda request: chat_answer(
+        f"<{fresh('revenue rose to million by ' + method_of(request))}>"
+    )
+    question = fresh("what was the revenue of Nordhav in 2022?")
+    result = mill.submit(search(question, hyde=True, multi_query=ALL)).result(10)
     assert (result.results[0].document, result.results[0].page) == ("a1", 2)
     assert result.complete
     assert set(result.expansion_texts) == {"hyde", *ALL}
     assert result.routing.companies == ("Nordhav",)
     assert {stage.name for stage in result.stages} == {"original", "hyde", *ALL}
+    # Nothing of it was embedded before: one embedding call for each of five branches, four chat calls.
     assert result.usage["provider_calls"] == 9
 
 
