@@ -108,19 +108,20 @@ def after(console: Console, results: list[ReportResult], seconds: float) -> None
     first = sum(result.timing["first_branch_ms"] for result in results) / len(results)
     last = sum(result.timing["last_branch_ms"] for result in results) / len(results)
     console.print(
-        f"   Each question became one job of five branches on the board; Celery only rang the bells.\n"
-        f"   First hits stood on the board after {first:,.0f} ms, while the chat model was still writing; the last\n"
-        f"   branch was in after {last:,.0f} ms. A branch whose reply is of no use is named, and the rest answers.\n"
+        f"   Each question became one job of five branches on the board; Celery only\n"
+        f"   rang the bells. First hits stood on the board after {first:,.0f} ms, while the\n"
+        f"   chat model was still writing; the last branch was in after {last:,.0f} ms.\n"
+        f"   A branch whose reply is of no use is named, and the rest answers.\n"
         f"   All of it took {seconds:.0f} s."
     )
     heading(console, "Try next")
     for command, meaning in (
         ("querymill up", "a stack that stays"),
-        ("querymill ingest reports FILE.jsonl --collection mine", "your own reports"),
-        ('querymill search reports "…" --collection mine --hyde', "ask them"),
-        ("querymill doctor", "what is configured, and whether it answers"),
+        ("querymill ingest reports FILE.jsonl --collection c", "your own reports"),
+        ('querymill search reports "…" --collection c --hyde', "ask them"),
+        ("querymill doctor", "does it all answer?"),
     ):
-        console.print(f"   .venv/bin/{command:<56} {meaning}", markup=False)
+        console.print(f"   .venv/bin/{command:<51} {meaning}", markup=False)
 
 
 def heading(console: Console, text: str) -> None:
