@@ -39,6 +39,9 @@ class Doorbell:
 
     def __init__(self, broker_url: str) -> None:
         self._celery = Celery("querymill-client", broker=broker_url, set_as_current=False)
+        # Celery would describe the arguments for its monitors and declare the queue again with every message.
+        on_redis = broker_url.startswith("redis")
+        self._spared: dict[str, Any] = {"argsrepr": "", "kwargsrepr": ""} | ({"declare": []} if on_redis else {})
         self._celery.conf.update(
             task_serializer="json",
             task_ignore_result=True,
@@ -46,15 +49,23 @@ class Doorbell:
             task_create_missing_queues=False,
             broker_transport_options=dict(transport_options(broker_url)),
             broker_pool_limit=32,
-            broker_transport=f"{__name__}:Transport" if broker_url.startswith("redis") else None,
+            broker_transport=f"{__name__}:Transport" if on_redis else None,
         )
 
     def ring(self, job_id: str, request: JobRequest) -> None:
         """Ring for every step of a job. A bell that cannot be rung is rung later by the sweeper."""
         try:
-            for step in request.steps:
-                queue = queue_of(request, step)
-                self._celery.send_task(task_of(queue), args=[job_id, step], queue=queue.value, retry=False)
+            with self._celery.producer_or_acquire() as producer:
+                for step in request.steps:
+                    queue = queue_of(request, step)
+                    self._celery.send_task(
+                        task_of(queue),
+                        args=[job_id, step],
+                        queue=queue.value,
+                        producer=producer,
+                        retry=False,
+                        **self._spared,
+                    )
         except (OperationalError, KombuError, ConnectionError, OSError) as error:
             _log.warning("job %s is on the board, its bell is not rung yet: %s", job_id, type(error).__name__)
 
