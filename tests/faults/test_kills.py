@@ -75,6 +75,14 @@ def test_a_broker_that_forgets_every_message_loses_no_job(
     assert all(job.result(timeout=30).complete for job in jobs)
 
 
+def test_a_broker_that_is_away_at_submission_delays_a_job_and_does_not_refuse_it(
+    deployment: Deployment, filings: str, worker: WorkerProcess
+) -> None:
+    away = deployment.settings.model_copy(update={"celery_broker_url": "redis://127.0.0.1:1/0"})
+    with Querymill(settings=away) as mill:
+        assert mill.submit(search(f"no bell {time.monotonic_ns()}")).result(timeout=20).complete
+
+
 def test_a_bell_rung_many_times_is_answered_once(
     mill: Querymill, victim: WorkerProcess, openai_server: OpenAIServer
 ) -> None:
