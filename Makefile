@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 LOCK := deploy/requirements.lock
+PEERS := deploy/requirements.peers.lock
 MEMBERS := shared producers workers deploy/embedded
 MAKEFLAGS += --no-print-directory
 export PYTHONDONTWRITEBYTECODE :=
@@ -17,6 +18,10 @@ INSTALL = VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/uv $(CERTS) pip install --quiet --n
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	@$(INSTALL) --require-hashes -r $(LOCK)
 	@$(INSTALL) --no-build-isolation $(MEMBERS:%=-e ./%)
+	@touch $@
+
+.venv/peers: .venv/ready $(PEERS)
+	@$(INSTALL) --require-hashes -r $(PEERS)
 	@touch $@
 
 .PHONY: help setup demo test check format bench eval faults lock clean
@@ -45,15 +50,17 @@ format: .venv/ready  ## write the format ruff wants
 eval: .venv/ready  ## nDCG, recall, MRR, latency: make eval SET=folder KIND=reports
 	@$(BIN)/querymill eval $(SET) --kind $(KIND)
 
-bench: .venv/ready  ## every benchmark, ratios against a peer in the same run
+bench: .venv/peers  ## every benchmark, ratios against a peer in the same run
 	@$(BIN)/querymill bench all
 
 faults: .venv/ready  ## kill, stop, restart, cut: count what was lost or doubled
 	@$(BIN)/pytest tests/faults
 
-lock:  ## resolve the dependencies again and export the lock without index addresses
+EXPORT = $(BIN)/uv export --quiet --frozen --no-emit-workspace --no-header
+lock:  ## resolve the dependencies again and export the locks without index addresses
 	@$(BIN)/uv $(CERTS) lock --upgrade
-	@$(BIN)/uv export --quiet --frozen --all-packages --all-groups --all-extras --no-emit-workspace --no-header -o $(LOCK)
+	@$(EXPORT) --all-packages --all-extras --all-groups --no-group peers -o $(LOCK)
+	@$(EXPORT) --only-group peers -o $(PEERS)
 
 clean:  ## remove the environment and every cache
 	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
