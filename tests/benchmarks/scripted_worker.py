@@ -15,7 +15,7 @@ from querymill_shared.contracts.reports import Report
 from querymill_workers import app as workers_app
 from querymill_workers import wiring
 from querymill_workers.domain.chunking import Chunk
-from querymill_workers.ports import FoundPassage, InputType, Ports, Revision, Usage, Vectors
+from querymill_workers.ports import Caller, FoundPassage, InputType, Ports, Revision, Usage, Vectors
 from querymill_workers.stores.memory import MemoryReports
 from querymill_workers.upkeep.heartbeat import Heartbeat
 from tests.benchmarks.script import COLLECTION, EMBEDDING_S, LLM_S, PAGES, SEARCH_S, found
@@ -29,9 +29,7 @@ class WaitingEmbeddings:
     def __init__(self) -> None:
         self._seen: set[str] = set()
 
-    def embed(
-        self, texts: Sequence[str], *, input_type: InputType, time_limit_s: float | None = None
-    ) -> tuple[Vectors, Usage]:
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
         if not self._seen.issuperset(texts):
             time.sleep(EMBEDDING_S)
         if any(text.startswith("cached") for text in texts):
@@ -42,9 +40,7 @@ class WaitingEmbeddings:
 class WaitingRewriter:
     """Waits, then gives one new query."""
 
-    def rewrite(
-        self, method: str, question: str, *, terms: Mapping[str, str], time_limit_s: float
-    ) -> tuple[str, Usage]:
+    def rewrite(self, method: str, question: str, *, terms: Mapping[str, str], caller: Caller) -> tuple[str, Usage]:
         time.sleep(LLM_S)
         return f"<{method} of {question}>", Usage(1, 1)
 
@@ -81,7 +77,6 @@ def scripted_ports() -> Ports:
         glossary={},
         count_tokens=len,
         clock=time.monotonic,
-        chat_timeout_s=10,
         max_attempts=3,
     )
 

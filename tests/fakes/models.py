@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from querymill_workers.ports import InputType, Unavailable, Usage, Vectors
+from querymill_workers.ports import Caller, InputType, Unavailable, Usage, Vectors
 from tests.fakes.vectors import DIMENSIONS, vector_of
 
 
@@ -17,9 +17,7 @@ class WordEmbeddings:
         self.asked: list[tuple[str, InputType]] = []
         self.fails_with: Exception | None = None
 
-    def embed(
-        self, texts: Sequence[str], *, input_type: InputType, time_limit_s: float | None = None
-    ) -> tuple[Vectors, Usage]:
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
         if self.fails_with is not None:
             raise self.fails_with
         self.asked += [(text, input_type) for text in texts]
@@ -32,12 +30,10 @@ class ScriptedRewriter:
 
     def __init__(self, replies: Mapping[str, str | Callable[[str], str]]) -> None:
         self.replies = dict(replies)
-        self.asked: list[tuple[str, Mapping[str, str], float]] = []
+        self.asked: list[tuple[str, Mapping[str, str], Caller]] = []
 
-    def rewrite(
-        self, method: str, question: str, *, terms: Mapping[str, str], time_limit_s: float
-    ) -> tuple[str, Usage]:
-        self.asked.append((method, terms, time_limit_s))
+    def rewrite(self, method: str, question: str, *, terms: Mapping[str, str], caller: Caller) -> tuple[str, Usage]:
+        self.asked.append((method, terms, caller))
         if method not in self.replies:
             raise Unavailable("chat model: no answer in time")
         reply = self.replies[method]

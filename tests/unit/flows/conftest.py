@@ -73,7 +73,6 @@ def world() -> World:
         glossary={"EBITDA": "earnings before interest, taxes, depreciation and amortisation"},
         count_tokens=lambda text: len(text.split()),
         clock=time.monotonic,
-        chat_timeout_s=5,
         max_attempts=3,
     )
     return World(board, embeddings, rewriter, reports, ports)

@@ -49,7 +49,6 @@ def ports(clock: Clock) -> Ports:
         glossary={},
         count_tokens=len,
         clock=time.monotonic,
-        chat_timeout_s=5,
         max_attempts=2,
     )
 

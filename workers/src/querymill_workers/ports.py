@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from querymill_shared.board import Board, Claim
+from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.reports import Report
 from querymill_shared.queues import Queue
 from querymill_workers.domain.chunking import Chunk
@@ -41,6 +42,18 @@ class Usage:
         return Usage(self.calls + other.calls, self.tokens + other.tokens)
 
 
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """On whose behalf a model is asked: which collection, in which lane, and until when.
+
+    ``expires_at`` is in monotonic seconds; None has no end.
+    """
+
+    collection: str
+    lane: Lane
+    expires_at: float | None = None
+
+
 class Embeddings(Protocol):
     """Turns texts into vectors of one model, checked: right number, right dimension, all finite."""
 
@@ -50,14 +63,13 @@ class Embeddings(Protocol):
     @property
     def dimensions(self) -> int: ...
 
-    def embed(
-        self, texts: Sequence[str], *, input_type: InputType, time_limit_s: float | None = None
-    ) -> tuple[Vectors, Usage]:
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
         """Embed texts, one row each.
 
         Raises:
-            Unavailable: The provider is away, slow, or limits us.
-            Refused: It answered with something that must not be stored or searched with.
+            Unavailable: The provider is away or slow.
+            Refused: It answered with something that must not be stored or searched with, or its limit
+                leaves no call before the caller's time is up.
         """
         ...
 
@@ -65,13 +77,12 @@ class Embeddings(Protocol):
 class Rewriter(Protocol):
     """Asks a chat model to reword a question by a method (hyde, synonym, subquestion, variant)."""
 
-    def rewrite(
-        self, method: str, question: str, *, terms: Mapping[str, str], time_limit_s: float
-    ) -> tuple[str, Usage]:
+    def rewrite(self, method: str, question: str, *, terms: Mapping[str, str], caller: Caller) -> tuple[str, Usage]:
         """Return the model's reply as it came.
 
         Raises:
             Unavailable: No reply in time, or none that could be read.
+            Refused: The provider's limit leaves no call before the caller's time is up.
         """
         ...
 
@@ -172,7 +183,6 @@ class Ports:
     glossary: Mapping[str, str]
     count_tokens: Callable[[str], int]
     clock: Callable[[], float]
-    chat_timeout_s: float
     max_attempts: int
 
 

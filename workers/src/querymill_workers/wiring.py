@@ -7,6 +7,7 @@ from querymill_shared.board import ValkeyBoard
 from querymill_shared.settings import Settings
 from querymill_workers.domain.tokens import estimate
 from querymill_workers.inference import glossary
+from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.client import open_client
 from querymill_workers.inference.embeddings import OpenAIEmbeddings
 from querymill_workers.inference.profiles import EmbeddingProfile, profile_of
@@ -49,11 +50,10 @@ def ports() -> Ports:
         board=board(),
         heartbeat=Heartbeat(board(), lease_s=chosen.querymill_lease_s),
         embeddings=OpenAIEmbeddings(embedding_client, embedding_profile(chosen), timeout_s=timeout_s),
-        rewriter=ChatRewriter(chat_client, chosen.chat_model),
+        rewriter=ChatRewriter(ChatModel(chat_client, chosen.chat_model, timeout_s=chosen.querymill_chat_timeout_s)),
         reports=PostgresReports(open_pool(chosen.database_url.get_secret_value())),
         glossary=glossary.bundled(),
         count_tokens=estimate,
         clock=time.monotonic,
-        chat_timeout_s=chosen.querymill_chat_timeout_s,
         max_attempts=chosen.querymill_max_attempts,
     )

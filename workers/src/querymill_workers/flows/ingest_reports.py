@@ -11,7 +11,7 @@ from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.reports import IngestReport, IngestResult, Report
 from querymill_workers.domain.chunking import CHUNKING_VERSION, PageText, chunk_pages
-from querymill_workers.ports import Bell, Ports, Revision, Usage
+from querymill_workers.ports import Bell, Caller, Ports, Revision, Usage
 
 #: Texts per embedding call: small enough that a question waits little behind one on a shared server.
 BATCH = 8
@@ -29,7 +29,9 @@ def step(claim: Claim, request: IngestReport, ports: Ports) -> Sequence[Bell]:
     usage = Usage()
     for start in range(0, len(missing), BATCH):
         batch = missing[start : start + BATCH]
-        vectors, spent = ports.embeddings.embed([chunk.text for chunk in batch], input_type="passage")
+        vectors, spent = ports.embeddings.embed(
+            [chunk.text for chunk in batch], input_type="passage", caller=Caller(collection, request.lane)
+        )
         ports.reports.draft(collection, report.sha1, revision, batch, vectors)
         usage += spent
         stored.update(chunk.number for chunk in batch)

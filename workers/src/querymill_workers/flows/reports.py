@@ -20,7 +20,7 @@ from querymill_workers.domain.fusion import FusedHit, HitKey, QueryHit, decode_k
 from querymill_workers.domain.glossary import terms_in
 from querymill_workers.domain.queries import distinct, normalise, wrapped
 from querymill_workers.domain.routing import Route, route
-from querymill_workers.ports import Bell, FoundPassage, Ports, Unavailable, Usage
+from querymill_workers.ports import Bell, Caller, FoundPassage, Ports, Unavailable, Usage
 
 #: Above this many routed documents they are searched as one, not one by one.
 SEARCHED_ONE_BY_ONE = 200
@@ -78,12 +78,11 @@ def expanded(claim: Claim, request: ReportSearch, ports: Ports) -> tuple[list[st
     if claim.step == ORIGINAL:
         return [normalise(request.query)], Usage()
     terms = terms_in(request.query, ports.glossary) if claim.step == "synonym" else {}
-    limit = ports.chat_timeout_s
-    if claim.expires_at is not None:
-        limit = min(limit, claim.expires_at - ports.clock() - SEARCH_MARGIN_S)
-    if limit <= 0:
+    until = None if claim.expires_at is None else claim.expires_at - SEARCH_MARGIN_S
+    if until is not None and until <= ports.clock():
         raise Unavailable("cut by the deadline before the chat model was asked")
-    reply, usage = ports.rewriter.rewrite(claim.step, request.query, terms=terms, time_limit_s=limit)
+    caller = Caller(request.collection, request.lane, until)
+    reply, usage = ports.rewriter.rewrite(claim.step, request.query, terms=terms, caller=caller)
     proposed = [reply[:LONGEST_HYDE]] if claim.step == HYDE else wrapped(reply)
     fresh = distinct(request.query, proposed)[1:]
     if not fresh:
@@ -97,8 +96,8 @@ def searched(
     """Embed the queries and find each one's passages in the routed reports."""
     if not queries or not chosen.documents:
         return {}, Usage()
-    left = None if claim.expires_at is None else max(claim.expires_at - ports.clock(), 0.01)
-    vectors, usage = ports.embeddings.embed(queries, input_type="query", time_limit_s=left)
+    caller = Caller(request.collection, request.lane, claim.expires_at)
+    vectors, usage = ports.embeddings.embed(queries, input_type="query", caller=caller)
     laps.lap("embed")
     found = ports.reports.search(
         request.collection,

@@ -1,8 +1,11 @@
 """The OpenAI client as we use it: one per process, never waiting or retrying on its own."""
 
 import json
+import time
 
 import openai
+
+from querymill_workers.ports import Caller
 
 #: What a client raises on bytes that are no answer at all (garbage, invalid UTF-8, JSON of another shape).
 UNREADABLE = (json.JSONDecodeError, UnicodeDecodeError, ValueError, TypeError, AttributeError, KeyError)
@@ -20,6 +23,13 @@ def open_client(base_url: str, key: str, *, timeout_s: float) -> openai.OpenAI:
         timeout=timeout_s,
         http_client=openai.DefaultHttpxClient(follow_redirects=False, timeout=timeout_s),
     )
+
+
+def time_left_s(caller: Caller, *, at_most: float) -> float:
+    """Seconds a call may take: what is left of the caller's time, and never more than ``at_most``."""
+    if caller.expires_at is None:
+        return at_most
+    return min(at_most, max(caller.expires_at - time.monotonic(), 0.01))
 
 
 def reason_of(error: Exception) -> str:

@@ -10,9 +10,9 @@ import openai
 from cachetools import TTLCache
 from openai.types import CreateEmbeddingResponse
 
-from querymill_workers.inference.client import UNREADABLE, reason_of
+from querymill_workers.inference.client import UNREADABLE, reason_of, time_left_s
 from querymill_workers.inference.profiles import EmbeddingProfile
-from querymill_workers.ports import InputType, Refused, Unavailable, Usage, Vectors
+from querymill_workers.ports import Caller, InputType, Refused, Unavailable, Usage, Vectors
 
 #: Vectors kept in the process: 20,000 × 384 × 4 bytes is 30 MB.
 CACHED_VECTORS = 20_000
@@ -39,9 +39,7 @@ class OpenAIEmbeddings:
         """How many numbers a vector has."""
         return self._profile.dimensions
 
-    def embed(
-        self, texts: Sequence[str], *, input_type: InputType, time_limit_s: float | None = None
-    ) -> tuple[Vectors, Usage]:
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
         """See `Embeddings.embed`; texts that are cached cost nothing."""
         keys = [self._key(text, input_type) for text in texts]
         with self._lock:
@@ -49,7 +47,7 @@ class OpenAIEmbeddings:
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         usage = Usage()
         if missing:
-            vectors, usage = self._ask(list(missing.values()), input_type, time_limit_s)
+            vectors, usage = self._ask(list(missing.values()), input_type, caller)
             fresh = dict(zip(missing, vectors, strict=True))
             known |= fresh
             with self._lock:
@@ -61,8 +59,8 @@ class OpenAIEmbeddings:
         kind = input_type if self._profile.asymmetric else ""
         return hashlib.sha256(f"{self.model}\n{kind}\n{text}".encode()).digest()
 
-    def _ask(self, texts: Sequence[str], input_type: InputType, time_limit_s: float | None) -> tuple[Vectors, Usage]:
-        limit = self._timeout_s if time_limit_s is None else min(self._timeout_s, time_limit_s)
+    def _ask(self, texts: Sequence[str], input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
+        limit = time_left_s(caller, at_most=self._timeout_s)
         extra = {"input_type": input_type} if self._profile.asymmetric else None
         try:
             response = self._client.embeddings.create(
