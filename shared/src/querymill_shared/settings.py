@@ -28,6 +28,10 @@ class Settings(BaseSettings):
     embedding_api_key: Annotated[SecretStr, Field(description="its key; empty: OPENAI_API_KEY")] = SecretStr("")
     embedding_model: Annotated[str, Field(description="embeds queries and passages")] = "text-embedding-3-small"
     chat_model: Annotated[str, Field(description="expands queries")] = "gpt-5-mini"
+    embedding_rpm: Annotated[int | None, Field(ge=1, description="requests a minute; unset: no limit")] = None
+    embedding_tpm: Annotated[int | None, Field(ge=1, description="tokens a minute; unset: no limit")] = None
+    chat_rpm: Annotated[int | None, Field(ge=1, description="requests a minute; unset: no limit")] = None
+    chat_tpm: Annotated[int | None, Field(ge=1, description="tokens a minute; unset: no limit")] = None
 
     querymill_lease_s: Annotated[
         Seconds,
@@ -75,6 +79,31 @@ class Settings(BaseSettings):
             ge=1,
             le=4000,
             description="for a model we have no profile of",
+        ),
+    ] = None
+    querymill_cache_scope: Annotated[
+        Literal["collection", "shared"],
+        Field(
+            description="whether a collection may be served from what another one cached",
+        ),
+    ] = "collection"
+    querymill_vector_ttl_s: Annotated[
+        Seconds,
+        Field(
+            description="the fleet keeps a vector this long",
+        ),
+    ] = 6 * 3600.0
+    querymill_expansion_ttl_s: Annotated[
+        Seconds,
+        Field(
+            description="the fleet keeps a chat model's reply this long",
+        ),
+    ] = 24 * 3600.0
+    querymill_collection_tokens_per_day: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            description="tokens a collection may use in a day; unset: no limit",
         ),
     ] = None
     querymill_log_level: Annotated[
