@@ -15,6 +15,7 @@ from querymill_workers.inference.rewriter import ChatRewriter
 from querymill_workers.ports import Ports
 from querymill_workers.stores.postgres.connection import open_pool
 from querymill_workers.stores.postgres.reports import PostgresReports
+from querymill_workers.stores.postgres.text_vectors import PostgresTextVectors
 from querymill_workers.upkeep.heartbeat import Heartbeat
 
 
@@ -46,12 +47,14 @@ def ports() -> Ports:
         chosen.openai_api_key.get_secret_value(),
         timeout_s=chosen.querymill_chat_timeout_s,
     )
+    pool = open_pool(chosen.database_url.get_secret_value())
     return Ports(
         board=board(),
         heartbeat=Heartbeat(board(), lease_s=chosen.querymill_lease_s),
         embeddings=OpenAIEmbeddings(embedding_client, embedding_profile(chosen), timeout_s=timeout_s),
         rewriter=ChatRewriter(ChatModel(chat_client, chosen.chat_model, timeout_s=chosen.querymill_chat_timeout_s)),
-        reports=PostgresReports(open_pool(chosen.database_url.get_secret_value())),
+        reports=PostgresReports(pool),
+        text_vectors=PostgresTextVectors(pool),
         glossary=glossary.bundled(),
         count_tokens=estimate,
         clock=time.monotonic,
