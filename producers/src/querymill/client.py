@@ -55,7 +55,7 @@ class Querymill:
         job_id, is_new = self._board.submit(request, idempotency_key=idempotency_key)
         if is_new:
             self._doorbell.ring(job_id, request)
-        return Job(job_id, self._board)
+        return Job(job_id, self._board, is_new=is_new)
 
     def job(self, job_id: str) -> Job[Any]:
         """Return to a job that was submitted before, here or elsewhere."""
@@ -101,7 +101,7 @@ class AsyncQuerymill:
         job_id, is_new = await self._board.submit(request, idempotency_key=idempotency_key)
         if is_new:
             await asyncio.to_thread(self._doorbell.ring, job_id, request)
-        return AsyncJob(job_id, self._board)
+        return AsyncJob(job_id, self._board, is_new=is_new)
 
     def job(self, job_id: str) -> AsyncJob[Any]:
         """Return to a job that was submitted before, here or elsewhere."""
