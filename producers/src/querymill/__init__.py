@@ -11,6 +11,7 @@ from querymill.client import AsyncQuerymill, Querymill
 from querymill.job import AsyncJob, Job
 
 # Requests and results
+from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import (
     IdempotencyConflict,
     JobCancelled,
@@ -34,6 +35,8 @@ from querymill_shared.settings import Settings
 __all__ = [
     "AsyncJob",
     "AsyncQuerymill",
+    "EmbedResult",
+    "EmbedTexts",
     "IdempotencyConflict",
     "IngestReport",
     "IngestResult",
@@ -49,6 +52,7 @@ __all__ = [
     "ReportResult",
     "ReportSearch",
     "Settings",
+    "TextToEmbed",
     "UnknownCollection",
     "UnknownJob",
 ]

@@ -6,6 +6,7 @@ from typing import Any, Self, overload
 from querymill.broker import Doorbell
 from querymill.job import AsyncJob, Job
 from querymill_shared.board import AsyncValkeyBoard, ValkeyBoard
+from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
 from querymill_shared.contracts.errors import UnknownCollection
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.reports import IngestReport, IngestResult, ReportResult, ReportSearch
@@ -36,6 +37,8 @@ class Querymill:
     def submit(self, request: ReportSearch, *, idempotency_key: str | None = None) -> Job[ReportResult]: ...
     @overload
     def submit(self, request: IngestReport, *, idempotency_key: str | None = None) -> Job[IngestResult]: ...
+    @overload
+    def submit(self, request: EmbedTexts, *, idempotency_key: str | None = None) -> Job[EmbedResult]: ...
 
     def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> Job[Any]:
         """Hand a job over; it is on the board when this returns, and will end, whatever dies.
@@ -52,7 +55,7 @@ class Querymill:
         job_id, is_new = self._board.submit(request, idempotency_key=idempotency_key)
         if is_new:
             self._doorbell.ring(job_id, request)
-        return Job(job_id, self._board)
+        return Job(job_id, self._board, is_new=is_new)
 
     def job(self, job_id: str) -> Job[Any]:
         """Return to a job that was submitted before, here or elsewhere."""
@@ -87,6 +90,8 @@ class AsyncQuerymill:
     async def submit(self, request: ReportSearch, *, idempotency_key: str | None = None) -> AsyncJob[ReportResult]: ...
     @overload
     async def submit(self, request: IngestReport, *, idempotency_key: str | None = None) -> AsyncJob[IngestResult]: ...
+    @overload
+    async def submit(self, request: EmbedTexts, *, idempotency_key: str | None = None) -> AsyncJob[EmbedResult]: ...
 
     async def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> AsyncJob[Any]:
         """See `Querymill.submit`."""
@@ -96,7 +101,7 @@ class AsyncQuerymill:
         job_id, is_new = await self._board.submit(request, idempotency_key=idempotency_key)
         if is_new:
             await asyncio.to_thread(self._doorbell.ring, job_id, request)
-        return AsyncJob(job_id, self._board)
+        return AsyncJob(job_id, self._board, is_new=is_new)
 
     def job(self, job_id: str) -> AsyncJob[Any]:
         """Return to a job that was submitted before, here or elsewhere."""

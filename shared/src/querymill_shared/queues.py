@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import assert_never
 
+from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.reports import ORIGINAL, IngestReport, ReportSearch
 
@@ -13,7 +14,8 @@ class Queue(StrEnum):
 
     SEARCH = "search"  # the stores
     EXPAND = "expand"  # the chat model
-    INGEST = "ingest"  # the embedding model, in bulk
+    INGEST = "ingest"  # documents: chunking, the embedding model, the stores
+    EMBED = "embed"  # the embedding model alone, in bulk
 
 
 def queue_of(request: JobRequest, step: str) -> Queue:
@@ -23,6 +25,8 @@ def queue_of(request: JobRequest, step: str) -> Queue:
             return Queue.SEARCH if step == ORIGINAL else Queue.EXPAND
         case IngestReport():
             return Queue.INGEST
+        case EmbedTexts():
+            return Queue.EMBED
         case _:
             assert_never(request)
 

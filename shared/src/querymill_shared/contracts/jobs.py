@@ -5,10 +5,11 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
+from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
 from querymill_shared.contracts.reports import IngestReport, IngestResult, ReportResult, ReportSearch
 
-JobRequest = ReportSearch | IngestReport
-AnyResult = ReportResult | IngestResult
+JobRequest = ReportSearch | IngestReport | EmbedTexts
+AnyResult = ReportResult | IngestResult | EmbedResult
 
 _REQUESTS: TypeAdapter[JobRequest] = TypeAdapter(Annotated[JobRequest, Field(discriminator="kind")])
 _RESULTS: TypeAdapter[AnyResult] = TypeAdapter(Annotated[AnyResult, Field(discriminator="kind")])
