@@ -7,6 +7,9 @@ A process that is killed takes at most its last second of counts with it.
 import threading
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Literal
 
 import redis
 
@@ -59,7 +62,38 @@ class Meters:
             self.flush()
 
 
+@dataclass(frozen=True, slots=True)
+class AccountState:
+    """How the fleet stands with one provider: its breaker, and for how many seconds it is paused."""
+
+    model: str
+    breaker: Literal["closed", "open", "half-open"]
+    failures: int
+    paused_s: float
+
+
+def accounts(client: redis.Redis) -> list[AccountState]:
+    """Read how the fleet stands with every provider that it ever called."""
+    seconds, micros = client.time()
+    now = seconds * 1000 + micros / 1000
+    named = {_text(key): _text(model) for key, model in client.hgetall(ACCOUNTS).items()}
+    return [_state(model, client.hgetall(key), now) for key, model in sorted(named.items(), key=itemgetter(1, 0))]
+
+
+def _state(model: str, fields: Mapping[bytes | str, bytes | str], now: float) -> AccountState:
+    account = {_text(name): float(value) for name, value in fields.items()}
+    opened = account.get("open_until", 0.0)
+    breaker: Literal["closed", "open", "half-open"] = "closed"
+    if opened:
+        breaker = "open" if opened > now else "half-open"
+    paused_s = round(max(account.get("paused_until", 0.0) - now, 0.0) / 1000, 1)
+    return AccountState(model, breaker, int(account.get("failures", 0)), paused_s)
+
+
+def _text(value: bytes | str) -> str:
+    return value.decode() if isinstance(value, bytes) else value
+
+
 def read(client: redis.Redis) -> Mapping[str, float]:
     """Read every counter of the fleet."""
-    counts: Mapping[bytes | str, bytes | str] = client.hgetall(KEY)
-    return {name.decode() if isinstance(name, bytes) else name: float(count) for name, count in counts.items()}
+    return {_text(name): float(count) for name, count in client.hgetall(KEY).items()}

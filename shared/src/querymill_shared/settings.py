@@ -106,6 +106,14 @@ class Settings(BaseSettings):
             description="tokens a collection may use in a day; unset: no limit",
         ),
     ] = None
+    querymill_metrics_port: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=65535,
+            description="a worker serves /metrics here, the figures of the fleet; unset: it does not",
+        ),
+    ] = None
     querymill_log_level: Annotated[
         Literal["DEBUG", "INFO", "WARNING", "ERROR"],
         Field(

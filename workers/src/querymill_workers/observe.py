@@ -9,7 +9,7 @@ from typing import Any
 import structlog
 from celery.signals import setup_logging, worker_ready, worker_shutting_down
 
-from querymill_workers import preflight, wiring
+from querymill_workers import metrics, preflight, wiring
 from querymill_workers.tasks import ring
 from querymill_workers.upkeep.sweeper import TERM_S, Sweeper
 
@@ -65,6 +65,8 @@ def start_upkeep() -> None:
         Unsafe: The services would break a promise.
     """
     settings, board = wiring.settings(), wiring.board()
+    if settings.querymill_metrics_port is not None:
+        metrics.serve(wiring.cache_client(), settings.querymill_metrics_port)
     preflight.refuse_unsafe(settings, board, wiring.embedding_profile(settings).dimensions)
     ports = wiring.ports()
     board.add_collections("reports", ports.reports.collections())
@@ -77,6 +79,7 @@ def start_upkeep() -> None:
 
 @worker_shutting_down.connect
 def end(**_: Any) -> None:
-    """Stop sweeping; another worker is elected within seconds."""
+    """Stop sweeping, another worker is elected within seconds; hand in the last counts."""
     for sweeper in _sweepers:
         sweeper.stop()
+    wiring.meters().stop()

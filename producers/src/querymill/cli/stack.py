@@ -19,6 +19,7 @@ from rich.table import Table
 
 from querymill.cli.exits import Exit, Unreachable, WrongUse
 from querymill.doctor import diagnose
+from querymill.fleet import figures, tables
 
 if TYPE_CHECKING:
     import querymill_embedded as embedded
@@ -74,25 +75,27 @@ def down(data: DataOption = None, as_json: JsonOption = False) -> None:
 
 
 def status(data: DataOption = None, as_json: JsonOption = False) -> None:
-    """Show every part of the stack: state, address, log file."""
+    """Show every part of the stack (state, address, log file) and how the fleet fares with its model providers."""
     stack = _stack(data)
     parts = stack.status()
+    fleet = figures(stack.environment()["REDIS_URL"]) if parts else None
     if as_json:
         rows = [
             {"name": p.name, "state": p.state, "pid": p.pid, "address": p.address, "log": str(p.log),
              "uptime_s": p.uptime_s, "restarts": p.restarts}
             for p in parts
         ]  # fmt: skip
-        typer.echo(json.dumps({"data": str(stack.data), "parts": rows}))
+        typer.echo(json.dumps({"data": str(stack.data), "parts": rows, "fleet": fleet}))
     else:
         table = Table("part", "state", "pid", "address", "restarts", "log", box=None)
         for part in parts:
             style = "green" if part.state == "running" else "red"
             cells = (part.name, f"[{style}]{part.state}[/]", part.pid, part.address, part.restarts, part.log)
             table.add_row(*(str(cell) if cell is not None else "" for cell in cells))
-        Console(width=200 if not sys.stdout.isatty() else None).print(
-            table if parts else f"nothing runs in {stack.data}"
-        )
+        console = Console(width=200 if not sys.stdout.isatty() else None)
+        console.print(table if parts else f"nothing runs in {stack.data}")
+        for part_of_fleet in tables(fleet) if fleet else ():
+            console.print(part_of_fleet)
     if not parts or any(part.state != "running" for part in parts):
         raise typer.Exit(Exit.UNREACHABLE)
 

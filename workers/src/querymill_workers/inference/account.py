@@ -160,8 +160,8 @@ class Account:
             self.meters.count("tokens_charged_after", beyond)
         if paused_ms:
             self.meters.count("budget_pauses")
-        if breaker == "open" and outcome == "failed":
-            self.meters.count("breaker_failures_while_open")
+        if breaker == "open":
+            self.meters.count("breaker_opened")
 
     def _wait_for_probe(self, ms: int, until: float | None) -> None:
         if until is not None:

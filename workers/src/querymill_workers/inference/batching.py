@@ -104,7 +104,7 @@ class MicroBatcher:
 
     def send(self, texts: Sequence[Waiting], timeout_s: float) -> Answer[Vectors]:
         """Ask for the vectors of a batch."""
-        self._gateway.account.meters.count("batches")
+        self._gateway.account.meters.count(f"batch_size/{1 << (len(texts) - 1).bit_length()}")
         self._gateway.account.meters.count("batched_texts", len(texts))
         return self._ask([text.text for text in texts], timeout_s)
 

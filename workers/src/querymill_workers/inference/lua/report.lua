@@ -4,7 +4,7 @@
 -- 3 tokens used beyond those reserved (negative: to give back), 4-5 interval and burst of requests, 6-7 of
 -- tokens, 8 ms to pause (-1: not told), 9-10 requests left and ms until there are more, 11-12 the same of tokens
 -- (-1: not told), 13 failures in a row that open the breaker, 14 ms it stays open at first.
--- Answers {pause set in ms, state of the breaker}.
+-- Answers {pause set in ms, whether this opened the breaker}.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
 local outcome = ARGV[1]
@@ -41,7 +41,7 @@ end
 
 correct(requests, -tonumber(ARGV[2]))
 correct(tokens, tonumber(ARGV[3]))
-local paused = 0
+local paused, opened = 0, 'no'
 if outcome == 'limited' then
     local strikes = redis.call('HINCRBY', KEYS[1], 'strikes', 1)
     local told = tonumber(ARGV[8])
@@ -67,6 +67,7 @@ elseif outcome == 'failed' then
         local cooldown = field('cooldown')
         if cooldown == 0 then cooldown = tonumber(ARGV[14]) end
         set('open_until', now + cooldown)
+        opened = 'open'
         set('cooldown', math.min(cooldown * 2, 30000))
         redis.call('HDEL', KEYS[1], 'probe_until')
     end
@@ -74,4 +75,4 @@ elseif outcome == 'unused' and field('open_until') > 0 then
     redis.call('HDEL', KEYS[1], 'probe_until')
 end
 redis.call('PEXPIRE', KEYS[1], 3600000)
-return { math.ceil(paused), field('open_until') > 0 and 'open' or 'closed' }
+return { math.ceil(paused), opened }
