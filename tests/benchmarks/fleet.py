@@ -1,0 +1,51 @@
+"""Programs that benchmarks run beside the stack: worker processes, and the provider they call."""
+
+import os
+import socket
+import sys
+import time
+from collections.abc import Mapping
+
+import redis
+
+from querymill_embedded import Program
+from querymill_shared.meters import ACCOUNTS
+
+
+def free_port() -> int:
+    """Find a port that nobody listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def provider(port: int) -> Program:
+    """The provider with a limit, on a port."""
+    return Program(
+        name="provider",
+        command=(sys.executable, "-m", "tests.benchmarks.provider", str(port)),
+        environment={"PYTHONPATH": os.getcwd()},  # noqa: PTH109  # a string for another process
+        stop_signal="KILL",
+    )
+
+
+def worker(name: str, queues: str, threads: int, environment: Mapping[str, str]) -> Program:
+    """One worker process of ours."""
+    command = (
+        sys.executable, "-m", "celery", "-A", "querymill_workers.app", "worker", "-Q", queues, "-P", "threads",
+        "-c", str(threads), "-n", f"{name}@%h", "-l", "ERROR", "--without-gossip", "--without-mingle",
+        "--without-heartbeat",
+    )  # fmt: skip
+    return Program(name=name, command=command, environment=dict(environment), stop_signal="KILL", settle_s=4)
+
+
+def workers_ready(redis_url: str, count: int, *, within_s: float = 60) -> None:
+    """Wait until the workers have opened their accounts, and a little for the last ones."""
+    deadline = time.monotonic() + within_s
+    with redis.Redis.from_url(redis_url) as client:
+        while client.hlen(ACCOUNTS) < 2:
+            if time.monotonic() > deadline:
+                raise TimeoutError("no worker came up")
+            time.sleep(0.2)
+    time.sleep(1.0 * count)
