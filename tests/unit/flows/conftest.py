@@ -14,7 +14,7 @@ from querymill_shared.settings import Settings
 from querymill_workers.flows import journey
 from querymill_workers.ports import Bell, Ports
 from querymill_workers.stores.memory import MemoryReports
-from tests.fakes.models import ScriptedRewriter, WordEmbeddings
+from tests.fakes.models import ScriptedJudge, ScriptedRewriter, WordEmbeddings
 
 
 class NoHeartbeat:
@@ -29,6 +29,7 @@ class World:
     board: MemoryBoard
     embeddings: WordEmbeddings
     rewriter: ScriptedRewriter
+    judge: ScriptedJudge
     reports: MemoryReports
     ports: Ports
 
@@ -63,19 +64,20 @@ class World:
 @pytest.fixture
 def world() -> World:
     board, reports, embeddings = MemoryBoard(Settings()), MemoryReports(), WordEmbeddings()
-    rewriter = ScriptedRewriter({})
+    rewriter, judge = ScriptedRewriter({}), ScriptedJudge()
     ports = Ports(
         board=board,
         heartbeat=NoHeartbeat(),
         embeddings=embeddings,
         rewriter=rewriter,
+        judge=judge,
         reports=reports,
         glossary={"EBITDA": "earnings before interest, taxes, depreciation and amortisation"},
         count_tokens=lambda text: len(text.split()),
         clock=time.monotonic,
         max_attempts=3,
     )
-    return World(board, embeddings, rewriter, reports, ports)
+    return World(board, embeddings, rewriter, judge, reports, ports)
 
 
 def report(sha1: str, *pages: str, company: str = "Acme", period: str | None = "2022") -> dict[str, object]:
