@@ -6,6 +6,7 @@ from typing import assert_never
 
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.reports import ORIGINAL, IngestReport, ReportSearch
+from querymill_shared.contracts.rerank import Rerank
 
 
 class Queue(StrEnum):
@@ -14,6 +15,7 @@ class Queue(StrEnum):
     SEARCH = "search"  # the stores
     EXPAND = "expand"  # the chat model
     INGEST = "ingest"  # the embedding model, in bulk
+    RERANK = "rerank"  # the judge of relevance: a chat model, or a rerank endpoint
 
 
 def queue_of(request: JobRequest, step: str) -> Queue:
@@ -23,6 +25,8 @@ def queue_of(request: JobRequest, step: str) -> Queue:
             return Queue.SEARCH if step == ORIGINAL else Queue.EXPAND
         case IngestReport():
             return Queue.INGEST
+        case Rerank():
+            return Queue.RERANK
         case _:
             assert_never(request)
 
