@@ -11,7 +11,7 @@ from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.chat_judge import ChatJudge
 from querymill_workers.inference.client import open_client
 from querymill_workers.inference.embeddings import OpenAIEmbeddings
-from querymill_workers.inference.http_judge import HttpJudge
+from querymill_workers.inference.http_judge import HttpJudge, open_endpoint
 from querymill_workers.inference.profiles import EmbeddingProfile, profile_of
 from querymill_workers.inference.rewriter import ChatRewriter
 from querymill_workers.ports import Judge, Ports
@@ -37,8 +37,8 @@ def judge_of(chosen: Settings, chat: ChatModel) -> Judge:
     if not chosen.rerank_base_url:
         return ChatJudge(chat, passage_tokens=tokens)
     return HttpJudge(
+        open_endpoint(chosen.rerank_api_key.get_secret_value()),
         chosen.rerank_base_url,
-        chosen.rerank_api_key.get_secret_value(),
         model=chosen.rerank_model,
         shape=chosen.querymill_rerank_shape,
         timeout_s=chosen.querymill_rerank_timeout_s,

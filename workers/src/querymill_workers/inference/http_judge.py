@@ -46,10 +46,16 @@ class HttpJudge:
     """`Judge` by a rerank endpoint; ``base_url`` is what stands before ``/rerank``."""
 
     def __init__(
-        self, base_url: str, key: str, *, model: str, shape: RerankShape, timeout_s: float, passage_tokens: int
+        self,
+        client: httpx.Client,
+        base_url: str,
+        *,
+        model: str,
+        shape: RerankShape,
+        timeout_s: float,
+        passage_tokens: int,
     ) -> None:
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._client = httpx.Client(headers=headers, follow_redirects=False)
+        self._client = client
         self._url = f"{base_url.rstrip('/')}/rerank"
         self._model = model
         self._shape = shape
@@ -73,6 +79,11 @@ class HttpJudge:
             return {"query": query, "texts": passages, "truncate": True}
         named = {"model": self._model} if self._model else {}
         return named | {"query": query, "documents": passages, "top_n": len(passages)}
+
+
+def open_endpoint(key: str) -> httpx.Client:
+    """Open the client of a rerank endpoint; it follows no redirect, for the key goes with every request."""
+    return httpx.Client(headers={"Authorization": f"Bearer {key}"} if key else {}, follow_redirects=False)
 
 
 def post(client: httpx.Client, url: str, body: Mapping[str, Any], *, limit_s: float) -> bytes:
