@@ -107,8 +107,8 @@ def _endpoint(part: Part, at: str) -> dict[str, str]:
                 "OPENAI_BASE_URL": f"http://{at}/v1",
                 "OPENAI_API_KEY": "embedded",
                 "CHAT_MODEL": CHAT_MODEL,
-                # The server's context, shared by its parallel answers, holds this beside a prompt's own words.
-                "QUERYMILL_RERANK_TOKENS": "1000",
+                # Of the server's context an answer has 2048 tokens; Chinese takes twice what is estimated.
+                "QUERYMILL_RERANK_TOKENS": "500",
             }
         case _:
             assert_never(part)
