@@ -4,13 +4,15 @@ A test says what each request gets: a latency, a status, headers, or bytes that 
 """
 
 import json
+import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Literal
 
 from querymill_workers.inference.prompts import turns
 from tests.fakes.vectors import vector_of
@@ -20,12 +22,13 @@ METHODS = ("hyde", "synonym", "subquestion", "variant")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a request gets: ``body`` after ``after_s`` seconds."""
+    """What a request gets: ``body`` after ``after_s`` seconds, or a connection that is reset, or cut half way."""
 
     body: bytes
     status: int = 200
     after_s: float = 0.0
     headers: dict[str, str] = field(default_factory=dict)
+    ends: Literal["well", "reset", "cut"] = "well"
 
 
 def chat_answer(content: object, *, after_s: float = 0.0) -> Answer:
@@ -124,6 +127,11 @@ class OpenAIServer:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 answer = server.answer(self.path, json.loads(body))
                 time.sleep(answer.after_s)
+                if answer.ends == "reset":
+                    self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    self.connection.close()
+                    self.close_connection = True
+                    return
                 self.send_response(answer.status)
                 headers = {"Content-Type": "application/json"} | answer.headers
                 for name, value in headers.items():
@@ -131,8 +139,10 @@ class OpenAIServer:
                 self.send_header("Content-Length", str(len(answer.body)))
                 self.end_headers()
                 try:
-                    self.wfile.write(answer.body)
+                    half = len(answer.body) // 2 if answer.ends == "cut" else len(answer.body)
+                    self.wfile.write(answer.body[:half])
                     self.wfile.flush()
+                    self.close_connection = answer.ends == "cut"
                 except OSError:
                     self.close_connection = True  # the client gave up waiting
 

@@ -38,10 +38,12 @@ def scores(mill: Querymill, request: ReportSearch) -> list[tuple[str, int, float
 
 
 def test_a_worker_killed_in_the_middle_costs_seconds_and_changes_no_score(
-    mill: Querymill, victim: WorkerProcess, openai_server: OpenAIServer
+    mill: Querymill, victim: WorkerProcess, openai_server: OpenAIServer, board_client: redis.Redis
 ) -> None:
     request = search("how did revenue develop", multi_query=("variant",))
     undisturbed = scores(mill, request)
+    for reply in board_client.scan_iter("qm:chat:*"):
+        board_client.delete(reply)
     openai_server.script.chat = lambda asked: chat_answer(
         "| revenue | 10 |" if method_of(asked) == "hyde" else "<a question by variant>", after_s=0.6
     )

@@ -18,12 +18,12 @@ from querymill_workers.domain.reranking import Candidate, rerank
 from querymill_workers.domain.tokens import estimate
 from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.chat_judge import ChatJudge
-from querymill_workers.inference.client import open_client
 from querymill_workers.inference.http_judge import HttpJudge, RerankShape, open_endpoint
 from querymill_workers.ports import Caller, Judge, Refused, Unavailable, Usage
 from querymill_workers.wiring import judge_of
 from tests.fakes.judging import judgements, judging, passages_of
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer
+from tests.fixtures.inference import Provider
 
 PASSAGES = {"left": "nine ships", "right": "seven ships"}
 
@@ -37,9 +37,8 @@ def judged(judge: Judge, passages: Mapping[str, str] = PASSAGES) -> Mapping[str,
 
 
 @pytest.fixture
-def chat(openai_server: OpenAIServer) -> Iterator[ChatModel]:
-    with open_client(openai_server.url, "key", timeout_s=5) as client:
-        yield ChatModel(client, "scripted", timeout_s=5)
+def chat(provider: Provider) -> ChatModel:
+    return provider.chat(timeout_s=5)
 
 
 @pytest.fixture

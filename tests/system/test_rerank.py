@@ -117,7 +117,8 @@ def test_a_judge_that_only_fails_gives_the_callers_order_and_says_why(
     result = mill.submit(asked(3)).result(timeout=15)
     assert order(result) == [0, 1, 2]
     (part,) = result.degraded
-    assert (part.stage, part.reason.split(":")[0]) == ("batch-01", "chat model")
+    assert part.stage == "batch-01"
+    assert part.reason.startswith("chat model")
     assert not any(hit.judged for hit in result.results)
 
 

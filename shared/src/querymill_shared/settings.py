@@ -31,6 +31,10 @@ class Settings(BaseSettings):
     rerank_base_url: Annotated[str, Field(description="a rerank endpoint; empty: CHAT_MODEL judges")] = ""
     rerank_api_key: Annotated[SecretStr, Field(description="its key")] = SecretStr("")
     rerank_model: Annotated[str, Field(description="its model; empty: the endpoint's own")] = ""
+    embedding_rpm: Annotated[int | None, Field(ge=1, description="requests a minute; unset: no limit")] = None
+    embedding_tpm: Annotated[int | None, Field(ge=1, description="tokens a minute; unset: no limit")] = None
+    chat_rpm: Annotated[int | None, Field(ge=1, description="requests a minute; unset: no limit")] = None
+    chat_tpm: Annotated[int | None, Field(ge=1, description="tokens a minute; unset: no limit")] = None
 
     querymill_lease_s: Annotated[
         Seconds,
@@ -98,6 +102,31 @@ class Settings(BaseSettings):
             ge=1,
             le=4000,
             description="for a model we have no profile of",
+        ),
+    ] = None
+    querymill_cache_scope: Annotated[
+        Literal["collection", "shared"],
+        Field(
+            description="whether a collection may be served from what another one cached",
+        ),
+    ] = "collection"
+    querymill_vector_ttl_s: Annotated[
+        Seconds,
+        Field(
+            description="the fleet keeps a vector this long",
+        ),
+    ] = 6 * 3600.0
+    querymill_expansion_ttl_s: Annotated[
+        Seconds,
+        Field(
+            description="the fleet keeps a chat model's reply this long",
+        ),
+    ] = 24 * 3600.0
+    querymill_collection_tokens_per_day: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            description="tokens a collection may use in a day; unset: no limit",
         ),
     ] = None
     querymill_log_level: Annotated[

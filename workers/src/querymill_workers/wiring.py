@@ -1,19 +1,28 @@
 """The composition root: the one place that names concrete adapters."""
 
+import os
 import time
 from functools import cache
 
+import redis
+
 from querymill_shared.board import ValkeyBoard
+from querymill_shared.board.valkey import CONNECTION
+from querymill_shared.meters import Meters
 from querymill_shared.settings import Settings
 from querymill_workers.domain.tokens import estimate
 from querymill_workers.inference import glossary
-from querymill_workers.inference.chat import ChatModel
+from querymill_workers.inference.account import Account
+from querymill_workers.inference.chat import ChatModel, OpenAIChat
 from querymill_workers.inference.chat_judge import ChatJudge
 from querymill_workers.inference.client import open_client
-from querymill_workers.inference.embeddings import OpenAIEmbeddings
+from querymill_workers.inference.daily import DailyTokens
+from querymill_workers.inference.embeddings import OpenAIEndpoint, SharedEmbeddings
+from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.http_judge import HttpJudge, open_endpoint
 from querymill_workers.inference.profiles import EmbeddingProfile, profile_of
 from querymill_workers.inference.rewriter import ChatRewriter
+from querymill_workers.inference.sharing import Shared
 from querymill_workers.ports import Judge, Ports
 from querymill_workers.stores.postgres.connection import open_pool
 from querymill_workers.stores.postgres.reports import PostgresReports
@@ -31,11 +40,11 @@ def embedding_profile(chosen: Settings) -> EmbeddingProfile:
     return profile_of(chosen.embedding_model, dimensions=chosen.querymill_embedding_dimensions)
 
 
-def judge_of(chosen: Settings, chat: ChatModel) -> Judge:
+def judge_of(chosen: Settings, chat_model: ChatModel) -> Judge:
     """Choose the judge of relevance: the rerank endpoint if the settings name one, else the chat model."""
     tokens = chosen.querymill_rerank_tokens
     if not chosen.rerank_base_url:
-        return ChatJudge(chat, passage_tokens=tokens)
+        return ChatJudge(chat_model, passage_tokens=tokens)
     return HttpJudge(
         open_endpoint(chosen.rerank_api_key.get_secret_value()),
         chosen.rerank_base_url,
@@ -53,26 +62,76 @@ def board() -> ValkeyBoard:
 
 
 @cache
+def cache_client() -> redis.Redis:
+    """Open this process's connection for budgets, caches and counters: bytes, where the board reads text."""
+    return redis.Redis.from_url(settings().redis_url, **(CONNECTION | {"decode_responses": False}))
+
+
+@cache
+def meters() -> Meters:
+    """Count what this process does, for the fleet's figures."""
+    return Meters(cache_client())
+
+
+def embeddings(chosen: Settings) -> SharedEmbeddings:
+    """Build the way to the embedding model."""
+    base_url, key = chosen.embedding_endpoint
+    profile, timeout_s = embedding_profile(chosen), chosen.querymill_embedding_timeout_s
+    account = Account(
+        cache_client(), provider=base_url, key=key, model=profile.model,
+        requests_per_minute=chosen.embedding_rpm, tokens_per_minute=chosen.embedding_tpm, meters=meters(),
+    )  # fmt: skip
+    return SharedEmbeddings(
+        OpenAIEndpoint(open_client(base_url, key, timeout_s=timeout_s), profile),
+        Gateway(account, "embedding", timeout_s=timeout_s),
+        Shared(cache_client(), label="vector", ttl_s=chosen.querymill_vector_ttl_s, meters=meters()),
+        DailyTokens(cache_client(), chosen.querymill_collection_tokens_per_day),
+        profile,
+        meters(),
+        scoped=chosen.querymill_cache_scope == "collection",
+    )
+
+
+def chat(chosen: Settings) -> ChatModel:
+    """Build the way to the chat model."""
+    base_url, key = chosen.openai_base_url, chosen.openai_api_key.get_secret_value()
+    timeout_s = chosen.querymill_chat_timeout_s
+    account = Account(
+        cache_client(), provider=base_url, key=key, model=chosen.chat_model,
+        requests_per_minute=chosen.chat_rpm, tokens_per_minute=chosen.chat_tpm, meters=meters(),
+    )  # fmt: skip
+    return ChatModel(
+        OpenAIChat(open_client(base_url, key, timeout_s=timeout_s), chosen.chat_model),
+        Gateway(account, "chat model", timeout_s=timeout_s),
+        Shared(cache_client(), label="chat", ttl_s=chosen.querymill_expansion_ttl_s, meters=meters()),
+        DailyTokens(cache_client(), chosen.querymill_collection_tokens_per_day),
+        scoped=chosen.querymill_cache_scope == "collection",
+    )
+
+
+@cache
 def ports() -> Ports:
     """Build this process's adapters, once, after it started: no connection crosses a fork."""
     chosen = settings()
-    timeout_s = chosen.querymill_embedding_timeout_s
-    embedding_client = open_client(*chosen.embedding_endpoint, timeout_s=timeout_s)
-    chat_client = open_client(
-        chosen.openai_base_url,
-        chosen.openai_api_key.get_secret_value(),
-        timeout_s=chosen.querymill_chat_timeout_s,
-    )
-    chat = ChatModel(chat_client, chosen.chat_model, timeout_s=chosen.querymill_chat_timeout_s)
+    chat_model = chat(chosen)
     return Ports(
         board=board(),
         heartbeat=Heartbeat(board(), lease_s=chosen.querymill_lease_s),
-        embeddings=OpenAIEmbeddings(embedding_client, embedding_profile(chosen), timeout_s=timeout_s),
-        rewriter=ChatRewriter(chat),
-        judge=judge_of(chosen, chat),
+        embeddings=embeddings(chosen),
+        rewriter=ChatRewriter(chat_model),
+        judge=judge_of(chosen, chat_model),
         reports=PostgresReports(open_pool(chosen.database_url.get_secret_value())),
         glossary=glossary.bundled(),
         count_tokens=estimate,
         clock=time.monotonic,
         max_attempts=chosen.querymill_max_attempts,
     )
+
+
+def _forget() -> None:
+    """Let a forked child open connections of its own: one shared over a fork answers with another's data."""
+    for made in (board, cache_client, meters, ports):
+        made.cache_clear()
+
+
+os.register_at_fork(after_in_child=_forget)

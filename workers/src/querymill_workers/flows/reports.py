@@ -21,7 +21,7 @@ from querymill_workers.domain.glossary import terms_in
 from querymill_workers.domain.queries import distinct, normalise, wrapped
 from querymill_workers.domain.routing import Route, route
 from querymill_workers.flows.branches import Laps, stage, timing, used, worth_telling
-from querymill_workers.ports import Bell, Caller, FoundPassage, Ports, Unavailable, Usage
+from querymill_workers.ports import Bell, Caller, FoundPassage, Ports, Refused, Unavailable, Usage
 
 #: Above this many routed documents they are searched as one, not one by one.
 SEARCHED_ONE_BY_ONE = 200
@@ -38,7 +38,7 @@ def step(claim: Claim, request: ReportSearch, ports: Ports) -> Sequence[Bell]:
     laps.lap("route")
     try:
         proposed, usage = expanded(claim, request, ports) if chosen.documents else ([], Usage())
-    except Unavailable as error:
+    except (Unavailable, Refused) as error:
         outcome = Outcome(state="failed", reason=str(error), notes={"timing": laps.ms}, ms=laps.total_ms)
         return handed_in(claim, outcome, request, ports)
     laps.lap("expand")
@@ -72,7 +72,7 @@ def expanded(claim: Claim, request: ReportSearch, ports: Ports) -> tuple[list[st
     """Word the question as this branch does.
 
     Raises:
-        Unavailable: The chat model gave nothing to search with.
+        Unavailable, Refused: The chat model gave nothing to search with.
     """
     if claim.step == ORIGINAL:
         return [normalise(request.query)], Usage()

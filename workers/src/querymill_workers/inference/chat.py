@@ -1,15 +1,23 @@
-"""Asking a chat model: for a text, or for an object of a given shape."""
+"""Asking a chat model: for a text, or for an object of a given shape; the same is never asked twice at once."""
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import json_repair
 import openai
 from pydantic import BaseModel, ValidationError
 
-from querymill_workers.inference.client import UNREADABLE, reason_of, time_left_s
+from querymill_shared.contracts.fields import Lane
+from querymill_workers.domain.tokens import estimate
+from querymill_workers.inference.client import Answer, asked, tokens_of, told_by
+from querymill_workers.inference.daily import DailyTokens
+from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.prompts import Turn
-from querymill_workers.ports import Caller, Unavailable, Usage
+from querymill_workers.inference.sharing import Shared
+from querymill_workers.ports import Caller, Refused, Unavailable, Usage
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
@@ -17,45 +25,133 @@ Shape = TypeVar("Shape", bound=BaseModel)
 _SAMPLING: Mapping[str, Any] = {"temperature": 0.0, "frequency_penalty": 0.3}
 #: Models of these families take no sampling parameters.
 _REASONING = ("gpt-5", "o1", "o3", "o4")
+#: What roles and separators add to a message, in tokens.
+_TURN_TOKENS = 4
+
+
+class OpenAIChat:
+    """The bare call: one request, its answer checked."""
+
+    def __init__(self, client: openai.OpenAI, model: str) -> None:
+        self._client = client
+        self.model = model
+
+    def options(self, most_tokens: int, shape: type[BaseModel] | None) -> dict[str, Any]:
+        """Everything of a request but its turns and its time."""
+        options: dict[str, Any] = {"model": self.model, "max_completion_tokens": most_tokens}
+        if not self.model.startswith(_REASONING):
+            options |= _SAMPLING
+        if shape is not None:
+            schema = {"name": shape.__name__, "schema": shape.model_json_schema(), "strict": True}
+            options["response_format"] = {"type": "json_schema", "json_schema": schema}
+        return options
+
+    def ask(self, turns: Sequence[Turn], options: Mapping[str, Any], timeout_s: float) -> Answer[str]:
+        """Ask once.
+
+        Raises:
+            Limited, NoAnswer, Rejected: See `asked`.
+            Refused: The reply is empty, and would be again.
+        """
+
+        def call() -> Answer[str]:
+            raw = self._client.chat.completions.with_raw_response.create(
+                messages=list(turns),  # type: ignore[arg-type]  # roles are our files'
+                timeout=timeout_s,
+                **options,
+            )
+            reply = raw.parse()
+            text = reply.choices[0].message.content
+            if not isinstance(text, str) or not text.strip():
+                raise Refused("chat model: empty reply")
+            return Answer(text.encode("utf-8", "ignore").decode("utf-8"), tokens_of(reply), told_by(raw.headers))
+
+        return asked(call)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One request to the chat model, on its way through the gateway."""
+
+    endpoint: OpenAIChat
+    turns: Sequence[Turn]
+    options: Mapping[str, Any]
+    caller: Caller
+
+    @property
+    def lane(self) -> Lane:
+        """The lane of whoever asks."""
+        return self.caller.lane
+
+    def until(self) -> float | None:
+        """The caller's time."""
+        return self.caller.expires_at
+
+    def tokens(self) -> int:
+        """The prompt by estimate, and the longest reply."""
+        prompt = sum(estimate(turn["content"]) + _TURN_TOKENS for turn in self.turns)
+        return prompt + int(self.options["max_completion_tokens"])
+
+    def expect(self, at: float) -> None:
+        """It waits alone: being refused in time is enough."""
+
+    def seal(self) -> int:
+        """It does not grow."""
+        return self.tokens()
+
+    def send(self, timeout_s: float) -> Answer[str]:
+        """Ask."""
+        return self.endpoint.ask(self.turns, self.options, timeout_s)
+
+    def key(self, *, scoped: bool) -> str:
+        """Name the question by everything that shapes its answer; the prompt's text stands for its version."""
+        scope = self.caller.collection if scoped else ""
+        named = json.dumps([scope, list(self.turns), dict(self.options)], sort_keys=True)
+        return f"qm:chat:{{{hashlib.sha256(named.encode()).hexdigest()[:32]}}}"
 
 
 class ChatModel:
-    """One chat model of an OpenAI-compatible server."""
+    """One chat model of an OpenAI-compatible server, behind the fleet's budget and cache."""
 
-    def __init__(self, client: openai.OpenAI, model: str, *, timeout_s: float) -> None:
-        self._client = client
-        self._model = model
-        self._timeout_s = timeout_s
+    def __init__(
+        self, endpoint: OpenAIChat, gateway: Gateway[str], shared: Shared, daily: DailyTokens, *, scoped: bool = True
+    ) -> None:
+        self._endpoint = endpoint
+        self._gateway = gateway
+        self._shared = shared
+        self._daily = daily
+        self._scoped = scoped
 
     @property
     def model(self) -> str:
         """The model's name."""
-        return self._model
+        return self._endpoint.model
 
     def ask(
         self, turns: Sequence[Turn], *, most_tokens: int, caller: Caller, shape: type[BaseModel] | None = None
     ) -> tuple[str, Usage]:
         """Return the model's reply as it came; with a ``shape`` it is asked to be JSON of that shape.
 
+        Equal questions get the reply of the first, now and for as long as replies are kept.
+
         Raises:
-            Unavailable: No reply in time, or none that could be read.
-            Refused: The provider's limit leaves no call before the caller's time is up.
+            Unavailable: No reply, or none that could be read, and the caller has time to come back.
+            Refused: No reply in the caller's time.
         """
-        try:
-            reply = self._client.chat.completions.create(
-                model=self._model,
-                messages=list(turns),  # type: ignore[arg-type]  # roles are our files'
-                max_completion_tokens=most_tokens,
-                timeout=time_left_s(caller, at_most=self._timeout_s),
-                **self._options(shape),
-            )
-            text = reply.choices[0].message.content
-        except (openai.OpenAIError, IndexError, *UNREADABLE) as error:
-            raise Unavailable(f"chat model: {reason_of(error)}") from error
-        if not isinstance(text, str) or not text.strip():
-            raise Unavailable("chat model: empty reply")
-        tokens = int(getattr(reply.usage, "total_tokens", 0) or 0)
-        return text.encode("utf-8", "ignore").decode("utf-8"), Usage(1, tokens)
+        question = Question(self._endpoint, turns, self._endpoint.options(most_tokens, shape), caller)
+        spent: list[Usage] = []
+
+        def compute(keys: Sequence[str]) -> Iterator[Mapping[str, bytes]]:
+            self._daily.spend(caller.collection, question.tokens())
+            answer = self._gateway.call(question)
+            if answer is None:
+                raise Unavailable("chat model: nothing was asked")
+            spent.append(Usage(1, answer.tokens or 0))
+            yield {keys[0]: answer.value.encode()}
+
+        key = question.key(scoped=self._scoped)
+        values = self._shared.obtain([key], compute, lane=caller.lane, until=caller.expires_at)
+        return values[key].decode(), sum(spent, Usage())
 
     def structured(
         self, turns: Sequence[Turn], shape: type[Shape], *, most_tokens: int, caller: Caller
@@ -63,8 +159,8 @@ class ChatModel:
         """Return an object of the shape; a reply that is none gets one repair try, told what was wrong.
 
         Raises:
-            Unavailable: No reply in time, or two that are not of the shape.
-            Refused: The provider's limit leaves no call before the caller's time is up.
+            Unavailable: No reply, or two that are not of the shape.
+            Refused: No reply in the caller's time.
         """
         reply, usage = self.ask(turns, most_tokens=most_tokens, caller=caller, shape=shape)
         try:
@@ -76,13 +172,6 @@ class ChatModel:
             return _read(reply, shape), usage + more
         except ValidationError as error:
             raise Unavailable("chat model: not the structure asked for, twice") from error
-
-    def _options(self, shape: type[BaseModel] | None) -> dict[str, Any]:
-        options = {} if self._model.startswith(_REASONING) else dict(_SAMPLING)
-        if shape is not None:
-            schema = {"name": shape.__name__, "schema": shape.model_json_schema(), "strict": True}
-            options["response_format"] = {"type": "json_schema", "json_schema": schema}
-        return options
 
 
 def _read(reply: str, shape: type[Shape]) -> Shape:

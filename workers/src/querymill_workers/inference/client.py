@@ -1,14 +1,48 @@
 """The OpenAI client as we use it: one per process, never waiting or retrying on its own."""
 
+import email.utils
 import json
+import re
 import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import openai
 
-from querymill_workers.ports import Caller
+from querymill_workers.inference.account import Told
+
+T = TypeVar("T")
 
 #: What a client raises on bytes that are no answer at all (garbage, invalid UTF-8, JSON of another shape).
-UNREADABLE = (json.JSONDecodeError, UnicodeDecodeError, ValueError, TypeError, AttributeError, KeyError)
+UNREADABLE = (json.JSONDecodeError, UnicodeDecodeError, ValueError, TypeError, AttributeError, KeyError, IndexError)
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+
+
+class NoAnswer(Exception):
+    """No answer, or none that can be read; another try may get one."""
+
+
+class Rejected(Exception):
+    """The provider will not answer this, however often it is asked."""
+
+
+class Limited(Exception):
+    """The provider asks for patience (429)."""
+
+    def __init__(self, told: Told) -> None:
+        super().__init__("HTTP 429")
+        self.told = told
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[T]):
+    """What a call gave: the value, the tokens it was charged with (None: not told), and what its headers told."""
+
+    value: T
+    tokens: int | None
+    told: Told
 
 
 def open_client(base_url: str, key: str, *, timeout_s: float) -> openai.OpenAI:
@@ -25,21 +59,78 @@ def open_client(base_url: str, key: str, *, timeout_s: float) -> openai.OpenAI:
     )
 
 
-def time_left_s(caller: Caller, *, at_most: float) -> float:
-    """Seconds a call may take: what is left of the caller's time, and never more than ``at_most``."""
-    if caller.expires_at is None:
-        return at_most
-    return min(at_most, max(caller.expires_at - time.monotonic(), 0.01))
+def asked(call: Callable[[], Answer[T]]) -> Answer[T]:
+    """Make a call by the OpenAI client and sort what can go wrong into three kinds.
+
+    Raises:
+        Limited: 429.
+        NoAnswer: No connection, no answer in time, 5xx, or bytes that cannot be read.
+        Rejected: Any other status, a redirect among them.
+    """
+    try:
+        return call()
+    except openai.APITimeoutError as error:
+        raise NoAnswer("no answer in time") from error
+    except openai.APIStatusError as error:
+        raise of_status(error.status_code, error.response.headers) from error
+    except openai.APIConnectionError as error:
+        raise NoAnswer("no connection") from error
+    except (openai.OpenAIError, *UNREADABLE) as error:
+        raise NoAnswer(f"unreadable answer ({type(error).__name__})") from error
 
 
-def reason_of(error: Exception) -> str:
-    """Say what went wrong in a few words that hold no text of the caller's."""
-    match error:
-        case openai.APITimeoutError():
-            return "no answer in time"
-        case openai.APIStatusError():
-            return f"HTTP {error.status_code}"
-        case openai.APIConnectionError():
-            return "no connection"
-        case _:
-            return f"unreadable answer ({type(error).__name__})"
+def of_status(status: int, headers: Mapping[str, str]) -> Exception:
+    """Turn an answer's status into what it means for a next try; it holds no text of the caller's."""
+    if status == 429:
+        return Limited(told_by(headers))
+    if status >= 500 or status in (408, 409):
+        return NoAnswer(f"HTTP {status}")
+    redirected = " (redirects are not followed)" if 300 <= status < 400 else ""
+    return Rejected(f"HTTP {status}{redirected}")
+
+
+def tokens_of(response: object) -> int | None:
+    """Tokens the provider charges for an answer; None when it does not say."""
+    total = getattr(getattr(response, "usage", None), "total_tokens", None)
+    return total if isinstance(total, int) and total > 0 else None
+
+
+def told_by(headers: Mapping[str, str]) -> Told:
+    """Read what an answer tells of limits; what cannot be read was not told."""
+    return Told(
+        retry_after_s=retry_after_s(headers),
+        requests_left=_count(headers.get("x-ratelimit-remaining-requests")),
+        requests_reset_s=_duration_s(headers.get("x-ratelimit-reset-requests")),
+        tokens_left=_count(headers.get("x-ratelimit-remaining-tokens")),
+        tokens_reset_s=_duration_s(headers.get("x-ratelimit-reset-tokens")),
+    )
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """Seconds to keep away, at most ten minutes: ``retry-after-ms``, seconds or an HTTP date (RFC 9110 §10.2.3)."""
+    exact = _duration_s(headers.get("retry-after-ms"))
+    if exact is not None:
+        return min(exact / 1000, 600.0)
+    text = headers.get("retry-after")
+    seconds = _duration_s(text)
+    if seconds is None and text:
+        try:
+            seconds = max(email.utils.parsedate_to_datetime(text).timestamp() - time.time(), 0.0)
+        except ValueError:
+            return None
+    return None if seconds is None else min(seconds, 600.0)
+
+
+def _count(text: str | None) -> int | None:
+    return int(text) if text and text.isascii() and text.isdigit() else None
+
+
+def _duration_s(text: str | None) -> float | None:
+    if not text:
+        return None
+    if re.fullmatch(r"\d+(\.\d+)?", text):
+        return float(text)
+    parts = _DURATION.findall(text)
+    if "".join(number + unit for number, unit in parts) != text:
+        return None
+    return sum(float(number) * _SECONDS[unit] for number, unit in parts)

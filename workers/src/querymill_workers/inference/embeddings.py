@@ -1,32 +1,92 @@
-"""Embeddings from any OpenAI-compatible server, checked, and kept in this process for a while."""
+"""Embeddings from any OpenAI-compatible server, nothing embedded twice.
+
+text -> this process's cache -> the fleet's cache, or somebody who is getting it -> one batched request
+"""
 
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, wait
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import openai
 from cachetools import TTLCache
 from openai.types import CreateEmbeddingResponse
 
-from querymill_workers.inference.client import UNREADABLE, reason_of, time_left_s
+from querymill_shared.contracts.fields import Lane
+from querymill_shared.meters import Meters
+from querymill_workers.domain.queries import normalise
+from querymill_workers.domain.tokens import estimate
+from querymill_workers.inference.batching import Bounds, MicroBatcher, Vector, Waiting
+from querymill_workers.inference.client import Answer, NoAnswer, asked, tokens_of, told_by
+from querymill_workers.inference.daily import DailyTokens
+from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.profiles import EmbeddingProfile
-from querymill_workers.ports import Caller, InputType, Refused, Unavailable, Usage, Vectors
+from querymill_workers.inference.sharing import Shared
+from querymill_workers.ports import Caller, InputType, Refused, Usage, Vectors
 
 #: Vectors kept in the process: 20,000 × 384 × 4 bytes is 30 MB.
 CACHED_VECTORS = 20_000
 CACHE_TTL_S = 3_600.0
 
 
-class OpenAIEmbeddings:
-    """`Embeddings` by the OpenAI protocol, behind a cache bounded in size and age."""
+class OpenAIEndpoint:
+    """The bare call: one request, its answer checked."""
 
-    def __init__(self, client: openai.OpenAI, profile: EmbeddingProfile, *, timeout_s: float) -> None:
+    def __init__(self, client: openai.OpenAI, profile: EmbeddingProfile) -> None:
         self._client = client
         self._profile = profile
-        self._timeout_s = timeout_s
-        self._cache: TTLCache[bytes, npt.NDArray[np.float32]] = TTLCache(CACHED_VECTORS, CACHE_TTL_S)
+
+    def ask(self, texts: Sequence[str], input_type: InputType, timeout_s: float) -> Answer[Vectors]:
+        """Embed texts in one request.
+
+        Raises:
+            Limited, NoAnswer, Rejected: See `asked`.
+            Refused: The vectors must not be used.
+        """
+        extra = {"input_type": input_type} if self._profile.asymmetric else None
+
+        def call() -> Answer[Vectors]:
+            raw = self._client.embeddings.with_raw_response.create(
+                model=self._profile.model,
+                input=list(texts),
+                encoding_format="float",
+                extra_body=extra,
+                timeout=timeout_s,
+            )
+            response = raw.parse()
+            vectors = checked(response, len(texts), self._profile.dimensions)
+            return Answer(vectors, tokens_of(response), told_by(raw.headers))
+
+        return asked(call)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A text as it is kept: under which key, and what it counts."""
+
+    key: str
+    text: str
+    tokens: int
+
+
+class SharedEmbeddings:
+    """`Embeddings` for a fleet behind one provider account."""
+
+    def __init__(
+        self, endpoint: OpenAIEndpoint, gateway: Gateway[Vectors], shared: Shared, daily: DailyTokens,
+        profile: EmbeddingProfile, meters: Meters, *, scoped: bool = True,
+    ) -> None:  # fmt: skip
+        self._endpoint = endpoint
+        self._gateway = gateway
+        self._shared = shared
+        self._daily = daily
+        self._profile = profile
+        self._meters = meters
+        self._scoped = scoped
+        self._cache: TTLCache[str, Vector] = TTLCache(CACHED_VECTORS, CACHE_TTL_S)
+        self._batchers: dict[tuple[Lane, InputType], MicroBatcher] = {}
         self._lock = threading.Lock()
 
     @property
@@ -40,49 +100,81 @@ class OpenAIEmbeddings:
         return self._profile.dimensions
 
     def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
-        """See `Embeddings.embed`; texts that are cached cost nothing."""
-        keys = [self._key(text, input_type) for text in texts]
-        with self._lock:
-            known = {key: self._cache[key] for key in keys if key in self._cache}
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
-        usage = Usage()
+        """See `Embeddings.embed`; what is cached, or another is getting already, costs nothing."""
+        keys = [self._key(text, input_type, caller) for text in texts]
+        known = self._cached(keys)
+        missing = {
+            key: Asked(key, text, estimate(text)) for key, text in zip(keys, texts, strict=True) if key not in known
+        }
+        spent: list[Usage] = []
+
+        def compute(led: Sequence[str]) -> Iterator[Mapping[str, bytes]]:
+            return self._carried([missing[key] for key in led], input_type, caller, spent)
+
         if missing:
-            vectors, usage = self._ask(list(missing.values()), input_type, caller)
-            fresh = dict(zip(missing, vectors, strict=True))
+            came = self._shared.obtain(list(missing), compute, lane=caller.lane, until=caller.expires_at)
+            fresh = {key: np.frombuffer(value, dtype="<f4") for key, value in came.items()}
             known |= fresh
             with self._lock:
                 self._cache.update(fresh)
         rows = [known[key] for key in keys]
-        return np.stack(rows) if rows else np.empty((0, self.dimensions), np.float32), usage
+        return (np.stack(rows) if rows else np.empty((0, self.dimensions), np.float32)), sum(spent, Usage())
 
-    def _key(self, text: str, input_type: InputType) -> bytes:
+    def _cached(self, keys: Sequence[str]) -> dict[str, Vector]:
+        with self._lock:
+            known = {key: self._cache[key] for key in keys if key in self._cache}
+        self._meters.count("vector_process_hit", len(known))
+        return known
+
+    def _key(self, text: str, input_type: InputType, caller: Caller) -> str:
         kind = input_type if self._profile.asymmetric else ""
-        return hashlib.sha256(f"{self.model}\n{kind}\n{text}".encode()).digest()
+        scope = caller.collection if self._scoped else ""
+        named = f"{scope}\n{self.model}\n{self.dimensions}\n{kind}\n{normalise(text)}"
+        return f"qm:vector:{{{hashlib.sha256(named.encode('utf-8', 'replace')).hexdigest()[:32]}}}"
 
-    def _ask(self, texts: Sequence[str], input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
-        limit = time_left_s(caller, at_most=self._timeout_s)
-        extra = {"input_type": input_type} if self._profile.asymmetric else None
-        try:
-            response = self._client.embeddings.create(
-                model=self.model, input=list(texts), encoding_format="float", extra_body=extra, timeout=limit
-            )
-        except openai.BadRequestError as error:
-            raise Refused(f"embedding refused: {reason_of(error)}") from error
-        except (openai.OpenAIError, *UNREADABLE) as error:
-            raise Unavailable(f"embedding unavailable: {reason_of(error)}") from error
-        return checked(response, len(texts), self.dimensions), Usage(1, _tokens(response))
+    def _carried(
+        self, texts: Sequence[Asked], input_type: InputType, caller: Caller, spent: list[Usage]
+    ) -> Iterator[Mapping[str, bytes]]:
+        """Send texts off and give their vectors as the requests they went with come back."""
+        self._daily.spend(caller.collection, sum(text.tokens for text in texts))
+        waiting = {text.key: Waiting(text.text, text.tokens, caller.expires_at) for text in texts}
+        self._batcher(caller.lane, input_type).add(list(waiting.values()))
+        keys = {one.answer: key for key, one in waiting.items()}
+        open_ = set(keys)
+        while open_:
+            left = None if caller.expires_at is None else max(caller.expires_at - self._gateway.clock(), 0)
+            done, open_ = wait(open_, timeout=left, return_when=FIRST_COMPLETED)
+            if not done:
+                raise Refused("embedding unavailable: no answer in time")
+            came = {keys[future]: future.result() for future in done}
+            spent += [usage for _, usage in came.values()]
+            yield {key: vector.astype("<f4").tobytes() for key, (vector, _) in came.items()}
+
+    def _batcher(self, lane: Lane, input_type: InputType) -> MicroBatcher:
+        with self._lock:
+            batcher = self._batchers.get((lane, input_type))
+            if batcher is None:
+                most = self._gateway.account.most_tokens(lane)
+                tokens = self._profile.most_tokens if most is None else min(most, self._profile.most_tokens)
+                batcher = self._batchers[lane, input_type] = MicroBatcher(
+                    self._gateway,
+                    lambda texts, timeout_s: self._endpoint.ask(texts, input_type, timeout_s),
+                    lane=lane,
+                    bounds=Bounds(self._profile.most_inputs, tokens),
+                )
+            return batcher
 
 
 def checked(response: CreateEmbeddingResponse, count: int, dimensions: int) -> Vectors:
     """Turn a response into rows in the order asked, or refuse it.
 
     Raises:
-        Unavailable: Not one embedding per text.
+        NoAnswer: Not one embedding per text.
         Refused: A wrong dimension, or numbers that are not finite.
     """
     items = sorted(response.data or (), key=lambda item: item.index)
     if [item.index for item in items] != list(range(count)):
-        raise Unavailable(f"embedding unavailable: {len(items)} vectors answered for {count} texts")
+        raise NoAnswer(f"{len(items)} vectors answered for {count} texts")
     wrong = {len(item.embedding) for item in items} - {dimensions}
     if wrong:
         raise Refused(f"embedding refused: dimension {sorted(wrong)[0]} where the model has {dimensions}")
@@ -90,7 +182,3 @@ def checked(response: CreateEmbeddingResponse, count: int, dimensions: int) -> V
     if not np.isfinite(vectors).all():
         raise Refused("embedding refused: a vector holds NaN or infinity")
     return vectors
-
-
-def _tokens(response: CreateEmbeddingResponse) -> int:
-    return int(getattr(response.usage, "total_tokens", 0) or 0)

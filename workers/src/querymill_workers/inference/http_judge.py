@@ -8,7 +8,6 @@ import httpx
 from pydantic import AliasChoices, BaseModel, Field, StrictFloat, StrictInt, TypeAdapter, ValidationError
 
 from querymill_workers.domain.tokens import cut
-from querymill_workers.inference.client import time_left_s
 from querymill_workers.ports import Caller, Refused, Unavailable, Usage
 
 RerankShape = Literal["cohere", "tei"]
@@ -67,7 +66,8 @@ class HttpJudge:
         ids = list(passages)
         share = self._passage_tokens // len(ids)
         shown = [cut(text, most_tokens=share) for text in passages.values()]
-        limit_s = time_left_s(caller, at_most=self._timeout_s)
+        left_s = self._timeout_s if caller.expires_at is None else caller.expires_at - time.monotonic()
+        limit_s = min(self._timeout_s, max(left_s, 0.01))
         answer = post(self._client, self._url, self._body(cut(query, most_tokens=share), shown), limit_s=limit_s)
         reply = read(answer, shape=self._shape)
         judged = checked(reply.results, count=len(ids))

@@ -8,17 +8,21 @@ class EmbeddingProfile:
     """``dimensions`` of the vectors; ``asymmetric`` when queries and passages are embedded differently.
 
     An asymmetric model's server is told which it is by the field ``input_type``; others refuse that field.
+    ``most_inputs`` and ``most_tokens`` bound one request.
     """
 
     model: str
     dimensions: int
     asymmetric: bool = False
+    most_inputs: int = 256
+    most_tokens: int = 100_000
 
 
 _KNOWN = {
     profile.model: profile
     for profile in (
-        EmbeddingProfile("multilingual-e5-small", 384, asymmetric=True),
+        # It runs on our own cores: a question should wait little behind a request of many passages.
+        EmbeddingProfile("multilingual-e5-small", 384, asymmetric=True, most_inputs=32, most_tokens=2_400),
         EmbeddingProfile("text-embedding-3-small", 1536),
         EmbeddingProfile("text-embedding-3-large", 3072),
         EmbeddingProfile("text-embedding-ada-002", 1536),

@@ -1,0 +1,231 @@
+"""The fleet's account on a real Valkey: what it grants, to whom first, and when it says no."""
+
+import multiprocessing
+import threading
+import time
+from bisect import bisect_left
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import Queue
+from multiprocessing.synchronize import Barrier
+
+import pytest
+import redis
+
+from querymill_shared import meters
+from querymill_shared.contracts.fields import Lane
+from querymill_workers.inference.account import Account, CircuitOpen, Grant, LimitReached, Told
+from tests.fixtures.inference import Provider
+
+
+def go(account: Account, lane: Lane = Lane.INTERACTIVE, *, tokens: int = 0, within_s: float | None = 60) -> Grant:
+    until = None if within_s is None else time.monotonic() + within_s
+    return account.reserve(lane=lane, tokens=tokens, until=until)
+
+
+def waits(account: Account, count: int, *, tokens: int = 0) -> list[float]:
+    return [round(go(account, tokens=tokens).at - time.monotonic(), 2) for _ in range(count)]
+
+
+def test_a_small_burst_then_one_call_each_interval(provider: Provider) -> None:
+    assert waits(provider.account(rpm=600), 6) == pytest.approx([0, 0, 0, 0.1, 0.2, 0.3], abs=0.03)
+
+
+def test_without_a_limit_nobody_waits(provider: Provider) -> None:
+    assert max(waits(provider.account(), 50)) <= 0
+
+
+def test_tokens_are_reserved_like_requests(provider: Provider) -> None:
+    # 2 % of 60,000 at once: 1,200; then 980 a second.
+    assert waits(provider.account(tpm=60_000), 4, tokens=600) == pytest.approx([0, 0, 0.61, 1.23], abs=0.04)
+
+
+def test_what_is_larger_than_the_burst_waits_for_a_full_bucket_and_pays_the_excess_twice(provider: Provider) -> None:
+    account = provider.account(tpm=60_000)
+    assert waits(account, 2, tokens=3_000) == pytest.approx([0, (2 * 3_000 - 1_200) / 976], abs=0.1)
+
+
+def test_what_cannot_be_granted_in_time_is_refused_at_once_and_costs_nothing(provider: Provider) -> None:
+    account = provider.account(rpm=60)
+    go(account)
+    started = time.monotonic()
+    for _ in range(5):
+        with pytest.raises(LimitReached, match=r"no call in time \(the next in 1\.0 s\)"):
+            go(account, within_s=0.5)
+    assert time.monotonic() - started < 0.4
+    assert waits(account, 1) == pytest.approx([1.0], abs=0.1)
+
+
+def test_a_refund_lets_the_next_call_go_earlier_and_a_charge_later(provider: Provider) -> None:
+    account = provider.account(tpm=60_000)
+    grant = go(account, tokens=1_200)
+    account.report(grant, "answered", tokens=600)
+    assert waits(account, 1, tokens=600) == pytest.approx([0], abs=0.03)
+    account.report(grant, "answered", tokens=1_800)
+    assert waits(account, 1, tokens=600) == pytest.approx([1.23], abs=0.06)
+
+
+def test_a_grant_that_is_not_used_is_given_back(provider: Provider) -> None:
+    account = provider.account(rpm=60)
+    account.report(go(account), "unused")
+    assert waits(account, 1) == pytest.approx([0], abs=0.03)
+
+
+def test_a_429_pauses_every_worker_and_voids_what_was_granted(provider: Provider) -> None:
+    here, there = provider.account(rpm=600), provider.account(rpm=600)
+    first = go(here)
+    later = [go(there) for _ in range(8)][-1]
+    here.report(first, "limited", told=Told(retry_after_s=1.5))
+    assert not there.still_holds(later)
+    again = go(there)
+    assert again.at - time.monotonic() == pytest.approx(1.5 - 0.5, abs=0.55)
+    assert go(there).at - again.at == pytest.approx(0.1, abs=0.02), "no burst after a pause"
+
+
+def test_a_429_that_names_no_time_pauses_longer_each_time(provider: Provider) -> None:
+    account = provider.account()
+    for seconds in (1, 2, 4):
+        grant = Grant(Lane.INTERACTIVE, 0, time.monotonic(), "0")
+        account.report(grant, "limited", told=Told())
+        assert go(account).at - time.monotonic() == pytest.approx(seconds, abs=0.1)
+
+
+def test_headers_that_tell_of_fewer_calls_than_we_count_empty_the_bucket(provider: Provider) -> None:
+    account = provider.account(rpm=600)
+    account.report(go(account), "answered", told=Told(requests_left=1, requests_reset_s=0.1))
+    assert waits(account, 2) == pytest.approx([0, 0.1], abs=0.03)
+    account.report(go(account), "answered", told=Told(requests_left=0, requests_reset_s=3.0))
+    assert waits(account, 1) == pytest.approx([3.0], abs=0.15)
+
+
+def test_interactive_goes_before_bulk_that_waits(provider: Provider) -> None:
+    account = provider.account(rpm=600)
+    order: list[str] = []
+
+    def one(lane: Lane) -> None:
+        account.still_holds(go(account, lane, within_s=None))
+        order.append(lane.value)
+
+    with ThreadPoolExecutor(30) as pool:
+        bulk = [pool.submit(one, Lane.BULK) for _ in range(12)]
+        time.sleep(0.35)
+        done_before = len(order)
+        interactive = [pool.submit(one, Lane.INTERACTIVE) for _ in range(8)]
+        for future in interactive:
+            future.result(timeout=5)
+        overtaken = order[done_before:].count("interactive")
+        last = len(order) - 1 - order[::-1].index("interactive")
+        assert overtaken == 8
+        assert order[done_before : last + 1].count("bulk") <= 3, order
+        for future in bulk:
+            future.result(timeout=10)
+
+
+def test_bulk_keeps_a_floor_when_interactive_takes_everything(provider: Provider) -> None:
+    account, stop = provider.account(rpm=6_000), time.monotonic() + 4
+    counts = {Lane.INTERACTIVE: 0, Lane.BULK: 0}
+
+    def work(lane: Lane) -> None:
+        while time.monotonic() < stop:
+            account.still_holds(go(account, lane, within_s=None))
+            counts[lane] += 1
+
+    threads = [threading.Thread(target=work, args=(lane,)) for lane in (*[Lane.INTERACTIVE] * 12, *[Lane.BULK] * 3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    share = counts[Lane.BULK] / sum(counts.values())
+    assert 0.02 <= share <= 0.12, counts
+
+
+def test_the_breaker_opens_probes_and_closes(provider: Provider) -> None:
+    here, there = provider.account(), provider.account()
+    for _ in range(5):
+        here.report(go(here), "failed")
+    with pytest.raises(CircuitOpen, match="failed 5 times in a row"):
+        go(there)
+    time.sleep(1.05)
+    probe = go(there)
+    with pytest.raises(CircuitOpen):
+        go(here)  # one probes, the others wait for what it finds
+    there.report(probe, "failed")
+    with pytest.raises(CircuitOpen, match=r"tried again in [12]\."):
+        go(here)
+    time.sleep(2.05)
+    here.report(go(here), "answered")
+    assert go(there).at <= time.monotonic()
+
+
+def test_who_has_no_deadline_waits_for_the_breaker(provider: Provider) -> None:
+    account = provider.account()
+    for _ in range(5):
+        account.report(go(account), "failed")
+    started = time.monotonic()
+    go(account, Lane.BULK, within_s=None)
+    assert 0.8 < time.monotonic() - started < 2.5
+
+
+def test_a_rejected_call_says_nothing_against_the_provider(provider: Provider) -> None:
+    account = provider.account()
+    for _ in range(10):
+        account.report(go(account), "rejected")
+    assert go(account).at <= time.monotonic()
+
+
+def test_accounts_of_different_keys_and_models_do_not_share(provider: Provider) -> None:
+    one, other = provider.account(rpm=60), provider.account(rpm=60, model="other")
+    go(one)
+    assert waits(other, 1) == pytest.approx([0], abs=0.03)
+
+
+def test_what_was_granted_and_refused_is_counted(provider: Provider) -> None:
+    account = provider.account(rpm=60)
+    go(account)
+    with pytest.raises(LimitReached):
+        go(account, within_s=0.1)
+    account.meters.flush()
+    counts = meters.read(provider.client)
+    assert counts["budget_granted/interactive"] == 1
+    assert counts["budget_refused/interactive"] == 1
+
+
+LIMIT = 1_200
+
+
+def _hammer(url: str, ready: Barrier, times: "Queue[list[float]]") -> None:
+    with redis.Redis.from_url(url) as client:
+        account = Account(
+            client, provider="p", key="k", model="m", requests_per_minute=LIMIT, tokens_per_minute=None,
+            meters=meters.Meters(None),
+        )  # fmt: skip
+        granted: list[float] = []
+        ready.wait()
+        stop = time.monotonic() + 62
+
+        def work() -> None:
+            while time.monotonic() < stop:
+                account.still_holds(account.reserve(lane=Lane.INTERACTIVE, tokens=0, until=None))
+                granted.append(time.monotonic())
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        times.put(granted)
+
+
+@pytest.mark.timeout(120)
+def test_four_processes_hammering_one_budget_let_through_the_limit_and_never_more(
+    valkey_url: str, provider: Provider
+) -> None:
+    context = multiprocessing.get_context("spawn")
+    ready, answers = context.Barrier(4), context.Queue()
+    processes = [context.Process(target=_hammer, args=(valkey_url, ready, answers)) for _ in range(4)]
+    for process in processes:
+        process.start()
+    times = sorted(moment for _ in processes for moment in answers.get(timeout=100))
+    for process in processes:
+        process.join()
+    in_any_minute = max(bisect_left(times, moment + 60) - at for at, moment in enumerate(times))
+    assert 0.99 * LIMIT <= in_any_minute <= LIMIT

@@ -1,0 +1,245 @@
+"""What providers really answer: limits, faults and nonsense; nothing is lost, nothing wrong is taken for right."""
+
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import BaseModel, ConfigDict
+
+from querymill_shared import meters
+from querymill_shared.contracts.fields import Lane
+from querymill_workers.inference.account import CircuitOpen
+from querymill_workers.ports import Caller, Refused, Unavailable
+from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, embedded, embedding_answer
+from tests.fakes.vectors import DIMENSIONS, vector_of
+from tests.fixtures.inference import Provider
+
+LIMITED = Answer(b'{"error": {"message": "slow down"}}', status=429)
+
+
+def within(seconds: float) -> Caller:
+    return Caller("c", Lane.INTERACTIVE, time.monotonic() + seconds)
+
+
+def first(*answers: Answer) -> Callable[[dict[str, Any]], Answer]:
+    """Give these answers first, then honest ones."""
+    left = list(answers)
+    return lambda body: left.pop(0) if left else embedded(body)
+
+
+def vectors(provider: Provider, *texts: str, seconds: float = 8) -> Any:
+    return provider.embeddings(timeout_s=0.5).embed(texts, input_type="query", caller=within(seconds))[0]
+
+
+PASSING = {
+    "500": Answer(b"{}", status=500),
+    "503": Answer(b"oops", status=503),
+    "no answer in time": Answer(embedding_answer([[1.0] * DIMENSIONS]).body, after_s=0.7),
+    "reset": Answer(b"", ends="reset"),
+    "cut": Answer(embedding_answer([[1.0] * DIMENSIONS]).body, ends="cut"),
+    "truncated JSON": Answer(b'{"object": "list", "data": [{"index": 0, "embed'),
+    "two vectors for one text": embedding_answer([[1.0] * DIMENSIONS] * 2),
+    "no vector": embedding_answer([]),
+    "another index": Answer(embedding_answer([[1.0] * DIMENSIONS]).body.replace(b'"index": 0', b'"index": 7')),
+}
+
+
+@pytest.mark.parametrize("answer", PASSING.values(), ids=PASSING.keys())
+def test_what_may_pass_is_tried_again_and_the_vector_is_right(
+    provider: Provider, openai_server: OpenAIServer, answer: Answer
+) -> None:
+    openai_server.script.embeddings = first(answer, answer)
+    np.testing.assert_allclose(vectors(provider, "ships")[0], vector_of("ships"), rtol=1e-6)
+    assert len(openai_server.requests) == 3
+
+
+@pytest.mark.parametrize("answer", PASSING.values(), ids=PASSING.keys())
+def test_what_does_not_pass_is_given_up_with_its_reason(
+    provider: Provider, openai_server: OpenAIServer, answer: Answer
+) -> None:
+    openai_server.script.embeddings = first(*[answer] * 20)
+    with pytest.raises(Refused, match="embedding unavailable"):
+        vectors(provider, "ships")
+    assert len(openai_server.requests) == 3
+
+
+FINAL = {
+    "400": Answer(b"{}", status=400),
+    "401": Answer(b"{}", status=401),
+    "404": Answer(b"{}", status=404),
+    "a wrong dimension": embedding_answer([[1.0, 2.0]]),
+    "NaN": Answer(embedding_answer([[1.0] * DIMENSIONS]).body.replace(b"1.0", b"NaN", 1)),
+    "infinity": Answer(embedding_answer([[1.0] * DIMENSIONS]).body.replace(b"1.0", b"1e999", 1)),
+}
+
+
+@pytest.mark.parametrize("answer", FINAL.values(), ids=FINAL.keys())
+def test_what_no_second_try_would_better_is_refused_at_once(
+    provider: Provider, openai_server: OpenAIServer, answer: Answer
+) -> None:
+    openai_server.script.embeddings = first(*[answer] * 20)
+    with pytest.raises(Refused, match="embedding refused"):
+        vectors(provider, "ships")
+    assert len(openai_server.requests) == 1
+    openai_server.script.embeddings = embedded
+    np.testing.assert_allclose(vectors(provider, "ships")[0], vector_of("ships"), rtol=1e-6)
+
+
+def test_vectors_out_of_order_are_put_in_order(provider: Provider, openai_server: OpenAIServer) -> None:
+    def reversed_(body: dict[str, Any]) -> Answer:
+        reply = json.loads(embedded(body).body)
+        reply["data"].reverse()
+        return Answer(json.dumps(reply).encode())
+
+    openai_server.script.embeddings = reversed_
+    np.testing.assert_allclose(vectors(provider, "a", "b"), [vector_of("a"), vector_of("b")], rtol=1e-6)
+
+
+def test_a_redirect_to_another_host_is_not_followed(provider: Provider, openai_server: OpenAIServer) -> None:
+    with OpenAIServer().running() as elsewhere:
+        openai_server.script.embeddings = lambda body: Answer(
+            b"", status=307, headers={"Location": f"{elsewhere.url}/embeddings"}
+        )
+        with pytest.raises(Refused, match=r"HTTP 307 \(redirects are not followed\)"):
+            vectors(provider, "ships")
+        assert elsewhere.requests == []
+
+
+@pytest.mark.parametrize("headers", [{"Retry-After": "1"}, {"retry-after-ms": "900"}, {}], ids=str)
+def test_a_429_is_waited_out_by_all_and_costs_no_try(
+    provider: Provider, openai_server: OpenAIServer, headers: dict[str, str]
+) -> None:
+    openai_server.script.embeddings = first(Answer(LIMITED.body, status=429, headers=headers))
+    one, other = provider.embeddings(), provider.embeddings()
+    started = time.monotonic()
+    asking = threading.Thread(target=one.embed, args=(["a"],), kwargs={"input_type": "query", "caller": within(9)})
+    asking.start()
+    while not openai_server.requests:
+        time.sleep(0.01)
+    time.sleep(0.1)
+    other.embed(["b"], input_type="query", caller=within(9))
+    asking.join()
+    assert 0.8 < time.monotonic() - started < 2.5
+    assert len(openai_server.requests) == 3
+
+
+def test_a_429_that_outlasts_the_deadline_is_refused_without_waiting_for_it(
+    provider: Provider, openai_server: OpenAIServer
+) -> None:
+    openai_server.script.embeddings = first(Answer(LIMITED.body, status=429, headers={"Retry-After": "30"}))
+    started = time.monotonic()
+    with pytest.raises(Refused, match="leaves no call in time"):
+        vectors(provider, "ships", seconds=3)
+    assert time.monotonic() - started < 1.5
+
+
+def test_after_five_failures_in_a_row_the_provider_is_left_alone(
+    provider: Provider, openai_server: OpenAIServer
+) -> None:
+    openai_server.script.embeddings = first(*[Answer(b"{}", status=503)] * 20)
+    for text in ("a", "b"):
+        with pytest.raises((Refused, CircuitOpen)):
+            vectors(provider, text)
+    with pytest.raises(CircuitOpen, match="failed 5 times in a row"):
+        vectors(provider, "c")
+    assert len(openai_server.requests) == 5
+    openai_server.script.embeddings = embedded
+    time.sleep(1.1)
+    np.testing.assert_allclose(vectors(provider, "c")[0], vector_of("c"), rtol=1e-6)
+
+
+def test_a_caller_without_a_deadline_may_come_back_later(provider: Provider, openai_server: OpenAIServer) -> None:
+    openai_server.script.embeddings = first(*[Answer(b"{}", status=503)] * 4)
+    with pytest.raises(Unavailable, match="HTTP 503"):
+        provider.embeddings().embed(["a"], input_type="passage", caller=Caller("c", Lane.BULK))
+
+
+@contextmanager
+def half_open() -> Iterator[str]:
+    """A server that takes connections and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/v1"
+
+
+def test_a_half_open_connection_costs_the_time_limit_and_no_more(provider: Provider) -> None:
+    with half_open() as url:
+        mute = Provider(provider.client, url, provider.meters, provider.opened)
+        started = time.monotonic()
+        with pytest.raises(Refused, match="no answer in time"):
+            vectors(mute, "ships", seconds=1.2)
+        assert time.monotonic() - started < 1.6
+
+
+class Verdict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    grade: int
+
+
+def structured(provider: Provider) -> Verdict:
+    turns = [{"role": "user", "content": "grade it"}]
+    return provider.chat().structured(turns, Verdict, most_tokens=20, caller=within(5))[0]  # type: ignore[arg-type]  # plain dictionaries
+
+
+def test_a_reply_of_another_shape_gets_one_repair_try_and_is_told_what_was_wrong(
+    provider: Provider, openai_server: OpenAIServer
+) -> None:
+    replies = [chat_answer('{"grade": "high"}'), chat_answer('```json\n{"grade": 3}\n```')]
+    openai_server.script.chat = lambda body: replies.pop(0)
+    assert structured(provider).grade == 3
+    asked = openai_server.seen("completions")
+    assert asked[0]["response_format"]["json_schema"]["name"] == "Verdict"
+    assert "grade: Input should be a valid integer" in asked[1]["messages"][-1]["content"]
+
+
+def test_two_replies_of_another_shape_are_given_up(provider: Provider, openai_server: OpenAIServer) -> None:
+    openai_server.script.chat = lambda body: chat_answer("I would say three")
+    with pytest.raises(Unavailable, match="not the structure asked for"):
+        structured(provider)
+    assert len(openai_server.requests) == 2
+
+
+def test_an_empty_reply_says_nothing_against_the_provider(provider: Provider, openai_server: OpenAIServer) -> None:
+    openai_server.script.chat = lambda body: chat_answer("  ")
+    for number in range(8):
+        with pytest.raises(Refused, match="empty reply"):
+            provider.chat().ask([{"role": "user", "content": str(number)}], most_tokens=9, caller=within(5))
+    assert len(openai_server.requests) == 8
+
+
+def test_tokens_are_corrected_by_what_the_provider_says(provider: Provider, openai_server: OpenAIServer) -> None:
+    openai_server.script.chat = lambda body: chat_answer("short")
+    provider.chat().ask([{"role": "user", "content": "q"}], most_tokens=500, caller=within(5))
+    provider.meters.flush()
+    counts = meters.read(provider.client)
+    assert counts["tokens_refunded"] > 400
+    assert counts["provider_calls/answered"] == 1
+
+
+def test_no_connection_is_shared_over_a_fork(provider: Provider, deployment: Any, monkeypatch: Any) -> None:
+    for name, value in deployment.environment.items():
+        monkeypatch.setenv(name, value)
+    from querymill_workers import wiring
+
+    wiring.settings.cache_clear()
+    before = wiring.cache_client()
+    assert wiring.cache_client() is before
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(write, b"other" if wiring.cache_client() is not before else b"same")
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(read, 10) == b"other"
+    assert wiring.cache_client() is before
+    before.close()
+    os.close(read)
+    os.close(write)
+    wiring.cache_client.cache_clear()
+    wiring.settings.cache_clear()

@@ -1,0 +1,140 @@
+"""The one way to a provider: breaker and budget before the call, the account after it, retries around it."""
+
+import random
+import time
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
+
+from querymill_shared.contracts.fields import Lane
+from querymill_workers.inference.account import Account, Grant
+from querymill_workers.inference.client import Answer, Limited, NoAnswer, Rejected
+from querymill_workers.ports import Refused, Unavailable
+
+T = TypeVar("T")
+
+#: A call is tried so often; answers of 429 do not count, for they only say when.
+TRIES = 3
+#: How often a call without a deadline meets a 429 before its step is put back.
+PATIENCE = 10
+#: Wait before the second and third try, in seconds, give or take a half.
+BACKOFF_S = (0.2, 0.8)
+
+
+class Work(Protocol[T]):
+    """What is to be asked; it may still grow while it waits for its grant."""
+
+    @property
+    def lane(self) -> Lane:
+        """Who goes first."""
+        ...
+
+    def until(self) -> float | None:
+        """Monotonic seconds by which the call must have begun; None: no end."""
+        ...
+
+    def tokens(self) -> int:
+        """Estimate the tokens of what would be asked now."""
+        ...
+
+    def expect(self, at: float) -> None:
+        """Learn when the call will go; who cannot wait so long may leave."""
+        ...
+
+    def seal(self) -> int | None:
+        """Take in nothing more; return the tokens of what is asked, None when nothing is left to ask."""
+        ...
+
+    def send(self, timeout_s: float) -> Answer[T]:
+        """Ask.
+
+        Raises:
+            Limited: 429.
+            NoAnswer: Another try may help.
+            Rejected: It would not.
+            Refused: An answer came that must not be used.
+        """
+        ...
+
+
+class Gateway(Generic[T]):
+    """Calls one provider on behalf of many, charging its ``account``; ``clock`` gives monotonic seconds."""
+
+    def __init__(
+        self, account: Account, name: str, *, timeout_s: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.account = account
+        self.clock = clock
+        self._name = name
+        self._timeout_s = timeout_s
+
+    def call(self, work: Work[T]) -> Answer[T] | None:
+        """Ask within the limits and the time there is; None when nothing was left to ask.
+
+        Raises:
+            LimitReached: The limit leaves no call in time.
+            CircuitOpen: The provider is left alone for now.
+            Refused: The provider rejects this, gave what must not be used, or the caller's time is up.
+            Unavailable: No answer; a caller without a deadline may come back later.
+        """
+        tries = patience = 0
+        while True:
+            grant = self._granted(work)
+            if grant is None:
+                return None
+            try:
+                return self._sent(work, grant)
+            except Limited:
+                patience += 1
+                if patience >= PATIENCE and work.until() is None:
+                    raise Unavailable(f"{self._name}: HTTP 429, again and again") from None
+            except NoAnswer as error:
+                tries += 1
+                self._back_off_or_give_up(work, tries, error)
+
+    def _granted(self, work: Work[T]) -> Grant | None:
+        while True:
+            grant = self.account.reserve(lane=work.lane, tokens=work.tokens(), until=work.until())
+            work.expect(grant.at)
+            if not self.account.still_holds(grant):
+                continue
+            sealed = work.seal()
+            if sealed is None:
+                self.account.report(grant, "unused")
+                return None
+            more = sealed - grant.tokens
+            if more <= 0:
+                return grant
+            added = self.account.reserve(lane=work.lane, tokens=more, until=work.until(), requests=0)
+            if self.account.still_holds(added):
+                return Grant(grant.lane, sealed, added.at, added.epoch)
+
+    def _sent(self, work: Work[T], grant: Grant) -> Answer[T]:
+        try:
+            answer = work.send(self._time_left_s(work))
+        except Limited as error:
+            self.account.report(grant, "limited", told=error.told)
+            raise
+        except NoAnswer:
+            self.account.report(grant, "failed")
+            raise
+        except Rejected as error:
+            self.account.report(grant, "rejected")
+            raise Refused(f"{self._name} refused: {error}") from error
+        except Refused:
+            self.account.report(grant, "answered")
+            raise
+        self.account.report(grant, "answered", tokens=answer.tokens, told=answer.told)
+        return answer
+
+    def _back_off_or_give_up(self, work: Work[T], tries: int, error: NoAnswer) -> None:
+        until, reason = work.until(), f"{self._name} unavailable: {error}"
+        if tries >= TRIES:
+            raise (Unavailable if until is None else Refused)(reason) from error
+        wait = BACKOFF_S[tries - 1] * random.uniform(0.5, 1.5)  # noqa: S311  # jitter is no secret
+        if until is not None and self.clock() + wait >= until:
+            raise Refused(reason) from error
+        time.sleep(wait)
+
+    def _time_left_s(self, work: Work[T]) -> float:
+        until = work.until()
+        return self._timeout_s if until is None else min(self._timeout_s, max(until - self.clock(), 0.01))

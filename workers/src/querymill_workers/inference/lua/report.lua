@@ -1,0 +1,77 @@
+-- Say how a call went: correct the budget, pause everybody, open or close the breaker.
+--
+-- KEYS 1 the account. ARGV 1 outcome: answered | rejected | limited | failed | unused, 2 requests to give back,
+-- 3 tokens used beyond those reserved (negative: to give back), 4-5 interval and burst of requests, 6-7 of
+-- tokens, 8 ms to pause (-1: not told), 9-10 requests left and ms until there are more, 11-12 the same of tokens
+-- (-1: not told), 13 failures in a row that open the breaker, 14 ms it stays open at first.
+-- Answers {pause set in ms, state of the breaker}.
+local time = redis.call('TIME')
+local now = time[1] * 1000 + time[2] / 1000
+local outcome = ARGV[1]
+local function field(name) return tonumber(redis.call('HGET', KEYS[1], name) or 0) or 0 end
+local function set(name, value) redis.call('HSET', KEYS[1], name, string.format('%.3f', value)) end
+
+local requests = { field = 'requests_full', interval = tonumber(ARGV[4]), burst = tonumber(ARGV[5]) }
+local tokens = { field = 'tokens_full', interval = tonumber(ARGV[6]), burst = tonumber(ARGV[7]) }
+local function correct(bucket, units)
+    if bucket.interval > 0 and units ~= 0 then
+        set(bucket.field, math.max(field(bucket.field), now) + units * bucket.interval)
+    end
+end
+local function empty_at(bucket, at)
+    if bucket.interval > 0 then set(bucket.field, at + bucket.burst * bucket.interval) end
+end
+local function pause(ms)
+    if now + ms <= field('paused_until') then return 0 end
+    set('paused_until', now + ms)
+    -- Nothing saved up afterwards; who was told a time before is told a new one (the epoch tells them so).
+    empty_at(requests, now + ms)
+    empty_at(tokens, now + ms)
+    redis.call('HINCRBY', KEYS[1], 'epoch', 1)
+    return ms
+end
+local function at_most(bucket, left)
+    if left >= 0 and left < bucket.burst and bucket.interval > 0 then
+        set(bucket.field, math.max(field(bucket.field), now + (bucket.burst - left) * bucket.interval))
+    end
+end
+local function close()
+    redis.call('HDEL', KEYS[1], 'failures', 'failed_at', 'open_until', 'probe_until', 'cooldown')
+end
+
+correct(requests, -tonumber(ARGV[2]))
+correct(tokens, tonumber(ARGV[3]))
+local paused = 0
+if outcome == 'limited' then
+    local strikes = redis.call('HINCRBY', KEYS[1], 'strikes', 1)
+    local told = tonumber(ARGV[8])
+    if told < 0 then told = math.min(500 * 2 ^ strikes, 30000) end
+    paused = pause(told)
+    close()
+elseif outcome == 'answered' then
+    redis.call('HDEL', KEYS[1], 'strikes')
+    close()
+    at_most(requests, tonumber(ARGV[9]))
+    at_most(tokens, tonumber(ARGV[11]))
+    for i = 9, 11, 2 do
+        -- Nothing left for longer than our own pace would wait: the key is used elsewhere too.
+        if tonumber(ARGV[i]) == 0 and tonumber(ARGV[i + 1]) > 1000 then paused = math.max(paused, pause(tonumber(ARGV[i + 1]))) end
+    end
+elseif outcome == 'rejected' then
+    close()
+elseif outcome == 'failed' then
+    if now - field('failed_at') > 30000 and field('open_until') == 0 then redis.call('HDEL', KEYS[1], 'failures') end
+    local failures = redis.call('HINCRBY', KEYS[1], 'failures', 1)
+    set('failed_at', now)
+    if failures >= tonumber(ARGV[13]) and field('open_until') <= now then
+        local cooldown = field('cooldown')
+        if cooldown == 0 then cooldown = tonumber(ARGV[14]) end
+        set('open_until', now + cooldown)
+        set('cooldown', math.min(cooldown * 2, 30000))
+        redis.call('HDEL', KEYS[1], 'probe_until')
+    end
+elseif outcome == 'unused' and field('open_until') > 0 then
+    redis.call('HDEL', KEYS[1], 'probe_until')
+end
+redis.call('PEXPIRE', KEYS[1], 3600000)
+return { math.ceil(paused), field('open_until') > 0 and 'open' or 'closed' }
