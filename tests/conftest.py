@@ -9,11 +9,22 @@ from querymill_embedded import Part, Stack, temporary_stack
 from querymill_workers.stores.postgres.migrate import migrate
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.vectors import DIMENSIONS
+from tests.fixtures.command_line import querymill
 from tests.fixtures.deployment import board_client, database, deployment, filings, fresh_accounts, mill, worker
 from tests.fixtures.inference import provider
 
 # One definition for the whole run: a fixture of the session that two conftests import would exist twice.
-__all__ = ["board_client", "database", "deployment", "filings", "fresh_accounts", "mill", "provider", "worker"]
+__all__ = [
+    "board_client",
+    "database",
+    "deployment",
+    "filings",
+    "fresh_accounts",
+    "mill",
+    "provider",
+    "querymill",
+    "worker",
+]
 
 for name in list(os.environ):
     # Whoever runs the tests may use Querymill too: their settings are none of ours.

@@ -311,6 +311,29 @@ def test_a_finished_job_expires(board: Board) -> None:
     assert board.result(job_id) is None
 
 
+def test_a_released_job_is_gone_before_its_time(board: Board) -> None:
+    job_id = submitted(board)
+    board.settle(job_id, Verdict("done", result="{}"))
+    assert board.release(job_id)
+    assert board.result(job_id) is None
+    with pytest.raises(UnknownJob):
+        board.picture(job_id)
+    assert not board.release(job_id)
+
+
+def test_a_job_that_is_not_over_is_not_released(board: Board) -> None:
+    job_id = submitted(board)
+    assert not board.release(job_id)
+    assert board.claim(job_id, "original") is not None
+
+
+def test_a_released_job_keeps_its_idempotency_key(board: Board) -> None:
+    job_id, _ = board.submit(SEARCH, idempotency_key="turn-1")
+    board.settle(job_id, Verdict("done", result="{}"))
+    board.release(job_id)
+    assert board.submit(SEARCH, idempotency_key="turn-1") == (job_id, False)
+
+
 def test_an_unfinished_job_does_not_expire(board: Board) -> None:
     job_id = submitted(board)
     time.sleep(0.4)

@@ -220,6 +220,18 @@ def test_a_model_of_another_dimension_is_refused(database_url: str) -> None:
         check(database_url, dimensions=1536)
 
 
+def test_a_table_added_later_is_not_made_for_another_dimension(database_url: str, database: psycopg.Connection) -> None:
+    database.execute("CREATE DATABASE upgraded")
+    url = f"{database_url.rsplit('/', 1)[0]}/upgraded"
+    migrate(url, dimensions=DIMENSIONS)
+    with psycopg.connect(url) as upgraded:
+        upgraded.execute("DROP TABLE text_vectors")
+        upgraded.execute("DELETE FROM schema_migrations WHERE number = 2")
+    with pytest.raises(SchemaMismatch, match="1536 dimensions, the tables were made for 384"):
+        migrate(url, dimensions=1536)
+    assert migrate(url, dimensions=DIMENSIONS) == ["0002_text_vectors.sql"]
+
+
 def test_each_branch_searches_by_the_primary_key(database_url: str, collection: str) -> None:
     with open_pool(database_url, most=1) as pool:
         store(PostgresReports(pool), collection, "a", "ships")

@@ -1,31 +1,13 @@
 """The command line as a user meets it: what it prints, and the exit codes."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.fixtures.command_line import CommandLine
 from tests.fixtures.deployment import Deployment
-
-Run = subprocess.CompletedProcess[str]
-
-
-class CommandLine:
-    def __init__(self, environment: dict[str, str]) -> None:
-        self._environment = os.environ | environment | {"COLUMNS": "160"}
-
-    def __call__(self, *arguments: str | Path) -> Run:
-        command = [str(Path(sys.executable).with_name("querymill")), *map(str, arguments)]
-        return subprocess.run(command, env=self._environment, capture_output=True, text=True, timeout=60, check=False)
-
-
-@pytest.fixture
-def querymill(deployment: Deployment) -> CommandLine:
-    return CommandLine(deployment.environment)
 
 
 def write(path: Path, *reports: dict[str, Any] | str) -> Path:

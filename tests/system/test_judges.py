@@ -247,7 +247,7 @@ UNREADABLE: dict[str, Answer] = {
     "an entry without score": Answer(b'{"results": [{"index": 0}]}'),
     "an index that is text": Answer(b'{"results": [{"index": "0", "relevance_score": 0.5}]}'),
     "a score that is text": Answer(b'{"results": [{"index": 0, "relevance_score": "0.5"}]}'),
-    "two megabytes": Answer(b'{"results": ["' + b"x" * 2_000_000 + b'"]}'),
+    "two megabytes": Answer(b'{"results": ["' + b"x" * 2_000_000 + b'"]}', headers={"Connection": "close"}),
     "server error": Answer(b"{}", status=500),
     "busy": Answer(b"{}", status=429, headers={"Retry-After": "30"}),
     "away": Answer(b"{}", status=503),

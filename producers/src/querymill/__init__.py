@@ -11,6 +11,7 @@ from querymill.client import AsyncQuerymill, Querymill
 from querymill.job import AsyncJob, Job
 
 # Requests and results
+from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import (
     IdempotencyConflict,
     JobCancelled,
@@ -35,6 +36,8 @@ from querymill_shared.settings import Settings
 __all__ = [
     "AsyncJob",
     "AsyncQuerymill",
+    "EmbedResult",
+    "EmbedTexts",
     "IdempotencyConflict",
     "IngestReport",
     "IngestResult",
@@ -54,6 +57,7 @@ __all__ = [
     "RerankResult",
     "RerankedHit",
     "Settings",
+    "TextToEmbed",
     "UnknownCollection",
     "UnknownJob",
 ]

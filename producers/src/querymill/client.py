@@ -6,6 +6,7 @@ from typing import Any, Self, overload
 from querymill.broker import Doorbell
 from querymill.job import AsyncJob, Job
 from querymill_shared.board import AsyncValkeyBoard, ValkeyBoard
+from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
 from querymill_shared.contracts.errors import UnknownCollection
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.reports import IngestReport, IngestResult, ReportResult, ReportSearch
@@ -38,6 +39,8 @@ class Querymill:
     @overload
     def submit(self, request: IngestReport, *, idempotency_key: str | None = None) -> Job[IngestResult]: ...
     @overload
+    def submit(self, request: EmbedTexts, *, idempotency_key: str | None = None) -> Job[EmbedResult]: ...
+    @overload
     def submit(self, request: Rerank, *, idempotency_key: str | None = None) -> Job[RerankResult]: ...
 
     def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> Job[Any]:
@@ -55,7 +58,7 @@ class Querymill:
         job_id, is_new = self._board.submit(request, idempotency_key=idempotency_key)
         if is_new:
             self._doorbell.ring(job_id, request)
-        return Job(job_id, self._board)
+        return Job(job_id, self._board, is_new=is_new)
 
     def job(self, job_id: str) -> Job[Any]:
         """Return to a job that was submitted before, here or elsewhere."""
@@ -91,6 +94,8 @@ class AsyncQuerymill:
     @overload
     async def submit(self, request: IngestReport, *, idempotency_key: str | None = None) -> AsyncJob[IngestResult]: ...
     @overload
+    async def submit(self, request: EmbedTexts, *, idempotency_key: str | None = None) -> AsyncJob[EmbedResult]: ...
+    @overload
     async def submit(self, request: Rerank, *, idempotency_key: str | None = None) -> AsyncJob[RerankResult]: ...
 
     async def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> AsyncJob[Any]:
@@ -101,7 +106,7 @@ class AsyncQuerymill:
         job_id, is_new = await self._board.submit(request, idempotency_key=idempotency_key)
         if is_new:
             await asyncio.to_thread(self._doorbell.ring, job_id, request)
-        return AsyncJob(job_id, self._board)
+        return AsyncJob(job_id, self._board, is_new=is_new)
 
     def job(self, job_id: str) -> AsyncJob[Any]:
         """Return to a job that was submitted before, here or elsewhere."""

@@ -61,14 +61,25 @@ def _parsed(number: int, line: bytes, collection: str) -> GoodLine | BadLine:
     try:
         report = json.loads(line)
         request = IngestReport.model_validate({"collection": collection, "report": report})
-    except UnicodeDecodeError:
-        return BadLine(number, "not UTF-8")
-    except json.JSONDecodeError as error:
-        return BadLine(number, f"not JSON: {error.msg} at column {error.colno}")
-    except pydantic.ValidationError as error:
-        broken = (f"{'.'.join(map(str, entry['loc'][1:]))}: {entry['msg']}" for entry in error.errors()[:3])
-        return BadLine(number, "; ".join(broken))
+    except (ValueError, RecursionError) as error:
+        return BadLine(number, rule_broken(error, below="report"))
     return GoodLine(number, len(line), request)
+
+
+def rule_broken(error: ValueError | RecursionError, *, below: str = "") -> str:
+    """Say what is wrong with a line, field by field; fields are named from ``below`` on."""
+    match error:
+        case UnicodeDecodeError():
+            return "not UTF-8"
+        case json.JSONDecodeError():
+            return f"not JSON: {error.msg} at column {error.colno}"
+        case pydantic.ValidationError():
+            broken = [(".".join(map(str, entry["loc"])), entry["msg"]) for entry in error.errors()[:3]]
+            return "; ".join(
+                f"{place.removeprefix(below).removeprefix('.') or 'line'}: {rule}" for place, rule in broken
+            )
+        case _:
+            return "not JSON: a number too long, or nested too deeply"
 
 
 def ingest(mill: Querymill, lines: Iterable[GoodLine]) -> Iterator[Advance]:

@@ -16,10 +16,14 @@ _LOOK_S = 2.0
 
 
 class Job(Generic[R]):
-    """A job on the board; ``R`` is the type of its result."""
+    """A job on the board; ``R`` is the type of its result.
 
-    def __init__(self, job_id: str, board: ValkeyBoard) -> None:
+    ``is_new`` says whether this submission made it: an idempotency key may have led back to an earlier one.
+    """
+
+    def __init__(self, job_id: str, board: ValkeyBoard, *, is_new: bool = False) -> None:
         self.id = job_id
+        self.is_new = is_new
         self._board = board
 
     def events(self, *, timeout: float | None = None) -> Iterator[Event]:
@@ -59,6 +63,13 @@ class Job(Generic[R]):
         """Cancel the job; False when it was over already."""
         return self._board.settle(self.id, Verdict("cancelled", reason="cancelled by its caller"))
 
+    def release(self) -> bool:
+        """Let the board forget a job that ended, before its result expires; False when it is not over.
+
+        Large results, collected, need not take up the board's memory for longer.
+        """
+        return self._board.release(self.id)
+
     def picture(self) -> Picture:
         """Look at the whole job as it stands: state, steps, hits so far."""
         return self._board.picture(self.id)
@@ -67,8 +78,9 @@ class Job(Generic[R]):
 class AsyncJob(Generic[R]):
     """`Job`, awaitable."""
 
-    def __init__(self, job_id: str, board: AsyncValkeyBoard) -> None:
+    def __init__(self, job_id: str, board: AsyncValkeyBoard, *, is_new: bool = False) -> None:
         self.id = job_id
+        self.is_new = is_new
         self._board = board
 
     async def events(self, *, timeout: float | None = None) -> AsyncIterator[Event]:  # as `Job.events`
@@ -95,6 +107,10 @@ class AsyncJob(Generic[R]):
     async def cancel(self) -> bool:
         """See `Job.cancel`."""
         return await self._board.settle(self.id, Verdict("cancelled", reason="cancelled by its caller"))
+
+    async def release(self) -> bool:
+        """See `Job.release`."""
+        return await self._board.release(self.id)
 
     async def picture(self) -> Picture:
         """See `Job.picture`."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import assert_never
 
+from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.reports import ORIGINAL, IngestReport, ReportSearch
 from querymill_shared.contracts.rerank import Rerank
@@ -14,7 +15,8 @@ class Queue(StrEnum):
 
     SEARCH = "search"  # the stores
     EXPAND = "expand"  # the chat model
-    INGEST = "ingest"  # the embedding model, in bulk
+    INGEST = "ingest"  # documents: chunking, the embedding model, the stores
+    EMBED = "embed"  # the embedding model alone, in bulk
     RERANK = "rerank"  # the judge of relevance: a chat model, or a rerank endpoint
 
 
@@ -25,6 +27,8 @@ def queue_of(request: JobRequest, step: str) -> Queue:
             return Queue.SEARCH if step == ORIGINAL else Queue.EXPAND
         case IngestReport():
             return Queue.INGEST
+        case EmbedTexts():
+            return Queue.EMBED
         case Rerank():
             return Queue.RERANK
         case _:

@@ -13,7 +13,7 @@ from querymill_shared.queues import queue_of
 from querymill_shared.settings import Settings
 from querymill_workers.flows import journey
 from querymill_workers.ports import Bell, Ports
-from querymill_workers.stores.memory import MemoryReports
+from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors
 from tests.fakes.models import ScriptedJudge, ScriptedRewriter, WordEmbeddings
 
 
@@ -31,6 +31,7 @@ class World:
     rewriter: ScriptedRewriter
     judge: ScriptedJudge
     reports: MemoryReports
+    text_vectors: MemoryTextVectors
     ports: Ports
 
     def submit(self, request: JobRequest) -> str:
@@ -63,7 +64,8 @@ class World:
 
 @pytest.fixture
 def world() -> World:
-    board, reports, embeddings = MemoryBoard(Settings()), MemoryReports(), WordEmbeddings()
+    board, reports, text_vectors = MemoryBoard(Settings()), MemoryReports(), MemoryTextVectors()
+    embeddings = WordEmbeddings()
     rewriter, judge = ScriptedRewriter({}), ScriptedJudge()
     ports = Ports(
         board=board,
@@ -72,12 +74,13 @@ def world() -> World:
         rewriter=rewriter,
         judge=judge,
         reports=reports,
+        text_vectors=text_vectors,
         glossary={"EBITDA": "earnings before interest, taxes, depreciation and amortisation"},
         count_tokens=lambda text: len(text.split()),
         clock=time.monotonic,
         max_attempts=3,
     )
-    return World(board, embeddings, rewriter, judge, reports, ports)
+    return World(board, embeddings, rewriter, judge, reports, text_vectors, ports)
 
 
 def report(sha1: str, *pages: str, company: str = "Acme", period: str | None = "2022") -> dict[str, object]:

@@ -21,6 +21,8 @@ Vectors = npt.NDArray[np.float32]
 #: Hashes a report's content together with everything that shapes its passages and vectors.
 Revision = NewType("Revision", str)
 InputType = Literal["query", "passage"]
+#: Hashes a text together with everything but the model that shapes its vector.
+ContentHash = NewType("ContentHash", str)
 
 
 class Unavailable(Exception):
@@ -178,6 +180,27 @@ class Reports(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class TextVector:
+    """A text's vector, and the hash of what was embedded."""
+
+    text_id: str
+    content: ContentHash
+    embedding: npt.NDArray[np.float32]
+
+
+class TextVectors(Protocol):
+    """Vectors of single texts, one row per collection, text and model."""
+
+    def stored(self, collection: str, text_ids: Sequence[str], *, model: str) -> Mapping[str, ContentHash]:
+        """Return, for those texts that have a vector of this model, the hash of what was embedded."""
+        ...
+
+    def store(self, collection: str, vectors: Sequence[TextVector], *, model: str) -> None:
+        """Write rows, over those of the same text and model; storing one twice changes nothing."""
+        ...
+
+
 class Heartbeat(Protocol):
     """Keeps leases alive while their work is done."""
 
@@ -194,6 +217,7 @@ class Ports:
     rewriter: Rewriter
     judge: Judge
     reports: Reports
+    text_vectors: TextVectors
     glossary: Mapping[str, str]
     count_tokens: Callable[[str], int]
     clock: Callable[[], float]

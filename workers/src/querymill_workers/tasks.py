@@ -28,6 +28,12 @@ def ingest(job_id: str, step: str) -> None:
     ring_all(journey.answer(Bell(job_id, step, Queue.INGEST), wiring.ports()))
 
 
+@shared_task(name=task_of(Queue.EMBED))
+def embed(job_id: str, step: str) -> None:
+    """Do a step that only embeds, in bulk."""
+    ring_all(journey.answer(Bell(job_id, step, Queue.EMBED), wiring.ports()))
+
+
 @shared_task(name=task_of(Queue.RERANK))
 def rerank(job_id: str, step: str) -> None:
     """Do a step that waits for a judge of relevance."""

@@ -26,6 +26,7 @@ from querymill_workers.inference.sharing import Shared
 from querymill_workers.ports import Judge, Ports
 from querymill_workers.stores.postgres.connection import open_pool
 from querymill_workers.stores.postgres.reports import PostgresReports
+from querymill_workers.stores.postgres.text_vectors import PostgresTextVectors
 from querymill_workers.upkeep.heartbeat import Heartbeat
 
 
@@ -114,13 +115,15 @@ def ports() -> Ports:
     """Build this process's adapters, once, after it started: no connection crosses a fork."""
     chosen = settings()
     chat_model = chat(chosen)
+    pool = open_pool(chosen.database_url.get_secret_value())
     return Ports(
         board=board(),
         heartbeat=Heartbeat(board(), lease_s=chosen.querymill_lease_s),
         embeddings=embeddings(chosen),
         rewriter=ChatRewriter(chat_model),
         judge=judge_of(chosen, chat_model),
-        reports=PostgresReports(open_pool(chosen.database_url.get_secret_value())),
+        reports=PostgresReports(pool),
+        text_vectors=PostgresTextVectors(pool),
         glossary=glossary.bundled(),
         count_tokens=estimate,
         clock=time.monotonic,

@@ -167,6 +167,12 @@ def settle(job_id: str, verdict: Verdict, *, result_ttl_s: float) -> Call[bool]:
     )
 
 
+def release(job_id: str) -> Call[bool]:
+    """Let go of a job that ended, before its time; False when it is not over, or not there."""
+    names = keys.of_job(job_id, "job", "steps", "events", "hits", "queries", "request", "result", "ended")
+    return Call("release", names, [], bool)
+
+
 def picture(job_id: str) -> Call[Picture]:
     """Show a whole job.
 

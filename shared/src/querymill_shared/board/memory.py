@@ -181,6 +181,15 @@ class MemoryBoard:
             self._tell(job, last_event(verdict))
             return True
 
+    def release(self, job_id: str) -> bool:
+        """See `Board.release`."""
+        with self._changed:
+            job = self._live(job_id)
+            if job is None or not job.record.is_over:
+                return False
+            del self._jobs[job_id]
+            return True
+
     def picture(self, job_id: str) -> Picture:
         """See `Board.picture`."""
         with self._changed:

@@ -47,6 +47,10 @@ class Board(Protocol):
         """End a job; False when it had ended before. The first verdict stands."""
         ...
 
+    def release(self, job_id: str) -> bool:
+        """Let go of a job that ended, before its result expires; False when it is not over, or not there."""
+        ...
+
     def picture(self, job_id: str) -> Picture:
         """Show a whole job.
 

@@ -94,6 +94,10 @@ class ValkeyBoard:
         """See `Board.settle`."""
         return self._run(calls.settle(job_id, verdict, result_ttl_s=self._settings.querymill_result_ttl_s))
 
+    def release(self, job_id: str) -> bool:
+        """See `Board.release`."""
+        return self._run(calls.release(job_id))
+
     def picture(self, job_id: str) -> Picture:
         """See `Board.picture`."""
         return self._run(calls.picture(job_id))
@@ -192,6 +196,10 @@ class AsyncValkeyBoard:
     async def settle(self, job_id: str, verdict: Verdict) -> bool:
         """See `Board.settle`."""
         return await self._run(calls.settle(job_id, verdict, result_ttl_s=self._settings.querymill_result_ttl_s))
+
+    async def release(self, job_id: str) -> bool:
+        """See `Board.release`."""
+        return await self._run(calls.release(job_id))
 
     async def picture(self, job_id: str) -> Picture:
         """See `Board.picture`."""

@@ -17,7 +17,8 @@ class Lane(StrEnum):
     BULK = "bulk"
 
 
-def _not_blank(text: str) -> str:
+def not_blank(text: str) -> str:
+    """Refuse a text of nothing but white space."""
     if not text.strip():
         raise ValueError("must not be empty or blank")
     return text
@@ -29,7 +30,8 @@ def _no_nul(text: str) -> str:
     return text
 
 
-def _without_nul(text: str) -> str:
+def without_nul(text: str) -> str:
+    """Put blanks for NUL characters."""
     return text.replace("\x00", " ")
 
 
@@ -39,12 +41,12 @@ def _no_duplicates(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-QueryText = Annotated[str, Field(max_length=LONGEST_QUERY), AfterValidator(_not_blank), AfterValidator(_no_nul)]
-Name = Annotated[str, Field(max_length=200), AfterValidator(_not_blank), AfterValidator(_no_nul)]
+QueryText = Annotated[str, Field(max_length=LONGEST_QUERY), AfterValidator(not_blank), AfterValidator(_no_nul)]
+Name = Annotated[str, Field(max_length=200), AfterValidator(not_blank), AfterValidator(_no_nul)]
 #: Long text as it was extracted; NUL, which PostgreSQL cannot hold, becomes a blank.
-PageText = Annotated[str, Field(max_length=200_000), AfterValidator(_without_nul)]
+PageText = Annotated[str, Field(max_length=200_000), AfterValidator(without_nul)]
 #: What one call can show a model of a passage, and more.
-PassageText = Annotated[str, Field(max_length=20_000), AfterValidator(_without_nul), AfterValidator(_not_blank)]
+PassageText = Annotated[str, Field(max_length=20_000), AfterValidator(without_nul), AfterValidator(not_blank)]
 CollectionName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 Sha1 = Annotated[str, StringConstraints(pattern=r"^[0-9a-zA-Z._-]{1,100}$")]
 TopN = Annotated[int, Field(ge=1, le=200)]

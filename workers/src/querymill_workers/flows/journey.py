@@ -9,9 +9,10 @@ from typing import assert_never
 import structlog
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
+from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.reports import IngestReport, ReportSearch
 from querymill_shared.contracts.rerank import Rerank
-from querymill_workers.flows import ingest_reports, reports, rerank
+from querymill_workers.flows import embed, ingest_reports, reports, rerank
 from querymill_workers.ports import Bell, Ports, Refused, Unavailable
 
 _log = structlog.get_logger(__name__)
@@ -46,6 +47,8 @@ def step(claim: Claim, ports: Ports) -> Sequence[Bell]:
             return reports.step(claim, request, ports)
         case IngestReport() as request:
             return ingest_reports.step(claim, request, ports)
+        case EmbedTexts() as request:
+            return embed.step(claim, request, ports)
         case Rerank() as request:
             return rerank.step(claim, request, ports)
         case _:
@@ -59,6 +62,8 @@ def conclude(picture: Picture, ports: Ports) -> None:
             reports.conclude(picture, request, ports)
         case IngestReport() as request:
             ingest_reports.conclude(picture, request, ports)
+        case EmbedTexts() as request:
+            embed.conclude(picture, request, ports)
         case Rerank() as request:
             rerank.conclude(picture, request, ports)
         case None:
@@ -91,7 +96,7 @@ def settle_at_deadline(picture: Picture, ports: Ports) -> None:
     match picture.request:
         case ReportSearch() as request:
             reports.settle(picture, request, ports)
-        case IngestReport():
+        case IngestReport() | EmbedTexts():
             ports.board.settle(picture.record.job_id, Verdict("failed", reason="its deadline passed"))
         case Rerank() as request:
             rerank.settle(picture, request, ports)

@@ -10,7 +10,15 @@ from querymill_shared.contracts.reports import Report
 from querymill_workers.domain.chunking import Chunk
 from querymill_workers.domain.fusion import HitKey
 from querymill_workers.domain.routing import ReportCard
-from querymill_workers.ports import FoundPassage, PassageText, Revision, Unavailable, Vectors
+from querymill_workers.ports import (
+    ContentHash,
+    FoundPassage,
+    PassageText,
+    Revision,
+    TextVector,
+    Unavailable,
+    Vectors,
+)
 
 _Place = tuple[str, str]
 
@@ -127,3 +135,22 @@ def _card(report: Report) -> ReportCard:
     return ReportCard(
         report.sha1, report.title, report.company, tuple(report.aliases), report.period, report.published_at
     )
+
+
+class MemoryTextVectors:
+    """`TextVectors` without a server; ``rows`` are by collection, text and model."""
+
+    def __init__(self) -> None:
+        self.rows: dict[tuple[str, str, str], TextVector] = {}
+
+    def stored(self, collection: str, text_ids: Sequence[str], *, model: str) -> Mapping[str, ContentHash]:
+        """See `TextVectors.stored`."""
+        found = {text_id: self.rows.get((collection, text_id, model)) for text_id in text_ids}
+        return {text_id: row.content for text_id, row in found.items() if row is not None}
+
+    def store(self, collection: str, vectors: Sequence[TextVector], *, model: str) -> None:
+        """See `TextVectors.store`."""
+        for vector in vectors:
+            known = self.rows.get((collection, vector.text_id, model))
+            if known is None or known.content != vector.content:
+                self.rows[collection, vector.text_id, model] = vector

@@ -1,8 +1,17 @@
 """Connections to PostgreSQL, made per process after start, never over a fork."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import numpy.typing as npt
+import psycopg
+import psycopg_pool
 from psycopg import Connection
 from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool
+
+from querymill_workers.ports import Unavailable
 
 Pool = ConnectionPool[Connection[TupleRow]]
 
@@ -22,3 +31,18 @@ def open_pool(url: str, *, most: int = 16, timeout_s: float = 5.0) -> Pool:
         check=ConnectionPool.check_connection,
         open=True,
     )
+
+
+@contextmanager
+def lent(pool: Pool) -> Iterator[psycopg.Connection]:
+    """Lend a connection for one transaction; a server that is away is `Unavailable`, not a bug."""
+    try:
+        with pool.connection() as connection:
+            yield connection
+    except (psycopg.OperationalError, psycopg_pool.PoolTimeout) as error:
+        raise Unavailable(f"PostgreSQL: {type(error).__name__}") from error
+
+
+def literal(vector: npt.NDArray[np.float32]) -> str:
+    """Write a vector as pgvector reads it; no bit of a float32 is lost."""
+    return "[" + ",".join(map(str, vector.tolist())) + "]"

@@ -46,6 +46,8 @@ def migrate(url: str, *, dimensions: int) -> list[str]:
         )
         done = {number for (number,) in connection.execute("SELECT number FROM schema_migrations")}
         missing = [migration for migration in migrations() if migration.number not in done]
+        # Before, not after: a new table must not be made for another dimension than the old ones.
+        _refuse_other_dimensions(connection, dimensions)
         for migration in missing:
             text = re.sub(r"\{dimensions\}", str(int(dimensions)), migration.text)
             connection.execute(sql.SQL(text))
@@ -72,11 +74,17 @@ def check(url: str, *, dimensions: int) -> None:
             raise SchemaMismatch(
                 f"DATABASE_URL: missing migrations {', '.join(missing)}; run python -m querymill_workers.migrate"
             )
-        row = connection.execute(
-            "SELECT atttypmod FROM pg_attribute WHERE attrelid = 'report_passages'::regclass AND attname = 'embedding'"
-        ).fetchone()
-    if row is not None and row[0] != dimensions:
+        _refuse_other_dimensions(connection, dimensions)
+
+
+def _refuse_other_dimensions(connection: psycopg.Connection, dimensions: int) -> None:
+    rows = connection.execute(
+        "SELECT DISTINCT atttypmod FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid"
+        " WHERE atttypid = to_regtype('vector') AND relkind = 'r' AND relnamespace = to_regnamespace(current_schema())"
+    )
+    others = [made_for for (made_for,) in rows if made_for != dimensions]
+    if others:
         raise SchemaMismatch(
-            f"EMBEDDING_MODEL: it gives {dimensions} dimensions, the tables were made for {row[0]};"
+            f"EMBEDDING_MODEL: it gives {dimensions} dimensions, the tables were made for {others[0]};"
             " use the model they were made for, or another database"
         )

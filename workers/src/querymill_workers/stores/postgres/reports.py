@@ -1,13 +1,10 @@
 """Reports in PostgreSQL; every statement names its collection."""
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
-import psycopg
-import psycopg_pool
 from cachetools import LRUCache
 from psycopg.types.json import Jsonb
 
@@ -16,7 +13,7 @@ from querymill_workers.domain.chunking import Chunk
 from querymill_workers.domain.fusion import HitKey
 from querymill_workers.domain.routing import ReportCard
 from querymill_workers.ports import FoundPassage, PassageText, Revision, Unavailable, Vectors
-from querymill_workers.stores.postgres.connection import Pool
+from querymill_workers.stores.postgres.connection import Pool, lent, literal
 from querymill_workers.stores.postgres.queries import named
 
 #: Collections whose list of reports is kept in memory; a list is read anew when its generation changed.
@@ -33,7 +30,7 @@ class PostgresReports:
 
     def cards(self, collection: str, *, model: str) -> Sequence[ReportCard]:
         """See `Reports.cards`."""
-        with self._connection() as connection:
+        with lent(self._pool) as connection:
             row = connection.execute(named()["generation"], {"collection": collection}).fetchone()
             key = (collection, model, row[0] if row else 0)
             with self._lock:
@@ -64,10 +61,10 @@ class PostgresReports:
             "collection": collection,
             "model": model,
             "documents": list(documents),
-            "embeddings": [_literal(vector) for vector in queries.values()],
+            "embeddings": [literal(vector) for vector in queries.values()],
             "depth": depth,
         }
-        with self._connection() as connection:
+        with lent(self._pool) as connection:
             rows = connection.execute(named()[statement], values).fetchall()
         return [FoundPassage(texts[number - 1], *passage) for number, *passage in rows]
 
@@ -75,7 +72,7 @@ class PostgresReports:
         """See `Reports.texts`."""
         documents = sorted({key.document for key in keys})
         found: dict[HitKey, PassageText] = {}
-        with self._connection() as connection:
+        with lent(self._pool) as connection:
             rows = connection.execute(named()["cards_of"], {"collection": collection, "documents": documents})
             cards = {card.sha1: card for card in (_card(*row) for row in rows)}
             for unit in {key.unit for key in keys}:
@@ -92,7 +89,7 @@ class PostgresReports:
 
     def revision(self, collection: str, document: str) -> Revision | None:
         """See `Reports.revision`."""
-        with self._connection() as connection:
+        with lent(self._pool) as connection:
             values = {"collection": collection, "document": document}
             row = connection.execute(named()["revision"], values).fetchone()
         return None if row is None else Revision(row[0])
@@ -100,7 +97,7 @@ class PostgresReports:
     def drafted(self, collection: str, document: str, revision: Revision) -> set[int]:
         """See `Reports.drafted`."""
         values = {"collection": collection, "document": document, "revision": revision}
-        with self._connection() as connection:
+        with lent(self._pool) as connection:
             return {number for (number,) in connection.execute(named()["drafted"], values)}
 
     def draft(
@@ -116,11 +113,11 @@ class PostgresReports:
                 "page": chunk.page,
                 "text": chunk.text,
                 "tokens": chunk.tokens,
-                "embedding": _literal(vector),
+                "embedding": literal(vector),
             }
             for chunk, vector in zip(chunks, vectors, strict=True)
         ]
-        with self._connection() as connection, connection.cursor() as cursor:
+        with lent(self._pool) as connection, connection.cursor() as cursor:
             cursor.executemany(named()["draft"], rows)
 
     def publish(self, collection: str, report: Report, revision: Revision, *, model: str, chunks: int) -> None:
@@ -137,7 +134,7 @@ class PostgresReports:
             "passages": chunks,
         }
         pages = [place | {"page": page.page, "text": page.text} for page in report.pages]
-        with self._connection() as connection, connection.cursor() as cursor:
+        with lent(self._pool) as connection, connection.cursor() as cursor:
             # Two versions of one report may be under way at once: the later one must not publish with holes.
             cursor.execute(named()["lock_report"], place)
             cursor.execute(named()["count_drafted"], place)
@@ -151,24 +148,11 @@ class PostgresReports:
 
     def collections(self) -> Sequence[str]:
         """See `Reports.collections`."""
-        with self._connection() as connection:
+        with lent(self._pool) as connection:
             return [name for (name,) in connection.execute(named()["collections"])]
-
-    @contextmanager
-    def _connection(self) -> Iterator[psycopg.Connection]:
-        """Lend a connection for one transaction; a server that is away is `Unavailable`, not a bug."""
-        try:
-            with self._pool.connection() as connection:
-                yield connection
-        except (psycopg.OperationalError, psycopg_pool.PoolTimeout) as error:
-            raise Unavailable(f"PostgreSQL: {type(error).__name__}") from error
 
 
 def _card(
     sha1: str, title: str, company: str, aliases: list[str], period: str | None, published_at: object
 ) -> ReportCard:
     return ReportCard(sha1, title, company, tuple(aliases), period, published_at)  # type: ignore[arg-type]  # a date column
-
-
-def _literal(vector: npt.NDArray[np.float32]) -> str:
-    return "[" + ",".join(map(str, vector.tolist())) + "]"

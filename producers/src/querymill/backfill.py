@@ -1,0 +1,224 @@
+"""Embedding a file of texts: cut it into jobs, keep a few in flight, take their vectors in the file's order.
+
+A backfill that is killed and run again cuts the file at the same places, so it finds its jobs again, under way
+or done, and embeds none twice.
+"""
+
+import json
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pydantic
+
+from querymill.client import Querymill
+from querymill.ingestion import BadLine, rule_broken
+from querymill.job import Job
+from querymill.vector_file import UnusableFile, VectorFile
+from querymill_shared.contracts.embed import EmbeddedText, EmbedResult, EmbedTexts, TextId, TextToEmbed
+from querymill_shared.contracts.errors import JobEnded, UnknownJob
+from querymill_shared.contracts.events import Progress
+from querymill_shared.contracts.jobs import fingerprint
+
+#: Texts per job: a result of about 2 MB where vectors have 1,536 dimensions.
+TEXTS_PER_JOB = 256
+#: Jobs handed over before the first must be done: enough to keep the workers busy, few enough for the board.
+IN_FLIGHT = 8
+#: How often a job is handed over whose result expired before it was read.
+HANDED_OVER = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of the file: its lines from ``first`` to ``last``, the last ending at byte ``end``."""
+
+    first: int
+    last: int
+    end: int
+    texts: tuple[TextToEmbed, ...]
+    bad: tuple[BadLine, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is wanted of every text of the file."""
+
+    collection: str
+    input_type: str = "passage"
+    into: Literal["result", "table"] = "result"
+
+    def request(self, piece: Piece) -> EmbedTexts:
+        """Ask for the vectors of a piece.
+
+        Raises:
+            pydantic.ValidationError: The collection or the input type breaks a rule.
+        """
+        return EmbedTexts.model_validate({
+            "collection": self.collection, "input_type": self.input_type, "into": self.into, "texts": piece.texts,
+        })  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """How far the file is: ``size`` bytes are through, and what became of the piece that ended there, if one did.
+
+    ``there`` counts its texts whose vectors were in the file before; ``reason`` says why the others have none.
+    """
+
+    size: float
+    piece: Piece | None = None
+    there: int = 0
+    result: EmbedResult | None = None
+    reason: str = ""
+
+
+class _Line(pydantic.BaseModel):
+    """A line of the file; what else it holds is no concern of ours."""
+
+    id: TextId = pydantic.Field(alias="_id")
+    text: EmbeddedText
+
+
+def read_pieces(path: Path, *, texts_per_job: int = TEXTS_PER_JOB) -> Iterator[Piece]:
+    """Cut a file of JSON lines into pieces of so many good lines; blank lines are passed over.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
+    lines_of: dict[str, int] = {}
+    texts: list[TextToEmbed] = []
+    bad: list[BadLine] = []
+    first, number, end = 1, 0, 0
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            end += len(line)
+            if not line.strip():
+                continue
+            found = _parsed(number, line, lines_of)
+            if isinstance(found, BadLine):
+                bad.append(found)
+            else:
+                texts.append(found)
+            if len(texts) == texts_per_job:
+                yield Piece(first, number, end, tuple(texts), tuple(bad))
+                texts, bad, first = [], [], number + 1
+    if texts or bad:
+        yield Piece(first, number, end, tuple(texts), tuple(bad))
+
+
+def _parsed(number: int, line: bytes, lines_of: dict[str, int]) -> TextToEmbed | BadLine:
+    try:
+        read = _Line.model_validate(json.loads(line))
+    except (ValueError, RecursionError) as error:
+        return BadLine(number, rule_broken(error))
+    earlier = lines_of.setdefault(read.id, number)
+    if earlier != number:
+        return BadLine(number, f"_id: must occur once, and is in line {earlier} already")
+    return TextToEmbed(id=read.id, text=read.text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Handed:
+    """A request that was handed over; ``turn`` counts the jobs that were made of it, from 0."""
+
+    request: EmbedTexts
+    job: Job[EmbedResult]
+    turn: int
+
+
+class Backfill:
+    """Embeds pieces of a file into ``out``, or without one into the table."""
+
+    def __init__(self, mill: Querymill, order: Order, out: VectorFile | None) -> None:
+        self._mill = mill
+        self._order = order
+        self._out = out
+        self._model: str | None = None
+
+    def run(self, pieces: Iterable[Piece]) -> Iterator[Advance]:
+        """Embed pieces in their order; yields as they advance.
+
+        Raises:
+            UnusableFile: The workers' model is another than that of the vectors before.
+        """
+        waiting = iter(pieces)
+        flying: deque[tuple[Piece, _Handed | None]] = deque()
+        before = 0
+        while True:
+            while len(flying) < IN_FLIGHT and (piece := next(waiting, None)) is not None:
+                flying.append((piece, self._launched(piece)))
+            if not flying:
+                return
+            piece, handed = flying.popleft()
+            if handed is None:
+                yield Advance(piece.end, piece, there=len(piece.texts))
+            else:
+                for share in _shares(handed.job):
+                    yield Advance(before + (piece.end - before) * share)
+                yield self._landed(piece, handed)
+            before = piece.end
+
+    def _launched(self, piece: Piece) -> _Handed | None:
+        if self._there(piece) == len(piece.texts):
+            return None
+        # The whole piece, also where a part is there already: that is the job that may be under way.
+        return self._handed(self._order.request(piece))
+
+    def _handed(self, request: EmbedTexts, *, turn: int = 0) -> _Handed:
+        """Submit, or join the job of an earlier run; those that were lost are passed over."""
+        while True:
+            job = self._mill.submit(request, idempotency_key=f"embed {fingerprint(request)} {turn}")
+            if job.is_new or not _is_lost(job):
+                return _Handed(request, job, turn)
+            turn += 1
+
+    def _landed(self, piece: Piece, handed: _Handed) -> Advance:
+        there = self._there(piece)
+        try:
+            job, result = self._fetched(handed)
+        except JobEnded as error:
+            return Advance(piece.end, piece, there, reason=error.reason)
+        if self._out is not None:
+            self._refuse_other_model(result)
+            self._out.write((text.id, result.embedding(text.id)) for text in piece.texts)
+        # Collected: thousands of vectors must not fill the board until their time runs out.
+        job.release()
+        return Advance(piece.end, piece, there, result)
+
+    def _fetched(self, handed: _Handed) -> tuple[Job[EmbedResult], EmbedResult]:
+        for _ in range(HANDED_OVER):
+            try:
+                return handed.job, handed.job.result()
+            except UnknownJob:  # it expired, or another run collected it
+                handed = self._handed(handed.request, turn=handed.turn + 1)
+        raise JobEnded(handed.job.id, "expired before it could be read (QUERYMILL_RESULT_TTL_S)")
+
+    def _there(self, piece: Piece) -> int:
+        return 0 if self._out is None else sum(text.id in self._out.ids for text in piece.texts)
+
+    def _refuse_other_model(self, result: EmbedResult) -> None:
+        if self._model not in (None, result.model):
+            raise UnusableFile(
+                f"the workers' model changed from {self._model} to {result.model} meanwhile;"
+                " the vectors of another model belong in another file"
+            )
+        self._model = result.model
+
+
+def _shares(job: Job[EmbedResult]) -> Iterator[float]:
+    """Follow a job to its end, as the share of it that is done."""
+    with suppress(UnknownJob):  # it expired; fetching its result finds that out, too
+        for event in job.events():
+            if isinstance(event, Progress):
+                yield event.done / event.total
+
+
+def _is_lost(job: Job[EmbedResult]) -> bool:
+    """Whether an earlier run's job will never give a result (again)."""
+    try:
+        return job.picture().record.state in ("failed", "cancelled", "dead")
+    except UnknownJob:
+        return True

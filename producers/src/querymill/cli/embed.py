@@ -1,0 +1,147 @@
+"""``querymill embed``: the vectors of a file of texts; killed and run again, it goes on where it was."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from querymill.backfill import Advance, Backfill, Order, Piece, read_pieces
+from querymill.cli.exits import Exit, WrongUse
+from querymill.client import Querymill
+from querymill.ingestion import BadLine
+from querymill.vector_file import VectorFile
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(embed)
+
+
+def embed(
+    path: Annotated[Path, typer.Argument(help='a file of JSON lines: {"_id", "text"}')],
+    out: Annotated[Path | None, typer.Option(help='append {"_id", "embedding"} to this file')] = None,
+    table: Annotated[bool, typer.Option("--table", help="write the rows of the table text_vectors instead")] = False,
+    collection: Annotated[str, typer.Option(help="the collection the texts belong to")] = "default",
+    input_type: Annotated[str, typer.Option(help="what the texts are: passage or query")] = "passage",
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Embed texts; a bad line is reported with its number and reason, the rest is embedded."""
+    if (out is None) is not table:
+        raise WrongUse("--out FILE or --table: give one of them")
+    size = _size(path)
+    order = Order(collection, input_type, "table" if table else "result")
+    console = Console(stderr=True, highlight=False)
+    with Querymill() as mill, _opened(out) as file:
+        done = follow(Backfill(mill, order, file).run(read_pieces(path)), size, console)
+    if not done.texts:
+        raise WrongUse(f"path: {path} holds no line that can be embedded")
+    report(done, as_json=as_json)
+    if done.bad or done.failed:
+        raise typer.Exit(Exit.FAILED)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of the texts."""
+
+    texts: int = 0
+    there: int = 0
+    embedded: int = 0
+    unchanged: int = 0
+    model: str | None = None
+    dimensions: int | None = None
+    usage: Counter[str] = field(default_factory=Counter)
+    failed: list[dict[str, str]] = field(default_factory=list)
+    bad: list[BadLine] = field(default_factory=list)
+
+    def see(self, advance: Advance, piece: Piece) -> None:
+        """Count a piece that is through."""
+        self.texts += len(piece.texts)
+        self.there += advance.there
+        self.bad += piece.bad
+        if advance.reason:
+            self.failed.append({"lines": f"{piece.first}-{piece.last}", "reason": advance.reason})
+        if (result := advance.result) is not None:
+            self.unchanged += result.unchanged
+            self.embedded += len(piece.texts) - advance.there - result.unchanged
+            self.model, self.dimensions = result.model, result.dimensions
+            self.usage.update(result.usage)
+
+
+def follow(advances: Iterable[Advance], size: int, console: Console) -> Tally:
+    """Show a progress bar and what went wrong; counts what became of the texts."""
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
+        console=console,
+    )  # fmt: skip
+    tally, skipped, before = Tally(), 0, 0
+    with bar:
+        task = bar.add_task("embedding", total=size)
+        for advance in advances:
+            if (piece := advance.piece) is not None:
+                # What an earlier run embedded took this one no time: the estimate must not count on that speed.
+                skipped += 0 if advance.result or advance.reason else piece.end - before
+                before = piece.end
+                tally.see(advance, piece)
+                _complain(advance, piece, console)
+            bar.update(task, completed=advance.size - skipped, total=size - skipped)
+    return tally
+
+
+def _complain(advance: Advance, piece: Piece, console: Console) -> None:
+    for line in piece.bad:
+        console.print(f"line {line.number}: {line.reason}", style="red", markup=False)
+    if advance.reason:
+        console.print(f"lines {piece.first} to {piece.last}: {advance.reason}", style="red", markup=False)
+
+
+def report(done: Tally, *, as_json: bool) -> None:
+    """Print what became of the texts."""
+    summary = {
+        "texts": done.texts,
+        "embedded": done.embedded,
+        "there_already": done.there,
+        "unchanged": done.unchanged,
+        "failed": done.failed,
+        "bad_lines": [{"line": line.number, "reason": line.reason} for line in done.bad],
+        "model": done.model,
+        "dimensions": done.dimensions,
+        "usage": dict(done.usage),
+    }
+    if as_json:
+        typer.echo(json.dumps(summary, ensure_ascii=False))
+    else:
+        lost = done.texts - done.embedded - done.there - done.unchanged
+        typer.echo(
+            f"{done.embedded} embedded, {done.there + done.unchanged} there already, {lost} failed, "
+            f"{len(done.bad)} bad lines"
+        )
+
+
+def _size(path: Path) -> int:
+    try:
+        with path.open("rb") as file:
+            return os.fstat(file.fileno()).st_size
+    except OSError as error:
+        raise WrongUse(f"path: {error}") from error
+
+
+@contextmanager
+def _opened(out: Path | None) -> Iterator[VectorFile | None]:
+    if out is None:
+        yield None
+        return
+    try:
+        file = VectorFile(out)
+    except OSError as error:
+        raise WrongUse(f"--out: {error}") from error
+    with file:
+        yield file

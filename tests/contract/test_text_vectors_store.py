@@ -1,0 +1,102 @@
+"""What every store of single texts' vectors must do: run on the one in memory and on PostgreSQL."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from uuid import uuid4
+
+import numpy as np
+import psycopg
+import pytest
+
+from querymill_workers.ports import ContentHash, TextVector, TextVectors, Unavailable
+from querymill_workers.stores.memory import MemoryTextVectors
+from querymill_workers.stores.postgres.connection import open_pool
+from querymill_workers.stores.postgres.text_vectors import PostgresTextVectors
+from tests.fakes.vectors import DIMENSIONS, vector_of
+
+
+@pytest.fixture(params=["memory", "postgres"])
+def text_vectors(request: pytest.FixtureRequest) -> Iterator[TextVectors]:
+    if request.param == "memory":
+        yield MemoryTextVectors()
+        return
+    with open_pool(request.getfixturevalue("database_url"), most=4) as pool:
+        yield PostgresTextVectors(pool)
+
+
+@pytest.fixture
+def collection() -> str:
+    return f"c{uuid4().hex}"
+
+
+def vector(text_id: str, text: str) -> TextVector:
+    return TextVector(text_id, ContentHash(f"hash of {text}"), vector_of(text))
+
+
+def test_what_was_stored_is_known_by_its_hash(text_vectors: TextVectors, collection: str) -> None:
+    text_vectors.store(collection, [vector("a", "ships"), vector("b", "soup")], model="words")
+    stored = text_vectors.stored(collection, ["a", "b", "c"], model="words")
+    assert stored == {"a": "hash of ships", "b": "hash of soup"}
+
+
+def test_a_changed_text_takes_the_place_of_what_it_was(text_vectors: TextVectors, collection: str) -> None:
+    text_vectors.store(collection, [vector("a", "ships")], model="words")
+    text_vectors.store(collection, [vector("a", "soup")], model="words")
+    assert text_vectors.stored(collection, ["a"], model="words") == {"a": "hash of soup"}
+
+
+def test_no_collection_and_no_model_sees_the_rows_of_another(text_vectors: TextVectors, collection: str) -> None:
+    text_vectors.store(collection, [vector("a", "ships")], model="words")
+    assert text_vectors.stored(f"{collection}x", ["a"], model="words") == {}
+    assert text_vectors.stored(collection, ["a"], model="others") == {}
+    text_vectors.store(collection, [vector("a", "soup")], model="others")
+    assert text_vectors.stored(collection, ["a"], model="words") == {"a": "hash of ships"}
+
+
+def test_nothing_is_stored_of_nothing(text_vectors: TextVectors, collection: str) -> None:
+    text_vectors.store(collection, [], model="words")
+    assert text_vectors.stored(collection, [], model="words") == {}
+
+
+def test_a_vector_in_the_table_is_the_one_stored_to_the_last_bit(
+    database_url: str, database: psycopg.Connection, collection: str
+) -> None:
+    with open_pool(database_url, most=1) as pool:
+        PostgresTextVectors(pool).store(collection, [vector("a", "ships sail by night")], model="words")
+    statement = "SELECT embedding::real[] FROM text_vectors WHERE collection = %s"
+    ((floats,),) = database.execute(statement, [collection]).fetchall()
+    assert np.array_equal(np.array(floats, np.float32), vector_of("ships sail by night"))
+
+
+def test_storing_the_same_again_does_not_touch_the_row(
+    database_url: str, database: psycopg.Connection, collection: str
+) -> None:
+    statement = "SELECT text_id, created_at, xmin FROM text_vectors WHERE collection = %s"
+    with open_pool(database_url, most=1) as pool:
+        rows = PostgresTextVectors(pool)
+        rows.store(collection, [vector("a", "ships")], model="words")
+        first = database.execute(statement, [collection]).fetchall()
+        rows.store(collection, [vector("a", "ships")], model="words")
+    assert database.execute(statement, [collection]).fetchall() == first
+
+
+def test_jobs_that_write_the_same_rows_at_once_do_not_deadlock(database_url: str, collection: str) -> None:
+    there = [vector(f"t{number}", "ships") for number in range(200)]
+    back = [vector(f"t{number}", "soup") for number in reversed(range(200))]
+    with open_pool(database_url, most=4) as pool, ThreadPoolExecutor(4) as threads:
+        rows = PostgresTextVectors(pool)
+        writes = [threads.submit(rows.store, collection, some, model="words") for some in (there, back) * 4]
+        for write in writes:
+            write.result()
+        assert len(rows.stored(collection, [vector.text_id for vector in there], model="words")) == 200
+
+
+def test_a_vector_of_a_wrong_dimension_never_reaches_the_table(database_url: str, collection: str) -> None:
+    wrong = TextVector("a", ContentHash("h"), np.ones(DIMENSIONS + 1, np.float32))
+    with open_pool(database_url, most=1) as pool, pytest.raises(psycopg.errors.DataException):
+        PostgresTextVectors(pool).store(collection, [wrong], model="words")
+
+
+def test_a_database_that_is_away_is_unavailable() -> None:
+    with open_pool("postgresql://127.0.0.1:1/none", most=1, timeout_s=0.3) as pool, pytest.raises(Unavailable):
+        PostgresTextVectors(pool).stored("c", ["a"], model="words")

@@ -1,0 +1,139 @@
+"""A backfill whose workers and whose command line are killed: nothing lost, nothing doubled, little asked twice."""
+
+import json
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import numpy as np
+import psycopg
+import pytest
+
+from tests.fakes.openai_server import Answer, OpenAIServer, embedded
+from tests.fakes.vectors import vector_of
+from tests.fakes.worker import WorkerProcess
+from tests.fixtures.command_line import CommandLine
+from tests.fixtures.deployment import Deployment
+
+TEXTS = 2_000
+BAD_LINES = {3: "{", 700: '{"_id": "t1", "text": "again"}', 1999: '{"_id": "blank", "text": ""}'}
+#: Attempts that a step may have, over the kills.
+ATTEMPTS = {"QUERYMILL_MAX_ATTEMPTS": "8"}
+
+
+@pytest.fixture
+def victim(deployment: Deployment, worker: WorkerProcess) -> Iterator[WorkerProcess]:
+    """A worker to kill, as `querymill up` starts one for embedding; the one of the other tests steps aside."""
+    worker.kill()
+    with WorkerProcess(deployment.environment | ATTEMPTS, queues="ingest,embed", threads=2) as process:
+        yield process
+    worker.start()
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> dict[str, str]:
+    """Texts that no cache has seen, in a file with some bad lines among them."""
+    run = uuid4().hex
+    texts = {f"t{number}": f"text {number} of {run}" for number in range(TEXTS)}
+    lines = [json.dumps({"_id": text_id, "text": text}) for text_id, text in texts.items()]
+    for number, line in BAD_LINES.items():
+        lines.insert(number - 1, line)
+    (tmp_path / "texts.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return texts
+
+
+def seen(server: OpenAIServer) -> Counter[str]:
+    return Counter(text for request in server.seen("embeddings") for text in request["input"])
+
+
+def until(met: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not met():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def lines_in(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def test_a_backfill_killed_everywhere_has_each_vector_once(
+    querymill: CommandLine,
+    victim: WorkerProcess,
+    openai_server: OpenAIServer,
+    tmp_path: Path,
+    texts: dict[str, str],
+) -> None:
+    openai_server.script.embeddings = lambda request: Answer(embedded(request).body, after_s=0.1)
+    path, out = tmp_path / "texts.jsonl", tmp_path / "vectors.jsonl"
+    command = ("embed", path, "--out", out)
+    running = querymill.begin(*command)
+    until(lambda: len(seen(openai_server)) > 100)
+    victim.kill()  # before a single vector is in the file
+    victim.start()
+    until(lambda: lines_in(out) > 0)
+    running.kill()
+    running.wait()
+    running = querymill.begin(*command)
+    until(lambda: len(seen(openai_server)) > 1_100)
+    victim.kill()
+    victim.start()
+    until(lambda: lines_in(out) > 800)
+    running.kill()
+    running.wait()
+
+    run = querymill(*command, "--json")
+    assert run.returncode == 1, run.stderr
+    done = json.loads(run.stdout)
+    assert (done["failed"], [bad["line"] for bad in done["bad_lines"]]) == ([], sorted(BAD_LINES))
+    assert 800 < done["there_already"] < TEXTS
+    assert done["embedded"] + done["there_already"] == TEXTS
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [line["_id"] for line in lines] == list(texts)
+    for line in lines:
+        assert np.array_equal(np.array(line["embedding"], np.float32), vector_of(texts[line["_id"]]))
+    asked = seen(openai_server)
+    assert set(asked) == set(texts.values())
+    assert max(asked.values()) <= 1 + 2  # the worker's kills; those of the command line cost nothing
+
+
+def test_a_line_torn_by_a_kill_costs_no_text(
+    querymill: CommandLine, victim: WorkerProcess, openai_server: OpenAIServer, tmp_path: Path, texts: dict[str, str]
+) -> None:
+    path, out = tmp_path / "texts.jsonl", tmp_path / "vectors.jsonl"
+    querymill("embed", path, "--out", out)
+    whole = out.read_bytes()
+    out.write_bytes(whole[: random.Random(7).randrange(len(whole) // 2, len(whole))])
+    querymill("embed", path, "--out", out)
+    assert out.read_bytes() == whole
+    assert max(seen(openai_server).values()) == 1
+
+
+def test_a_table_backfill_killed_half_way_asks_for_no_row_that_was_written(
+    querymill: CommandLine,
+    victim: WorkerProcess,
+    openai_server: OpenAIServer,
+    database: psycopg.Connection,
+    tmp_path: Path,
+    texts: dict[str, str],
+) -> None:
+    openai_server.script.embeddings = lambda request: Answer(embedded(request).body, after_s=0.05)
+    collection = f"c{uuid4().hex}"
+    command = ("embed", tmp_path / "texts.jsonl", "--table", "--collection", collection)
+    running = querymill.begin(*command)
+    for reached in (200, 1_000):
+        until(lambda reached=reached: len(seen(openai_server)) > reached)  # type: ignore[misc]
+        victim.kill()
+        victim.start()
+    running.kill()
+    running.wait()
+    done = json.loads(querymill(*command, "--json").stdout)
+    assert (done["failed"], done["embedded"] + done["unchanged"]) == ([], TEXTS)
+    statement = "SELECT count(*), count(DISTINCT text_id) FROM text_vectors WHERE collection = %s"
+    assert database.execute(statement, [collection]).fetchone() == (TEXTS, TEXTS)
+    asked = seen(openai_server)
+    assert set(asked) == set(texts.values())
+    assert asked.total() - TEXTS <= 2 * 2 * 32  # per kill the slices under way, one in each thread
