@@ -45,6 +45,13 @@ class WaitingRewriter:
         return f"<{method} of {question}>", Usage(1, 1)
 
 
+class AbsentJudge:
+    """Judges nothing: no benchmark of these reranks."""
+
+    def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:
+        return {}, Usage()
+
+
 class WaitingReports(MemoryReports):
     """The store in memory, as slow as a search in a database."""
 
@@ -73,6 +80,7 @@ def scripted_ports() -> Ports:
         heartbeat=Heartbeat(wiring.board(), lease_s=settings.querymill_lease_s),
         embeddings=WaitingEmbeddings(),
         rewriter=WaitingRewriter(),
+        judge=AbsentJudge(),
         reports=reports,
         glossary={},
         count_tokens=len,

@@ -25,6 +25,24 @@ class WordEmbeddings:
         return np.stack(rows) if rows else np.empty((0, DIMENSIONS), np.float32), Usage(1, len(texts))
 
 
+class ScriptedJudge:
+    """Says of each passage what a test's rule says; raises what it is told to."""
+
+    def __init__(self) -> None:
+        self.rule: Callable[[str], float | None] = lambda text: 0.5
+        self.also: Mapping[str, float] = {}
+        self.asked: list[tuple[list[str], Caller]] = []
+        self.fails_with: Exception | None = None
+
+    def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:
+        self.asked.append((list(passages), caller))
+        if self.fails_with is not None:
+            raise self.fails_with
+        judged = {hit_id: self.rule(text) for hit_id, text in passages.items()}
+        said = {hit_id: relevance for hit_id, relevance in judged.items() if relevance is not None}
+        return said | dict(self.also), Usage(1, len(passages))
+
+
 class ScriptedRewriter:
     """Replies per method; a method without a reply is unavailable."""
 

@@ -81,6 +81,7 @@ class Script:
 
     chat: Callable[[dict[str, Any]], Answer] = reworded
     embeddings: Callable[[dict[str, Any]], Answer] = embedded
+    rerank: Callable[[dict[str, Any]], Answer] = lambda request: Answer(b"{}", status=404)
 
 
 class OpenAIServer:
@@ -107,6 +108,8 @@ class OpenAIServer:
 
     def answer(self, path: str, request: dict[str, Any]) -> Answer:
         self.requests.append((path, request))
+        if path.endswith("/rerank"):
+            return self.script.rerank(request)
         return self.script.chat(request) if path.endswith("completions") else self.script.embeddings(request)
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:

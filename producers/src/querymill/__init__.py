@@ -30,6 +30,7 @@ from querymill_shared.contracts.reports import (
     ReportResult,
     ReportSearch,
 )
+from querymill_shared.contracts.rerank import Rerank, RerankCandidate, RerankedHit, RerankResult
 from querymill_shared.settings import Settings
 
 __all__ = [
@@ -51,6 +52,10 @@ __all__ = [
     "ReportPage",
     "ReportResult",
     "ReportSearch",
+    "Rerank",
+    "RerankCandidate",
+    "RerankResult",
+    "RerankedHit",
     "Settings",
     "TextToEmbed",
     "UnknownCollection",

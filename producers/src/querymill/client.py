@@ -10,6 +10,7 @@ from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
 from querymill_shared.contracts.errors import UnknownCollection
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.reports import IngestReport, IngestResult, ReportResult, ReportSearch
+from querymill_shared.contracts.rerank import Rerank, RerankResult
 from querymill_shared.settings import Settings
 
 
@@ -39,6 +40,8 @@ class Querymill:
     def submit(self, request: IngestReport, *, idempotency_key: str | None = None) -> Job[IngestResult]: ...
     @overload
     def submit(self, request: EmbedTexts, *, idempotency_key: str | None = None) -> Job[EmbedResult]: ...
+    @overload
+    def submit(self, request: Rerank, *, idempotency_key: str | None = None) -> Job[RerankResult]: ...
 
     def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> Job[Any]:
         """Hand a job over; it is on the board when this returns, and will end, whatever dies.
@@ -92,6 +95,8 @@ class AsyncQuerymill:
     async def submit(self, request: IngestReport, *, idempotency_key: str | None = None) -> AsyncJob[IngestResult]: ...
     @overload
     async def submit(self, request: EmbedTexts, *, idempotency_key: str | None = None) -> AsyncJob[EmbedResult]: ...
+    @overload
+    async def submit(self, request: Rerank, *, idempotency_key: str | None = None) -> AsyncJob[RerankResult]: ...
 
     async def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> AsyncJob[Any]:
         """See `Querymill.submit`."""

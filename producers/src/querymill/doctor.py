@@ -65,6 +65,9 @@ def _services(settings: Settings) -> Iterator[Finding]:
         "chat models", settings.openai_base_url, settings.openai_api_key.get_secret_value(), "OPENAI_BASE_URL"
     )
     yield _models("embedding models", *settings.embedding_endpoint, "EMBEDDING_BASE_URL")
+    if settings.rerank_base_url:
+        key = settings.rerank_api_key.get_secret_value()
+        yield _models("rerank endpoint", settings.rerank_base_url, key, "RERANK_BASE_URL")
 
 
 def _board(settings: Settings) -> Finding:

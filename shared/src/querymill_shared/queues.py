@@ -7,6 +7,7 @@ from typing import assert_never
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.reports import ORIGINAL, IngestReport, ReportSearch
+from querymill_shared.contracts.rerank import Rerank
 
 
 class Queue(StrEnum):
@@ -16,6 +17,7 @@ class Queue(StrEnum):
     EXPAND = "expand"  # the chat model
     INGEST = "ingest"  # documents: chunking, the embedding model, the stores
     EMBED = "embed"  # the embedding model alone, in bulk
+    RERANK = "rerank"  # the judge of relevance: a chat model, or a rerank endpoint
 
 
 def queue_of(request: JobRequest, step: str) -> Queue:
@@ -27,6 +29,8 @@ def queue_of(request: JobRequest, step: str) -> Queue:
             return Queue.INGEST
         case EmbedTexts():
             return Queue.EMBED
+        case Rerank():
+            return Queue.RERANK
         case _:
             assert_never(request)
 

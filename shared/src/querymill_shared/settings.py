@@ -27,7 +27,10 @@ class Settings(BaseSettings):
     embedding_base_url: Annotated[str, Field(description="embedding models; empty: OPENAI_BASE_URL")] = ""
     embedding_api_key: Annotated[SecretStr, Field(description="its key; empty: OPENAI_API_KEY")] = SecretStr("")
     embedding_model: Annotated[str, Field(description="embeds queries and passages")] = "text-embedding-3-small"
-    chat_model: Annotated[str, Field(description="expands queries")] = "gpt-5-mini"
+    chat_model: Annotated[str, Field(description="expands queries, judges relevance")] = "gpt-5-mini"
+    rerank_base_url: Annotated[str, Field(description="a rerank endpoint; empty: CHAT_MODEL judges")] = ""
+    rerank_api_key: Annotated[SecretStr, Field(description="its key")] = SecretStr("")
+    rerank_model: Annotated[str, Field(description="its model; empty: the endpoint's own")] = ""
     embedding_rpm: Annotated[int | None, Field(ge=1, description="requests a minute; unset: no limit")] = None
     embedding_tpm: Annotated[int | None, Field(ge=1, description="tokens a minute; unset: no limit")] = None
     chat_rpm: Annotated[int | None, Field(ge=1, description="requests a minute; unset: no limit")] = None
@@ -73,6 +76,26 @@ class Settings(BaseSettings):
             description="time limit of one embedding call",
         ),
     ] = 20.0
+    querymill_rerank_timeout_s: Annotated[
+        Seconds,
+        Field(
+            le=20,
+            description="time limit of one call to the rerank endpoint",
+        ),
+    ] = 20.0
+    querymill_rerank_shape: Annotated[
+        Literal["cohere", "tei"],
+        Field(
+            description="what the rerank endpoint speaks: Cohere's and Jina's, or Text Embeddings Inference's",
+        ),
+    ] = "cohere"
+    querymill_rerank_tokens: Annotated[
+        int,
+        Field(
+            ge=100,
+            description="passages of one judging call are cut to this many tokens together",
+        ),
+    ] = 4_000
     querymill_embedding_dimensions: Annotated[
         int | None,
         Field(

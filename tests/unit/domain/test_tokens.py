@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.domain.tokens import estimate
+from querymill_workers.domain.tokens import cut, estimate
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,11 @@ def test_ten_megabytes_are_estimated_in_a_moment() -> None:
     started = perf_counter()
     estimate("Net sales 2022 " * 600_000 + "营业收入" * 250_000)
     assert perf_counter() - started < 5
+
+
+@given(st.text(max_size=200), st.integers(0, 60))
+def test_a_cut_text_is_the_longest_beginning_within_its_tokens(text: str, most: int) -> None:
+    kept = cut(text, most_tokens=most)
+    assert text.startswith(kept)
+    assert estimate(kept) <= most
+    assert kept == text or estimate(text[: len(kept) + 1]) > most

@@ -20,6 +20,7 @@ def test_every_part_leads_to_its_own_port() -> None:
         "OPENAI_BASE_URL": "http://127.0.0.1:20004/v1",
         "OPENAI_API_KEY": "embedded",
         "CHAT_MODEL": "smollm2-135m-instruct",
+        "QUERYMILL_RERANK_TOKENS": "500",
     }
 
 

@@ -14,7 +14,7 @@ from querymill_shared.settings import Settings
 from querymill_workers.flows import journey
 from querymill_workers.ports import Bell, Ports
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors
-from tests.fakes.models import ScriptedRewriter, WordEmbeddings
+from tests.fakes.models import ScriptedJudge, ScriptedRewriter, WordEmbeddings
 
 
 class NoHeartbeat:
@@ -29,6 +29,7 @@ class World:
     board: MemoryBoard
     embeddings: WordEmbeddings
     rewriter: ScriptedRewriter
+    judge: ScriptedJudge
     reports: MemoryReports
     text_vectors: MemoryTextVectors
     ports: Ports
@@ -65,12 +66,13 @@ class World:
 def world() -> World:
     board, reports, text_vectors = MemoryBoard(Settings()), MemoryReports(), MemoryTextVectors()
     embeddings = WordEmbeddings()
-    rewriter = ScriptedRewriter({})
+    rewriter, judge = ScriptedRewriter({}), ScriptedJudge()
     ports = Ports(
         board=board,
         heartbeat=NoHeartbeat(),
         embeddings=embeddings,
         rewriter=rewriter,
+        judge=judge,
         reports=reports,
         text_vectors=text_vectors,
         glossary={"EBITDA": "earnings before interest, taxes, depreciation and amortisation"},
@@ -78,7 +80,7 @@ def world() -> World:
         clock=time.monotonic,
         max_attempts=3,
     )
-    return World(board, embeddings, rewriter, reports, text_vectors, ports)
+    return World(board, embeddings, rewriter, judge, reports, text_vectors, ports)
 
 
 def report(sha1: str, *pages: str, company: str = "Acme", period: str | None = "2022") -> dict[str, object]:

@@ -10,7 +10,7 @@ from querymill_shared.settings import Settings
 from querymill_workers.ports import Bell, Ports
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors
 from querymill_workers.upkeep.sweeper import sweep
-from tests.fakes.models import ScriptedRewriter, WordEmbeddings
+from tests.fakes.models import ScriptedJudge, ScriptedRewriter, WordEmbeddings
 
 SEARCH = ReportSearch(query="q", collection="filings", hyde=True, deadline=30)
 INGEST = IngestReport(
@@ -45,6 +45,7 @@ def ports(clock: Clock) -> Ports:
         heartbeat=NoHeartbeat(),
         embeddings=WordEmbeddings(),
         rewriter=ScriptedRewriter({}),
+        judge=ScriptedJudge(),
         reports=MemoryReports(),
         text_vectors=MemoryTextVectors(),
         glossary={},

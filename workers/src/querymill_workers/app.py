@@ -1,4 +1,4 @@
-"""The Celery app: ``celery -A querymill_workers.app worker -Q search,expand``.
+"""The Celery app: ``celery -A querymill_workers.app worker -Q search,expand,rerank``.
 
 Each option was measured; the reasons stand beside them and in ADR 3 of this package's folder.
 """

@@ -89,6 +89,19 @@ class Rewriter(Protocol):
         ...
 
 
+class Judge(Protocol):
+    """Says how relevant passages are to a query, each from 0 to 1."""
+
+    def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:
+        """Judge passages by their ids; a passage that is left out was not judged. At least one passage.
+
+        Raises:
+            Unavailable: No answer in time, or none that could be read.
+            Refused: An answer that asking again would not better, or no call before the caller's time is up.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class FoundPassage:
     """A passage that a query found: where it stands, and its inner product with the query."""
@@ -202,6 +215,7 @@ class Ports:
     heartbeat: Heartbeat
     embeddings: Embeddings
     rewriter: Rewriter
+    judge: Judge
     reports: Reports
     text_vectors: TextVectors
     glossary: Mapping[str, str]

@@ -34,6 +34,12 @@ def embed(job_id: str, step: str) -> None:
     ring_all(journey.answer(Bell(job_id, step, Queue.EMBED), wiring.ports()))
 
 
+@shared_task(name=task_of(Queue.RERANK))
+def rerank(job_id: str, step: str) -> None:
+    """Do a step that waits for a judge of relevance."""
+    ring_all(journey.answer(Bell(job_id, step, Queue.RERANK), wiring.ports()))
+
+
 def ring_all(bells: Iterable[Bell]) -> None:
     """Ring what comes next."""
     for bell in bells:

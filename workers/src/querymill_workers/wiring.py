@@ -14,14 +14,16 @@ from querymill_workers.domain.tokens import estimate
 from querymill_workers.inference import glossary
 from querymill_workers.inference.account import Account
 from querymill_workers.inference.chat import ChatModel, OpenAIChat
+from querymill_workers.inference.chat_judge import ChatJudge
 from querymill_workers.inference.client import open_client
 from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.embeddings import OpenAIEndpoint, SharedEmbeddings
 from querymill_workers.inference.gateway import Gateway
+from querymill_workers.inference.http_judge import HttpJudge, open_endpoint
 from querymill_workers.inference.profiles import EmbeddingProfile, profile_of
 from querymill_workers.inference.rewriter import ChatRewriter
 from querymill_workers.inference.sharing import Shared
-from querymill_workers.ports import Ports
+from querymill_workers.ports import Judge, Ports
 from querymill_workers.stores.postgres.connection import open_pool
 from querymill_workers.stores.postgres.reports import PostgresReports
 from querymill_workers.stores.postgres.text_vectors import PostgresTextVectors
@@ -37,6 +39,21 @@ def settings() -> Settings:
 def embedding_profile(chosen: Settings) -> EmbeddingProfile:
     """Look up what the settings' embedding model gives."""
     return profile_of(chosen.embedding_model, dimensions=chosen.querymill_embedding_dimensions)
+
+
+def judge_of(chosen: Settings, chat_model: ChatModel) -> Judge:
+    """Choose the judge of relevance: the rerank endpoint if the settings name one, else the chat model."""
+    tokens = chosen.querymill_rerank_tokens
+    if not chosen.rerank_base_url:
+        return ChatJudge(chat_model, passage_tokens=tokens)
+    return HttpJudge(
+        open_endpoint(chosen.rerank_api_key.get_secret_value()),
+        chosen.rerank_base_url,
+        model=chosen.rerank_model,
+        shape=chosen.querymill_rerank_shape,
+        timeout_s=chosen.querymill_rerank_timeout_s,
+        passage_tokens=tokens,
+    )
 
 
 @cache
@@ -97,12 +114,14 @@ def chat(chosen: Settings) -> ChatModel:
 def ports() -> Ports:
     """Build this process's adapters, once, after it started: no connection crosses a fork."""
     chosen = settings()
+    chat_model = chat(chosen)
     pool = open_pool(chosen.database_url.get_secret_value())
     return Ports(
         board=board(),
         heartbeat=Heartbeat(board(), lease_s=chosen.querymill_lease_s),
         embeddings=embeddings(chosen),
-        rewriter=ChatRewriter(chat(chosen)),
+        rewriter=ChatRewriter(chat_model),
+        judge=judge_of(chosen, chat_model),
         reports=PostgresReports(pool),
         text_vectors=PostgresTextVectors(pool),
         glossary=glossary.bundled(),

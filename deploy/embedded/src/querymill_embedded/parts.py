@@ -107,6 +107,8 @@ def _endpoint(part: Part, at: str) -> dict[str, str]:
                 "OPENAI_BASE_URL": f"http://{at}/v1",
                 "OPENAI_API_KEY": "embedded",
                 "CHAT_MODEL": CHAT_MODEL,
+                # Of the server's context an answer has 2048 tokens; Chinese takes twice what is estimated.
+                "QUERYMILL_RERANK_TOKENS": "500",
             }
         case _:
             assert_never(part)

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from querymill_shared.contracts.events import Event, Hits, PartialHit, Queued, StageFinished, StageStarted
 from querymill_shared.contracts.reports import ReportHit, ReportResult
+from querymill_shared.contracts.rerank import RerankedHit, RerankResult
 
 _SHOWN_HITS = 5
 
@@ -46,8 +47,7 @@ class JobScreen:
         for stage, state in self._states.items():
             table.add_row("  ", state, Text(stage), Text(self._notes.get(stage, "waiting"), style="dim"))
         best = [
-            Text(f"     {hit.score:.4f}  {hit.title or hit.key} ({_place(hit.key)})", style="dim", no_wrap=True)
-            for hit in self._hits[:_SHOWN_HITS]
+            Text(f"     {hit.score:.4f}  {_named(hit)}", style="dim", no_wrap=True) for hit in self._hits[:_SHOWN_HITS]
         ]
         return Group(Text(self._title, style="bold"), table, *best)
 
@@ -78,6 +78,23 @@ def show_reports(console: Console, result: ReportResult, *, most: int | None = N
     console.print(Text(f"  {result.total} hits in all · {timing} · {usage}", style="dim"))
 
 
+def show_reranked(console: Console, result: RerankResult) -> None:
+    """Print the hits in their new order with what their scores are made of, then what is missing."""
+    for rank, hit in enumerate(result.results, start=1):
+        console.print(Text.assemble((f"{rank:>2}", "bold"), "  ", (f"{hit.score:.4f}", "green"), f"  {hit.id}"))
+        console.print(Text(f"      {_made_of(hit)}   (it was {hit.explanation['rank']})", style="dim"))
+    for part in result.degraded:
+        console.print(Text(f"  {part.stage}: {part.reason}", style="yellow"))
+
+
+def _made_of(hit: RerankedHit) -> str:
+    numbers = {name: value for name, value in hit.explanation.items() if isinstance(value, float)}
+    formula = str(hit.explanation["formula"])
+    for name in sorted(numbers, key=len, reverse=True):
+        formula = formula.replace(name, f"{numbers[name]:.4g}")
+    return f"{formula} similarity alone: nobody judged it" if hit.relevance is None else formula
+
+
 def _heading(hit: ReportHit) -> str:
     return f"{hit.title}, page {hit.page}".replace("[", r"\[")
 
@@ -99,6 +116,10 @@ def _product(why: Mapping[str, Any]) -> str:
 
 def _excerpt(text: str) -> str:
     return " ".join(text.split())[:200]
+
+
+def _named(hit: PartialHit) -> str:
+    return hit.key if hit.title is None else f"{hit.title} ({_place(hit.key)})"
 
 
 def _place(key: str) -> str:

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from querymill.cli import screen
 from querymill.cli.exits import WrongUse
+from querymill.cli.request_file import fields_in
 from querymill.client import Querymill
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.jobs import decode_request
@@ -59,7 +60,8 @@ def search(
         "deadline": deadline,
         "lane": lane,
     }
-    asked = _from_file(request) | {"kind": kind} | {name: value for name, value in given.items() if value is not None}
+    from_file = {} if request is None else fields_in(request, named="--request")
+    asked = from_file | {"kind": kind} | {name: value for name, value in given.items() if value is not None}
     run(asked, as_json=as_json)
 
 
@@ -76,15 +78,3 @@ def run(asked: dict[str, Any], *, as_json: bool) -> None:
         console = Console()
         screen.follow(console, wanted.query, job.events(timeout=wanted.deadline + 10))
         screen.show_reports(console, job.result(timeout=5))
-
-
-def _from_file(path: Path | None) -> dict[str, Any]:
-    if path is None:
-        return {}
-    try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise WrongUse(f"--request: {path}: {error}") from error
-    if not isinstance(fields, dict):
-        raise WrongUse(f"--request: {path}: must hold one JSON object")
-    return fields

@@ -170,7 +170,7 @@ def _reported(library: Any, say: Console) -> Iterator[None]:
 def workers(environment: Mapping[str, str]) -> "list[embedded.Program]":
     """Say how the workers are started: by name, for this package knows nothing of them."""
     return [
-        _worker("worker-search", queues="search,expand", threads=64, environment=environment),
+        _worker("worker-search", queues="search,expand,rerank", threads=64, environment=environment),
         _worker("worker-ingest", queues="ingest,embed", threads=2, environment=environment),
     ]
 

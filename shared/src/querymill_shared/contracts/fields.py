@@ -45,6 +45,8 @@ QueryText = Annotated[str, Field(max_length=LONGEST_QUERY), AfterValidator(not_b
 Name = Annotated[str, Field(max_length=200), AfterValidator(not_blank), AfterValidator(_no_nul)]
 #: Long text as it was extracted; NUL, which PostgreSQL cannot hold, becomes a blank.
 PageText = Annotated[str, Field(max_length=200_000), AfterValidator(without_nul)]
+#: What one call can show a model of a passage, and more.
+PassageText = Annotated[str, Field(max_length=20_000), AfterValidator(without_nul), AfterValidator(not_blank)]
 CollectionName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 Sha1 = Annotated[str, StringConstraints(pattern=r"^[0-9a-zA-Z._-]{1,100}$")]
 TopN = Annotated[int, Field(ge=1, le=200)]

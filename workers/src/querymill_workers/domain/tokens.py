@@ -2,6 +2,7 @@
 
 import re
 import string
+from bisect import bisect_right
 from typing import Final
 
 _LETTERS: Final = string.ascii_letters.encode()
@@ -41,6 +42,13 @@ def estimate(text: str) -> int:
     if len(ascii_part) < len(text):
         tokens += _beyond_ascii(text, len(text) - len(ascii_part))
     return -int(-tokens // 1)
+
+
+def cut(text: str, *, most_tokens: int) -> str:
+    """Return as much of a text's beginning as has at most so many tokens, by `estimate`."""
+    if estimate(text) <= most_tokens:
+        return text
+    return text[: bisect_right(range(len(text)), most_tokens, key=lambda length: estimate(text[:length])) - 1]
 
 
 def _beyond_ascii(text: str, characters: int) -> float:

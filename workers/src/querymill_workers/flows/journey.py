@@ -11,7 +11,8 @@ import structlog
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.reports import IngestReport, ReportSearch
-from querymill_workers.flows import embed, ingest_reports, reports
+from querymill_shared.contracts.rerank import Rerank
+from querymill_workers.flows import embed, ingest_reports, reports, rerank
 from querymill_workers.ports import Bell, Ports, Refused, Unavailable
 
 _log = structlog.get_logger(__name__)
@@ -48,6 +49,8 @@ def step(claim: Claim, ports: Ports) -> Sequence[Bell]:
             return ingest_reports.step(claim, request, ports)
         case EmbedTexts() as request:
             return embed.step(claim, request, ports)
+        case Rerank() as request:
+            return rerank.step(claim, request, ports)
         case _:
             assert_never(claim.request)
 
@@ -61,6 +64,8 @@ def conclude(picture: Picture, ports: Ports) -> None:
             ingest_reports.conclude(picture, request, ports)
         case EmbedTexts() as request:
             embed.conclude(picture, request, ports)
+        case Rerank() as request:
+            rerank.conclude(picture, request, ports)
         case None:
             pass  # over already: there is nothing to conclude
         case _:
@@ -93,6 +98,8 @@ def settle_at_deadline(picture: Picture, ports: Ports) -> None:
             reports.settle(picture, request, ports)
         case IngestReport() | EmbedTexts():
             ports.board.settle(picture.record.job_id, Verdict("failed", reason="its deadline passed"))
+        case Rerank() as request:
+            rerank.settle(picture, request, ports)
         case None:
             pass  # over already
         case _:

@@ -11,15 +11,16 @@ original's hits are on the board. Rules and formulas: ``domain/``.
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from querymill_shared.board import Claim, Outcome, Picture, Step, Verdict
+from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.events import Hits, PartialHit
 from querymill_shared.contracts.reports import HYDE, ORIGINAL, ReportHit, ReportResult, ReportSearch, Routing
-from querymill_shared.contracts.results import Degradation, Stage
+from querymill_shared.contracts.results import Degradation
 from querymill_shared.hits import BoardHit
 from querymill_workers.domain.fusion import FusedHit, HitKey, QueryHit, decode_key, explain, fuse
 from querymill_workers.domain.glossary import terms_in
 from querymill_workers.domain.queries import distinct, normalise, wrapped
 from querymill_workers.domain.routing import Route, route
+from querymill_workers.flows.branches import Laps, stage, timing, used, worth_telling
 from querymill_workers.ports import Bell, Caller, FoundPassage, Ports, Refused, Unavailable, Usage
 
 #: Above this many routed documents they are searched as one, not one by one.
@@ -28,8 +29,6 @@ SEARCHED_ONE_BY_ONE = 200
 LONGEST_HYDE = 2_000
 #: What embedding and searching are left of the deadline when a chat call is cut, in seconds.
 SEARCH_MARGIN_S = 0.12
-#: The ranking so far is told at most this often, in seconds.
-TELL_EVERY_S = 0.1
 
 
 def step(claim: Claim, request: ReportSearch, ports: Ports) -> Sequence[Bell]:
@@ -91,7 +90,7 @@ def expanded(claim: Claim, request: ReportSearch, ports: Ports) -> tuple[list[st
 
 
 def searched(
-    queries: Sequence[str], chosen: Route, claim: Claim, request: ReportSearch, ports: Ports, laps: "Laps"
+    queries: Sequence[str], chosen: Route, claim: Claim, request: ReportSearch, ports: Ports, laps: Laps
 ) -> tuple[dict[str, tuple[BoardHit, ...]], Usage]:
     """Embed the queries and find each one's passages in the routed reports."""
     if not queries or not chosen.documents:
@@ -126,12 +125,6 @@ def conclude(picture: Picture, request: ReportSearch, ports: Ports, *, after: st
         settle(picture, request, ports)
     elif picture.hits and worth_telling(picture):
         ports.board.tell(picture.record.job_id, standing(picture, request, ports, after))
-
-
-def worth_telling(picture: Picture) -> bool:
-    """Whether the ranking was not told just now; branches that end together tell it once."""
-    told, ended = picture.record.told, max(step.ended or 0 for step in picture.steps)
-    return told is None or ended - told >= TELL_EVERY_S
 
 
 def standing(picture: Picture, request: ReportSearch, ports: Ports, after: str) -> Hits:
@@ -247,54 +240,3 @@ def missing_parts(picture: Picture) -> tuple[Degradation, ...]:
         for branch in picture.steps
         if branch.state != "done"
     )
-
-
-def stage(branch: Step) -> Stage:
-    """Show how a branch went."""
-    closed = branch.started is not None and branch.ended is not None
-    return Stage(
-        name=branch.name,
-        state=branch.state,
-        attempt=branch.attempt,
-        ms=round((branch.ended - branch.started) * 1000, 1) if closed else None,  # type: ignore[operator]
-        timing=dict(branch.notes.get("timing", {})),
-        reason=branch.reason or None,
-    )
-
-
-def timing(picture: Picture) -> dict[str, float]:
-    """Sum up where the time went, in milliseconds of the board's clock."""
-    started = [branch.started for branch in picture.steps if branch.started is not None]
-    ended = [branch.ended for branch in picture.steps if branch.ended is not None]
-    created = picture.record.created
-    return {
-        "queued_ms": round((min(started) - created) * 1000, 1),
-        "first_branch_ms": round((min(ended) - created) * 1000, 1),
-        "last_branch_ms": round((max(ended) - created) * 1000, 1),
-    }
-
-
-def used(picture: Picture) -> dict[str, int]:
-    """Add up what the branches asked of the providers."""
-    notes = [branch.notes.get("usage", {}) for branch in picture.steps]
-    return {name: sum(note.get(name, 0) for note in notes) for name in ("provider_calls", "tokens")}
-
-
-class Laps:
-    """Times the stages of one step, in milliseconds."""
-
-    def __init__(self, ports: Ports) -> None:
-        self._clock = ports.clock
-        self._started = self._last = ports.clock()
-        self.ms: dict[str, float] = {}
-
-    def lap(self, stage: str) -> None:
-        """Note how long the stage that ends here took."""
-        now = self._clock()
-        self.ms[stage] = round((now - self._last) * 1000, 2)
-        self._last = now
-
-    @property
-    def total_ms(self) -> float:
-        """Time since the step began."""
-        return round((self._clock() - self._started) * 1000, 2)

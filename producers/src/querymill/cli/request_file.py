@@ -1,0 +1,18 @@
+"""A request's fields from a file."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from querymill.cli.exits import WrongUse
+
+
+def fields_in(path: Path, *, named: str) -> dict[str, Any]:
+    """Read the one JSON object that a file holds; errors call the file what the command calls it (``named``)."""
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise WrongUse(f"{named}: {path}: {error}") from error
+    if not isinstance(fields, dict):
+        raise WrongUse(f"{named}: {path}: must hold one JSON object")
+    return fields

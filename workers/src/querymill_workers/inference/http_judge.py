@@ -1,0 +1,149 @@
+"""Judging passages by a rerank endpoint, in Cohere's and Jina's shape or in Text Embeddings Inference's."""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import httpx
+from pydantic import AliasChoices, BaseModel, Field, StrictFloat, StrictInt, TypeAdapter, ValidationError
+
+from querymill_workers.domain.tokens import cut
+from querymill_workers.ports import Caller, Refused, Unavailable, Usage
+
+RerankShape = Literal["cohere", "tei"]
+
+#: An answer is a few numbers; one that is longer is not read to its end.
+LONGEST_ANSWER = 1_000_000
+#: Statuses that may pass; the other 4xx would be said again.
+PASSING = (408, 425, 429)
+
+
+class Entry(BaseModel):
+    """What an endpoint says of one passage: its place among those sent, from 0, and its relevance."""
+
+    index: StrictInt
+    relevance: Annotated[StrictFloat, Field(validation_alias=AliasChoices("relevance_score", "score"))]
+
+
+class Answer(BaseModel):
+    """Cohere's and Jina's answer; Text Embeddings Inference's is the bare list."""
+
+    results: list[Entry]
+    usage: Any = None
+
+    @property
+    def tokens(self) -> int:
+        """What the endpoint says it read; 0 where it does not say."""
+        tokens = self.usage.get("total_tokens") if isinstance(self.usage, dict) else None
+        return tokens if isinstance(tokens, int) else 0
+
+
+_BARE = TypeAdapter(list[Entry])
+
+
+class HttpJudge:
+    """`Judge` by a rerank endpoint; ``base_url`` is what stands before ``/rerank``."""
+
+    def __init__(
+        self,
+        client: httpx.Client,
+        base_url: str,
+        *,
+        model: str,
+        shape: RerankShape,
+        timeout_s: float,
+        passage_tokens: int,
+    ) -> None:
+        self._client = client
+        self._url = f"{base_url.rstrip('/')}/rerank"
+        self._model = model
+        self._shape = shape
+        self._timeout_s = timeout_s
+        self._passage_tokens = passage_tokens
+
+    def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:
+        """See `Judge.judge`."""
+        ids = list(passages)
+        share = self._passage_tokens // len(ids)
+        shown = [cut(text, most_tokens=share) for text in passages.values()]
+        left_s = self._timeout_s if caller.expires_at is None else caller.expires_at - time.monotonic()
+        limit_s = min(self._timeout_s, max(left_s, 0.01))
+        answer = post(self._client, self._url, self._body(cut(query, most_tokens=share), shown), limit_s=limit_s)
+        reply = read(answer, shape=self._shape)
+        judged = checked(reply.results, count=len(ids))
+        return {ids[index]: relevance for index, relevance in judged.items()}, Usage(1, reply.tokens)
+
+    def _body(self, query: str, passages: Sequence[str]) -> dict[str, Any]:
+        if self._shape == "tei":
+            # Without it a single passage too long for the model would cost the whole batch.
+            return {"query": query, "texts": passages, "truncate": True}
+        named = {"model": self._model} if self._model else {}
+        return named | {"query": query, "documents": passages, "top_n": len(passages)}
+
+
+def open_endpoint(key: str) -> httpx.Client:
+    """Open the client of a rerank endpoint; it follows no redirect, for the key goes with every request."""
+    return httpx.Client(headers={"Authorization": f"Bearer {key}"} if key else {}, follow_redirects=False)
+
+
+def post(client: httpx.Client, url: str, body: Mapping[str, Any], *, limit_s: float) -> bytes:
+    """Send one call and return its answer, whole within ``limit_s`` seconds.
+
+    Raises:
+        Unavailable: No answer in time, or an error that may pass.
+        Refused: A status that the same call would meet again, or a redirect: it is not followed.
+    """
+    until = time.monotonic() + limit_s
+    answer = bytearray()
+    try:
+        with client.stream("POST", url, json=body, timeout=limit_s) as response:
+            _refuse_status(response.status_code)
+            for part in response.iter_bytes():
+                answer += part
+                if len(answer) > LONGEST_ANSWER:
+                    raise Unavailable("rerank endpoint: an answer too long to be one")
+                # httpx limits the wait for each part, not for all of them.
+                if time.monotonic() > until:
+                    raise Unavailable("rerank endpoint: no answer in time")
+        return bytes(answer)
+    except httpx.TimeoutException as error:
+        raise Unavailable("rerank endpoint: no answer in time") from error
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise Unavailable(f"rerank endpoint: no connection ({type(error).__name__})") from error
+
+
+def read(answer: bytes, *, shape: RerankShape) -> Answer:
+    """Read an answer of a shape.
+
+    Raises:
+        Unavailable: It is none.
+    """
+    try:
+        return Answer(results=_BARE.validate_json(answer)) if shape == "tei" else Answer.model_validate_json(answer)
+    except ValidationError as error:
+        raise Unavailable(f"rerank endpoint: not an answer of the {shape} shape") from error
+
+
+def checked(entries: Sequence[Entry], *, count: int) -> dict[int, float]:
+    """Return relevance by index; a passage that is left out is left out.
+
+    Raises:
+        Refused: An index that was not asked for or comes twice, or a relevance outside 0 to 1: a model whose
+            scores are on another scale would be wrong in every number.
+    """
+    judged: dict[int, float] = {}
+    for entry in entries:
+        if not 0 <= entry.index < count or entry.index in judged:
+            raise Refused(f"rerank endpoint: index {entry.index} answered, once each of 0 to {count - 1} was asked for")
+        if not 0 <= entry.relevance <= 1:
+            raise Refused(f"rerank endpoint: relevance {entry.relevance} answered, it must be from 0 to 1")
+        judged[entry.index] = entry.relevance
+    return judged
+
+
+def _refuse_status(status: int) -> None:
+    if 200 <= status < 300:
+        return
+    if 300 <= status < 500 and status not in PASSING:
+        raise Refused(f"rerank endpoint: HTTP {status}" + (", a redirect is not followed" if status < 400 else ""))
+    raise Unavailable(f"rerank endpoint: HTTP {status}")
