@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import redis
 
 from querymill_embedded import Program
-from querymill_shared.meters import ACCOUNTS
+from querymill_shared.board import keys
 
 
 def free_port() -> int:
@@ -41,10 +41,10 @@ def worker(name: str, queues: str, threads: int, environment: Mapping[str, str])
 
 
 def workers_ready(redis_url: str, count: int, *, within_s: float = 60) -> None:
-    """Wait until the workers have opened their accounts, and a little for the last ones."""
+    """Wait until one of the workers sweeps, and a little for the others."""
     deadline = time.monotonic() + within_s
     with redis.Redis.from_url(redis_url) as client:
-        while client.hlen(ACCOUNTS) < 2:
+        while not client.exists(keys.SWEEPER):
             if time.monotonic() > deadline:
                 raise TimeoutError("no worker came up")
             time.sleep(0.2)

@@ -165,6 +165,16 @@ def test_finishing_shows_the_whole_picture(board: Board) -> None:
     assert last.steps[1].reason == "no reply"
 
 
+def test_steps_stand_in_the_order_of_the_request_however_much_is_told_of_them(board: Board) -> None:
+    asked = SEARCH.model_copy(update={"multi_query": ("synonym", "subquestion", "variant")})
+    job_id = submitted(board, asked)
+    for step in reversed(asked.steps):
+        board.finish(claimed(board, job_id, step), Outcome(state="failed", reason="so it was " * 30))
+    assert [step.name for step in board.picture(job_id).steps] == list(asked.steps)
+    board.settle(job_id, Verdict("failed", reason="all"))
+    assert [step.name for step in board.picture(job_id).steps] == list(asked.steps)
+
+
 def test_a_repeated_finish_changes_nothing(board: Board) -> None:
     job_id = submitted(board)
     claim = claimed(board, job_id)

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import httpx
@@ -16,10 +17,12 @@ from querymill_shared.contracts.fields import Lane
 from querymill_shared.settings import Settings
 from querymill_workers.domain.reranking import Candidate, rerank
 from querymill_workers.domain.tokens import estimate
+from querymill_workers.inference.account import Account
 from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.chat_judge import ChatJudge
-from querymill_workers.inference.http_judge import HttpJudge, RerankShape, open_endpoint
-from querymill_workers.ports import Caller, Judge, Refused, Unavailable, Usage
+from querymill_workers.inference.gateway import Gateway
+from querymill_workers.inference.http_judge import HttpJudge, Judged, RerankShape, open_endpoint
+from querymill_workers.ports import Caller, Judge, Refused, Usage
 from querymill_workers.wiring import judge_of
 from tests.fakes.judging import judgements, judging, passages_of
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer
@@ -46,16 +49,23 @@ def chat_judge(chat: ChatModel) -> ChatJudge:
     return ChatJudge(chat, passage_tokens=1000)
 
 
+@dataclass(frozen=True)
+class Endpoint:
+    client: httpx.Client
+    account: Account
+
+
 @pytest.fixture
-def endpoint() -> Iterator[httpx.Client]:
+def endpoint(provider: Provider) -> Iterator[Endpoint]:
     with open_endpoint("secret") as client:
-        yield client
+        yield Endpoint(client, provider.account(model="judge-1"))
 
 
 def http_judge(
-    client: httpx.Client, url: str, shape: RerankShape = "cohere", *, timeout_s: float = 5.0, tokens: int = 1000
+    endpoint: Endpoint, url: str, shape: RerankShape = "cohere", *, timeout_s: float = 5.0, tokens: int = 1000
 ) -> HttpJudge:
-    return HttpJudge(client, url, model="judge-1", shape=shape, timeout_s=timeout_s, passage_tokens=tokens)
+    gateway: Gateway[Judged] = Gateway(endpoint.account, "rerank endpoint", timeout_s=timeout_s)
+    return HttpJudge(endpoint.client, gateway, url, model="judge-1", shape=shape, passage_tokens=tokens)
 
 
 # The chat model.
@@ -125,7 +135,7 @@ def test_a_reply_of_another_structure_is_repaired_once(
 @pytest.mark.parametrize("reply", NONSENSE.values(), ids=NONSENSE.keys())
 def test_nonsense_twice_is_no_judgement(chat_judge: ChatJudge, openai_server: OpenAIServer, reply: str) -> None:
     openai_server.script.chat = lambda request: chat_answer(reply)
-    with pytest.raises(Unavailable, match="chat model"):
+    with pytest.raises(Refused, match="chat model"):
         judged(chat_judge)
     assert len(openai_server.requests) == 2
 
@@ -182,7 +192,7 @@ def cohere_answer(**relevance_of: float) -> Answer:
     return Answer(json.dumps({"id": "r", "results": results, "usage": {"total_tokens": 7}}).encode())
 
 
-def test_the_cohere_shape(endpoint: httpx.Client, openai_server: OpenAIServer) -> None:
+def test_the_cohere_shape(endpoint: Endpoint, openai_server: OpenAIServer) -> None:
     openai_server.script.rerank = lambda request: cohere_answer(i1=0.8, i0=0.25)
     found, usage = http_judge(endpoint, openai_server.url).judge("how many ships?", PASSAGES, caller=caller())
     assert found == {"left": 0.25, "right": 0.8}
@@ -194,7 +204,7 @@ def test_the_cohere_shape(endpoint: httpx.Client, openai_server: OpenAIServer) -
     }  # fmt: skip
 
 
-def test_the_tei_shape(endpoint: httpx.Client, openai_server: OpenAIServer) -> None:
+def test_the_tei_shape(endpoint: Endpoint, openai_server: OpenAIServer) -> None:
     openai_server.script.rerank = lambda request: Answer(b'[{"index": 1, "score": 0.99}, {"index": 0, "score": 0}]')
     found, usage = http_judge(endpoint, openai_server.url + "/", "tei").judge(
         "how many ships?", PASSAGES, caller=caller()
@@ -207,13 +217,13 @@ def test_the_tei_shape(endpoint: httpx.Client, openai_server: OpenAIServer) -> N
 
 
 def test_an_endpoint_that_leaves_a_passage_out_has_not_judged_it(
-    endpoint: httpx.Client, openai_server: OpenAIServer
+    endpoint: Endpoint, openai_server: OpenAIServer
 ) -> None:
     openai_server.script.rerank = lambda request: cohere_answer(i1=0.8)
     assert judged(http_judge(endpoint, openai_server.url)) == {"right": 0.8}
 
 
-def test_passages_for_an_endpoint_are_cut_too(endpoint: httpx.Client, openai_server: OpenAIServer) -> None:
+def test_passages_for_an_endpoint_are_cut_too(endpoint: Endpoint, openai_server: OpenAIServer) -> None:
     openai_server.script.rerank = lambda request: cohere_answer(i0=0.5)
     judged(http_judge(endpoint, openai_server.url, tokens=200), {"a": "revenue " * 2000, "b": "short"})
     (body,) = openai_server.seen("rerank")
@@ -249,14 +259,14 @@ UNREADABLE: dict[str, Answer] = {
     "a score that is text": Answer(b'{"results": [{"index": 0, "relevance_score": "0.5"}]}'),
     "two megabytes": Answer(b'{"results": ["' + b"x" * 2_000_000 + b'"]}', headers={"Connection": "close"}),
     "server error": Answer(b"{}", status=500),
-    "busy": Answer(b"{}", status=429, headers={"Retry-After": "30"}),
+    "busy": Answer(b"{}", status=429, headers={"retry-after-ms": "200"}),
     "away": Answer(b"{}", status=503),
 }
 
 
 @pytest.mark.parametrize("answer", REFUSED.values(), ids=REFUSED.keys())
 def test_an_answer_that_asking_again_would_not_better_is_refused(
-    endpoint: httpx.Client, openai_server: OpenAIServer, answer: Answer
+    endpoint: Endpoint, openai_server: OpenAIServer, answer: Answer
 ) -> None:
     openai_server.script.rerank = lambda request: answer
     with pytest.raises(Refused, match="rerank endpoint"):
@@ -264,18 +274,27 @@ def test_an_answer_that_asking_again_would_not_better_is_refused(
 
 
 @pytest.mark.parametrize("answer", UNREADABLE.values(), ids=UNREADABLE.keys())
-def test_an_answer_that_cannot_be_read_may_be_asked_for_again(
-    endpoint: httpx.Client, openai_server: OpenAIServer, answer: Answer
+def test_an_answer_that_cannot_be_read_is_asked_for_again(
+    endpoint: Endpoint, openai_server: OpenAIServer, answer: Answer
 ) -> None:
-    openai_server.script.rerank = lambda request: answer
-    with pytest.raises(Unavailable, match="rerank endpoint"):
+    answers = [answer, cohere_answer(i0=0.5)]
+    openai_server.script.rerank = lambda request: answers.pop(0)
+    assert judged(http_judge(endpoint, openai_server.url)) == {"left": 0.5}
+
+
+def test_an_endpoint_that_stays_away_is_given_up_with_its_reason(
+    endpoint: Endpoint, openai_server: OpenAIServer
+) -> None:
+    openai_server.script.rerank = lambda request: Answer(b"{}", status=503)
+    with pytest.raises(Refused, match="rerank endpoint unavailable: HTTP 503"):
         judged(http_judge(endpoint, openai_server.url))
+    assert len(openai_server.requests) == 3
 
 
-def test_a_redirect_is_not_followed(endpoint: httpx.Client, openai_server: OpenAIServer) -> None:
+def test_a_redirect_is_not_followed(endpoint: Endpoint, openai_server: OpenAIServer) -> None:
     elsewhere = openai_server.url.replace("/v1", "/other/rerank")
     openai_server.script.rerank = lambda request: Answer(b"", status=308, headers={"Location": elsewhere})
-    with pytest.raises(Refused, match="a redirect is not followed"):
+    with pytest.raises(Refused, match="redirects are not followed"):
         judged(http_judge(endpoint, openai_server.url))
     assert len(openai_server.requests) == 1
 
@@ -319,30 +338,30 @@ def hangs_up(connection: socket.socket) -> None:
 
 @pytest.mark.parametrize("serve", [says_nothing, drips, hangs_up])
 def test_an_endpoint_that_does_not_come_to_an_end_is_left_in_time(
-    endpoint: httpx.Client, serve: Callable[[socket.socket], None]
+    endpoint: Endpoint, serve: Callable[[socket.socket], None]
 ) -> None:
     with raw_server(serve) as url:
         started = time.monotonic()
-        with pytest.raises(Unavailable, match="rerank endpoint: no"):
-            judged(http_judge(endpoint, url, timeout_s=0.3))
+        with pytest.raises(Refused, match="rerank endpoint unavailable: no"):
+            http_judge(endpoint, url, timeout_s=0.3).judge("q", PASSAGES, caller=caller(0.35))
         assert time.monotonic() - started < 1
 
 
-def test_an_endpoint_gets_no_more_time_than_the_caller_has(endpoint: httpx.Client, openai_server: OpenAIServer) -> None:
+def test_an_endpoint_gets_no_more_time_than_the_caller_has(endpoint: Endpoint, openai_server: OpenAIServer) -> None:
     openai_server.script.rerank = lambda request: Answer(cohere_answer(i0=0.5).body, after_s=1)
     started = time.monotonic()
-    with pytest.raises(Unavailable, match="no answer in time"):
+    with pytest.raises(Refused, match="no answer in time"):
         http_judge(endpoint, openai_server.url).judge("q", PASSAGES, caller=caller(0.2))
     assert time.monotonic() - started < 0.8
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "no url at all", "ftp://127.0.0.1"])
-def test_an_endpoint_that_is_not_there_is_unavailable(endpoint: httpx.Client, url: str) -> None:
-    with pytest.raises(Unavailable, match="rerank endpoint: no connection"):
+def test_an_endpoint_that_is_not_there_is_given_up(endpoint: Endpoint, url: str) -> None:
+    with pytest.raises(Refused, match="rerank endpoint unavailable: no connection"):
         judged(http_judge(endpoint, url))
 
 
-def test_the_key_is_sent_to_the_endpoint_and_stands_in_no_message(endpoint: httpx.Client) -> None:
+def test_the_key_is_sent_to_the_endpoint_and_stands_in_no_message(endpoint: Endpoint) -> None:
     heard: list[bytes] = []
 
     def listen(connection: socket.socket) -> None:

@@ -200,7 +200,7 @@ def test_a_reply_of_another_shape_gets_one_repair_try_and_is_told_what_was_wrong
 
 def test_two_replies_of_another_shape_are_given_up(provider: Provider, openai_server: OpenAIServer) -> None:
     openai_server.script.chat = lambda body: chat_answer("I would say three")
-    with pytest.raises(Unavailable, match="not the structure asked for"):
+    with pytest.raises(Refused, match="not the structure asked for"):
         structured(provider)
     assert len(openai_server.requests) == 2
 

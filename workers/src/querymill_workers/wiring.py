@@ -46,12 +46,14 @@ def judge_of(chosen: Settings, chat_model: ChatModel) -> Judge:
     tokens = chosen.querymill_rerank_tokens
     if not chosen.rerank_base_url:
         return ChatJudge(chat_model, passage_tokens=tokens)
+    base_url, key = chosen.rerank_base_url, chosen.rerank_api_key.get_secret_value()
+    account = account_with(base_url, key, chosen.rerank_model)
     return HttpJudge(
-        open_endpoint(chosen.rerank_api_key.get_secret_value()),
-        chosen.rerank_base_url,
+        open_endpoint(key),
+        Gateway(account, "rerank endpoint", timeout_s=chosen.querymill_rerank_timeout_s),
+        base_url,
         model=chosen.rerank_model,
         shape=chosen.querymill_rerank_shape,
-        timeout_s=chosen.querymill_rerank_timeout_s,
         passage_tokens=tokens,
     )
 
@@ -74,14 +76,24 @@ def meters() -> Meters:
     return Meters(cache_client())
 
 
+def account_with(provider: str, key: str, model: str, *, rpm: int | None = None, tpm: int | None = None) -> Account:
+    """Open the fleet's account with a provider, for one of its models."""
+    return Account(
+        cache_client(),
+        provider=provider,
+        key=key,
+        model=model,
+        requests_per_minute=rpm,
+        tokens_per_minute=tpm,
+        meters=meters(),
+    )
+
+
 def embeddings(chosen: Settings) -> SharedEmbeddings:
     """Build the way to the embedding model."""
     base_url, key = chosen.embedding_endpoint
     profile, timeout_s = embedding_profile(chosen), chosen.querymill_embedding_timeout_s
-    account = Account(
-        cache_client(), provider=base_url, key=key, model=profile.model,
-        requests_per_minute=chosen.embedding_rpm, tokens_per_minute=chosen.embedding_tpm, meters=meters(),
-    )  # fmt: skip
+    account = account_with(base_url, key, profile.model, rpm=chosen.embedding_rpm, tpm=chosen.embedding_tpm)
     return SharedEmbeddings(
         OpenAIEndpoint(open_client(base_url, key, timeout_s=timeout_s), profile),
         Gateway(account, "embedding", timeout_s=timeout_s),
@@ -97,10 +109,7 @@ def chat(chosen: Settings) -> ChatModel:
     """Build the way to the chat model."""
     base_url, key = chosen.openai_base_url, chosen.openai_api_key.get_secret_value()
     timeout_s = chosen.querymill_chat_timeout_s
-    account = Account(
-        cache_client(), provider=base_url, key=key, model=chosen.chat_model,
-        requests_per_minute=chosen.chat_rpm, tokens_per_minute=chosen.chat_tpm, meters=meters(),
-    )  # fmt: skip
+    account = account_with(base_url, key, chosen.chat_model, rpm=chosen.chat_rpm, tpm=chosen.chat_tpm)
     return ChatModel(
         OpenAIChat(open_client(base_url, key, timeout_s=timeout_s), chosen.chat_model),
         Gateway(account, "chat model", timeout_s=timeout_s),

@@ -227,7 +227,7 @@ def _picture(answer: Sequence[Any], job_id: str, request: JobRequest | None) -> 
         raise UnknownJob(job_id)
     return Picture(
         record=_record(record),
-        steps=_steps(steps),
+        steps=_steps(steps, record["order"].split(" ")),
         hits=PackedHits(hits),
         queries=queries,
         request=request,
@@ -250,8 +250,7 @@ def _record(fields: Mapping[str, str]) -> Record:
     )
 
 
-def _steps(fields: Mapping[str, str]) -> tuple[Step, ...]:
-    names = [field.removesuffix(".state") for field in fields if field.endswith(".state")]
+def _steps(fields: Mapping[str, str], names: Sequence[str]) -> tuple[Step, ...]:
     return tuple(
         Step(
             name=name,

@@ -77,7 +77,7 @@ class Account:
         self._clock = clock
         self._reserve = client.register_script(_script("reserve"))
         self._report = client.register_script(_script("report"))
-        client.hset(ACCOUNTS, self.key, model)
+        self._listed = False
 
     def most_tokens(self, lane: Lane) -> int | None:
         """The most tokens one request of a lane should ask for, so that it leaves the lanes above it their part."""
@@ -97,6 +97,9 @@ class Account:
             CircuitOpen: The provider is being left alone for longer than the caller can wait.
         """
         share, floor = LANES[lane]
+        if not self._listed:
+            self._client.hset(ACCOUNTS, self.key, self.model)
+            self._listed = True
         while True:
             now = self._clock()
             most = -1 if until is None else max(int((until - now) * 1000), 0)

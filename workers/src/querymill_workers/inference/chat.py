@@ -3,28 +3,27 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import json_repair
 import openai
 from pydantic import BaseModel, ValidationError
 
-from querymill_shared.contracts.fields import Lane
 from querymill_workers.domain.tokens import estimate
 from querymill_workers.inference.client import Answer, asked, tokens_of, told_by
 from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.prompts import Turn
 from querymill_workers.inference.sharing import Shared
-from querymill_workers.ports import Caller, Refused, Unavailable, Usage
+from querymill_workers.ports import Caller, Refused, Usage
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
 #: The same question gets the same answer; the penalty keeps small models from repeating table rows.
 _SAMPLING: Mapping[str, Any] = {"temperature": 0.0, "frequency_penalty": 0.3}
-#: Models of these families take no sampling parameters.
+#: Models of these families take no sampling parameters, and think within the tokens of the reply.
 _REASONING = ("gpt-5", "o1", "o3", "o4")
+_REASONING_TOKENS = 2_000
 #: What roles and separators add to a message, in tokens.
 _TURN_TOKENS = 4
 
@@ -39,7 +38,9 @@ class OpenAIChat:
     def options(self, most_tokens: int, shape: type[BaseModel] | None) -> dict[str, Any]:
         """Everything of a request but its turns and its time."""
         options: dict[str, Any] = {"model": self.model, "max_completion_tokens": most_tokens}
-        if not self.model.startswith(_REASONING):
+        if self.model.startswith(_REASONING):
+            options |= {"reasoning_effort": "low", "max_completion_tokens": most_tokens + _REASONING_TOKENS}
+        else:
             options |= _SAMPLING
         if shape is not None:
             schema = {"name": shape.__name__, "schema": shape.model_json_schema(), "strict": True}
@@ -67,47 +68,6 @@ class OpenAIChat:
             return Answer(text.encode("utf-8", "ignore").decode("utf-8"), tokens_of(reply), told_by(raw.headers))
 
         return asked(call)
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One request to the chat model, on its way through the gateway."""
-
-    endpoint: OpenAIChat
-    turns: Sequence[Turn]
-    options: Mapping[str, Any]
-    caller: Caller
-
-    @property
-    def lane(self) -> Lane:
-        """The lane of whoever asks."""
-        return self.caller.lane
-
-    def until(self) -> float | None:
-        """The caller's time."""
-        return self.caller.expires_at
-
-    def tokens(self) -> int:
-        """The prompt by estimate, and the longest reply."""
-        prompt = sum(estimate(turn["content"]) + _TURN_TOKENS for turn in self.turns)
-        return prompt + int(self.options["max_completion_tokens"])
-
-    def expect(self, at: float) -> None:
-        """It waits alone: being refused in time is enough."""
-
-    def seal(self) -> int:
-        """It does not grow."""
-        return self.tokens()
-
-    def send(self, timeout_s: float) -> Answer[str]:
-        """Ask."""
-        return self.endpoint.ask(self.turns, self.options, timeout_s)
-
-    def key(self, *, scoped: bool) -> str:
-        """Name the question by everything that shapes its answer; the prompt's text stands for its version."""
-        scope = self.caller.collection if scoped else ""
-        named = json.dumps([scope, list(self.turns), dict(self.options)], sort_keys=True)
-        return f"qm:chat:{{{hashlib.sha256(named.encode()).hexdigest()[:32]}}}"
 
 
 class ChatModel:
@@ -138,18 +98,19 @@ class ChatModel:
             Unavailable: No reply, or none that could be read, and the caller has time to come back.
             Refused: No reply in the caller's time.
         """
-        question = Question(self._endpoint, turns, self._endpoint.options(most_tokens, shape), caller)
+        options = self._endpoint.options(most_tokens, shape)
+        tokens = _tokens_of_prompt(turns) + int(options["max_completion_tokens"])
         spent: list[Usage] = []
 
         def compute(keys: Sequence[str]) -> Iterator[Mapping[str, bytes]]:
-            self._daily.spend(caller.collection, question.tokens())
-            answer = self._gateway.call(question)
-            if answer is None:
-                raise Unavailable("chat model: nothing was asked")
+            self._daily.spend(caller.collection, tokens)
+            answer = self._gateway.call_once(
+                caller, tokens, lambda timeout_s: self._endpoint.ask(turns, options, timeout_s)
+            )
             spent.append(Usage(1, answer.tokens or 0))
             yield {keys[0]: answer.value.encode()}
 
-        key = question.key(scoped=self._scoped)
+        key = _key(caller.collection if self._scoped else "", turns, options)
         values = self._shared.obtain([key], compute, lane=caller.lane, until=caller.expires_at)
         return values[key].decode(), sum(spent, Usage())
 
@@ -159,8 +120,8 @@ class ChatModel:
         """Return an object of the shape; a reply that is none gets one repair try, told what was wrong.
 
         Raises:
-            Unavailable: No reply, or two that are not of the shape.
-            Refused: No reply in the caller's time.
+            Unavailable: No reply, and the caller has time to come back.
+            Refused: No reply in the caller's time, or two that are not of the shape.
         """
         reply, usage = self.ask(turns, most_tokens=most_tokens, caller=caller, shape=shape)
         try:
@@ -171,7 +132,17 @@ class ChatModel:
         try:
             return _read(reply, shape), usage + more
         except ValidationError as error:
-            raise Unavailable("chat model: not the structure asked for, twice") from error
+            raise Refused("chat model: not the structure asked for, twice") from error
+
+
+def _tokens_of_prompt(turns: Sequence[Turn]) -> int:
+    return sum(estimate(turn["content"]) + _TURN_TOKENS for turn in turns)
+
+
+def _key(scope: str, turns: Sequence[Turn], options: Mapping[str, Any]) -> str:
+    """Name a question by everything that shapes its answer; the prompt's text stands for its version."""
+    named = json.dumps([scope, list(turns), dict(options)], sort_keys=True)
+    return f"qm:chat:{{{hashlib.sha256(named.encode()).hexdigest()[:32]}}}"
 
 
 def _read(reply: str, shape: type[Shape]) -> Shape:

@@ -83,7 +83,7 @@ def of_status(status: int, headers: Mapping[str, str]) -> Exception:
     """Turn an answer's status into what it means for a next try; it holds no text of the caller's."""
     if status == 429:
         return Limited(told_by(headers))
-    if status >= 500 or status in (408, 409):
+    if status >= 500 or status in (408, 409, 425):
         return NoAnswer(f"HTTP {status}")
     redirected = " (redirects are not followed)" if 300 <= status < 400 else ""
     return Rejected(f"HTTP {status}{redirected}")

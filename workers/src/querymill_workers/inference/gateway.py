@@ -3,12 +3,13 @@
 import random
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.account import Account, Grant
 from querymill_workers.inference.client import Answer, Limited, NoAnswer, Rejected
-from querymill_workers.ports import Refused, Unavailable
+from querymill_workers.ports import Caller, Refused, Unavailable
 
 T = TypeVar("T")
 
@@ -56,6 +57,39 @@ class Work(Protocol[T]):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class OneCall(Generic[T]):
+    """Work that is one caller's alone and does not grow: its estimated tokens, and how to ask."""
+
+    caller: Caller
+    estimated_tokens: int
+    ask: Callable[[float], Answer[T]]
+
+    @property
+    def lane(self) -> Lane:
+        """The lane of whoever asks."""
+        return self.caller.lane
+
+    def until(self) -> float | None:
+        """The caller's time."""
+        return self.caller.expires_at
+
+    def tokens(self) -> int:
+        """As estimated."""
+        return self.estimated_tokens
+
+    def expect(self, at: float) -> None:
+        """It waits alone: being refused in time is enough."""
+
+    def seal(self) -> int:
+        """It does not grow."""
+        return self.estimated_tokens
+
+    def send(self, timeout_s: float) -> Answer[T]:
+        """Ask."""
+        return self.ask(timeout_s)
+
+
 class Gateway(Generic[T]):
     """Calls one provider on behalf of many, charging its ``account``; ``clock`` gives monotonic seconds."""
 
@@ -90,6 +124,13 @@ class Gateway(Generic[T]):
             except NoAnswer as error:
                 tries += 1
                 self._back_off_or_give_up(work, tries, error)
+
+    def call_once(self, caller: Caller, tokens: int, ask: Callable[[float], Answer[T]]) -> Answer[T]:
+        """Ask for one caller alone; see `call`."""
+        answer = self.call(OneCall(caller, tokens, ask))
+        if answer is None:
+            raise RuntimeError("work that never shrinks to nothing was left unasked")
+        return answer
 
     def _granted(self, work: Work[T]) -> Grant | None:
         while True:

@@ -8,14 +8,17 @@ import httpx
 from pydantic import AliasChoices, BaseModel, Field, StrictFloat, StrictInt, TypeAdapter, ValidationError
 
 from querymill_workers.domain.tokens import cut
-from querymill_workers.ports import Caller, Refused, Unavailable, Usage
+from querymill_workers.inference.account import Told
+from querymill_workers.inference.client import Answer, NoAnswer, of_status, told_by
+from querymill_workers.inference.gateway import Gateway
+from querymill_workers.ports import Caller, Refused, Usage
 
 RerankShape = Literal["cohere", "tei"]
 
 #: An answer is a few numbers; one that is longer is not read to its end.
 LONGEST_ANSWER = 1_000_000
-#: Statuses that may pass; the other 4xx would be said again.
-PASSING = (408, 425, 429)
+#: Relevance by the place of the passage among those sent, from 0.
+Judged = dict[int, float]
 
 
 class Entry(BaseModel):
@@ -25,17 +28,17 @@ class Entry(BaseModel):
     relevance: Annotated[StrictFloat, Field(validation_alias=AliasChoices("relevance_score", "score"))]
 
 
-class Answer(BaseModel):
+class Reply(BaseModel):
     """Cohere's and Jina's answer; Text Embeddings Inference's is the bare list."""
 
     results: list[Entry]
     usage: Any = None
 
     @property
-    def tokens(self) -> int:
-        """What the endpoint says it read; 0 where it does not say."""
+    def tokens(self) -> int | None:
+        """What the endpoint says it read; None where it does not say."""
         tokens = self.usage.get("total_tokens") if isinstance(self.usage, dict) else None
-        return tokens if isinstance(tokens, int) else 0
+        return tokens if isinstance(tokens, int) else None
 
 
 _BARE = TypeAdapter(list[Entry])
@@ -47,18 +50,18 @@ class HttpJudge:
     def __init__(
         self,
         client: httpx.Client,
+        gateway: Gateway[Judged],
         base_url: str,
         *,
         model: str,
         shape: RerankShape,
-        timeout_s: float,
         passage_tokens: int,
     ) -> None:
         self._client = client
+        self._gateway = gateway
         self._url = f"{base_url.rstrip('/')}/rerank"
         self._model = model
         self._shape = shape
-        self._timeout_s = timeout_s
         self._passage_tokens = passage_tokens
 
     def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:
@@ -66,12 +69,15 @@ class HttpJudge:
         ids = list(passages)
         share = self._passage_tokens // len(ids)
         shown = [cut(text, most_tokens=share) for text in passages.values()]
-        left_s = self._timeout_s if caller.expires_at is None else caller.expires_at - time.monotonic()
-        limit_s = min(self._timeout_s, max(left_s, 0.01))
-        answer = post(self._client, self._url, self._body(cut(query, most_tokens=share), shown), limit_s=limit_s)
-        reply = read(answer, shape=self._shape)
-        judged = checked(reply.results, count=len(ids))
-        return {ids[index]: relevance for index, relevance in judged.items()}, Usage(1, reply.tokens)
+        body = self._body(cut(query, most_tokens=share), shown)
+
+        def ask(timeout_s: float) -> Answer[Judged]:
+            content, told = post(self._client, self._url, body, limit_s=timeout_s)
+            reply = read(content, shape=self._shape)
+            return Answer(checked(reply.results, count=len(ids)), reply.tokens, told)
+
+        answer = self._gateway.call_once(caller, self._passage_tokens, ask)
+        return {ids[index]: relevance for index, relevance in answer.value.items()}, Usage(1, answer.tokens or 0)
 
     def _body(self, query: str, passages: Sequence[str]) -> dict[str, Any]:
         if self._shape == "tei":
@@ -86,52 +92,54 @@ def open_endpoint(key: str) -> httpx.Client:
     return httpx.Client(headers={"Authorization": f"Bearer {key}"} if key else {}, follow_redirects=False)
 
 
-def post(client: httpx.Client, url: str, body: Mapping[str, Any], *, limit_s: float) -> bytes:
-    """Send one call and return its answer, whole within ``limit_s`` seconds.
+def post(client: httpx.Client, url: str, body: Mapping[str, Any], *, limit_s: float) -> tuple[bytes, Told]:
+    """Send one call and return its answer, whole within ``limit_s`` seconds, and what its headers told.
 
     Raises:
-        Unavailable: No answer in time, or an error that may pass.
-        Refused: A status that the same call would meet again, or a redirect: it is not followed.
+        Limited: 429.
+        NoAnswer: No answer in time, or an error that may pass.
+        Rejected: A status that the same call would meet again, or a redirect: it is not followed.
     """
     until = time.monotonic() + limit_s
     answer = bytearray()
     try:
         with client.stream("POST", url, json=body, timeout=limit_s) as response:
-            _refuse_status(response.status_code)
+            if not response.is_success:
+                raise of_status(response.status_code, response.headers)
             for part in response.iter_bytes():
                 answer += part
                 if len(answer) > LONGEST_ANSWER:
-                    raise Unavailable("rerank endpoint: an answer too long to be one")
+                    raise NoAnswer("an answer too long to be one")
                 # httpx limits the wait for each part, not for all of them.
                 if time.monotonic() > until:
-                    raise Unavailable("rerank endpoint: no answer in time")
-        return bytes(answer)
+                    raise NoAnswer("no answer in time")
+            return bytes(answer), told_by(response.headers)
     except httpx.TimeoutException as error:
-        raise Unavailable("rerank endpoint: no answer in time") from error
+        raise NoAnswer("no answer in time") from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise Unavailable(f"rerank endpoint: no connection ({type(error).__name__})") from error
+        raise NoAnswer(f"no connection ({type(error).__name__})") from error
 
 
-def read(answer: bytes, *, shape: RerankShape) -> Answer:
+def read(answer: bytes, *, shape: RerankShape) -> Reply:
     """Read an answer of a shape.
 
     Raises:
-        Unavailable: It is none.
+        NoAnswer: It is none.
     """
     try:
-        return Answer(results=_BARE.validate_json(answer)) if shape == "tei" else Answer.model_validate_json(answer)
+        return Reply(results=_BARE.validate_json(answer)) if shape == "tei" else Reply.model_validate_json(answer)
     except ValidationError as error:
-        raise Unavailable(f"rerank endpoint: not an answer of the {shape} shape") from error
+        raise NoAnswer(f"not an answer of the {shape} shape") from error
 
 
-def checked(entries: Sequence[Entry], *, count: int) -> dict[int, float]:
+def checked(entries: Sequence[Entry], *, count: int) -> Judged:
     """Return relevance by index; a passage that is left out is left out.
 
     Raises:
         Refused: An index that was not asked for or comes twice, or a relevance outside 0 to 1: a model whose
             scores are on another scale would be wrong in every number.
     """
-    judged: dict[int, float] = {}
+    judged: Judged = {}
     for entry in entries:
         if not 0 <= entry.index < count or entry.index in judged:
             raise Refused(f"rerank endpoint: index {entry.index} answered, once each of 0 to {count - 1} was asked for")
@@ -139,11 +147,3 @@ def checked(entries: Sequence[Entry], *, count: int) -> dict[int, float]:
             raise Refused(f"rerank endpoint: relevance {entry.relevance} answered, it must be from 0 to 1")
         judged[entry.index] = entry.relevance
     return judged
-
-
-def _refuse_status(status: int) -> None:
-    if 200 <= status < 300:
-        return
-    if 300 <= status < 500 and status not in PASSING:
-        raise Refused(f"rerank endpoint: HTTP {status}" + (", a redirect is not followed" if status < 400 else ""))
-    raise Unavailable(f"rerank endpoint: HTTP {status}")

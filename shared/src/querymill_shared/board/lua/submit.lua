@@ -17,7 +17,9 @@ end
 local now = now_ms()
 local deadline = tonumber(ARGV[7])
 redis.call('HSET', job, 'id', id, 'kind', ARGV[3], 'collection', ARGV[4], 'lane', ARGV[5], 'state', 'queued',
-  'fingerprint', fingerprint, 'created', now, 'deadline', deadline > 0 and now + deadline or 0, 'open', #ARGV - 11)
+  'fingerprint', fingerprint, 'created', now, 'deadline', deadline > 0 and now + deadline or 0, 'open', #ARGV - 11,
+  -- A hash of some size forgets the order of its fields.
+  'order', table.concat(ARGV, ' ', 12))
 redis.call('SET', request, ARGV[6])
 for i = 12, #ARGV do
   redis.call('HSET', steps, ARGV[i] .. '.state', 'waiting', ARGV[i] .. '.attempt', 0)
