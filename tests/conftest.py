@@ -11,7 +11,7 @@ from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.vectors import DIMENSIONS
 from tests.fixtures.command_line import querymill
 from tests.fixtures.deployment import board_client, database, deployment, filings, fresh_accounts, mill, worker
-from tests.fixtures.inference import provider
+from tests.fixtures.inference import provider, wired
 
 # One definition for the whole run: a fixture of the session that two conftests import would exist twice.
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "mill",
     "provider",
     "querymill",
+    "wired",
     "worker",
 ]
 

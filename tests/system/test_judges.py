@@ -374,6 +374,7 @@ def test_the_key_is_sent_to_the_endpoint_and_stands_in_no_message(endpoint: Endp
     assert "secret" not in str(refused.value)
 
 
+@pytest.mark.usefixtures("wired")
 def test_the_settings_choose_the_judge(chat: ChatModel, openai_server: OpenAIServer) -> None:
     assert isinstance(judge_of(Settings(), chat), ChatJudge)
     fields: dict[str, Any] = {"rerank_base_url": openai_server.url, "querymill_rerank_shape": "tei"}

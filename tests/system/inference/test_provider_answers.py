@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from querymill_shared import meters
 from querymill_shared.contracts.fields import Lane
+from querymill_workers import wiring
 from querymill_workers.inference.account import CircuitOpen
 from querymill_workers.ports import Caller, Refused, Unavailable
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, embedded, embedding_answer
@@ -222,24 +223,17 @@ def test_tokens_are_corrected_by_what_the_provider_says(provider: Provider, open
     assert counts["provider_calls/answered"] == 1
 
 
-def test_no_connection_is_shared_over_a_fork(provider: Provider, deployment: Any, monkeypatch: Any) -> None:
-    for name, value in deployment.environment.items():
-        monkeypatch.setenv(name, value)
-    from querymill_workers import wiring
-
-    wiring.settings.cache_clear()
+@pytest.mark.usefixtures("wired")
+def test_no_connection_is_shared_over_a_fork() -> None:
     before = wiring.cache_client()
     assert wiring.cache_client() is before
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
-        os.write(write, b"other" if wiring.cache_client() is not before else b"same")
+        os.write(write, b"same" if wiring.cache_client() is before else b"other")
         os._exit(0)
     os.waitpid(child, 0)
     assert os.read(read, 10) == b"other"
     assert wiring.cache_client() is before
-    before.close()
     os.close(read)
     os.close(write)
-    wiring.cache_client.cache_clear()
-    wiring.settings.cache_clear()
