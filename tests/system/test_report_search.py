@@ -200,6 +200,22 @@ def test_a_moment_without_embeddings_costs_a_second_call_not_the_job(
 
 
 @pytest.mark.usefixtures("filings")
+def test_a_job_says_that_the_provider_is_left_alone_and_goes_on_when_it_is_back(
+    mill: Querymill, openai_server: OpenAIServer
+) -> None:
+    openai_server.script.embeddings = lambda request: Answer(b"{}", status=503)
+    for _ in range(2):
+        with pytest.raises(JobFailed, match="embedding unavailable: HTTP 503|circuit open"):
+            mill.submit(search(fresh(), deadline=2)).result(timeout=10)
+    job = mill.submit(search(fresh()))
+    for event in job.events(timeout=10):
+        if isinstance(event, StageFinished) and event.state == "retrying":
+            assert "circuit open: multilingual-e5-small failed 5 times in a row" in (event.reason or "")
+            openai_server.script.embeddings = embedded
+    assert job.result(timeout=10).complete
+
+
+@pytest.mark.usefixtures("filings")
 def test_the_same_question_is_embedded_once(mill: Querymill, openai_server: OpenAIServer) -> None:
     question = search(fresh())
     mill.submit(question).result(timeout=10)

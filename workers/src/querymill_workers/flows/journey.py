@@ -32,7 +32,7 @@ def answer(bell: Bell, ports: Ports) -> Sequence[Bell]:
         try:
             return step(claim, ports)
         except Unavailable as error:
-            return try_again_or_fail(claim, str(error), ports)
+            return try_again_or_fail(claim, str(error), ports, not_before_s=error.again_in_s)
         except Refused as error:
             return fail(claim, str(error), ports)
         except Exception as error:  # noqa: BLE001  # a bug of ours must not leave a job silent
@@ -72,10 +72,10 @@ def conclude(picture: Picture, ports: Ports) -> None:
             assert_never(picture.request)
 
 
-def try_again_or_fail(claim: Claim, reason: str, ports: Ports) -> Sequence[Bell]:
+def try_again_or_fail(claim: Claim, reason: str, ports: Ports, *, not_before_s: float = 0.0) -> Sequence[Bell]:
     """Put the step back for a while; give it up when its attempts or the job's time are used up."""
     waits = DURABLE_BACKOFF_S if claim.expires_at is None else BACKOFF_S
-    delay = waits[min(claim.attempt, len(waits)) - 1]
+    delay = max(waits[min(claim.attempt, len(waits)) - 1], not_before_s)
     in_time = claim.expires_at is None or ports.clock() + delay < claim.expires_at
     if claim.attempt >= ports.max_attempts or not in_time:
         return fail(claim, reason, ports)

@@ -117,7 +117,9 @@ class Account:
                     _sleep_about(min(ms, 1000))
                 case "refused":
                     self.meters.count("budget_refused/" + lane)
-                    raise LimitReached(f"the provider's limit leaves no call in time (the next in {ms / 1000:.1f} s)")
+                    raise LimitReached(
+                        f"the limit of {self.model} leaves no call in time (the next in {ms / 1000:.1f} s)"
+                    )
                 case _:
                     self._wait_for_probe(ms, until)
 
@@ -169,7 +171,8 @@ class Account:
     def _wait_for_probe(self, ms: int, until: float | None) -> None:
         if until is not None:
             raise CircuitOpen(
-                f"the provider failed {FAILURES_TO_OPEN} times in a row; tried again in {ms / 1000:.1f} s"
+                f"circuit open: {self.model} failed {FAILURES_TO_OPEN} times in a row, tried again in {ms / 1000:.1f} s",
+                again_in_s=ms / 1000,
             )
         _sleep_about(min(ms, 1000))
 
