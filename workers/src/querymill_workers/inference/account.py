@@ -171,7 +171,7 @@ class Account:
     def _wait_for_probe(self, ms: int, until: float | None) -> None:
         if until is not None:
             raise CircuitOpen(
-                f"circuit open: {self.model} failed {FAILURES_TO_OPEN} times in a row, tried again in {ms / 1000:.1f} s",
+                f"circuit open: {self.model} failed {FAILURES_TO_OPEN} times in a row, next try in {ms / 1000:.1f} s",
                 again_in_s=ms / 1000,
             )
         _sleep_about(min(ms, 1000))
