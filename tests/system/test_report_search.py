@@ -205,7 +205,7 @@ def test_a_job_says_that_the_provider_is_left_alone_and_goes_on_when_it_is_back(
 ) -> None:
     openai_server.script.embeddings = lambda request: Answer(b"{}", status=503)
     for _ in range(2):
-        with pytest.raises(JobFailed, match="embedding unavailable: HTTP 503|circuit open"):
+        with pytest.raises(JobFailed, match=r"embedding unavailable: HTTP 503|circuit open"):
             mill.submit(search(fresh(), deadline=2)).result(timeout=10)
     job = mill.submit(search(fresh()))
     for event in job.events(timeout=10):
