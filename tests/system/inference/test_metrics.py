@@ -6,8 +6,8 @@ import urllib.request
 import pytest
 
 from querymill.fleet import figures
+from querymill_shared import metrics
 from querymill_shared.contracts.fields import Lane
-from querymill_workers import metrics
 from querymill_workers.inference.account import Told
 from querymill_workers.ports import Caller
 from tests.fixtures.inference import Provider

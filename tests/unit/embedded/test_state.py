@@ -11,7 +11,7 @@ STATE = StackState(
     supervisor=ProcessIdentity(4711, 1234.5),
     control=Control(port=20999, user="querymill", password="secret"),
     ports={Part.VALKEY: 20001, Part.CHAT: 20002},
-    programs=("search",),
+    programs={"search": None, "gateway": 8080},
     stop_within_s=50.0,
     pids={"valkey": 4712},
 )

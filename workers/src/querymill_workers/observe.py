@@ -9,7 +9,8 @@ from typing import Any
 import structlog
 from celery.signals import setup_logging, worker_ready, worker_shutting_down
 
-from querymill_workers import metrics, preflight, wiring
+from querymill_shared import metrics
+from querymill_workers import preflight, wiring
 from querymill_workers.tasks import ring
 from querymill_workers.upkeep.sweeper import TERM_S, Sweeper
 

@@ -2,6 +2,7 @@
 
 from querymill_embedded.errors import StackError
 from querymill_embedded.folders import default_data_folder
+from querymill_embedded.network import free_ports
 from querymill_embedded.parts import ALL, Part, Program
 from querymill_embedded.stack import Stack
 from querymill_embedded.status import PartStatus
@@ -17,5 +18,6 @@ __all__ = [
     "Stack",
     "StackError",
     "default_data_folder",
+    "free_ports",
     "temporary_stack",
 ]

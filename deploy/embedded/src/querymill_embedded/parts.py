@@ -39,6 +39,7 @@ class Program:
         environment: variables on top of the caller's and the stack's own; these win.
         stop_signal: name of the signal that asks for a clean end, without "SIG".
         stop_wait_s: seconds after that signal until the whole process group is killed.
+        port: which it serves on loopback, if any; shown as its address.
         settle_s: seconds which it must stay up to count as started; one that ends sooner has failed to start.
     """
 
@@ -48,6 +49,7 @@ class Program:
     stop_signal: str = "TERM"
     stop_wait_s: float = 10.0
     settle_s: float = 1.0
+    port: int | None = None
 
     def __post_init__(self) -> None:
         if _NAME.fullmatch(self.name) is None:

@@ -119,7 +119,7 @@ class Stack:
                 supervisor=ProcessIdentity.of(client.pid()),
                 control=control,
                 ports=ports,
-                programs=tuple(program.name for program in programs),
+                programs={program.name: program.port for program in programs},
                 stop_within_s=_SERVERS_STOP_WITHIN_S + max((program.stop_wait_s for program in programs), default=0),
             )
             state.write(self.data)
@@ -146,7 +146,7 @@ class Stack:
             prepare(endpoints(state.ports))
         for name in state.programs:
             client.start(Group.PROGRAMS, name)
-        self._await(client, {}, state.programs)
+        self._await(client, {}, tuple(state.programs))
         reports = client.processes()
         pids = {name: pid for name in state.names if (pid := reports[name].pid) is not None}
         replace(state, pids=pids).write(self.data)
@@ -161,7 +161,7 @@ class Stack:
         for report in client.processes().values():
             if report.state in _AT_REST:
                 client.start(report.group, report.name)
-        self._await(client, state.ports, state.programs)
+        self._await(client, state.ports, tuple(state.programs))
 
     def _await(self, client: SupervisorClient, ports: Mapping[Part, int], programs: Sequence[str]) -> None:
         await_ready(client, ports=ports, programs=programs, data=self.data, timeout_s=_READY_WITHIN_S)

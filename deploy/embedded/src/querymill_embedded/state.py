@@ -30,7 +30,7 @@ class StackState:
     Attributes:
         supervisor: the supervising process; it leads the session of all the others.
         ports: of the started parts.
-        programs: names of the caller's programs, in their order.
+        programs: the caller's programs in their order, each with the port it serves, if any.
         stop_within_s: seconds in which a clean stop must have come to its end.
         pids: of parts and programs when the stack was ready; a restart after a crash changes one.
     """
@@ -38,7 +38,7 @@ class StackState:
     supervisor: ProcessIdentity
     control: Control
     ports: Mapping[Part, int]
-    programs: tuple[str, ...]
+    programs: Mapping[str, int | None]
     stop_within_s: float
     pids: Mapping[str, int] | None = None
 
@@ -57,7 +57,7 @@ class StackState:
                 "password": self.control.password,
             },
             "ports": dict(self.ports),
-            "programs": list(self.programs),
+            "programs": dict(self.programs),
             "stop_within_s": self.stop_within_s,
             "pids": dict(self.pids or {}),
         }
@@ -74,7 +74,7 @@ class StackState:
             supervisor=ProcessIdentity(**record["supervisor"]),
             control=Control(**record["control"]),
             ports={Part(name): port for name, port in record["ports"].items()},
-            programs=tuple(record["programs"]),
+            programs=record["programs"],
             stop_within_s=record["stop_within_s"],
             pids=record["pids"],
         )

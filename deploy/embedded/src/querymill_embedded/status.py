@@ -28,7 +28,7 @@ class PartStatus:
         state: the supervisor's word; `dead` when the supervisor itself is gone (`up` mends that), `unknown` when it
             does not answer. A server that answers is `running` in its first second already.
         pid: None when it does not run.
-        address: host:port of a server, None for a program.
+        address: host:port of what serves one, None for the rest.
         log: its log file.
         uptime_s: seconds since its last start, None when it does not run.
         restarts: how often it was started again since `up`.
@@ -56,11 +56,12 @@ def part_statuses(state: StackState, data: Path) -> list[PartStatus]:
 def _status(name: str, state: StackState, data: Path, report: ProcessReport | None, silent: ProcessState) -> PartStatus:
     pid = None if report is None else report.pid
     port = {part.value: port for part, port in state.ports.items()}.get(name)
+    served = state.programs.get(name) if port is None else port
     return PartStatus(
         name=name,
         state=silent if report is None else _state(report, port),
         pid=pid,
-        address=None if port is None else address(port),
+        address=None if served is None else address(served),
         log=log_path(data, name),
         uptime_s=None if report is None or pid is None else time.time() - report.started,
         restarts=restarts(data / LOG_FOLDER / LOG_FILE, state.supervisor.pid, name),

@@ -40,17 +40,24 @@ def register(app: typer.Typer) -> None:
 def up(
     data: DataOption = None,
     detach: Annotated[bool, typer.Option("--detach", help="return once everything runs")] = False,
+    port: Annotated[
+        int | None, typer.Option(help="of the HTTP gateway on loopback  [default: 8080, or a free one]")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Start the embedded stack and its workers; prints the exports that point commands at it."""
+    """Start the embedded stack, its workers and the gateway; prints the exports that point commands at it."""
     stack = _stack(data)
     say = Console(stderr=True, highlight=False)
+    if port is None:
+        port = _library().free_ports(["gateway"], preferred={"gateway": 8080})["gateway"]
     with _reported(_library(), say):
-        stack.up(programs=workers({}), prepare=_migrate)
+        stack.up(programs=[*workers({}), _gateway(port)], prepare=_migrate)
     environment = stack.environment()
+    gateway = next((f"http://{part.address}" for part in stack.status() if part.name == "gateway"), None)
     if as_json:
-        typer.echo(json.dumps({"data": str(stack.data), "environment": environment}))
+        typer.echo(json.dumps({"data": str(stack.data), "gateway": gateway, "environment": environment}))
     else:
+        say.print(f"Gateway: {gateway} · OpenAPI at /docs · figures at /metrics")
         say.print("Running. These exports point querymill at it:", style="bold")
         for name, value in environment.items():
             typer.echo(f"export {name}={shlex.quote(value)}")
@@ -187,6 +194,16 @@ def _worker(name: str, *, queues: str, threads: int, environment: Mapping[str, s
         stop_wait_s=15,
         # A worker that refuses to start says so within this, and is then reported with its log.
         settle_s=4,
+    )
+    return program
+
+
+def _gateway(port: int) -> "embedded.Program":
+    program: embedded.Program = _library().Program(
+        name="gateway",
+        command=(sys.executable, "-m", "querymill.gateway", "--port", str(port)),
+        settle_s=3,
+        port=port,
     )
     return program
 

@@ -1,0 +1,1 @@
+"""The HTTP gateway: the same contracts over HTTP, for backends that do not speak Python."""
