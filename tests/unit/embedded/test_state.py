@@ -20,7 +20,7 @@ STATE = StackState(
 def test_a_written_state_is_read_back(tmp_path: Path) -> None:
     STATE.write(tmp_path)
     assert StackState.read(tmp_path) == STATE
-    assert STATE.names == ("valkey", "chat", "search")
+    assert STATE.names == ("valkey", "chat", "search", "gateway")
 
 
 def test_a_folder_without_a_stack_has_no_state(tmp_path: Path) -> None:
