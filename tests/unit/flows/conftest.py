@@ -13,7 +13,7 @@ from querymill_shared.queues import queue_of
 from querymill_shared.settings import Settings
 from querymill_workers.flows import journey
 from querymill_workers.ports import Bell, Ports
-from querymill_workers.stores.memory import MemoryReports
+from querymill_workers.stores.memory import MemoryReports, MemoryWords
 from tests.fakes.models import ScriptedRewriter, WordEmbeddings
 
 
@@ -70,6 +70,7 @@ def world() -> World:
         embeddings=embeddings,
         rewriter=rewriter,
         reports=reports,
+        words=MemoryWords(),
         glossary={"EBITDA": "earnings before interest, taxes, depreciation and amortisation"},
         count_tokens=lambda text: len(text.split()),
         clock=time.monotonic,

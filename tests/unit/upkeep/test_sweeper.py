@@ -8,7 +8,7 @@ from querymill_shared.contracts.reports import IngestReport, Report, ReportSearc
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 from querymill_workers.ports import Bell, Ports
-from querymill_workers.stores.memory import MemoryReports
+from querymill_workers.stores.memory import MemoryReports, MemoryWords
 from querymill_workers.upkeep.sweeper import sweep
 from tests.fakes.models import ScriptedRewriter, WordEmbeddings
 
@@ -46,6 +46,7 @@ def ports(clock: Clock) -> Ports:
         embeddings=WordEmbeddings(),
         rewriter=ScriptedRewriter({}),
         reports=MemoryReports(),
+        words=MemoryWords(),
         glossary={},
         count_tokens=len,
         clock=time.monotonic,

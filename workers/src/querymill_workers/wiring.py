@@ -15,6 +15,7 @@ from querymill_workers.inference.rewriter import ChatRewriter
 from querymill_workers.ports import Ports
 from querymill_workers.stores.postgres.connection import open_pool
 from querymill_workers.stores.postgres.reports import PostgresReports
+from querymill_workers.stores.postgres.words import PostgresWords
 from querymill_workers.upkeep.heartbeat import Heartbeat
 
 
@@ -39,6 +40,7 @@ def board() -> ValkeyBoard:
 def ports() -> Ports:
     """Build this process's adapters, once, after it started: no connection crosses a fork."""
     chosen = settings()
+    pool = open_pool(chosen.database_url.get_secret_value())
     timeout_s = chosen.querymill_embedding_timeout_s
     embedding_client = open_client(*chosen.embedding_endpoint, timeout_s=timeout_s)
     chat_client = open_client(
@@ -51,7 +53,8 @@ def ports() -> Ports:
         heartbeat=Heartbeat(board(), lease_s=chosen.querymill_lease_s),
         embeddings=OpenAIEmbeddings(embedding_client, embedding_profile(chosen), timeout_s=timeout_s),
         rewriter=ChatRewriter(ChatModel(chat_client, chosen.chat_model, timeout_s=chosen.querymill_chat_timeout_s)),
-        reports=PostgresReports(open_pool(chosen.database_url.get_secret_value())),
+        reports=PostgresReports(pool),
+        words=PostgresWords(pool),
         glossary=glossary.bundled(),
         count_tokens=estimate,
         clock=time.monotonic,
