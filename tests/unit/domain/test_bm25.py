@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.domain.bm25 import Statistics, distinct, explain, idf, saturation, score
+from querymill_workers.domain.bm25 import QueryTerm, Statistics, explain, idf, saturation, score
 
 TEN = Statistics(units=10, length=40)
+SHIPS, SOUP = QueryTerm("ships", 1, df=1), QueryTerm("soup", 1, df=3)
 
 
 def test_the_worked_example() -> None:
@@ -17,7 +18,7 @@ def test_the_worked_example() -> None:
     assert idf(10, 3) == pytest.approx(1.145, abs=5e-4)
     assert saturation(1, 4, 4.0) == pytest.approx(1 / 2.2)
     assert saturation(2, 4, 4.0) == pytest.approx(2 / 3.2)
-    terms = {"ships": 1, "soup": 3}
+    terms = [SHIPS, SOUP]
     assert score({"ships": 1, "sail": 3}, 4, terms=terms, statistics=TEN).score == pytest.approx(0.906, abs=5e-4)
     assert score({"ships": 1, "soup": 2}, 4, terms=terms, statistics=TEN).score == pytest.approx(1.621, abs=5e-4)
 
@@ -41,26 +42,27 @@ def test_k1_and_b_can_be_others() -> None:
 
 
 def test_terms_the_unit_lacks_add_nothing_and_are_not_listed() -> None:
-    scored = score({"soup": 1}, 4, terms={"ships": 1, "soup": 3}, statistics=TEN)
+    scored = score({"soup": 1}, 4, terms=[SHIPS, SOUP], statistics=TEN)
     assert [term.term for term in scored.terms] == ["soup"]
-    assert score({"sail": 1}, 4, terms={"soup": 3}, statistics=TEN).score == 0
+    assert score({"sail": 1}, 4, terms=[SOUP], statistics=TEN).score == 0
 
 
 @given(st.permutations(["a", "b", "c", "d", "e"]))
 def test_the_order_of_the_terms_does_not_change_the_score(order: list[str]) -> None:
     dfs = {"a": 1, "b": 2, "c": 3, "d": 5, "e": 7}
     counts = Counter("aabcddde")
-    in_order = score(counts, 8, terms={term: dfs[term] for term in order}, statistics=TEN)
-    assert in_order.score == score(counts, 8, terms=dfs, statistics=TEN).score
+    in_order, sorted_ = ([QueryTerm(term, 1, dfs[term]) for term in terms] for terms in (order, dfs))
+    shuffled = score(counts, 8, terms=in_order, statistics=TEN)
+    assert shuffled.score == score(counts, 8, terms=sorted_, statistics=TEN).score
 
 
 def test_an_explanation_lets_the_score_be_recomputed() -> None:
-    said = explain(score({"ships": 1, "soup": 2}, 5, terms={"ships": 1, "soup": 3}, statistics=TEN))
+    said = explain(score({"ships": 1, "soup": 2}, 5, terms=[SHIPS, SOUP], statistics=TEN))
     total = 0.0
     for term in said["terms"]:  # type: ignore[attr-defined]
         weight = math.log(1 + (said["units"] - term["df"] + 0.5) / (term["df"] + 0.5))  # type: ignore[operator]
         length = 1 - said["b"] + said["b"] * said["length"] / said["average"]  # type: ignore[operator]
-        total += weight * term["tf"] / (term["tf"] + said["k1"] * length)  # type: ignore[operator]
+        total += term["times"] * weight * term["tf"] / (term["tf"] + said["k1"] * length)  # type: ignore[operator]
     assert said["score"] == pytest.approx(total)
 
 
@@ -69,5 +71,6 @@ def test_the_average_of_nothing_is_zero() -> None:
     assert TEN.average == 4
 
 
-def test_a_word_of_the_query_counts_once() -> None:
-    assert distinct(["soup", "ship", "soup"]) == ["soup", "ship"]
+def test_a_word_that_the_query_repeats_counts_as_often() -> None:
+    once, thrice = (score({"soup": 2}, 4, terms=[QueryTerm("soup", times, 3)], statistics=TEN) for times in (1, 3))
+    assert thrice.score == pytest.approx(3 * once.score)

@@ -5,8 +5,8 @@ idf never negative, and without the constant factor k1 + 1, which changes no ord
 """
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Final
 
 K1: Final = 1.2
@@ -27,10 +27,20 @@ class Statistics:
 
 
 @dataclass(frozen=True, slots=True)
-class TermScore:
-    """What one term of the query adds: how often the unit has it, and how many units do."""
+class QueryTerm:
+    """A word of the query: how often the query has it, and how many units do."""
 
     term: str
+    times: int
+    df: int
+
+
+@dataclass(frozen=True, slots=True)
+class TermScore:
+    """What one term adds: how often the query has it (``times``) and the unit (``tf``), and how many units do."""
+
+    term: str
+    times: int
     tf: int
     df: int
     idf: float
@@ -65,28 +75,36 @@ def saturation(tf: int, length: int, average: float, *, k1: float = K1, b: float
 
 
 def score(
-    counts: Mapping[str, int], length: int, *, terms: Mapping[str, int], statistics: Statistics,
-    k1: float = K1, b: float = B,
-) -> Scored:  # fmt: skip
-    """Score one unit: the sum over the query's terms of ``idf × saturation``.
+    counts: Mapping[str, int],
+    length: int,
+    *,
+    terms: Sequence[QueryTerm],
+    statistics: Statistics,
+    k1: float = K1,
+    b: float = B,
+) -> Scored:
+    """Score one unit: the sum over the query's terms of ``times × idf × saturation``.
 
     Worked example: 10 units of 4 words on average; the query asks for *ships* (in 1 unit) and *soup* (in 3). A
     unit of 4 words with *ships* once scores 1.992 × 0.455 = 0.906; with *soup* twice as well, 0.906 + 1.145 ×
-    0.625 = 1.621.
+    0.625 = 1.621. *Decided*: a word that the query repeats counts as often as it does, as in Lucene; that
+    measured better on the evaluation sets than counting it once.
 
     Args:
         counts: How often the unit has each term; terms it lacks may be left out.
         length: All words of the unit, repetitions included.
-        terms: The distinct terms of the query, in their order, each with the number of units that have it.
+        terms: The distinct terms of the query.
         statistics: Of all units, whatever is filtered.
-        k1: How slowly repetition saturates; 0 or more.
+        k1: How slowly repetition in a unit saturates; 0 or more.
         b: How much length counts against a unit, from 0 to 1.
     """
-    found = [
-        _term_score(term, tf, df, saturation(tf, length, statistics.average, k1=k1, b=b), statistics)
-        for term, df in terms.items()
-        if (tf := counts.get(term, 0)) > 0
-    ]
+    found = []
+    for term in terms:
+        tf = counts.get(term.term, 0)
+        if tf > 0:
+            rarity = idf(statistics.units, term.df)
+            share = saturation(tf, length, statistics.average, k1=k1, b=b)
+            found.append(TermScore(term.term, term.times, tf, term.df, rarity, term.times * rarity * share))
     # The exact sum, whatever the order of the terms: equal scores must be equal for ties to break on the id.
     return Scored(math.fsum(term.score for term in found), length, statistics, tuple(found))
 
@@ -100,25 +118,13 @@ def explain(scored: Scored, *, k1: float = K1, b: float = B) -> dict[str, object
         b: The same as given to ``score``.
     """
     return {
-        "formula": "Σ ln(1 + (units − df + 0.5) / (df + 0.5)) × tf / (tf + k1 × (1 − b + b × length / average))",
+        "formula": "Σ times × idf × tf / (tf + k1 × (1 − b + b × length / average)),"
+        " idf = ln(1 + (units − df + 0.5) / (df + 0.5))",
         "units": scored.statistics.units,
         "average": scored.statistics.average,
         "length": scored.length,
         "k1": k1,
         "b": b,
-        "terms": [
-            {"term": term.term, "tf": term.tf, "df": term.df, "idf": term.idf, "score": term.score}
-            for term in scored.terms
-        ],
+        "terms": [asdict(term) for term in scored.terms],
         "score": scored.score,
     }
-
-
-def distinct(words: Iterable[str]) -> list[str]:
-    """List the terms of a query: each word once, first appearance first."""
-    return list(dict.fromkeys(words))
-
-
-def _term_score(term: str, tf: int, df: int, share: float, statistics: Statistics) -> TermScore:
-    weight = idf(statistics.units, df)
-    return TermScore(term, tf, df, weight, weight * share)

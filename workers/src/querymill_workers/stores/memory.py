@@ -166,19 +166,22 @@ class MemoryWords:
         self, collection: str, space: str, text: str, *, most: int, groups: Sequence[str] | None = None
     ) -> list[WordHit]:
         """See `Words.search`."""
-        terms = bm25.distinct(words(text))
-        if not terms or most < 1:
+        asked = Counter(words(text))
+        if not asked or most < 1:
             return []
         with self._lock:
             self._refuse_stale(collection, space)
             _, known = self._spaces.get((collection, space), (WORDS_VERSION, {}))
             units = dict(known)
         statistics = bm25.Statistics(len(units), sum(counts.total() for _, counts in units.values()))
-        frequencies = {term: sum(term in counts for _, counts in units.values()) for term in terms}
+        terms = [
+            bm25.QueryTerm(term, times, sum(term in counts for _, counts in units.values()))
+            for term, times in asked.items()
+        ]
         scores = {
-            id_: bm25.score(counts, counts.total(), terms=frequencies, statistics=statistics)
+            id_: bm25.score(counts, counts.total(), terms=terms, statistics=statistics)
             for id_, (group, counts) in units.items()
-            if (groups is None or group in groups) and not counts.keys().isdisjoint(terms)
+            if (groups is None or group in groups) and not counts.keys().isdisjoint(asked)
         }
         hits = [WordHit(id_, scored.score, scored) for id_, scored in scores.items()]
         return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:most]

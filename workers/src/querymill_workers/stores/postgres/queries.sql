@@ -246,8 +246,8 @@ CROSS JOIN LATERAL (
 WHERE collection = %(collection)s AND space.space = %(space)s;
 
 -- word_bar: the score that the best units reach by some of the query's terms alone
-SELECT sum(idf * tf / (tf + %(base)s + %(slope)s * length)) AS score
-FROM unnest(%(leading)s::text[], %(idfs)s::float8[]) AS query (term, idf)
+SELECT sum(weight * tf / (tf + %(base)s + %(slope)s * length)) AS score
+FROM unnest(%(leading)s::text[], %(weights)s::float8[]) AS query (term, weight)
 CROSS JOIN LATERAL (
     SELECT unit, tf, length FROM word_postings
     WHERE space = %(number)s AND term = query.term AND %(groups)s::int[] IS NULL
@@ -259,8 +259,8 @@ GROUP BY unit ORDER BY score DESC OFFSET %(most)s - 1 LIMIT 1;
 
 -- word_candidates: the units that may be among the best when the other terms add up to the slack
 WITH partial AS MATERIALIZED (
-    SELECT unit, min(grp) AS grp, sum(idf * tf / (tf + %(base)s + %(slope)s * length)) AS score
-    FROM unnest(%(leading)s::text[], %(idfs)s::float8[]) AS query (term, idf)
+    SELECT unit, min(grp) AS grp, sum(weight * tf / (tf + %(base)s + %(slope)s * length)) AS score
+    FROM unnest(%(leading)s::text[], %(weights)s::float8[]) AS query (term, weight)
     CROSS JOIN LATERAL (
         SELECT grp, unit, tf, length FROM word_postings
         WHERE space = %(number)s AND term = query.term AND %(groups)s::int[] IS NULL

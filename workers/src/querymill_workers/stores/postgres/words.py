@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import accumulate
 
 import psycopg
 import psycopg_pool
@@ -37,53 +38,42 @@ class _Held:
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """What one snapshot says of a query: the rarest term first, each with its document frequency."""
+    """What one snapshot says of a query: its terms, those that can add most first, with what they can add."""
 
     number: int
     statistics: bm25.Statistics
-    terms: Mapping[str, int]
+    terms: tuple[bm25.QueryTerm, ...]
+    weights: tuple[float, ...]
     groups: Sequence[int] | None
 
     def values(self, leading: int, most: int) -> dict[str, object]:
         """Fill in the statements that score by the first ``leading`` terms."""
-        average, slope = self.statistics.average, bm25.K1 * bm25.B
+        slope = bm25.K1 * bm25.B
+        names = [term.term for term in self.terms]
         return {
             "number": self.number,
             "groups": self.groups,
             "most": most,
-            "terms": list(self.terms),
-            "leading": list(self.terms)[:leading],
-            "idfs": self.weights[:leading],
+            "terms": names,
+            "leading": names[:leading],
+            "weights": list(self.weights[:leading]),
             "base": bm25.K1 - slope,
-            "slope": slope / average,
+            "slope": slope / self.statistics.average,
             "slack": sum(self.weights[leading:]) + ROUNDING,
         }
 
-    @property
-    def weights(self) -> list[float]:
-        return [bm25.idf(self.statistics.units, df) for df in self.terms.values()]
-
     def cheap(self) -> int:
-        """Count the rarest terms that have few postings together; at least one."""
-        postings = 0
-        for leading, df in enumerate(self.terms.values()):
-            postings += df
-            if postings > CHEAP_POSTINGS:
-                return max(leading, 1)
-        return len(self.terms)
+        """Count the first terms that have few postings together; at least one."""
+        postings = accumulate(term.df for term in self.terms)
+        return max(sum(1 for total in postings if total <= CHEAP_POSTINGS), 1)
 
     def enough(self, bar: float) -> int:
-        """Count the rarest terms without one of which no unit can score as high as ``bar``.
+        """Count the first terms without one of which no unit can score as high as ``bar``.
 
-        A term adds less than its idf, so the terms after these add less than the sum of theirs.
+        A term adds less than its weight, so the terms after these add less than the sum of theirs.
         """
-        left, leading = 0.0, len(self.terms)
-        for weight in reversed(self.weights):
-            left += weight
-            if left + ROUNDING >= bar:
-                break
-            leading -= 1
-        return leading
+        left = accumulate(reversed(self.weights))
+        return len(self.terms) - sum(1 for weight in left if weight + ROUNDING < bar)
 
 
 class PostgresWords:
@@ -138,16 +128,13 @@ class PostgresWords:
         self, collection: str, space: str, text: str, *, most: int, groups: Sequence[str] | None = None
     ) -> list[WordHit]:
         """See `Words.search`."""
-        terms = bm25.distinct(words(text))
-        if not terms or most < 1:
+        asked = Counter(words(text))
+        if not asked or most < 1:
             return []
         with self._snapshot() as cursor:
-            counted = _counted(cursor, collection, space, terms, groups)
+            counted = _counted(cursor, collection, space, asked, groups)
             rows = [] if counted is None else _candidates(cursor, counted, most)
-        if counted is None:
-            return []
-        in_order = {term: counted.terms[term] for term in terms if term in counted.terms}
-        hits = [_hit(*row, terms=in_order, statistics=counted.statistics) for row in rows]
+        hits = [_hit(counted, *row) for row in rows if counted is not None]
         return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:most]
 
     def stale(self, collection: str, space: str) -> bool:
@@ -246,19 +233,24 @@ def _count(
 
 
 def _counted(
-    cursor: Cursor[TupleRow], collection: str, space: str, terms: Sequence[str], groups: Sequence[str] | None
+    cursor: Cursor[TupleRow], collection: str, space: str, asked: Counter[str], groups: Sequence[str] | None
 ) -> _Counted | None:
-    """Count a query; None when nothing can be found."""
-    values = {"collection": collection, "space": space, "terms": terms, "groups": None if groups is None else [*groups]}
-    row = cursor.execute(named()["word_statistics"], values).fetchone()
+    """Count the words that a query asks for; None when nothing can be found."""
+    place = {"collection": collection, "space": space}
+    filters = None if groups is None else list(groups)
+    row = cursor.execute(named()["word_statistics"], {**place, "terms": list(asked), "groups": filters}).fetchone()
     if row is None:
         return None
     number, version, units, length, known, dfs, group_numbers = row
     _refuse_stale(collection, space, version)
     if not known or (groups is not None and not group_numbers):
         return None
-    rarest_first = dict(sorted(zip(known, dfs, strict=True), key=lambda counted: (counted[1], counted[0])))
-    return _Counted(number, bm25.Statistics(units, length), rarest_first, None if groups is None else group_numbers)
+    terms = [bm25.QueryTerm(term, asked[term], df) for term, df in zip(known, dfs, strict=True)]
+    weights = {term: term.times * bm25.idf(units, term.df) for term in terms}
+    terms.sort(key=lambda term: (-weights[term], term.term))
+    in_order = tuple(weights[term] for term in terms)
+    numbers = None if groups is None else group_numbers
+    return _Counted(number, bm25.Statistics(units, length), tuple(terms), in_order, numbers)
 
 
 def _candidates(cursor: Cursor[TupleRow], counted: _Counted, most: int) -> list[TupleRow]:
@@ -274,8 +266,7 @@ def _candidates(cursor: Cursor[TupleRow], counted: _Counted, most: int) -> list[
     return cursor.execute(named()["word_candidates"], counted.values(leading, most)).fetchall()
 
 
-def _hit(
-    id_: str, length: int, found: list[str], tfs: list[int], *, terms: Mapping[str, int], statistics: bm25.Statistics
-) -> WordHit:
-    scored = bm25.score(dict(zip(found, tfs, strict=True)), length, terms=terms, statistics=statistics)
+def _hit(counted: _Counted, id_: str, length: int, terms: list[str], tfs: list[int]) -> WordHit:
+    counts = dict(zip(terms, tfs, strict=True))
+    scored = bm25.score(counts, length, terms=counted.terms, statistics=counted.statistics)
     return WordHit(id_, scored.score, scored)
