@@ -23,22 +23,22 @@ _OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
 
 def run(name: str, measure: Callable[[], Figures], targets: Mapping[str, Target]) -> int:
     """Measure several times, print medians beside their targets; 0 when every target is met, else 1."""
-    options = _options(name)
-    runs = [measure() for _ in range(options.repeats)]
+    chosen = options(name)
+    runs = [measure() for _ in range(chosen.repeats)]
     figures = {figure: round(statistics.median(one[figure] for one in runs), 2) for figure in runs[0]}
     met = {figure: _OPERATORS[op](figures[figure], bound) for figure, (op, bound) in targets.items()}
-    if options.json:
+    if chosen.json:
         report = {
             "name": name,
             "machine": f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}",
-            "repeats": options.repeats,
+            "repeats": chosen.repeats,
             "figures": figures,
             "targets": {figure: list(target) for figure, target in targets.items()},
             "met": all(met.values()),
         }
         print(json.dumps(report))
     else:
-        print(f"{name}: medians of {options.repeats} runs on {os.cpu_count()} cores")
+        print(f"{name}: medians of {chosen.repeats} runs on {os.cpu_count()} cores")
         for figure, value in figures.items():
             spread = f"{min(one[figure] for one in runs):.2f} to {max(one[figure] for one in runs):.2f}"
             target = f"  target {' '.join(map(str, targets[figure]))}" if figure in targets else ""
@@ -47,8 +47,10 @@ def run(name: str, measure: Callable[[], Figures], targets: Mapping[str, Target]
     return 0 if all(met.values()) else 1
 
 
-def _options(name: str) -> argparse.Namespace:
+def options(name: str) -> argparse.Namespace:
+    """Read the options every benchmark has: `repeats`, `json`, `large`."""
     parser = argparse.ArgumentParser(prog=f"querymill bench {name}")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--large", action="store_true", help="the sizes that take longer than five minutes too")
     return parser.parse_args(sys.argv[1:])

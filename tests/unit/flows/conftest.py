@@ -13,7 +13,7 @@ from querymill_shared.queues import queue_of
 from querymill_shared.settings import Settings
 from querymill_workers.flows import journey
 from querymill_workers.ports import Bell, Ports
-from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors
+from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors, MemoryWords
 from tests.fakes.models import ScriptedJudge, ScriptedRewriter, WordEmbeddings
 
 
@@ -75,6 +75,7 @@ def world() -> World:
         judge=judge,
         reports=reports,
         text_vectors=text_vectors,
+        words=MemoryWords(),
         glossary={"EBITDA": "earnings before interest, taxes, depreciation and amortisation"},
         count_tokens=lambda text: len(text.split()),
         clock=time.monotonic,

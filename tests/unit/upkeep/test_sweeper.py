@@ -8,7 +8,7 @@ from querymill_shared.contracts.reports import IngestReport, Report, ReportSearc
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 from querymill_workers.ports import Bell, Ports
-from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors
+from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors, MemoryWords
 from querymill_workers.upkeep.sweeper import sweep
 from tests.fakes.models import ScriptedJudge, ScriptedRewriter, WordEmbeddings
 
@@ -48,6 +48,7 @@ def ports(clock: Clock) -> Ports:
         judge=ScriptedJudge(),
         reports=MemoryReports(),
         text_vectors=MemoryTextVectors(),
+        words=MemoryWords(),
         glossary={},
         count_tokens=len,
         clock=time.monotonic,

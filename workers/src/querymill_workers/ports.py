@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NewType, Protocol
 
 import numpy as np
@@ -12,6 +12,7 @@ from querymill_shared.board import Board, Claim
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.reports import Report
 from querymill_shared.queues import Queue
+from querymill_workers.domain.bm25 import Scored
 from querymill_workers.domain.chunking import Chunk
 from querymill_workers.domain.fusion import HitKey
 from querymill_workers.domain.routing import ReportCard
@@ -205,6 +206,62 @@ class TextVectors(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class WordUnit:
+    """What is found by its words. ``group`` is a session or a document, to filter by."""
+
+    id: str
+    text: str
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WordHit:
+    """A unit that has words of the query; ``scored`` is what the score came from."""
+
+    id: str
+    score: float
+    scored: Scored | None = field(default=None, compare=False, repr=False)
+
+
+class Words(Protocol):
+    """Exact BM25 over the units of every (collection, space); a space is a kind of unit, such as messages."""
+
+    def put(self, collection: str, space: str, units: Sequence[WordUnit]) -> None:
+        """Add units or replace them, all at once, found by every worker from then on.
+
+        Of two units with one id the later counts.
+
+        Raises:
+            Refused: The space is stale; clear it and put everything again.
+        """
+        ...
+
+    def drop(self, collection: str, space: str, ids: Sequence[str]) -> None:
+        """Take units away, all at once; ids that are not there are skipped."""
+        ...
+
+    def clear(self, collection: str, space: str) -> None:
+        """Take everything away; the space is then no longer stale."""
+        ...
+
+    def search(
+        self, collection: str, space: str, text: str, *, most: int, groups: Sequence[str] | None = None
+    ) -> list[WordHit]:
+        """Find the ``most`` best units, best first, ties on the id; statistics are those of the whole space.
+
+        Only units with at least one word of the text; with ``groups`` only units of these.
+
+        Raises:
+            Refused: The space is stale; its words are not those of the query.
+        """
+        ...
+
+    def stale(self, collection: str, space: str) -> bool:
+        """Tell whether another version of the tokeniser made the space, so that it must be made anew."""
+        ...
+
+
 class Heartbeat(Protocol):
     """Keeps leases alive while their work is done."""
 
@@ -222,6 +279,7 @@ class Ports:
     judge: Judge
     reports: Reports
     text_vectors: TextVectors
+    words: Words
     glossary: Mapping[str, str]
     count_tokens: Callable[[str], int]
     clock: Callable[[], float]

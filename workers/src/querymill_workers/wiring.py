@@ -27,6 +27,7 @@ from querymill_workers.ports import Judge, Ports
 from querymill_workers.stores.postgres.connection import open_pool
 from querymill_workers.stores.postgres.reports import PostgresReports
 from querymill_workers.stores.postgres.text_vectors import PostgresTextVectors
+from querymill_workers.stores.postgres.words import PostgresWords
 from querymill_workers.upkeep.heartbeat import Heartbeat
 
 
@@ -133,6 +134,7 @@ def ports() -> Ports:
         judge=judge_of(chosen, chat_model),
         reports=PostgresReports(pool),
         text_vectors=PostgresTextVectors(pool),
+        words=PostgresWords(pool),
         glossary=glossary.bundled(),
         count_tokens=estimate,
         clock=time.monotonic,

@@ -20,6 +20,7 @@ def bench(
     list_them: Annotated[bool, typer.Option("--list", help="list the benchmarks")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object per benchmark")] = False,
     repeats: Annotated[int, typer.Option(min=1, help="runs; medians are reported")] = 3,
+    large: Annotated[bool, typer.Option("--large", help="the sizes that take longer than five minutes too")] = False,
 ) -> None:
     """Run a benchmark: ratios against a peer or a floor in the same run, medians of several."""
     folder = _folder()
@@ -30,13 +31,13 @@ def bench(
         return
     if name not in (*names, "all"):
         raise WrongUse(f"name: {name!r} is not one of: {', '.join([*names, 'all'])}")
-    codes = [_run(folder, chosen, as_json=as_json, repeats=repeats) for chosen in (names if name == "all" else [name])]
+    options = ["--repeats", str(repeats), *(["--json"] if as_json else []), *(["--large"] if large else [])]
+    codes = [_run(folder, chosen, options) for chosen in (names if name == "all" else [name])]
     raise typer.Exit(max(codes))
 
 
-def _run(folder: Path, name: str, *, as_json: bool, repeats: int) -> int:
+def _run(folder: Path, name: str, options: list[str]) -> int:
     module = f"tests.benchmarks.bench_{name}"
-    options = ["--repeats", str(repeats), *(["--json"] if as_json else [])]
     return subprocess.run([sys.executable, "-m", module, *options], cwd=folder.parents[1], check=False).returncode
 
 

@@ -1,23 +1,29 @@
 """The stores in this process: for unit tests, and to read what a store does without SQL."""
 
 import threading
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from querymill_shared.contracts.reports import Report
+from querymill_workers.domain import bm25
 from querymill_workers.domain.chunking import Chunk
 from querymill_workers.domain.fusion import HitKey
 from querymill_workers.domain.routing import ReportCard
+from querymill_workers.domain.words import WORDS_VERSION, words
 from querymill_workers.ports import (
     ContentHash,
     FoundPassage,
     PassageText,
+    Refused,
     Revision,
     TextVector,
     Unavailable,
     Vectors,
+    WordHit,
+    WordUnit,
 )
 
 _Place = tuple[str, str]
@@ -129,6 +135,67 @@ class MemoryReports:
     def collections(self) -> Sequence[str]:
         """See `Reports.collections`."""
         return sorted({collection for collection, _ in self._published})
+
+
+class MemoryWords:
+    """`Words` without a server: every unit is scored, one after the other."""
+
+    def __init__(self) -> None:
+        self._spaces: dict[_Place, tuple[int, dict[str, tuple[str, Counter[str]]]]] = {}
+        self._lock = threading.RLock()
+
+    def put(self, collection: str, space: str, units: Sequence[WordUnit]) -> None:
+        """See `Words.put`."""
+        counted = {unit.id: (unit.group, Counter(words(unit.text))) for unit in units}
+        with self._lock:
+            _, known = self._spaces.setdefault((collection, space), (WORDS_VERSION, {}))
+            self._refuse_stale(collection, space)
+            known.update(counted)
+
+    def drop(self, collection: str, space: str, ids: Sequence[str]) -> None:
+        """See `Words.drop`."""
+        with self._lock:
+            _, known = self._spaces.get((collection, space), (WORDS_VERSION, {}))
+            for id_ in ids:
+                known.pop(id_, None)
+
+    def clear(self, collection: str, space: str) -> None:
+        """See `Words.clear`."""
+        with self._lock:
+            self._spaces.pop((collection, space), None)
+
+    def search(
+        self, collection: str, space: str, text: str, *, most: int, groups: Sequence[str] | None = None
+    ) -> list[WordHit]:
+        """See `Words.search`."""
+        asked = Counter(words(text))
+        if not asked or most < 1:
+            return []
+        with self._lock:
+            self._refuse_stale(collection, space)
+            _, known = self._spaces.get((collection, space), (WORDS_VERSION, {}))
+            units = dict(known)
+        statistics = bm25.Statistics(len(units), sum(counts.total() for _, counts in units.values()))
+        terms = [
+            bm25.QueryTerm(term, times, sum(term in counts for _, counts in units.values()))
+            for term, times in asked.items()
+        ]
+        scores = {
+            id_: bm25.score(counts, counts.total(), terms=terms, statistics=statistics)
+            for id_, (group, counts) in units.items()
+            if (groups is None or group in groups) and not counts.keys().isdisjoint(asked)
+        }
+        hits = [WordHit(id_, scored.score, scored) for id_, scored in scores.items()]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:most]
+
+    def stale(self, collection: str, space: str) -> bool:
+        """See `Words.stale`."""
+        version, _ = self._spaces.get((collection, space), (WORDS_VERSION, {}))
+        return version != WORDS_VERSION
+
+    def _refuse_stale(self, collection: str, space: str) -> None:
+        if self.stale(collection, space):
+            raise Refused(f"{collection}/{space}: made by another tokeniser; clear the space and index it again")
 
 
 def _card(report: Report) -> ReportCard:

@@ -162,3 +162,132 @@ VALUES (%(collection)s, %(text_id)s, %(model)s, %(content)s, %(embedding)s)
 ON CONFLICT (collection, text_id, model) DO UPDATE
 SET content_hash = EXCLUDED.content_hash, embedding = EXCLUDED.embedding, created_at = now()
 WHERE text_vectors.content_hash <> EXCLUDED.content_hash;
+
+-- word_space: a space of words, kept from being cleared until the transaction ends
+SELECT number, version FROM word_spaces
+WHERE collection = %(collection)s AND space = %(space)s
+FOR KEY SHARE;
+
+-- word_space_alone: the same, with no other change of the space under way
+SELECT number, version FROM word_spaces
+WHERE collection = %(collection)s AND space = %(space)s
+FOR UPDATE;
+
+-- add_word_space: begin a space; a second time changes nothing
+INSERT INTO word_spaces (collection, space, version)
+VALUES (%(collection)s, %(space)s, %(version)s)
+ON CONFLICT DO NOTHING;
+
+-- word_version: which version of the tokeniser made a space
+SELECT version FROM word_spaces WHERE collection = %(collection)s AND space = %(space)s;
+
+-- word_groups: the numbers of groups
+SELECT name, number FROM word_groups WHERE space = %(number)s AND name = ANY(%(groups)s);
+
+-- add_word_groups: number groups; in order, so that no two transactions wait for each other
+INSERT INTO word_groups (space, name)
+SELECT %(number)s, name FROM unnest(%(groups)s::text[]) AS name ORDER BY name COLLATE "C"
+ON CONFLICT DO NOTHING;
+
+-- hold_word_units: add units or lock them, in order; a length that is there is the old one
+INSERT INTO word_units (space, id, grp)
+SELECT %(number)s, id, grp
+FROM unnest(%(ids)s::text[], %(groups)s::int[]) AS unit (id, grp) ORDER BY id COLLATE "C"
+ON CONFLICT (space, id) DO UPDATE SET id = excluded.id
+RETURNING id, number, length;
+
+-- word_units: lock units that are there, in order
+SELECT number, length FROM word_units
+WHERE space = %(number)s AND id = ANY(%(ids)s) ORDER BY id FOR UPDATE;
+
+-- take_word_postings: remove the words of units, and say which they were
+DELETE FROM word_postings WHERE unit = ANY(%(units)s) RETURNING term;
+
+-- describe_word_units: the group and length of units
+UPDATE word_units SET grp = new.grp, length = new.length
+FROM unnest(%(units)s::bigint[], %(groups)s::int[], %(lengths)s::int[]) AS new (unit, grp, length)
+WHERE word_units.number = new.unit;
+
+-- add_word_postings: the words of units
+INSERT INTO word_postings (space, term, grp, unit, tf, length)
+SELECT %(number)s, posting.* FROM unnest(
+    %(terms)s::text[], %(groups)s::int[], %(units)s::bigint[], %(tfs)s::int[], %(lengths)s::int[]
+) AS posting;
+
+-- drop_word_units: remove units
+DELETE FROM word_units WHERE number = ANY(%(units)s);
+
+-- count_word_units: change the totals of a space; who has done so alone changes its document frequencies
+UPDATE word_spaces SET units = units + %(units)s, length = length + %(length)s WHERE number = %(number)s;
+
+-- count_word_terms: change document frequencies
+INSERT INTO word_frequencies (space, term, df)
+SELECT %(number)s, term, change FROM unnest(%(terms)s::text[], %(changes)s::int[]) AS counted (term, change)
+ON CONFLICT (space, term) DO UPDATE SET df = word_frequencies.df + excluded.df;
+
+-- forget_word_terms: remove the terms that no unit has any more
+DELETE FROM word_frequencies WHERE space = %(number)s AND term = ANY(%(terms)s) AND df = 0;
+
+-- clear_word_postings: remove every posting of a space
+DELETE FROM word_postings WHERE space = %(number)s;
+
+-- clear_word_units: remove every unit of a space
+DELETE FROM word_units WHERE space = %(number)s;
+
+-- clear_word_frequencies: remove every document frequency of a space
+DELETE FROM word_frequencies WHERE space = %(number)s;
+
+-- clear_word_groups: remove every group of a space
+DELETE FROM word_groups WHERE space = %(number)s;
+
+-- clear_word_space: remove a space
+DELETE FROM word_spaces WHERE number = %(number)s;
+
+-- unhurried: let what follows in this transaction take the time it needs
+SET LOCAL statement_timeout = 0;
+
+-- word_statistics: the totals of a space, the document frequencies of terms, the numbers of groups
+SELECT space.number, version, units, length, terms, dfs,
+    ARRAY(SELECT number FROM word_groups WHERE word_groups.space = space.number AND name = ANY(%(groups)s::text[]))
+FROM word_spaces AS space
+CROSS JOIN LATERAL (
+    SELECT coalesce(array_agg(term), '{}') AS terms, coalesce(array_agg(df), '{}') AS dfs
+    FROM word_frequencies AS counted WHERE counted.space = space.number AND term = ANY(%(terms)s)
+) AS frequencies
+WHERE collection = %(collection)s AND space.space = %(space)s;
+
+-- word_bar: the score that the best units reach by some of the query's terms alone
+SELECT sum(weight * tf / (tf + %(base)s + %(slope)s * length)) AS score
+FROM unnest(%(leading)s::text[], %(weights)s::float8[]) AS query (term, weight)
+CROSS JOIN LATERAL (
+    SELECT unit, tf, length FROM word_postings
+    WHERE space = %(number)s AND term = query.term AND %(groups)s::int[] IS NULL
+    UNION ALL
+    SELECT unit, tf, length FROM word_postings
+    WHERE space = %(number)s AND term = query.term AND grp = ANY(%(groups)s::int[])
+) AS posting
+GROUP BY unit ORDER BY score DESC OFFSET %(most)s - 1 LIMIT 1;
+
+-- word_candidates: the units that may be among the best when the other terms add up to the slack
+WITH partial AS MATERIALIZED (
+    SELECT unit, min(grp) AS grp, sum(weight * tf / (tf + %(base)s + %(slope)s * length)) AS score
+    FROM unnest(%(leading)s::text[], %(weights)s::float8[]) AS query (term, weight)
+    CROSS JOIN LATERAL (
+        SELECT grp, unit, tf, length FROM word_postings
+        WHERE space = %(number)s AND term = query.term AND %(groups)s::int[] IS NULL
+        UNION ALL
+        SELECT grp, unit, tf, length FROM word_postings
+        WHERE space = %(number)s AND term = query.term AND grp = ANY(%(groups)s::int[])
+    ) AS posting
+    GROUP BY unit
+), bar AS (
+    SELECT min(score) AS score FROM (SELECT score FROM partial ORDER BY score DESC LIMIT %(most)s) AS best
+)
+SELECT unit.id, unit.length, counted.terms, counted.tfs
+FROM partial
+CROSS JOIN LATERAL (SELECT id, length FROM word_units WHERE number = partial.unit OFFSET 0) AS unit
+CROSS JOIN LATERAL (
+    SELECT array_agg(term) AS terms, array_agg(tf) AS tfs FROM word_postings AS posting
+    WHERE space = %(number)s AND term = ANY(%(terms)s) AND posting.grp = partial.grp AND posting.unit = partial.unit
+) AS counted
+WHERE partial.score >= (SELECT score FROM bar) - %(slack)s;

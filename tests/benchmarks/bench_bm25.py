@@ -1,0 +1,176 @@
+"""Exact BM25 in PostgreSQL, beside bm25s in memory and PostgreSQL's own `ts_rank`, on the same short messages.
+
+How often words are used follows Zipf's law; a query is four words of one of the messages, so most hold rare words
+and frequent ones. `ts_rank` is no BM25; it ranks the same candidates, the messages with any word of the query.
+`add_one_ms` is the time until one more message is found: here it is put and searched, the library is built anew.
+``--large`` asks a million messages too.
+"""
+
+import functools
+import itertools
+import random
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+import bm25s
+import psycopg
+
+from querymill_embedded import Part, temporary_stack
+from querymill_workers.domain.words import words as words_of
+from querymill_workers.ports import WordUnit
+from querymill_workers.stores.postgres.connection import open_pool
+from querymill_workers.stores.postgres.migrate import migrate
+from querymill_workers.stores.postgres.words import PostgresWords
+from tests.benchmarks import harness
+
+SIZES = {"100k": 100_000, "1m": 1_000_000}
+VOCABULARY, WORDS_PER_MESSAGE, WORDS_PER_QUERY = 50_000, 12, 4
+MESSAGES_PER_SESSION, MOST, QUERIES, ADDED, BATCH = 100, 10, 200, 20, 1_000
+SPACE = "messages"
+TARGETS = {"p50_ms_100k": ("<=", 10.0)}
+
+Search = Callable[[str], object]
+
+
+def main() -> int:
+    """Load every size once, then ask all three in turn as often as asked."""
+    sizes = SIZES if harness.options("bm25").large else {"100k": SIZES["100k"]}
+    with temporary_stack(parts={Part.POSTGRES}) as stack:
+        url = stack.environment()["DATABASE_URL"]
+        migrate(url, dimensions=384)
+        with open_pool(url, most=2) as pool, psycopg.connect(url, autocommit=True) as connection:
+            words = PostgresWords(pool)
+            measures = [load(words, connection, label, size) for label, size in sizes.items()]
+
+            def measure() -> harness.Figures:
+                figures: harness.Figures = {}
+                for take in measures:
+                    figures |= take()
+                return figures
+
+            return harness.run("bm25", measure, TARGETS)
+
+
+def load(words: PostgresWords, connection: psycopg.Connection, label: str, size: int) -> Callable[[], harness.Figures]:
+    """Store messages in all three; return what measures them."""
+    messages = generated(size)
+    for start in range(0, size, BATCH):
+        words.put(label, SPACE, [unit(number, messages[number]) for number in range(start, min(start + BATCH, size))])
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE TABLE ranked_{label} (number integer, words tsvector)")
+        with cursor.copy(f"COPY ranked_{label} FROM STDIN") as copy:
+            for number, text in enumerate(messages):
+                copy.write_row((number, " ".join(f"{word}:{at}" for at, word in enumerate(text.split(), 1))))
+        cursor.execute(f"CREATE INDEX ON ranked_{label} USING gin (words)")
+        # What autovacuum does by itself within a minute of so many rows.
+        cursor.execute("VACUUM (ANALYZE)")
+    return functools.partial(measured, words, connection, label, messages)
+
+
+def measured(
+    words: PostgresWords, connection: psycopg.Connection, label: str, messages: Sequence[str]
+) -> harness.Figures:
+    """Take every figure of one size once."""
+    tokens = [words_of(text) for text in messages]
+    library = built(tokens)
+    queries = asked(messages)
+    sessions = itertools.cycle(range(len(messages) // MESSAGES_PER_SESSION))
+    figures = percentiles("", label, queries, lambda text: words.search(label, SPACE, text, most=MOST))
+    figures |= percentiles(
+        "filtered_", label, queries,
+        lambda text: words.search(label, SPACE, text, most=MOST, groups=[f"session {next(sessions)}"]),
+    )  # fmt: skip
+    figures |= percentiles("bm25s_", label, queries, lambda text: by_library(library, words_of(text)))
+    figures |= percentiles("ts_rank_", label, queries, lambda text: by_ts_rank(connection, label, text))
+    suffix = "" if label == "100k" else f"_{label}"
+    figures[f"add_one_ms{suffix}"] = statistics.median(added(words, label, messages[number]) for number in range(ADDED))
+    figures[f"bm25s_add_one_ms{suffix}"] = milliseconds(lambda: by_library(built([*tokens, ["new"]]), ["new"]))
+    return figures
+
+
+def percentiles(peer: str, label: str, queries: Sequence[str], search: Search) -> harness.Figures:
+    """Ask every query once, after some to warm up."""
+    for query in queries[:20]:
+        search(query)
+    taken = [milliseconds(lambda q=query: search(q)) for query in queries]
+    return {
+        f"{peer}p50_ms_{label}": statistics.median(taken),
+        f"{peer}p99_ms_{label}": statistics.quantiles(taken, n=100)[98],
+    }
+
+
+def added(words: PostgresWords, label: str, text: str) -> float:
+    """Put one more message, and search until it is found; it is taken away again."""
+    new = WordUnit("new", f"{text} brandnew", "session new")
+
+    def find() -> None:
+        words.put(label, SPACE, [new])
+        if [hit.id for hit in words.search(label, SPACE, "brandnew", most=MOST)] != ["new"]:
+            raise LookupError("an added message is not found")
+
+    taken = milliseconds(find)
+    words.drop(label, SPACE, ["new"])
+    return taken
+
+
+def built(tokens: Sequence[list[str]]) -> bm25s.BM25:
+    """Build the library's index from words that are made already."""
+    index = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
+    index.index(tokens, show_progress=False)
+    return index
+
+
+def by_library(index: bm25s.BM25, terms: list[str]) -> object:
+    """Search in memory, on the same words."""
+    return index.retrieve([terms], k=MOST, show_progress=False)
+
+
+def by_ts_rank(connection: psycopg.Connection, label: str, text: str) -> object:
+    """Rank the messages that have any of the words."""
+    statement = (
+        f"SELECT number FROM ranked_{label}, to_tsquery('simple', %s) AS query"
+        f" WHERE words @@ query ORDER BY ts_rank(words, query) DESC, number LIMIT {MOST}"
+    )
+    return connection.execute(statement, [" | ".join(text.split())]).fetchall()  # type: ignore[arg-type]
+
+
+def generated(size: int) -> list[str]:
+    """Write messages of made-up words, the same each time."""
+    chance = random.Random(size)
+    vocabulary = [spelled(rank) for rank in range(VOCABULARY)]
+    shares = list(itertools.accumulate(1 / rank for rank in range(1, VOCABULARY + 1)))
+    return [" ".join(chance.choices(vocabulary, cum_weights=shares, k=WORDS_PER_MESSAGE)) for _ in range(size)]
+
+
+def spelled(number: int) -> str:
+    """Spell a number in syllables: a word that no rule of English changes."""
+    syllables = [f"{consonant}{vowel}" for consonant in "bdfgkmnprtvz" for vowel in "aou"]
+    word = ""
+    while number or not word:
+        number, place = divmod(number, len(syllables))
+        word += syllables[place]
+    return f"{word}k"
+
+
+def asked(messages: Sequence[str]) -> list[str]:
+    """Choose queries: some words of messages."""
+    chance = random.Random(7)
+    return [" ".join(chance.sample(text.split(), WORDS_PER_QUERY)) for text in chance.sample(messages, QUERIES)]
+
+
+def unit(number: int, text: str) -> WordUnit:
+    """Place a message in its session."""
+    return WordUnit(f"message {number}", text, f"session {number // MESSAGES_PER_SESSION}")
+
+
+def milliseconds(run: Callable[[], object]) -> float:
+    """Time one call."""
+    started = time.perf_counter()
+    run()
+    return (time.perf_counter() - started) * 1000
+
+
+if __name__ == "__main__":
+    sys.exit(main())

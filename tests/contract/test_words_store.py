@@ -1,0 +1,376 @@
+"""What every store of words must do: run on the one in memory and on PostgreSQL."""
+
+import random
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from uuid import uuid4
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from querymill_workers.domain import bm25
+from querymill_workers.ports import Refused, Unavailable, WordHit, Words, WordUnit
+from querymill_workers.stores.memory import MemoryWords
+from querymill_workers.stores.postgres import words as postgres_words
+from querymill_workers.stores.postgres.connection import open_pool
+from querymill_workers.stores.postgres.words import PostgresWords
+
+SPACE = "messages"
+VOCABULARY = ["ship", "soup", "harbour", "crew", "rope", "渲染", "汽车", "vtkActor"]
+
+
+@pytest.fixture(params=["memory", "postgres"])
+def words(request: pytest.FixtureRequest) -> Iterator[Words]:
+    if request.param == "memory":
+        yield MemoryWords()
+        return
+    with open_pool(request.getfixturevalue("database_url"), most=4) as pool:
+        yield PostgresWords(pool)
+
+
+@pytest.fixture
+def stored(database_url: str) -> Iterator[PostgresWords]:
+    with open_pool(database_url, most=4) as pool:
+        yield PostgresWords(pool)
+
+
+@pytest.fixture
+def collection() -> str:
+    return f"c{uuid4().hex}"
+
+
+def put(words: Words, collection: str, *texts: str, group: str = "", first: int = 0) -> None:
+    units = [WordUnit(f"u{number}", text, group) for number, text in enumerate(texts, first)]
+    words.put(collection, SPACE, units)
+
+
+def found(
+    words: Words, collection: str, text: str, *, most: int = 10, groups: Sequence[str] | None = None
+) -> list[str]:
+    return [hit.id for hit in words.search(collection, SPACE, text, most=most, groups=groups)]
+
+
+def age(words: Words, collection: str) -> None:
+    """Make a space look as if an older tokeniser had made it."""
+    if isinstance(words, MemoryWords):
+        _, units = words._spaces[collection, SPACE]
+        words._spaces[collection, SPACE] = (0, units)
+        return
+    assert isinstance(words, PostgresWords)
+    with words._pool.connection() as connection:
+        connection.execute("UPDATE word_spaces SET version = 0 WHERE collection = %s", [collection])
+
+
+def test_the_unit_with_the_rarer_word_comes_first(words: Words, collection: str) -> None:
+    put(words, collection, "soup of the day", "soup for the ship", "soup")
+    assert found(words, collection, "ship soup") == ["u1", "u2", "u0"]
+
+
+def test_a_score_is_the_formulas(words: Words, collection: str) -> None:
+    put(
+        words,
+        collection,
+        "ship soup soup rope",
+        "soup rope crew crew",
+        *["crew rope mast sail"] * 7,
+        "crew soup mast sail",
+    )
+    best, *_ = words.search(collection, SPACE, "ships soup", most=2)
+    assert (best.id, best.score) == ("u0", pytest.approx(1.621, abs=5e-4))
+
+
+def test_a_hit_says_what_its_score_came_from(words: Words, collection: str) -> None:
+    put(words, collection, "nine ships and a ship", "soup")
+    (hit,) = words.search(collection, SPACE, "rope of ships", most=9)
+    assert hit.scored is not None
+    assert (hit.scored.length, hit.scored.statistics) == (3, bm25.Statistics(units=2, length=4))
+    assert hit.scored.terms == (bm25.TermScore("ship", 1, 2, 1, bm25.idf(2, 1), hit.score),)
+
+
+def test_equal_scores_are_in_the_order_of_ids_even_where_they_are_cut(words: Words, collection: str) -> None:
+    put(words, collection, *["one ship"] * 12)
+    assert found(words, collection, "ship", most=3) == ["u0", "u1", "u10"]
+
+
+def test_a_smaller_number_gives_the_head_of_the_same_list(words: Words, collection: str) -> None:
+    put(words, collection, *[f"{'ship ' * (number % 4)} soup {'rope ' * number}" for number in range(30)])
+    whole = found(words, collection, "ship soup rope", most=30)
+    assert len(whole) == 30
+    assert found(words, collection, "ship soup rope", most=7) == whole[:7]
+
+
+def test_a_word_that_the_query_repeats_counts_as_often(words: Words, collection: str) -> None:
+    put(words, collection, "ship", "soup", "crew rope")
+    assert found(words, collection, "ship soup") == ["u0", "u1"]
+    best, _ = words.search(collection, SPACE, "soup ship soup", most=5)
+    (once,) = words.search(collection, SPACE, "soup", most=5)
+    assert (best.id, best.score) == ("u1", pytest.approx(2 * once.score))
+
+
+@pytest.mark.parametrize("text", ["", "   ", "the of and", "…！", "unheardof"])
+def test_a_query_without_a_known_word_finds_nothing(words: Words, collection: str, text: str) -> None:
+    put(words, collection, "ship", "the of and")
+    assert found(words, collection, text) == []
+
+
+def test_nothing_is_found_where_nothing_is(words: Words, collection: str) -> None:
+    assert found(words, collection, "ship") == []
+    put(words, collection, "…", "the")
+    assert found(words, collection, "ship") == []
+    assert found(words, collection, "ship", most=0) == []
+
+
+def test_only_the_groups_asked_for_are_searched_with_the_statistics_of_all(words: Words, collection: str) -> None:
+    put(words, collection, "ship soup", "ship", group="monday")
+    put(words, collection, "ship rope", "soup", group="tuesday", first=2)
+    every = {hit.id: hit.score for hit in words.search(collection, SPACE, "ship", most=9)}
+    some = words.search(collection, SPACE, "ship", most=9, groups=["tuesday", "friday"])
+    assert {hit.id: hit.score for hit in some} == {"u2": every["u2"]}
+    assert found(words, collection, "ship", groups=["friday"]) == []
+    assert found(words, collection, "ship", groups=[]) == []
+
+
+def test_a_replaced_unit_is_found_by_its_new_words_only(words: Words, collection: str) -> None:
+    put(words, collection, "ship", "soup", group="monday")
+    put(words, collection, "rope rope", group="tuesday")
+    assert found(words, collection, "ship") == []
+    assert found(words, collection, "rope", groups=["monday"]) == []
+    (hit,) = words.search(collection, SPACE, "rope", most=9, groups=["tuesday"])
+    assert hit.scored is not None
+    assert hit.scored.statistics == bm25.Statistics(units=2, length=3)
+
+
+def test_the_later_of_two_units_with_one_id_counts(words: Words, collection: str) -> None:
+    words.put(collection, SPACE, [WordUnit("u", "ship"), WordUnit("u", "soup")])
+    assert (found(words, collection, "ship"), found(words, collection, "soup")) == ([], ["u"])
+
+
+def test_what_is_dropped_is_not_found_and_not_counted(words: Words, collection: str) -> None:
+    put(words, collection, "ship", "ship soup", "rope")
+    words.drop(collection, SPACE, ["u0", "u0", "never there"])
+    (hit,) = words.search(collection, SPACE, "ship", most=9)
+    assert hit.scored is not None
+    assert (hit.id, hit.scored.statistics, hit.scored.terms[0].df) == ("u1", bm25.Statistics(2, 3), 1)
+    words.drop(f"{collection}x", SPACE, ["u1"])
+    assert found(words, collection, "ship") == ["u1"]
+
+
+def test_putting_nothing_and_dropping_nothing_are_no_errors(words: Words, collection: str) -> None:
+    words.put(collection, SPACE, [])
+    words.drop(collection, SPACE, [])
+    words.clear(collection, SPACE)
+    assert found(words, collection, "ship") == []
+
+
+def test_no_collection_and_no_space_sees_anothers_words(words: Words, collection: str) -> None:
+    put(words, collection, "ship")
+    words.put(collection, "modules", [WordUnit("m", "ship ship soup", "g")])
+    put(words, f"{collection}x", "ship", "soup", group="g")
+    (hit,) = words.search(collection, SPACE, "ship soup", most=9)
+    assert hit.scored is not None
+    assert (hit.id, hit.scored.statistics) == ("u0", bm25.Statistics(1, 1))
+    assert found(words, collection, "ship", groups=["g"]) == []
+    words.clear(f"{collection}x", SPACE)
+    assert found(words, collection, "ship") == ["u0"]
+
+
+def test_a_space_of_another_tokeniser_is_neither_searched_nor_added_to(words: Words, collection: str) -> None:
+    put(words, collection, "ship")
+    assert not words.stale(collection, SPACE)
+    age(words, collection)
+    assert words.stale(collection, SPACE)
+    with pytest.raises(Refused, match="clear the space and index it again"):
+        words.search(collection, SPACE, "ship", most=1)
+    with pytest.raises(Refused, match="clear the space and index it again"):
+        put(words, collection, "soup")
+    words.drop(collection, SPACE, ["u0"])
+    assert words.stale(collection, SPACE)
+
+
+def test_a_cleared_space_is_empty_and_fresh(words: Words, collection: str) -> None:
+    put(words, collection, "ship", "soup")
+    age(words, collection)
+    words.clear(collection, SPACE)
+    assert not words.stale(collection, SPACE)
+    put(words, collection, "ship rope", first=5)
+    (hit,) = words.search(collection, SPACE, "ship soup", most=9)
+    assert hit.scored is not None
+    assert (hit.id, hit.scored.statistics) == ("u5", bm25.Statistics(1, 2))
+
+
+def test_a_space_that_is_not_there_is_not_stale(words: Words, collection: str) -> None:
+    assert not words.stale(collection, SPACE)
+
+
+texts = st.lists(st.sampled_from(VOCABULARY), max_size=12).map(" ".join)
+changes = st.lists(
+    st.one_of(
+        st.tuples(st.just("put"), st.lists(st.tuples(st.integers(0, 9), texts, st.sampled_from("ab")), max_size=5)),
+        st.tuples(st.just("drop"), st.lists(st.integers(0, 9), max_size=4)),
+    ),
+    max_size=8,
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(changes=changes, query=texts, most=st.integers(1, 6), groups=st.sampled_from([None, ["a"], ["a", "b"]]))
+@pytest.mark.parametrize("cheap", [0, 2_000])
+def test_after_any_changes_postgres_finds_what_brute_force_finds(
+    stored: PostgresWords, monkeypatch: pytest.MonkeyPatch, cheap: int, changes: list[tuple[str, list]], query: str,
+    most: int, groups: list[str] | None,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(postgres_words, "CHEAP_POSTINGS", cheap)
+    brute, collection = MemoryWords(), f"c{uuid4().hex}"
+    for words in (brute, stored):
+        for kind, change in changes:
+            if kind == "put":
+                words.put(collection, SPACE, [WordUnit(f"u{id_}", text, group) for id_, text, group in change])
+            else:
+                words.drop(collection, SPACE, [f"u{id_}" for id_ in change])
+    expected = brute.search(collection, SPACE, query, most=most, groups=groups)
+    assert stored.search(collection, SPACE, query, most=most, groups=groups) == expected
+
+
+def test_frequent_words_are_not_read_whole_and_the_list_is_the_same(
+    stored: PostgresWords, collection: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    units = [
+        WordUnit(
+            f"u{number}", "crew " * (number % 3) + "rope sail " + "ship " * (number % 40 == 0) + "x " * (number % 7)
+        )
+        for number in range(400)
+    ]
+    brute = MemoryWords()
+    for words in (brute, stored):
+        words.put(collection, SPACE, units)
+    monkeypatch.setattr(postgres_words, "CHEAP_POSTINGS", 20)
+    read: list[int] = []
+    values = postgres_words._Counted.values
+
+    def noted(counted: postgres_words._Counted, leading: int, most: int) -> dict[str, object]:
+        read.append(leading)
+        return values(counted, leading, most)
+
+    monkeypatch.setattr(postgres_words._Counted, "values", noted)
+    for most in (1, 5, 10, 11, 300):
+        expected = brute.search(collection, SPACE, "ship rope sail crew", most=most)
+        assert stored.search(collection, SPACE, "ship rope sail crew", most=most) == expected
+    assert read[:2] == [1, 1]
+    assert read[-1] == 4
+
+
+def test_a_statement_reads_postings_by_the_primary_key_alone(stored: PostgresWords, collection: str) -> None:
+    put(stored, collection, *["ship soup"] * 50)
+    statement = postgres_words.named()["word_bar"]
+    values = postgres_words._Counted(
+        1, bm25.Statistics(50, 100), (bm25.QueryTerm("ship", 1, 50),), (1.0,), None
+    ).values(1, 5)
+    with stored._pool.connection() as connection:
+        connection.execute("SET LOCAL enable_seqscan = off")
+        connection.execute("SET LOCAL enable_bitmapscan = off")
+        plan = "\n".join(row[0] for row in connection.execute(f"EXPLAIN {statement}", values))
+    assert "Index Only Scan using word_postings_pkey" in plan
+    assert "term = query.term" in plan.split("Index Cond", 1)[1]
+
+
+def terms(hit: WordHit) -> set[bm25.TermScore]:
+    assert hit.scored is not None
+    return set(hit.scored.terms)
+
+
+IDS = [f"u{number}" for number in range(12)]
+
+
+def write(words: Words, collection: str, writer: int) -> dict[str, set[str]]:
+    """Change units at random; return every text put into a unit, each of which begins with a number of its own."""
+    chance, texts = random.Random(writer), {}
+    for turn in range(25):
+        chosen = chance.sample(IDS, chance.randint(1, 6))
+        if chance.random() < 0.3:
+            words.drop(collection, SPACE, chosen)
+            continue
+        text = f"{writer}{turn:03} " + " ".join(chance.choices(VOCABULARY, k=6))
+        texts[text] = set(chosen)
+        words.put(collection, SPACE, [WordUnit(id_, text, chance.choice("ab")) for id_ in chosen])
+    return texts
+
+
+def test_writers_at_once_leave_exact_counts_and_no_deadlock(stored: PostgresWords, collection: str) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        written = [
+            text
+            for texts in pool.map(lambda writer: write(stored, collection, writer), range(4))
+            for text in texts.items()
+        ]
+    brute, held = MemoryWords(), []
+    for text, ids in written:
+        for group in "ab":
+            units = found(stored, collection, text.split()[0], most=99, groups=[group])
+            assert ids.issuperset(units)
+            brute.put(collection, SPACE, [WordUnit(id_, text, group) for id_ in units])
+            held += units
+    assert len(held) == len(set(held)) > 0
+    for query in (*VOCABULARY, " ".join(VOCABULARY)):
+        ours, expected = (words.search(collection, SPACE, query, most=99) for words in (stored, brute))
+        assert ours == expected
+        assert [terms(hit) for hit in ours] == [terms(hit) for hit in expected]
+
+
+def test_no_counted_term_is_left_behind(stored: PostgresWords, collection: str) -> None:
+    put(stored, collection, "ship soup", "ship")
+    stored.drop(collection, SPACE, ["u0"])
+    with stored._pool.connection() as connection:
+        counted = connection.execute(
+            "SELECT term, df FROM word_frequencies JOIN word_spaces ON number = word_frequencies.space"
+            " WHERE collection = %s",
+            [collection],
+        ).fetchall()
+    assert counted == [("ship", 1)]
+
+
+def test_a_search_sees_a_change_whole_or_not_at_all(stored: PostgresWords, collection: str) -> None:
+    ended = threading.Event()
+
+    def change() -> None:
+        try:
+            for turn in range(40):
+                put(stored, collection, *["ship soup" if turn % 2 else "ship rope rope"] * 5)
+        finally:
+            ended.set()
+
+    with ThreadPoolExecutor(1) as pool:
+        changing = pool.submit(change)
+        pictures = set()
+        while not ended.is_set():
+            hits = stored.search(collection, SPACE, "ship soup", most=9)
+            pictures.add((len(hits), *{round(hit.score / bm25.idf(5, 5), 9) for hit in hits}))
+        changing.result()
+    both, one = round(2 / 2.2, 9), round(1 / 2.2, 9)
+    assert pictures <= {(0,), (5, both), (5, one)}
+    assert len(pictures) > 1
+
+
+def test_a_database_that_is_away_is_unavailable() -> None:
+    with open_pool("postgresql://127.0.0.1:1/none", most=1, timeout_s=0.3) as pool, pytest.raises(Unavailable):
+        PostgresWords(pool).search("c", SPACE, "ship", most=1)
+
+
+def test_after_a_search_a_connection_is_as_it_was(stored: PostgresWords, collection: str, database_url: str) -> None:
+    put(stored, collection, "ship")
+    with open_pool(database_url, most=1) as pool:
+        PostgresWords(pool).search(collection, SPACE, "ship", most=1)
+        with pool.connection() as connection:
+            level = connection.execute("SHOW transaction_isolation").fetchone()
+    assert level == ("read committed",)
+
+
+def test_a_change_that_fails_leaves_nothing_behind(stored: PostgresWords, collection: str) -> None:
+    put(stored, collection, "ship")
+    with pytest.raises(psycopg.DataError):
+        stored.put(collection, SPACE, [WordUnit("a", "ship"), WordUnit("b\0", "ship")])
+    (hit,) = stored.search(collection, SPACE, "ship", most=9)
+    assert hit.scored is not None
+    assert (hit.id, hit.scored.statistics) == ("u0", bm25.Statistics(1, 1))

@@ -1,0 +1,272 @@
+"""Words in PostgreSQL: a row for every (term, unit), read through its primary key alone.
+
+Writers work side by side: each locks its units in the order of their ids, writes their postings, and only then
+counts, which one does at a time in each (collection, space) because it changes that space's row first. Every
+transaction takes its locks in the same order (space shared, groups, units, counts), so none waits in a circle.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import accumulate
+
+import psycopg
+import psycopg_pool
+from psycopg import Cursor, IsolationLevel
+from psycopg.rows import TupleRow
+
+from querymill_workers.domain import bm25
+from querymill_workers.domain.words import WORDS_VERSION, words
+from querymill_workers.ports import Refused, Unavailable, WordHit, WordUnit
+from querymill_workers.stores.postgres.connection import Pool
+from querymill_workers.stores.postgres.queries import named
+
+#: Postings that are read without asking first whether fewer would do.
+CHEAP_POSTINGS = 2_000
+#: What sums of the same numbers in another order may differ by, and more.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A unit locked by this transaction; its length is None if it is new."""
+
+    number: int
+    length: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """What one snapshot says of a query: its terms, those that can add most first, with what they can add."""
+
+    number: int
+    statistics: bm25.Statistics
+    terms: tuple[bm25.QueryTerm, ...]
+    weights: tuple[float, ...]
+    groups: Sequence[int] | None
+
+    def values(self, leading: int, most: int) -> dict[str, object]:
+        """Fill in the statements that score by the first ``leading`` terms."""
+        slope = bm25.K1 * bm25.B
+        names = [term.term for term in self.terms]
+        return {
+            "number": self.number,
+            "groups": self.groups,
+            "most": most,
+            "terms": names,
+            "leading": names[:leading],
+            "weights": list(self.weights[:leading]),
+            "base": bm25.K1 - slope,
+            "slope": slope / self.statistics.average,
+            "slack": sum(self.weights[leading:]) + ROUNDING,
+        }
+
+    def cheap(self) -> int:
+        """Count the first terms that have few postings together; at least one."""
+        postings = accumulate(term.df for term in self.terms)
+        return max(sum(1 for total in postings if total <= CHEAP_POSTINGS), 1)
+
+    def enough(self, bar: float) -> int:
+        """Count the first terms without one of which no unit can score as high as ``bar``.
+
+        A term adds less than its weight, so the terms after these add less than the sum of theirs.
+        """
+        left = accumulate(reversed(self.weights))
+        return len(self.terms) - sum(1 for weight in left if weight + ROUNDING < bar)
+
+
+class PostgresWords:
+    """`Words` on PostgreSQL."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def put(self, collection: str, space: str, units: Sequence[WordUnit]) -> None:
+        """See `Words.put`."""
+        if not units:
+            return
+        latest = {unit.id: unit for unit in units}
+        counts = {unit.id: Counter(words(unit.text)) for unit in latest.values()}
+        with self._change() as cursor:
+            number = _writable_space(cursor, collection, space)
+            groups = _numbered_groups(cursor, number, {unit.group for unit in latest.values()})
+            placed = {unit.id: groups[unit.group] for unit in latest.values()}
+            held = _hold(cursor, number, placed)
+            replaced = [unit for unit in held.values() if unit.length is not None]
+            lost = _take_postings(cursor, replaced)
+            _write(cursor, number, {id_: (held[id_].number, group, counts[id_]) for id_, group in placed.items()})
+            gained = Counter(term for unit in counts.values() for term in unit)
+            length = sum(unit.total() for unit in counts.values()) - sum(unit.length or 0 for unit in replaced)
+            _count(cursor, number, units=len(held) - len(replaced), length=length, gained=gained, lost=lost)
+
+    def drop(self, collection: str, space: str, ids: Sequence[str]) -> None:
+        """See `Words.drop`."""
+        with self._change() as cursor:
+            found = cursor.execute(named()["word_space"], {"collection": collection, "space": space}).fetchone()
+            if found is None:
+                return
+            number, _ = found
+            rows = cursor.execute(named()["word_units"], {"number": number, "ids": sorted(set(ids))})
+            held = [_Held(*row) for row in rows]
+            lost = _take_postings(cursor, held)
+            cursor.execute(named()["drop_word_units"], {"units": [unit.number for unit in held]})
+            length = sum(unit.length or 0 for unit in held)
+            _count(cursor, number, units=-len(held), length=-length, gained=Counter(), lost=lost)
+
+    def clear(self, collection: str, space: str) -> None:
+        """See `Words.clear`."""
+        with self._change() as cursor:
+            cursor.execute(named()["unhurried"])
+            found = cursor.execute(named()["word_space_alone"], {"collection": collection, "space": space}).fetchone()
+            if found is None:
+                return
+            for kind in ("postings", "units", "frequencies", "groups", "space"):
+                cursor.execute(named()[f"clear_word_{kind}"], {"number": found[0]})
+
+    def search(
+        self, collection: str, space: str, text: str, *, most: int, groups: Sequence[str] | None = None
+    ) -> list[WordHit]:
+        """See `Words.search`."""
+        asked = Counter(words(text))
+        if not asked or most < 1:
+            return []
+        with self._snapshot() as cursor:
+            counted = _counted(cursor, collection, space, asked, groups)
+            rows = [] if counted is None else _candidates(cursor, counted, most)
+        hits = [_hit(counted, *row) for row in rows if counted is not None]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:most]
+
+    def stale(self, collection: str, space: str) -> bool:
+        """See `Words.stale`."""
+        with self._change() as cursor:
+            row = cursor.execute(named()["word_version"], {"collection": collection, "space": space}).fetchone()
+        return row is not None and row[0] != WORDS_VERSION
+
+    @contextmanager
+    def _change(self) -> Iterator[Cursor[TupleRow]]:
+        """Lend a cursor for one transaction; a server that is away is `Unavailable`, not a bug."""
+        try:
+            with self._pool.connection() as connection, connection.cursor() as cursor:
+                yield cursor
+        except (psycopg.OperationalError, psycopg_pool.PoolTimeout) as error:
+            raise Unavailable(f"PostgreSQL: {type(error).__name__}") from error
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[Cursor[TupleRow]]:
+        """Lend a cursor whose statements all see the same moment: counts and postings must agree."""
+        with self._change() as cursor:
+            connection = cursor.connection
+            connection.isolation_level = IsolationLevel.REPEATABLE_READ
+            try:
+                with connection.transaction():
+                    yield cursor
+            finally:
+                connection.isolation_level = None
+
+
+def _writable_space(cursor: Cursor[TupleRow], collection: str, space: str) -> int:
+    place = {"collection": collection, "space": space}
+    while (found := cursor.execute(named()["word_space"], place).fetchone()) is None:
+        cursor.execute(named()["add_word_space"], place | {"version": WORDS_VERSION})
+    number, version = found
+    _refuse_stale(collection, space, version)
+    return int(number)
+
+
+def _refuse_stale(collection: str, space: str, version: int) -> None:
+    if version != WORDS_VERSION:
+        raise Refused(
+            f"{collection}/{space}: its words were made by tokeniser {version}, this is {WORDS_VERSION};"
+            " clear the space and index it again"
+        )
+
+
+def _numbered_groups(cursor: Cursor[TupleRow], number: int, names: set[str]) -> dict[str, int]:
+    values = {"number": number, "groups": list(names)}
+    numbers: dict[str, int] = dict(cursor.execute(named()["word_groups"], values).fetchall())
+    if len(numbers) < len(names):
+        cursor.execute(named()["add_word_groups"], values)
+        numbers = dict(cursor.execute(named()["word_groups"], values).fetchall())
+    return numbers
+
+
+def _hold(cursor: Cursor[TupleRow], number: int, placed: Mapping[str, int]) -> dict[str, _Held]:
+    values = {"number": number, "ids": list(placed), "groups": list(placed.values())}
+    return {id_: _Held(unit, length) for id_, unit, length in cursor.execute(named()["hold_word_units"], values)}
+
+
+def _take_postings(cursor: Cursor[TupleRow], held: Sequence[_Held]) -> Counter[str]:
+    if not held:
+        return Counter()
+    taken = cursor.execute(named()["take_word_postings"], {"units": [unit.number for unit in held]})
+    return Counter(term for (term,) in taken)
+
+
+def _write(cursor: Cursor[TupleRow], number: int, units: Mapping[str, tuple[int, int, Counter[str]]]) -> None:
+    described = [(unit, group, counts.total()) for unit, group, counts in units.values()]
+    cursor.execute(named()["describe_word_units"], _columns(("units", "groups", "lengths"), described))
+    postings = [
+        (term, group, unit, tf, counts.total()) for unit, group, counts in units.values() for term, tf in counts.items()
+    ]
+    columns = _columns(("terms", "groups", "units", "tfs", "lengths"), postings)
+    cursor.execute(named()["add_word_postings"], {"number": number, **columns})
+
+
+def _columns(names: Sequence[str], rows: Sequence[tuple[object, ...]]) -> dict[str, list[object]]:
+    """Turn rows into an array per column, as ``unnest`` takes them."""
+    return {name: [row[place] for row in rows] for place, name in enumerate(names)}
+
+
+def _count(
+    cursor: Cursor[TupleRow], number: int, *, units: int, length: int, gained: Counter[str], lost: Counter[str]
+) -> None:
+    cursor.execute(named()["count_word_units"], {"number": number, "units": units, "length": length})
+    gained.subtract(lost)
+    changes = {term: change for term, change in gained.items() if change}
+    if changes:
+        values = {"number": number, "terms": list(changes), "changes": list(changes.values())}
+        cursor.execute(named()["count_word_terms"], values)
+    fewer = [term for term, change in changes.items() if change < 0]
+    if fewer:
+        cursor.execute(named()["forget_word_terms"], {"number": number, "terms": fewer})
+
+
+def _counted(
+    cursor: Cursor[TupleRow], collection: str, space: str, asked: Counter[str], groups: Sequence[str] | None
+) -> _Counted | None:
+    """Count the words that a query asks for; None when nothing can be found."""
+    place = {"collection": collection, "space": space}
+    filters = None if groups is None else list(groups)
+    row = cursor.execute(named()["word_statistics"], {**place, "terms": list(asked), "groups": filters}).fetchone()
+    if row is None:
+        return None
+    number, version, units, length, known, dfs, group_numbers = row
+    _refuse_stale(collection, space, version)
+    if not known or (groups is not None and not group_numbers):
+        return None
+    terms = [bm25.QueryTerm(term, asked[term], df) for term, df in zip(known, dfs, strict=True)]
+    weights = {term: term.times * bm25.idf(units, term.df) for term in terms}
+    terms.sort(key=lambda term: (-weights[term], term.term))
+    in_order = tuple(weights[term] for term in terms)
+    numbers = None if groups is None else group_numbers
+    return _Counted(number, bm25.Statistics(units, length), tuple(terms), in_order, numbers)
+
+
+def _candidates(cursor: Cursor[TupleRow], counted: _Counted, most: int) -> list[TupleRow]:
+    """Fetch the units that can be among the best; exact, though the most frequent terms are seldom read whole.
+
+    Turtle and Flood, "Query evaluation: strategies and optimizations" (1995), called MaxScore: a unit that has
+    only frequent terms cannot pass a bar which rare terms have set higher than all of those are worth.
+    """
+    leading = counted.cheap()
+    if leading < len(counted.terms):
+        bar = cursor.execute(named()["word_bar"], counted.values(leading, most)).fetchone()
+        leading = len(counted.terms) if bar is None else max(leading, counted.enough(bar[0]))
+    return cursor.execute(named()["word_candidates"], counted.values(leading, most)).fetchall()
+
+
+def _hit(counted: _Counted, id_: str, length: int, terms: list[str], tfs: list[int]) -> WordHit:
+    counts = dict(zip(terms, tfs, strict=True))
+    scored = bm25.score(counts, length, terms=counted.terms, statistics=counted.statistics)
+    return WordHit(id_, scored.score, scored)
