@@ -268,7 +268,7 @@ CROSS JOIN LATERAL (
 ) AS posting
 GROUP BY unit ORDER BY score DESC OFFSET %(most)s - 1 LIMIT 1;
 
--- word_candidates: the units that may be among the best when the other terms add up to the slack
+-- word_best: the best units and their equals; other terms are looked up only where they can lift a unit so far
 WITH partial AS MATERIALIZED (
     SELECT unit, min(grp) AS grp, sum(weight * tf / (tf + %(base)s + %(slope)s * length)) AS score
     FROM unnest(%(leading)s::text[], %(weights)s::float8[]) AS query (term, weight)
@@ -280,14 +280,28 @@ WITH partial AS MATERIALIZED (
         WHERE space = %(number)s AND term = query.term AND grp = ANY(%(groups)s::int[])
     ) AS posting
     GROUP BY unit
-), bar AS (
-    SELECT min(score) AS score FROM (SELECT score FROM partial ORDER BY score DESC LIMIT %(most)s) AS best
+), candidates AS MATERIALIZED (
+    SELECT unit, grp, score + (
+        SELECT coalesce(sum(weight * tf / (tf + %(base)s + %(slope)s * length)), 0)
+        FROM unnest(%(other)s::text[], %(other_weights)s::float8[]) AS query (term, weight)
+        CROSS JOIN LATERAL (
+            SELECT tf, length FROM word_postings AS posting
+            WHERE space = %(number)s AND posting.term = query.term
+                AND posting.grp = partial.grp AND posting.unit = partial.unit
+            OFFSET 0
+        ) AS posting
+    ) AS score
+    FROM partial
+    WHERE score >= (SELECT min(score) FROM (SELECT score FROM partial ORDER BY score DESC LIMIT %(most)s) AS best)
+        - %(slack)s
 )
 SELECT unit.id, unit.length, counted.terms, counted.tfs
-FROM partial
-CROSS JOIN LATERAL (SELECT id, length FROM word_units WHERE number = partial.unit OFFSET 0) AS unit
+FROM candidates
+CROSS JOIN LATERAL (SELECT id, length FROM word_units WHERE number = candidates.unit OFFSET 0) AS unit
 CROSS JOIN LATERAL (
     SELECT array_agg(term) AS terms, array_agg(tf) AS tfs FROM word_postings AS posting
-    WHERE space = %(number)s AND term = ANY(%(terms)s) AND posting.grp = partial.grp AND posting.unit = partial.unit
+    WHERE space = %(number)s AND term = ANY(%(terms)s)
+        AND posting.grp = candidates.grp AND posting.unit = candidates.unit
 ) AS counted
-WHERE partial.score >= (SELECT score FROM bar) - %(slack)s;
+WHERE score >= (SELECT min(score) FROM (SELECT score FROM candidates ORDER BY score DESC LIMIT %(most)s) AS best)
+    - %(rounding)s;

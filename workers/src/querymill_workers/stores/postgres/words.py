@@ -24,6 +24,8 @@ from querymill_workers.stores.postgres.queries import named
 
 #: Postings that are read without asking first whether fewer would do.
 CHEAP_POSTINGS = 2_000
+#: How many postings in a row are read in the time it takes to look one up.
+LOOKUP_COST = 2
 #: What sums of the same numbers in another order may differ by, and more.
 ROUNDING = 1e-9
 
@@ -59,7 +61,10 @@ class _Counted:
             "weights": list(self.weights[:leading]),
             "base": bm25.K1 - slope,
             "slope": slope / self.statistics.average,
+            "other": names[leading:],
+            "other_weights": list(self.weights[leading:]),
             "slack": sum(self.weights[leading:]) + ROUNDING,
+            "rounding": ROUNDING,
         }
 
     def cheap(self) -> int:
@@ -70,10 +75,14 @@ class _Counted:
     def enough(self, bar: float) -> int:
         """Count the first terms without one of which no unit can score as high as ``bar``.
 
-        A term adds less than its weight, so the terms after these add less than the sum of theirs.
+        A term adds less than its weight, so the terms after these add less than the sum of theirs. All terms if
+        reading them whole costs less than looking the others up for every unit that has one of the first.
         """
-        left = accumulate(reversed(self.weights))
-        return len(self.terms) - sum(1 for weight in left if weight + ROUNDING < bar)
+        others = sum(1 for left in accumulate(reversed(self.weights)) if left + ROUNDING < bar)
+        postings = [term.df for term in self.terms]
+        leading = len(postings) - others
+        looked_up = sum(postings[:leading]) * others * LOOKUP_COST
+        return leading if looked_up < sum(postings[leading:]) else len(postings)
 
 
 class PostgresWords:
@@ -133,7 +142,7 @@ class PostgresWords:
             return []
         with self._snapshot() as cursor:
             counted = _counted(cursor, collection, space, asked, groups)
-            rows = [] if counted is None else _candidates(cursor, counted, most)
+            rows = [] if counted is None else _best(cursor, counted, most)
         hits = [_hit(counted, *row) for row in rows if counted is not None]
         return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:most]
 
@@ -253,8 +262,8 @@ def _counted(
     return _Counted(number, bm25.Statistics(units, length), tuple(terms), in_order, numbers)
 
 
-def _candidates(cursor: Cursor[TupleRow], counted: _Counted, most: int) -> list[TupleRow]:
-    """Fetch the units that can be among the best; exact, though the most frequent terms are seldom read whole.
+def _best(cursor: Cursor[TupleRow], counted: _Counted, most: int) -> list[TupleRow]:
+    """Fetch the best units and those that may be their equals: exact, though frequent terms are seldom read whole.
 
     Turtle and Flood, "Query evaluation: strategies and optimizations" (1995), called MaxScore: a unit that has
     only frequent terms cannot pass a bar which rare terms have set higher than all of those are worth.
@@ -263,7 +272,7 @@ def _candidates(cursor: Cursor[TupleRow], counted: _Counted, most: int) -> list[
     if leading < len(counted.terms):
         bar = cursor.execute(named()["word_bar"], counted.values(leading, most)).fetchone()
         leading = len(counted.terms) if bar is None else max(leading, counted.enough(bar[0]))
-    return cursor.execute(named()["word_candidates"], counted.values(leading, most)).fetchall()
+    return cursor.execute(named()["word_best"], counted.values(leading, most)).fetchall()
 
 
 def _hit(counted: _Counted, id_: str, length: int, terms: list[str], tfs: list[int]) -> WordHit:
