@@ -14,6 +14,8 @@ import redis
 from querymill_shared import meters
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.account import Account, CircuitOpen, Grant, LimitReached, Told
+from querymill_workers.inference.client import Answer
+from querymill_workers.inference.gateway import Gateway
 from tests.fixtures.inference import Provider
 
 
@@ -187,6 +189,34 @@ def test_what_was_granted_and_refused_is_counted(provider: Provider) -> None:
     counts = meters.read(provider.client)
     assert counts["budget_granted/interactive"] == 1
     assert counts["budget_refused/interactive"] == 1
+
+
+class Growing:
+    """Work that turns out larger than it was when it took its place in line."""
+
+    lane = Lane.INTERACTIVE
+
+    def until(self) -> float:
+        return time.monotonic() + 0.2
+
+    def tokens(self) -> int:
+        return 10
+
+    def expect(self, at: float) -> None:
+        pass
+
+    def seal(self) -> int:
+        return 50_000
+
+    def send(self, timeout_s: float) -> Answer[str]:
+        raise AssertionError("it must not be sent")
+
+
+def test_work_that_outgrew_what_can_be_granted_gives_its_place_back(provider: Provider) -> None:
+    account = provider.account(rpm=60, tpm=60_000)
+    with pytest.raises(LimitReached):
+        Gateway[str](account, "chat model", timeout_s=1).call(Growing())
+    assert waits(account, 1) == pytest.approx([0], abs=0.03)
 
 
 LIMIT = 1_200

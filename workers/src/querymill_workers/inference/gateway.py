@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from querymill_shared.contracts.fields import Lane
-from querymill_workers.inference.account import Account, Grant
+from querymill_workers.inference.account import Account, Grant, LimitReached
 from querymill_workers.inference.client import Answer, Limited, NoAnswer, Rejected
 from querymill_workers.ports import Caller, Refused, Unavailable
 
@@ -145,7 +145,11 @@ class Gateway(Generic[T]):
             more = sealed - grant.tokens
             if more <= 0:
                 return grant
-            added = self.account.reserve(lane=work.lane, tokens=more, until=work.until(), requests=0)
+            try:
+                added = self.account.reserve(lane=work.lane, tokens=more, until=work.until(), requests=0)
+            except LimitReached:
+                self.account.report(grant, "unused")
+                raise
             if self.account.still_holds(added):
                 return Grant(grant.lane, sealed, added.at, added.epoch)
 
