@@ -9,6 +9,7 @@ from querymill_embedded import Part, Stack, temporary_stack
 from querymill_workers.stores.postgres.migrate import migrate
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.vectors import DIMENSIONS
+from tests.fixtures import own_services  # noqa: F401  # read before the settings are hidden below
 from tests.fixtures.deployment import board_client, database, deployment, filings, mill, worker
 
 # One definition for the whole run: a fixture of the session that two conftests import would exist twice.
@@ -41,6 +42,13 @@ def database_url(stack: Stack) -> str:
     url = stack.environment()["DATABASE_URL"]
     migrate(url, dimensions=DIMENSIONS)
     return url
+
+
+@pytest.fixture(scope="session")
+def embedded_mongodb_uri() -> Iterator[str]:
+    """The embedded MongoDB wire server, started for the tests that ask for it."""
+    with temporary_stack(parts={Part.MONGO}) as running:
+        yield running.environment()["MONGODB_URI"]
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.modules import SPLIT, IngestModule, LearnLexicon, ModuleSearch
 from querymill_shared.contracts.reports import ORIGINAL, IngestReport, ReportSearch
 
 
@@ -13,7 +14,7 @@ class Queue(StrEnum):
 
     SEARCH = "search"  # the stores
     EXPAND = "expand"  # the chat model
-    INGEST = "ingest"  # the embedding model, in bulk
+    INGEST = "ingest"  # the embedding model and the stores, in bulk
 
 
 def queue_of(request: JobRequest, step: str) -> Queue:
@@ -21,7 +22,9 @@ def queue_of(request: JobRequest, step: str) -> Queue:
     match request:
         case ReportSearch():
             return Queue.SEARCH if step == ORIGINAL else Queue.EXPAND
-        case IngestReport():
+        case ModuleSearch():
+            return Queue.EXPAND if step == SPLIT else Queue.SEARCH
+        case IngestReport() | IngestModule() | LearnLexicon():
             return Queue.INGEST
         case _:
             assert_never(request)

@@ -8,13 +8,16 @@ import pytest
 
 from querymill_shared.board import Claim, MemoryBoard
 from querymill_shared.contracts.jobs import AnyResult, JobRequest, decode_result
+from querymill_shared.contracts.modules import IngestModule, ModuleDocument
 from querymill_shared.contracts.reports import IngestReport, Report
 from querymill_shared.queues import queue_of
 from querymill_shared.settings import Settings
 from querymill_workers.flows import journey
 from querymill_workers.ports import Bell, Ports
 from querymill_workers.stores.memory import MemoryReports
+from querymill_workers.stores.memory_modules import MemoryModules
 from tests.fakes.models import ScriptedRewriter, WordEmbeddings
+from tests.fakes.words import MemoryWords
 
 
 class NoHeartbeat:
@@ -30,6 +33,8 @@ class World:
     embeddings: WordEmbeddings
     rewriter: ScriptedRewriter
     reports: MemoryReports
+    modules: MemoryModules
+    words: MemoryWords
     ports: Ports
 
     def submit(self, request: JobRequest) -> str:
@@ -56,6 +61,12 @@ class World:
             self.run(IngestReport(collection=collection, report=Report.model_validate(report))) for report in reports
         ]
 
+    def ingest_code(self, *documents: dict[str, object], collection: str = "code") -> list[str]:
+        return [
+            self.run(IngestModule(collection=collection, document=ModuleDocument.model_validate(document)))
+            for document in documents
+        ]
+
     def with_ports(self, **changes: object) -> None:
         self.ports = replace(self.ports, **changes)  # type: ignore[arg-type]
 
@@ -63,19 +74,22 @@ class World:
 @pytest.fixture
 def world() -> World:
     board, reports, embeddings = MemoryBoard(Settings()), MemoryReports(), WordEmbeddings()
-    rewriter = ScriptedRewriter({})
+    rewriter, modules, words = ScriptedRewriter({}), MemoryModules(), MemoryWords()
     ports = Ports(
         board=board,
         heartbeat=NoHeartbeat(),
         embeddings=embeddings,
         rewriter=rewriter,
         reports=reports,
+        modules=modules,
+        words=words,
+        shorthands={"actor": [], "mapper": [], "axes": ["vtkAxesActor"]},
         glossary={"EBITDA": "earnings before interest, taxes, depreciation and amortisation"},
         count_tokens=lambda text: len(text.split()),
         clock=time.monotonic,
         max_attempts=3,
     )
-    return World(board, embeddings, rewriter, reports, ports)
+    return World(board, embeddings, rewriter, reports, modules, words, ports)
 
 
 def report(sha1: str, *pages: str, company: str = "Acme", period: str | None = "2022") -> dict[str, object]:
@@ -87,3 +101,9 @@ def report(sha1: str, *pages: str, company: str = "Acme", period: str | None = "
         "period": period,
         "pages": [{"page": number, "text": text} for number, text in enumerate(pages, start=1)],
     }
+
+
+def example(document: int | str, *modules: str, description: str = "", code: str = "run();") -> dict[str, object]:
+    """Build a code document: numbered, or known by its path."""
+    identity = {"file_path": document} if isinstance(document, str) else {"file_path": "x.js", "faiss_id": document}
+    return identity | {"code": code, "meta_info": {"vtkjs_modules": list(modules), "description": description}}

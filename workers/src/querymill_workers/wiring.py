@@ -12,10 +12,29 @@ from querymill_workers.inference.client import open_client
 from querymill_workers.inference.embeddings import OpenAIEmbeddings
 from querymill_workers.inference.profiles import EmbeddingProfile, profile_of
 from querymill_workers.inference.rewriter import ChatRewriter
-from querymill_workers.ports import Ports
+from querymill_workers.ports import Ports, Unavailable, WordHit
+from querymill_workers.stores.mongo import MongoModules
 from querymill_workers.stores.postgres.connection import open_pool
 from querymill_workers.stores.postgres.reports import PostgresReports
 from querymill_workers.upkeep.heartbeat import Heartbeat
+
+
+class WordsNotConnected:
+    """MERGE POINT: the postings store in PostgreSQL takes this place; until then the text channel is missing."""
+
+    def put(self, *_: object) -> None:
+        """Keep nothing."""
+
+    def drop(self, *_: object) -> None:
+        """Drop nothing."""
+
+    def search(self, *_: object, **__: object) -> list[WordHit]:
+        """Say that there are no words to search."""
+        raise Unavailable("words: the postings store is not connected")
+
+    def stale(self, *_: object) -> bool:
+        """Nothing is kept, so nothing is out of date."""
+        return False
 
 
 @cache
@@ -52,6 +71,9 @@ def ports() -> Ports:
         embeddings=OpenAIEmbeddings(embedding_client, embedding_profile(chosen), timeout_s=timeout_s),
         rewriter=ChatRewriter(ChatModel(chat_client, chosen.chat_model, timeout_s=chosen.querymill_chat_timeout_s)),
         reports=PostgresReports(open_pool(chosen.database_url.get_secret_value())),
+        modules=MongoModules(chosen.mongodb_uri.get_secret_value()),
+        words=WordsNotConnected(),
+        shorthands=chosen.querymill_module_shorthands,
         glossary=glossary.bundled(),
         count_tokens=estimate,
         clock=time.monotonic,

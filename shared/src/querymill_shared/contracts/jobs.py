@@ -5,10 +5,18 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
+from querymill_shared.contracts.modules import (
+    IngestModule,
+    IngestModuleResult,
+    LearnLexicon,
+    LexiconResult,
+    ModuleResult,
+    ModuleSearch,
+)
 from querymill_shared.contracts.reports import IngestReport, IngestResult, ReportResult, ReportSearch
 
-JobRequest = ReportSearch | IngestReport
-AnyResult = ReportResult | IngestResult
+JobRequest = ReportSearch | IngestReport | ModuleSearch | IngestModule | LearnLexicon
+AnyResult = ReportResult | IngestResult | ModuleResult | IngestModuleResult | LexiconResult
 
 _REQUESTS: TypeAdapter[JobRequest] = TypeAdapter(Annotated[JobRequest, Field(discriminator="kind")])
 _RESULTS: TypeAdapter[AnyResult] = TypeAdapter(Annotated[AnyResult, Field(discriminator="kind")])

@@ -9,8 +9,9 @@ from typing import assert_never
 import structlog
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
+from querymill_shared.contracts.modules import IngestModule, LearnLexicon, ModuleSearch
 from querymill_shared.contracts.reports import IngestReport, ReportSearch
-from querymill_workers.flows import ingest_reports, reports
+from querymill_workers.flows import ingest_modules, ingest_reports, learn_lexicon, modules, reports
 from querymill_workers.ports import Bell, Ports, Refused, Unavailable
 
 _log = structlog.get_logger(__name__)
@@ -45,6 +46,12 @@ def step(claim: Claim, ports: Ports) -> Sequence[Bell]:
             return reports.step(claim, request, ports)
         case IngestReport() as request:
             return ingest_reports.step(claim, request, ports)
+        case ModuleSearch() as request:
+            return modules.step(claim, request, ports)
+        case IngestModule() as request:
+            return ingest_modules.step(claim, request, ports)
+        case LearnLexicon() as request:
+            return learn_lexicon.step(claim, request, ports)
         case _:
             assert_never(claim.request)
 
@@ -56,6 +63,12 @@ def conclude(picture: Picture, ports: Ports) -> None:
             reports.conclude(picture, request, ports)
         case IngestReport() as request:
             ingest_reports.conclude(picture, request, ports)
+        case ModuleSearch() as request:
+            modules.conclude(picture, request, ports)
+        case IngestModule() as request:
+            ingest_modules.conclude(picture, request, ports)
+        case LearnLexicon() as request:
+            learn_lexicon.conclude(picture, request, ports)
         case None:
             pass  # over already: there is nothing to conclude
         case _:
@@ -86,7 +99,9 @@ def settle_at_deadline(picture: Picture, ports: Ports) -> None:
     match picture.request:
         case ReportSearch() as request:
             reports.settle(picture, request, ports)
-        case IngestReport():
+        case ModuleSearch() as request:
+            modules.settle(picture, request, ports)
+        case IngestReport() | IngestModule() | LearnLexicon():
             ports.board.settle(picture.record.job_id, Verdict("failed", reason="its deadline passed"))
         case None:
             pass  # over already
