@@ -20,6 +20,17 @@ from querymill_shared.contracts.errors import (
     UnknownJob,
 )
 from querymill_shared.contracts.fields import Lane
+from querymill_shared.contracts.modules import (
+    IngestModule,
+    IngestModuleResult,
+    LearnLexicon,
+    LexiconResult,
+    ModuleDocument,
+    ModuleDocumentHit,
+    ModuleResult,
+    ModuleSearch,
+    SubQuery,
+)
 from querymill_shared.contracts.reports import (
     IngestReport,
     IngestResult,
@@ -35,12 +46,20 @@ __all__ = [
     "AsyncJob",
     "AsyncQuerymill",
     "IdempotencyConflict",
+    "IngestModule",
+    "IngestModuleResult",
     "IngestReport",
     "IngestResult",
     "Job",
     "JobCancelled",
     "JobFailed",
     "Lane",
+    "LearnLexicon",
+    "LexiconResult",
+    "ModuleDocument",
+    "ModuleDocumentHit",
+    "ModuleResult",
+    "ModuleSearch",
     "Querymill",
     "QuerymillError",
     "Report",
@@ -49,6 +68,7 @@ __all__ = [
     "ReportResult",
     "ReportSearch",
     "Settings",
+    "SubQuery",
     "UnknownCollection",
     "UnknownJob",
 ]

@@ -17,7 +17,7 @@ from querymill.cli.exits import WrongUse
 from querymill.cli.stack import services
 from querymill.client import Querymill
 from querymill.ingestion import GoodLine, read_reports
-from querymill_shared.contracts.reports import ReportResult, ReportSearch
+from querymill_shared.contracts.reports import IngestReport, ReportResult, ReportSearch
 
 COLLECTION = "demo"
 #: Of the sample's questions: one by ticker, one by period, one in Chinese.
@@ -43,7 +43,7 @@ def demo(
         lines = [line for line in read_reports(sample / "reports.jsonl", COLLECTION) if isinstance(line, GoodLine)]
         outcomes = ingest_command.follow(mill, lines, console)
         passages = sum(outcome.result.total for outcome in outcomes if outcome.result is not None)
-        pages = sum(len(line.request.report.pages) for line in lines)
+        pages = sum(len(line.request.report.pages) for line in lines if isinstance(line.request, IngestReport))
         console.print(f"   {len(lines)} reports, {pages} pages, {passages} passages")
         heading(console, "3. Three questions, each expanded by four branches of a small chat model")
         results = [ask(mill, question, console) for question in questions(sample)]
