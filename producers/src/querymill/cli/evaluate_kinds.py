@@ -23,7 +23,7 @@ _DEPTH = 10
 class Evaluation:
     """A set made ready for one kind.
 
-    ``settle`` does what must be done between ingesting and asking; ``scores`` maps judged ids to scores in the
+    ``settle`` does what must be done between ingesting and asking; ``scores`` maps judged ids to numbers in the
     order of the answer; ``groups`` tells kinds of queries apart where the set does.
     """
 
@@ -57,7 +57,7 @@ def prepare_reports(
         return request
 
     def scores(result: ReportResult) -> dict[str, float]:
-        return _in_order([(chosen.corpus_ids[hit.document, hit.page], hit.score) for hit in result.results])
+        return _in_order([chosen.corpus_ids[hit.document, hit.page] for hit in result.results])
 
     return Evaluation(
         name=chosen.name,
@@ -89,7 +89,7 @@ def prepare_modules(
         return request
 
     def scores(result: ModuleResult) -> dict[str, float]:
-        return _in_order([(chosen.corpus_ids[hit.document], hit.score) for hit in result.results])
+        return _in_order([chosen.corpus_ids[hit.document] for hit in result.results])
 
     def settle(mill: Querymill) -> None:
         mill.submit(LearnLexicon(collection=chosen.name)).result(timeout=120)
@@ -110,9 +110,9 @@ def prepare_modules(
 PREPARED = {"reports": prepare_reports, "modules": prepare_modules}
 
 
-def _in_order(hits: Sequence[tuple[str, float]]) -> dict[str, float]:
-    # Scores are shown rounded; the rank keeps the order among equals.
-    return {judged: score - rank * 1e-9 for rank, (judged, score) in enumerate(hits)}
+def _in_order(judged: Sequence[str]) -> dict[str, float]:
+    # The measures look at the order only, and in single precision: scores that nearly tie would be shuffled.
+    return {one: 1 / rank for rank, one in enumerate(judged, start=1)}
 
 
 def _line(number: int, request: IngestReport | IngestModule) -> GoodLine:
