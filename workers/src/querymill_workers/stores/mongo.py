@@ -92,7 +92,9 @@ class MongoModules:
         names = {name: _reversals(document) for name, (document, _) in latest.items()}
         with self._reported():
             posted = self._announce(collection, names)
-            self._add_postings(collection, names)
+            self._add_postings(collection, {one: names[one].keys() & posted[one] for one in latest}, "$addToSet")
+            # What was never announced is in no posting: no need to look for it there.
+            self._add_postings(collection, {one: names[one].keys() - posted[one] for one in latest}, "$push")
             self._rows("codes").bulk_write([_code_row(collection, one) for one, _ in latest.values()])
             rows = [_document_row(collection, one, revision) for one, revision in latest.values()]
             self._rows("documents").bulk_write(rows)
@@ -201,7 +203,7 @@ class MongoModules:
         ])  # fmt: skip
         return {document: set(before.get(key, {}).get("posted", ())) for key, document in keys.items()}
 
-    def _add_postings(self, collection: str, names: Mapping[DocumentId, Iterable[str]]) -> None:
+    def _add_postings(self, collection: str, names: Mapping[DocumentId, Iterable[str]], how: str) -> None:
         buckets: defaultdict[tuple[str, int], list[DocumentId]] = defaultdict(list)
         for document, reversals in names.items():
             for reverse in reversals:
@@ -212,7 +214,7 @@ class MongoModules:
                     {"_id": f"{collection}/{reverse}/{number}"},
                     {
                         "$setOnInsert": {"collection": collection, "reversed": reverse},
-                        "$addToSet": {"documents": {"$each": documents}},
+                        how: {"documents": {"$each": documents}},
                     },
                     upsert=True,
                 )
@@ -234,7 +236,7 @@ class MongoModules:
         keys = [_key(collection, document) for document in stale]
         rows = self._rows("documents").find({"_id": {"$in": keys}}, {"document": 1, "posted": 1})
         again = {row["document"]: stale[row["document"]].intersection(row["posted"]) for row in rows}
-        self._add_postings(collection, {document: names for document, names in again.items() if names})
+        self._add_postings(collection, again, "$addToSet")
 
     def _count(self, collection: str, documents: int, names: Mapping[str, str]) -> None:
         fresh = self._rows("names").bulk_write([
