@@ -32,7 +32,7 @@ DocumentId = Annotated[int, Field(strict=True)] | str
 #: Weight of a sub-query that names none.
 WEIGHT = 5.0
 #: Documents taken from each channel unless the request says otherwise.
-CANDIDATES = 100
+CANDIDATES = 50
 
 
 class SubQuery(Contract):

@@ -11,13 +11,11 @@
 A document is the truth, and its postings only lead to it: they are written before it and taken back after.
 """
 
-import json
 import threading
-import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 from uuid import uuid4
 
 import pymongo
@@ -31,19 +29,24 @@ from pymongo.errors import BulkWriteError, ConnectionFailure, DuplicateKeyError,
 from querymill_shared.contracts.modules import ModuleDocument
 from querymill_workers.domain.lexicon import EMPTY, Lexicon
 from querymill_workers.domain.module_scores import ModuleCard, Recalled
-from querymill_workers.domain.modules import PREFIX, DocumentId, Match, last_segment, reversal
+from querymill_workers.domain.modules import PREFIX, DocumentId, Match, reversal
 from querymill_workers.ports import Refused, Revision, Unavailable, Vocabulary
+from querymill_workers.stores.mongo_rows import (
+    Row,
+    bucket_of,
+    card_of,
+    code_row,
+    document_row,
+    posting_id,
+    reversals,
+    row_id,
+)
 
-#: Postings of a name are spread over this many records: an added document rewrites a small one, and a
-#: frequent name is still read in few.
-BUCKETS: Final = 64
 #: Greater than every character of a name.
 _END: Final = "\uffff"
 _DEFAULT_DATABASE: Final = "querymill"
 #: Collections whose vocabulary is kept in memory; it is read anew when it changed.
 _CACHED_COLLECTIONS: Final = 64
-
-Row = dict[str, Any]
 
 
 class MongoModules:
@@ -83,21 +86,21 @@ class MongoModules:
     def revision(self, collection: str, document: DocumentId) -> Revision | None:
         """See `Modules.revision`."""
         with self._reported():
-            row = self._rows("documents").find_one({"_id": _key(collection, document)}, {"revision": 1})
+            row = self._rows("documents").find_one({"_id": row_id(collection, document)}, {"revision": 1})
         return None if row is None or "revision" not in row else Revision(row["revision"])
 
     def put(self, collection: str, documents: Sequence[tuple[ModuleDocument, Revision]]) -> None:
         """See `Modules.put`."""
         latest = {document.document: (document, revision) for document, revision in documents}
-        names = {name: _reversals(document) for name, (document, _) in latest.items()}
+        names = {name: reversals(document) for name, (document, _) in latest.items()}
         with self._reported():
             posted = self._announce(collection, names)
             self._add_postings(collection, {one: names[one].keys() & posted[one] for one in latest}, "$addToSet")
             # What was never announced is in no posting: no need to look for it there.
             self._add_postings(collection, {one: names[one].keys() - posted[one] for one in latest}, "$push")
-            self._rows("codes").bulk_write([_code_row(collection, one) for one, _ in latest.values()])
-            rows = [_document_row(collection, one, revision) for one, revision in latest.values()]
-            self._rows("documents").bulk_write(rows)
+            self._rows("codes").bulk_write([_upsert(code_row(collection, one)) for one, _ in latest.values()])
+            rows = [document_row(collection, one, revision) for one, revision in latest.values()]
+            self._rows("documents").bulk_write([_upsert(row) for row in rows])
             self._take_back(collection, {one: posted[one] - names[one].keys() for one in latest})
             self._count(
                 collection, len(latest), {key: name for of_one in names.values() for key, name in of_one.items()}
@@ -123,20 +126,20 @@ class MongoModules:
 
     def cards(self, collection: str, documents: Sequence[DocumentId]) -> list[ModuleCard]:
         """See `Modules.cards`."""
-        wanted = {"_id": {"$in": [_key(collection, document) for document in documents]}}
+        wanted = {"_id": {"$in": [row_id(collection, document) for document in documents]}}
         with self._reported():
-            return [_card(row) for row in self._rows("documents").find(wanted) if "revision" in row]
+            return [card_of(row) for row in self._rows("documents").find(wanted) if "revision" in row]
 
     def every_card(self, collection: str) -> Iterator[ModuleCard]:
         """See `Modules.every_card`."""
         with self._reported():
             for row in self._rows("documents").find({"collection": collection}):
                 if "revision" in row:
-                    yield _card(row)
+                    yield card_of(row)
 
     def documents(self, collection: str, documents: Sequence[DocumentId]) -> Mapping[DocumentId, ModuleDocument]:
         """See `Modules.documents`."""
-        wanted = {"_id": {"$in": [_key(collection, document) for document in documents]}}
+        wanted = {"_id": {"$in": [row_id(collection, document) for document in documents]}}
         with self._reported():
             rows = list(self._rows("codes").find(wanted))
         return {row["document"]: ModuleDocument.model_validate_json(row["json"]) for row in rows}
@@ -188,7 +191,7 @@ class MongoModules:
 
     def _announce(self, collection: str, names: Mapping[DocumentId, Iterable[str]]) -> dict[DocumentId, set[str]]:
         """Note down which postings will name the documents; returns those that may name them already."""
-        keys = {_key(collection, document): document for document in names}
+        keys = {row_id(collection, document): document for document in names}
         before = {row["_id"]: row for row in self._rows("documents").find({"_id": {"$in": list(keys)}}, {"posted": 1})}
         self._rows("documents").bulk_write([
             UpdateOne(
@@ -205,13 +208,13 @@ class MongoModules:
 
     def _add_postings(self, collection: str, names: Mapping[DocumentId, Iterable[str]], how: str) -> None:
         buckets: defaultdict[tuple[str, int], list[DocumentId]] = defaultdict(list)
-        for document, reversals in names.items():
-            for reverse in reversals:
-                buckets[reverse, _bucket(document)].append(document)
+        for document, of_one in names.items():
+            for reverse in of_one:
+                buckets[reverse, bucket_of(document)].append(document)
         if buckets:
             self._rows("postings").bulk_write([
                 UpdateOne(
-                    {"_id": f"{collection}/{reverse}/{number}"},
+                    {"_id": posting_id(collection, reverse, number)},
                     {
                         "$setOnInsert": {"collection": collection, "reversed": reverse},
                         how: {"documents": {"$each": documents}},
@@ -223,17 +226,17 @@ class MongoModules:
 
     def _take_back(self, collection: str, stale: Mapping[DocumentId, set[str]]) -> None:
         """Take documents out of postings of names that they no longer have."""
-        gone = [(document, reverse) for document, reversals in stale.items() for reverse in reversals]
+        gone = [(document, reverse) for document, names in stale.items() for reverse in names]
         if not gone:
             return
         self._rows("postings").bulk_write([
             UpdateOne(
-                {"_id": f"{collection}/{reverse}/{_bucket(document)}"}, {"$pull": {"documents": document}}
+                {"_id": posting_id(collection, reverse, bucket_of(document))}, {"$pull": {"documents": document}}
             )
             for document, reverse in gone
         ])  # fmt: skip
         # Another version of the document may have announced one of these names meanwhile: give it back.
-        keys = [_key(collection, document) for document in stale]
+        keys = [row_id(collection, document) for document in stale]
         rows = self._rows("documents").find({"_id": {"$in": keys}}, {"document": 1, "posted": 1})
         again = {row["document"]: stale[row["document"]].intersection(row["posted"]) for row in rows}
         self._add_postings(collection, again, "$addToSet")
@@ -254,9 +257,9 @@ class MongoModules:
         rows = self._rows("names").find({"collection": collection}, {"name": 1})
         return tuple(sorted(row["name"] for row in rows))
 
-    def _lexicon(self, row_id: str) -> Lexicon:
-        row = self._rows("lexicons").find_one({"_id": row_id}) if row_id else None
-        if row_id and row is None:
+    def _lexicon(self, name: str) -> Lexicon:
+        row = self._rows("lexicons").find_one({"_id": name}) if name else None
+        if name and row is None:
             raise Unavailable("the lexicon was replaced while it was read")
         return Lexicon({word: tuple(modules) for word, modules in row["words"]}) if row else EMPTY
 
@@ -275,35 +278,5 @@ class MongoModules:
             raise Refused(f"MongoDB: {type(error).__name__}") from error
 
 
-def _key(collection: str, document: DocumentId) -> str:
-    # JSON keeps the number 0 and the path "0" apart.
-    return f"{collection}/{json.dumps(document)}"
-
-
-def _bucket(document: DocumentId) -> int:
-    return zlib.crc32(json.dumps(document).encode()) % BUCKETS
-
-
-def _reversals(document: ModuleDocument) -> dict[str, str]:
-    """Map each name's reversal, which tells names apart, to the name."""
-    return {reversal(name): last_segment(name) for name in document.meta_info.vtkjs_modules}
-
-
-def _card(row: Row) -> ModuleCard:
-    return ModuleCard(row["document"], tuple(row["names"]), row["description"])
-
-
-def _code_row(collection: str, document: ModuleDocument) -> UpdateOne:
-    # As text: what a document brings along may look like operators, and is never read by the server.
-    row = {"collection": collection, "document": document.document, "json": document.model_dump_json()}
-    return UpdateOne({"_id": _key(collection, document.document)}, {"$set": row}, upsert=True)
-
-
-def _document_row(collection: str, document: ModuleDocument, revision: Revision) -> UpdateOne:
-    row = {
-        "names": list(document.meta_info.vtkjs_modules),
-        "description": document.meta_info.description,
-        "posted": sorted(_reversals(document)),
-        "revision": revision,
-    }
-    return UpdateOne({"_id": _key(collection, document.document)}, {"$set": row})
+def _upsert(row: Row) -> UpdateOne:
+    return UpdateOne({"_id": row["_id"]}, {"$set": row}, upsert=True)
