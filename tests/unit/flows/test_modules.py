@@ -88,7 +88,7 @@ def test_words_that_are_away_leave_the_modules_and_are_named(world: World) -> No
     world.ingest_code(CONE)
     world.words.fails_with = Unavailable("words: PostgreSQL: PoolTimeout")
     result = ask(world, channels=["modules", "text"])
-    assert documents(result) == [0]
+    assert [(hit.document, hit.score) for hit in result.results] == [(0, 2.0)]
     assert not result.complete
     assert [(part.stage, part.reason) for part in result.degraded] == [("text", "words: PostgreSQL: PoolTimeout")]
 

@@ -137,10 +137,11 @@ def after(console: Console, results: list[ReportResult], seconds: float) -> None
     first = sum(result.timing["first_branch_ms"] for result in results) / len(results)
     last = sum(result.timing["last_branch_ms"] for result in results) / len(results)
     console.print(
-        f"   Each question of the reports became one job of five branches on the board; Celery only\n"
-        f"   rang the bells. First hits stood on the board after {first:,.0f} ms, while the\n"
-        f"   chat model was still writing; the last branch was in after {last:,.0f} ms.\n"
-        f"   A branch whose reply is of no use is named, and the rest answers.\n"
+        f"   Each question of the reports became one job of five branches on the board;\n"
+        f"   Celery only rang the bells. First hits stood on the board after {first:,.0f} ms,\n"
+        f"   while the chat model was still writing; the last branch was in after\n"
+        f"   {last:,.0f} ms. A branch whose reply is of no use is named, and the rest answers.\n"
+        f"   A request for code needs no chat model: words and class names are enough.\n"
         f"   All of it took {seconds:.0f} s."
     )
     heading(console, "Try next")

@@ -111,7 +111,7 @@ class RankedDocument(Contract):
 class ModuleDocumentHit(Contract):
     """A code document.
 
-    ``score`` is the module score where only that channel was asked, else the weighted RRF of the channels that
+    ``score`` is the module score where only that channel was searched, else the weighted RRF of the channels that
     found it (``channels``: rank and score in each). ``explanation`` and ``match_explanation`` hold every number
     needed to recompute it by hand; ``rerank_score`` is the same number under its older name.
     """

@@ -56,7 +56,7 @@ SEARCH_MARGIN_S = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """What one branch found, and how."""
+    """What one branch found, and how; ``weights`` is empty where no channels were joined."""
 
     sub_queries: Sequence[SubQuery]
     recalled: Mapping[str, Recalled]
@@ -132,9 +132,10 @@ def searched(sub_queries: Sequence[SubQuery], request: ModuleSearch, ports: Port
     found, degraded = found_by_words(request, ports) if TEXT in request.channels else ([], [])
     laps.lap("text")
     weights = channel_weights(sub_queries)
-    alone = request.channels == (MODULES,)
-    ranking = by_modules(scored) if alone else joined(scored, found, weights=weights)
-    return Searched(sub_queries, recalled, scored, ranking, weights, degraded)
+    # Without words there is nothing to join: the module scores stand as they are.
+    is_joined = TEXT in request.channels and not degraded
+    ranking = joined(scored, found, weights=weights) if is_joined else by_modules(scored)
+    return Searched(sub_queries, recalled, scored, ranking, weights if is_joined else {}, degraded)
 
 
 def found_by_words(request: ModuleSearch, ports: Ports) -> tuple[list[tuple[DocumentId, float]], list[Degradation]]:
@@ -284,11 +285,10 @@ def hit_of(
     request: ModuleSearch,
 ) -> ModuleDocumentHit:
     """Show a document, with every number that its score is made of."""
-    alone = request.channels == (MODULES,)
     why: dict[str, Any] = (
-        {"formula": "Σ hits × normalized_weight", "mode": request.mode, "match": request.match}
-        if alone
-        else {"formula": "Σ weight / (k + rank)", "k": K, "weights": {name: weights[name] for name in channels}}
+        {"formula": "Σ weight / (k + rank)", "k": K, "weights": {name: weights[name] for name in channels}}
+        if weights
+        else {"formula": "Σ hits × normalized_weight", "mode": request.mode, "match": request.match}
     )
     shown_score = round(score, SHOWN_PLACES)
     return ModuleDocumentHit(
