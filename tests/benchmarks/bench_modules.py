@@ -87,7 +87,7 @@ def measure(
         "p95_ms_100k": statistics.quantiles(indexed, n=20)[-1],
         "regex_scan_p50_ms_100k": statistics.median(scans),
     }
-    return figures | {"ratio_to_regex_scan": figures["p50_ms_100k"] / figures["regex_scan_p50_ms_100k"]}
+    return figures | {"regex_scan_times_slower": figures["regex_scan_p50_ms_100k"] / figures["p50_ms_100k"]}
 
 
 def search(store: MongoModules, first: str, second: str) -> None:

@@ -17,8 +17,10 @@ from querymill_workers import wiring
 from querymill_workers.domain.chunking import Chunk
 from querymill_workers.ports import Caller, FoundPassage, InputType, Ports, Revision, Usage, Vectors
 from querymill_workers.stores.memory import MemoryReports
+from querymill_workers.stores.memory_modules import MemoryModules
 from querymill_workers.upkeep.heartbeat import Heartbeat
 from tests.benchmarks.script import COLLECTION, EMBEDDING_S, LLM_S, PAGES, SEARCH_S, found
+from tests.fakes.words import MemoryWords
 
 
 class WaitingEmbeddings:
@@ -74,6 +76,9 @@ def scripted_ports() -> Ports:
         embeddings=WaitingEmbeddings(),
         rewriter=WaitingRewriter(),
         reports=reports,
+        modules=MemoryModules(),
+        words=MemoryWords(),
+        shorthands={},
         glossary={},
         count_tokens=len,
         clock=time.monotonic,

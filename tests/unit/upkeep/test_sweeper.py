@@ -9,8 +9,10 @@ from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 from querymill_workers.ports import Bell, Ports
 from querymill_workers.stores.memory import MemoryReports
+from querymill_workers.stores.memory_modules import MemoryModules
 from querymill_workers.upkeep.sweeper import sweep
 from tests.fakes.models import ScriptedRewriter, WordEmbeddings
+from tests.fakes.words import MemoryWords
 
 SEARCH = ReportSearch(query="q", collection="filings", hyde=True, deadline=30)
 INGEST = IngestReport(
@@ -46,6 +48,9 @@ def ports(clock: Clock) -> Ports:
         embeddings=WordEmbeddings(),
         rewriter=ScriptedRewriter({}),
         reports=MemoryReports(),
+        modules=MemoryModules(),
+        words=MemoryWords(),
+        shorthands={},
         glossary={},
         count_tokens=len,
         clock=time.monotonic,
