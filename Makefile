@@ -31,7 +31,7 @@ help:  ## list the targets
 
 setup: .venv/ready  ## only the environment: .venv/bin/querymill works after it
 
-demo: .venv/ready  ## start everything, load sample reports, ask three questions, clean up
+demo: .venv/ready  ## start everything, load samples, ask questions of each kind, clean up
 	@$(BIN)/querymill demo
 
 test: .venv/ready check  ## everything CI runs: check, then the whole suite against real servers

@@ -9,6 +9,7 @@ from querymill_embedded import Part, Stack, temporary_stack
 from querymill_workers.stores.postgres.migrate import migrate
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.vectors import DIMENSIONS
+from tests.fixtures import own_services  # noqa: F401  # read before the settings are hidden below
 from tests.fixtures.command_line import querymill
 from tests.fixtures.deployment import board_client, database, deployment, filings, fresh_accounts, mill, worker
 from tests.fixtures.inference import provider, wired
@@ -54,6 +55,13 @@ def database_url(stack: Stack) -> str:
     url = stack.environment()["DATABASE_URL"]
     migrate(url, dimensions=DIMENSIONS)
     return url
+
+
+@pytest.fixture(scope="session")
+def embedded_mongodb_uri() -> Iterator[str]:
+    """The embedded MongoDB wire server, started for the tests that ask for it."""
+    with temporary_stack(parts={Part.MONGO}) as running:
+        yield running.environment()["MONGODB_URI"]
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ from querymill_workers import wiring
 from querymill_workers.domain.chunking import Chunk
 from querymill_workers.ports import Caller, FoundPassage, InputType, Ports, Revision, Usage, Vectors
 from querymill_workers.stores.memory import MemoryReports, MemoryWords
+from querymill_workers.stores.memory_modules import MemoryModules
 from querymill_workers.upkeep.heartbeat import Heartbeat
 from tests.benchmarks.script import COLLECTION, EMBEDDING_S, LLM_S, PAGES, SEARCH_S, found
 
@@ -82,7 +83,9 @@ def scripted_ports() -> Ports:
         rewriter=WaitingRewriter(),
         judge=AbsentJudge(),
         reports=reports,
+        modules=MemoryModules(),
         words=MemoryWords(),
+        shorthands={},
         glossary={},
         count_tokens=len,
         clock=time.monotonic,

@@ -57,6 +57,10 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
     (("search", "reports", "q", "--collection", "nowhere"), "no reports in 'nowhere'"),
     (("search", "reports", "q"), "collection"),
     (("search", "songs", "q", "--collection", "filings"), "songs"),
+    (("search", "modules", "q", "--collection", "nowhere"), "no modules in 'nowhere'"),
+    (("search", "modules", "q", "--collection", "c", "--match", ".*"), "match"),
+    (("search", "modules", "q", "--collection", "c", "--sub-query", "8: "), "sub_queries.0.description"),
+    (("search", "modules", "x" * 65_536, "--collection", "c"), "query: String should have at most 8000"),
     (("search", "reports", "--request", "missing.json"), "--request"),
     (("ingest", "songs", "x.jsonl", "--collection", "c"), "kind"),
     (("ingest", "reports", "missing.jsonl", "--collection", "c"), "path"),
@@ -142,3 +146,26 @@ def test_eval_measures_a_set_and_writes_a_run(querymill: CommandLine, tmp_path: 
     assert (figures["ndcg@10"], figures["recall@10"], figures["mrr@10"]) == (1.0, 1.0, 1.0)
     assert (figures["set"], figures["queries"], figures["provider_calls"]) == ("tiny", 1, 1)
     assert (tmp_path / "run.trec").read_text().splitlines()[0].startswith("q Q0 d#1 1 ")
+
+
+@pytest.mark.usefixtures("filings")
+def test_code_is_ingested_and_searched_by_its_modules(querymill: CommandLine, tmp_path: Path) -> None:
+    def example(number: int, *names: str) -> dict[str, Any]:
+        meta_info = {"vtkjs_modules": names, "description": f"example {number}"}
+        return {"faiss_id": number, "file_path": f"{number}.js", "code": "run()", "meta_info": meta_info}
+
+    path = write(
+        tmp_path / "code.jsonl", example(0, "vtkConeSource", "vtkActor"), example(1, "vtkActor"), '{"faiss_id": 2}'
+    )
+    run = querymill("ingest", "modules", path, "--collection", "examples", "--json")
+    assert run.returncode == 1
+    done = json.loads(run.stdout)
+    assert (done["ingested"], done["modules"], [line["line"] for line in done["bad_lines"]]) == (2, 3, [3])
+    assert "meta_info: Field required" in run.stderr
+    asked = ("search", "modules", "draw it", "--collection", "examples", "--channels", "modules")
+    weighted = ("--sub-query", "10: vtkActor", "--sub-query", "3: a cone source", "--top-k", "1")
+    found = json.loads(querymill(*asked, *weighted, "--json").stdout)
+    assert [(hit["document"], hit["score"]) for hit in found["results"]] == [(0, 1.0)]
+    shown = querymill(*asked, *weighted)
+    assert "1 × 0.769 + 1 × 0.231" in shown.stdout
+    assert "ConeSource (words: cone source)" in shown.stdout

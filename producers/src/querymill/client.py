@@ -9,6 +9,14 @@ from querymill_shared.board import AsyncValkeyBoard, ValkeyBoard
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
 from querymill_shared.contracts.errors import UnknownCollection
 from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.modules import (
+    IngestModule,
+    IngestModuleResult,
+    LearnLexicon,
+    LexiconResult,
+    ModuleResult,
+    ModuleSearch,
+)
 from querymill_shared.contracts.reports import IngestReport, IngestResult, ReportResult, ReportSearch
 from querymill_shared.contracts.rerank import Rerank, RerankResult
 from querymill_shared.settings import Settings
@@ -21,7 +29,7 @@ class Querymill:
         self._settings = _chosen(redis_url, settings)
         self._board = ValkeyBoard.connect(self._settings)
         self._doorbell = Doorbell(self._settings.broker_url)
-        self._known: set[str] = set()
+        self._known: set[tuple[str, str]] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -42,6 +50,12 @@ class Querymill:
     def submit(self, request: EmbedTexts, *, idempotency_key: str | None = None) -> Job[EmbedResult]: ...
     @overload
     def submit(self, request: Rerank, *, idempotency_key: str | None = None) -> Job[RerankResult]: ...
+    @overload
+    def submit(self, request: ModuleSearch, *, idempotency_key: str | None = None) -> Job[ModuleResult]: ...
+    @overload
+    def submit(self, request: IngestModule, *, idempotency_key: str | None = None) -> Job[IngestModuleResult]: ...
+    @overload
+    def submit(self, request: LearnLexicon, *, idempotency_key: str | None = None) -> Job[LexiconResult]: ...
 
     def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> Job[Any]:
         """Hand a job over; it is on the board when this returns, and will end, whatever dies.
@@ -53,7 +67,7 @@ class Querymill:
             IdempotencyConflict: The key belongs to another request.
         """
         if _asks_unknown(request, self._known):
-            self._known = self._board.collections(request.kind)
+            self._known |= {(request.kind, name) for name in self._board.collections(request.kind)}
             _refuse_unknown(request, self._known)
         job_id, is_new = self._board.submit(request, idempotency_key=idempotency_key)
         if is_new:
@@ -76,7 +90,7 @@ class AsyncQuerymill:
         self._settings = _chosen(redis_url, settings)
         self._board = AsyncValkeyBoard.connect(self._settings)
         self._doorbell = Doorbell(self._settings.broker_url)
-        self._known: set[str] = set()
+        self._known: set[tuple[str, str]] = set()
 
     async def __aenter__(self) -> Self:
         return self
@@ -97,11 +111,19 @@ class AsyncQuerymill:
     async def submit(self, request: EmbedTexts, *, idempotency_key: str | None = None) -> AsyncJob[EmbedResult]: ...
     @overload
     async def submit(self, request: Rerank, *, idempotency_key: str | None = None) -> AsyncJob[RerankResult]: ...
+    @overload
+    async def submit(self, request: ModuleSearch, *, idempotency_key: str | None = None) -> AsyncJob[ModuleResult]: ...
+    @overload
+    async def submit(
+        self, request: IngestModule, *, idempotency_key: str | None = None
+    ) -> AsyncJob[IngestModuleResult]: ...
+    @overload
+    async def submit(self, request: LearnLexicon, *, idempotency_key: str | None = None) -> AsyncJob[LexiconResult]: ...
 
     async def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> AsyncJob[Any]:
         """See `Querymill.submit`."""
         if _asks_unknown(request, self._known):
-            self._known = await self._board.collections(request.kind)
+            self._known |= {(request.kind, name) for name in await self._board.collections(request.kind)}
             _refuse_unknown(request, self._known)
         job_id, is_new = await self._board.submit(request, idempotency_key=idempotency_key)
         if is_new:
@@ -118,10 +140,11 @@ def _chosen(redis_url: str | None, settings: Settings | None) -> Settings:
     return chosen if redis_url is None else chosen.model_copy(update={"redis_url": redis_url})
 
 
-def _asks_unknown(request: JobRequest, known: set[str]) -> bool:
-    return isinstance(request, ReportSearch) and request.collection not in known
+def _asks_unknown(request: JobRequest, known: set[tuple[str, str]]) -> bool:
+    return isinstance(request, ReportSearch | ModuleSearch) and (request.kind, request.collection) not in known
 
 
-def _refuse_unknown(request: JobRequest, known: set[str]) -> None:
+def _refuse_unknown(request: JobRequest, known: set[tuple[str, str]]) -> None:
     if _asks_unknown(request, known):
-        raise UnknownCollection(request.collection, request.kind, known)
+        of_kind = [name for kind, name in known if kind == request.kind]
+        raise UnknownCollection(request.collection, request.kind, of_kind)

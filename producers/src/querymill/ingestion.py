@@ -2,9 +2,10 @@
 
 import json
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, assert_never
 
 import pydantic
 
@@ -12,10 +13,14 @@ from querymill.client import Querymill
 from querymill.job import Job
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.events import Progress
+from querymill_shared.contracts.modules import IngestModule, IngestModuleResult
 from querymill_shared.contracts.reports import IngestReport, IngestResult
 
 #: Documents handed over before the first must be done: enough to keep the workers busy, few enough for the board.
 IN_FLIGHT = 8
+
+Ingestion = IngestReport | IngestModule
+Ingested = IngestResult | IngestModuleResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +37,18 @@ class GoodLine:
 
     number: int
     size: int
-    request: IngestReport
+    request: Ingestion
+
+    @property
+    def document(self) -> str:
+        """The document's id, as text."""
+        match self.request:
+            case IngestReport(report=report):
+                return report.sha1
+            case IngestModule(document=document):
+                return str(document.document)
+            case _:
+                assert_never(self.request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +56,8 @@ class Advance:
     """How far the documents are: ``size`` bytes are in, the last by this ``result`` or lost for this ``reason``."""
 
     size: float
-    result: IngestResult | None = None
-    document: str = ""
+    result: Ingested | None = None
+    document: str | None = None
     reason: str = ""
 
 
@@ -51,18 +67,34 @@ def read_reports(path: Path, collection: str) -> Iterator[GoodLine | BadLine]:
     Raises:
         OSError: The file cannot be read.
     """
+    return _read(
+        path, "report", lambda report: IngestReport.model_validate({"collection": collection, "report": report})
+    )
+
+
+def read_modules(path: Path, collection: str) -> Iterator[GoodLine | BadLine]:
+    """Read code documents from JSON lines; blank lines are passed over.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
+    return _read(
+        path, "document", lambda found: IngestModule.model_validate({"collection": collection, "document": found})
+    )
+
+
+def _read(path: Path, below: str, asked: Callable[[object], Ingestion]) -> Iterator[GoodLine | BadLine]:
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():
-                yield _parsed(number, line, collection)
+                yield _parsed(number, line, below, asked)
 
 
-def _parsed(number: int, line: bytes, collection: str) -> GoodLine | BadLine:
+def _parsed(number: int, line: bytes, below: str, asked: Callable[[object], Ingestion]) -> GoodLine | BadLine:
     try:
-        report = json.loads(line)
-        request = IngestReport.model_validate({"collection": collection, "report": report})
+        request = asked(json.loads(line))
     except (ValueError, RecursionError) as error:
-        return BadLine(number, rule_broken(error, below="report"))
+        return BadLine(number, rule_broken(error, below=below))
     return GoodLine(number, len(line), request)
 
 
@@ -89,11 +121,11 @@ def ingest(mill: Querymill, lines: Iterable[GoodLine]) -> Iterator[Advance]:
     same content over again changes nothing.
     """
     waiting = iter(lines)
-    flying: deque[tuple[GoodLine, Job[IngestResult]]] = deque()
+    flying: deque[tuple[GoodLine, Job[Any]]] = deque()
     before = 0
     while True:
         while len(flying) < IN_FLIGHT and (line := next(waiting, None)) is not None:
-            flying.append((line, mill.submit(line.request)))
+            flying.append((line, _submitted(mill, line.request)))
         if not flying:
             return
         line, job = flying.popleft()
@@ -104,9 +136,18 @@ def ingest(mill: Querymill, lines: Iterable[GoodLine]) -> Iterator[Advance]:
         yield _arrived(before, line, job)
 
 
-def _arrived(size: int, line: GoodLine, job: Job[IngestResult]) -> Advance:
-    document = line.request.report.sha1
+def _submitted(mill: Querymill, request: Ingestion) -> Job[Any]:
+    match request:
+        case IngestReport():
+            return mill.submit(request)
+        case IngestModule():
+            return mill.submit(request)
+        case _:
+            assert_never(request)
+
+
+def _arrived(size: int, line: GoodLine, job: Job[Any]) -> Advance:
     try:
-        return Advance(size, result=job.result(timeout=5), document=document)
+        return Advance(size, result=job.result(timeout=5), document=line.document)
     except JobEnded as error:
-        return Advance(size, document=document, reason=f"line {line.number}: {error.reason}")
+        return Advance(size, document=line.document, reason=f"line {line.number}: {error.reason}")

@@ -5,6 +5,28 @@ from typing import Annotated, Literal
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+#: Common names of VTK's API, and ways of saying them that are no part of a name.
+MODULE_SHORTHANDS: dict[str, list[str]] = {
+    **{
+        name: []
+        for name in (
+            "actor", "mapper", "renderer", "renderWindow", "interactor", "camera", "polyData", "imageData", "volume",
+            "ConeSource", "SphereSource", "CubeSource", "CylinderSource", "PlaneSource", "LineSource",
+            "STLReader", "OBJReader", "PLYReader", "ColorTransferFunction", "PiecewiseFunction", "LookupTable",
+        )
+    },
+    "point picking": ["vtkPointPicker"],
+    "cell picking": ["vtkCellPicker"],
+    "scalar bar": ["vtkScalarBarActor"],
+    "orientation axes": ["vtkOrientationMarkerWidget", "vtkAxesActor"],
+    "圆锥": ["vtkConeSource"],
+    "球体": ["vtkSphereSource"],
+    "立方体": ["vtkCubeSource"],
+    "圆柱": ["vtkCylinderSource"],
+    "体绘制": ["vtkVolume", "vtkVolumeMapper"],
+    "相机": ["vtkCamera"],
+}  # fmt: skip
+
 Seconds = Annotated[float, Field(gt=0)]
 
 
@@ -137,6 +159,12 @@ class Settings(BaseSettings):
             description="a worker serves /metrics here, the figures of the fleet; unset: it does not",
         ),
     ] = None
+    querymill_module_shorthands: Annotated[
+        dict[str, list[str]],
+        Field(
+            description="what stands for modules in a request: a plain name, or an alias with its modules (JSON)",
+        ),
+    ] = MODULE_SHORTHANDS
     querymill_log_level: Annotated[
         Literal["DEBUG", "INFO", "WARNING", "ERROR"],
         Field(

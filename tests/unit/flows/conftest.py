@@ -8,13 +8,16 @@ import pytest
 
 from querymill_shared.board import Claim, MemoryBoard
 from querymill_shared.contracts.jobs import AnyResult, JobRequest, decode_result
+from querymill_shared.contracts.modules import IngestModule, ModuleDocument
 from querymill_shared.contracts.reports import IngestReport, Report
 from querymill_shared.queues import queue_of
 from querymill_shared.settings import Settings
 from querymill_workers.flows import journey
 from querymill_workers.ports import Bell, Ports
-from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors, MemoryWords
+from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors
+from querymill_workers.stores.memory_modules import MemoryModules
 from tests.fakes.models import ScriptedJudge, ScriptedRewriter, WordEmbeddings
+from tests.fakes.words import FailingWords
 
 
 class NoHeartbeat:
@@ -32,6 +35,8 @@ class World:
     judge: ScriptedJudge
     reports: MemoryReports
     text_vectors: MemoryTextVectors
+    modules: MemoryModules
+    words: FailingWords
     ports: Ports
 
     def submit(self, request: JobRequest) -> str:
@@ -58,6 +63,12 @@ class World:
             self.run(IngestReport(collection=collection, report=Report.model_validate(report))) for report in reports
         ]
 
+    def ingest_code(self, *documents: dict[str, object], collection: str = "code") -> list[str]:
+        return [
+            self.run(IngestModule(collection=collection, document=ModuleDocument.model_validate(document)))
+            for document in documents
+        ]
+
     def with_ports(self, **changes: object) -> None:
         self.ports = replace(self.ports, **changes)  # type: ignore[arg-type]
 
@@ -67,6 +78,7 @@ def world() -> World:
     board, reports, text_vectors = MemoryBoard(Settings()), MemoryReports(), MemoryTextVectors()
     embeddings = WordEmbeddings()
     rewriter, judge = ScriptedRewriter({}), ScriptedJudge()
+    modules, words = MemoryModules(), FailingWords()
     ports = Ports(
         board=board,
         heartbeat=NoHeartbeat(),
@@ -75,13 +87,15 @@ def world() -> World:
         judge=judge,
         reports=reports,
         text_vectors=text_vectors,
-        words=MemoryWords(),
+        modules=modules,
+        words=words,
+        shorthands={"actor": [], "mapper": [], "axes": ["vtkAxesActor"]},
         glossary={"EBITDA": "earnings before interest, taxes, depreciation and amortisation"},
         count_tokens=lambda text: len(text.split()),
         clock=time.monotonic,
         max_attempts=3,
     )
-    return World(board, embeddings, rewriter, judge, reports, text_vectors, ports)
+    return World(board, embeddings, rewriter, judge, reports, text_vectors, modules, words, ports)
 
 
 def report(sha1: str, *pages: str, company: str = "Acme", period: str | None = "2022") -> dict[str, object]:
@@ -93,3 +107,9 @@ def report(sha1: str, *pages: str, company: str = "Acme", period: str | None = "
         "period": period,
         "pages": [{"page": number, "text": text} for number, text in enumerate(pages, start=1)],
     }
+
+
+def example(document: int | str, *modules: str, description: str = "", code: str = "run();") -> dict[str, object]:
+    """Build a code document: numbered, or known by its path."""
+    identity = {"file_path": document} if isinstance(document, str) else {"file_path": "x.js", "faiss_id": document}
+    return identity | {"code": code, "meta_info": {"vtkjs_modules": list(modules), "description": description}}

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from querymill.evaluation.measures import measured, percentile, trec_lines
+from querymill.evaluation.module_sets import module_request, read_module_set
 from querymill.evaluation.sets import BadSet, SetQuery, read_report_set, request_fields
 
 
@@ -93,3 +94,29 @@ def test_a_thinned_set_keeps_the_judged_pages_and_some_others(tmp_path: Path) ->
     assert len(numbers) == 5
     assert numbers == sorted(numbers)
     assert read_report_set(folder, distractors=4).reports == (thin,)
+
+
+def code(number: int) -> dict[str, Any]:
+    meta_info = {"vtkjs_modules": ["vtkActor"], "description": "d"}
+    return {"faiss_id": number, "file_path": f"{number}.js", "code": "x", "meta_info": meta_info, "package": "p"}
+
+
+def test_code_documents_are_read_from_the_metadata_or_from_our_own_lines(tmp_path: Path) -> None:
+    query = {"_id": "q", "text": "an actor", "metadata": {"kind": "plain"}}
+    wrapped = [{"_id": "a/0.js", "title": "", "text": "t", "metadata": code(0)}]
+    found = read_module_set(write(tmp_path, wrapped, [query], "q\ta/0.js\t1\n"))
+    assert found.corpus_ids == {0: "a/0.js"}
+    own = read_module_set(write(tmp_path, [code(0)], [query], "q\t0\t1\n"))
+    assert own.corpus_ids == {0: "0"}
+    assert own.documents == found.documents
+
+
+def test_a_query_with_weighted_parts_is_asked_with_them() -> None:
+    parts = [{"description": "use vtkActor", "weight": 8}]
+    assert module_request(SetQuery("q", "t", {"query_list": parts}), "c")["sub_queries"] == parts
+    assert "sub_queries" not in module_request(SetQuery("q", "t", {}), "c")
+
+
+def test_a_folder_without_code_documents_is_no_such_set(tmp_path: Path) -> None:
+    with pytest.raises(BadSet, match="meta_info"):
+        read_module_set(write(tmp_path, PAGES, [{"_id": "q", "text": "?"}], "q\tX/p7\t1\n"))

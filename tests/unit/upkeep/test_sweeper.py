@@ -9,6 +9,7 @@ from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 from querymill_workers.ports import Bell, Ports
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors, MemoryWords
+from querymill_workers.stores.memory_modules import MemoryModules
 from querymill_workers.upkeep.sweeper import sweep
 from tests.fakes.models import ScriptedJudge, ScriptedRewriter, WordEmbeddings
 
@@ -48,7 +49,9 @@ def ports(clock: Clock) -> Ports:
         judge=ScriptedJudge(),
         reports=MemoryReports(),
         text_vectors=MemoryTextVectors(),
+        modules=MemoryModules(),
         words=MemoryWords(),
+        shorthands={},
         glossary={},
         count_tokens=len,
         clock=time.monotonic,

@@ -4,6 +4,7 @@ import logging
 import os
 import socket
 import sys
+import threading
 from typing import Any
 
 import structlog
@@ -11,6 +12,7 @@ from celery.signals import setup_logging, worker_ready, worker_shutting_down
 
 from querymill_shared import metrics
 from querymill_workers import preflight, wiring
+from querymill_workers.ports import Refused, Unavailable
 from querymill_workers.tasks import ring
 from querymill_workers.upkeep.sweeper import TERM_S, Sweeper
 
@@ -75,7 +77,17 @@ def start_upkeep() -> None:
     sweeper = Sweeper(ports, ring=ring, elect=lambda: board.elect(name, term_s=TERM_S))
     _sweepers.append(sweeper)
     sweeper.start()
+    # Only searches of code need MongoDB: nobody waits here for a server that may be away.
+    threading.Thread(target=announce_modules, name="announce modules", daemon=True).start()
     _log.info("worker ready", name=name)
+
+
+def announce_modules() -> None:
+    """Make the collections of code documents known to the board, which may have been emptied."""
+    try:
+        wiring.board().add_collections("modules", wiring.ports().modules.collections())
+    except (Unavailable, Refused) as error:
+        _log.warning("MONGODB_URI does not answer: jobs of the kind modules will fail", reason=str(error))
 
 
 @worker_shutting_down.connect

@@ -1,6 +1,6 @@
 """What the flows need of the world. Adapters satisfy these by shape."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Literal, NewType, Protocol
@@ -10,11 +10,15 @@ import numpy.typing as npt
 
 from querymill_shared.board import Board, Claim
 from querymill_shared.contracts.fields import Lane
+from querymill_shared.contracts.modules import ModuleDocument
 from querymill_shared.contracts.reports import Report
 from querymill_shared.queues import Queue
 from querymill_workers.domain.bm25 import Scored
 from querymill_workers.domain.chunking import Chunk
 from querymill_workers.domain.fusion import HitKey
+from querymill_workers.domain.lexicon import Lexicon
+from querymill_workers.domain.module_scores import ModuleCard, Recalled
+from querymill_workers.domain.modules import DocumentId, Match
 from querymill_workers.domain.routing import ReportCard
 
 #: One vector per row, float32.
@@ -262,6 +266,65 @@ class Words(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What a collection knows of modules: their names, and its lexicon (version 0: none was learned yet).
+
+    ``changes`` counts what was stored so far; ``learned_changes`` is what the lexicon has seen of it.
+    """
+
+    names: tuple[str, ...]
+    lexicon: Lexicon
+    version: int
+    changes: int
+    learned_changes: int
+
+
+class Modules(Protocol):
+    """The code documents of all collections; every call names its collection, and sees no other.
+
+    Raises, whatever is called:
+        Unavailable: The store is away or slow.
+        Refused: It will not take what it was given.
+    """
+
+    def revision(self, collection: str, document: DocumentId) -> Revision | None:
+        """Return the revision of a document that is searchable now."""
+        ...
+
+    def put(self, collection: str, documents: Sequence[tuple[ModuleDocument, Revision]]) -> None:
+        """Store documents under their ids, in place of what was there; storing one twice changes nothing."""
+        ...
+
+    def vocabulary(self, collection: str) -> Vocabulary: ...
+
+    def recall(self, collection: str, keys: Sequence[str], *, match: Match) -> Mapping[str, Recalled]:
+        """Find, for each module key, every document that has it, through the index over reversed names."""
+        ...
+
+    def cards(self, collection: str, documents: Sequence[DocumentId]) -> list[ModuleCard]:
+        """Fetch what scoring looks at; a document that is not there is left out."""
+        ...
+
+    def every_card(self, collection: str) -> Iterable[ModuleCard]: ...
+
+    def documents(self, collection: str, documents: Sequence[DocumentId]) -> Mapping[DocumentId, ModuleDocument]:
+        """Fetch whole documents."""
+        ...
+
+    def publish_lexicon(self, collection: str, lexicon: Lexicon, *, replacing: int, changes: int) -> int:
+        """Make a lexicon the one that everybody uses, whole and at once; return its version.
+
+        Raises:
+            Unavailable: The version it was to replace was replaced meanwhile.
+        """
+        ...
+
+    def collections(self) -> Sequence[str]:
+        """List the collections that hold a document."""
+        ...
+
+
 class Heartbeat(Protocol):
     """Keeps leases alive while their work is done."""
 
@@ -279,7 +342,9 @@ class Ports:
     judge: Judge
     reports: Reports
     text_vectors: TextVectors
+    modules: Modules
     words: Words
+    shorthands: Mapping[str, Sequence[str]]
     glossary: Mapping[str, str]
     count_tokens: Callable[[str], int]
     clock: Callable[[], float]

@@ -24,6 +24,7 @@ from querymill_workers.inference.profiles import EmbeddingProfile, profile_of
 from querymill_workers.inference.rewriter import ChatRewriter
 from querymill_workers.inference.sharing import Shared
 from querymill_workers.ports import Judge, Ports
+from querymill_workers.stores.mongo import MongoModules
 from querymill_workers.stores.postgres.connection import open_pool
 from querymill_workers.stores.postgres.reports import PostgresReports
 from querymill_workers.stores.postgres.text_vectors import PostgresTextVectors
@@ -135,6 +136,8 @@ def ports() -> Ports:
         reports=PostgresReports(pool),
         text_vectors=PostgresTextVectors(pool),
         words=PostgresWords(pool),
+        modules=MongoModules(chosen.mongodb_uri.get_secret_value()),
+        shorthands=chosen.querymill_module_shorthands,
         glossary=glossary.bundled(),
         count_tokens=estimate,
         clock=time.monotonic,

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,17 +12,16 @@ from rich.console import Console
 from rich.progress import track
 
 from querymill.cli import ingest as ingest_command
+from querymill.cli.evaluate_kinds import PREPARED, Evaluation
 from querymill.cli.exits import WrongUse
 from querymill.cli.stack import services
 from querymill.client import Querymill
 from querymill.evaluation import measures
-from querymill.evaluation.sets import BadSet, ReportSet, Routing, read_report_set, request_fields
-from querymill.ingestion import GoodLine
+from querymill.evaluation.sets import BadSet
+from querymill.job import Job
 from querymill_shared.contracts.errors import JobFailed
-from querymill_shared.contracts.jobs import decode_request
-from querymill_shared.contracts.reports import IngestReport, ReportResult, ReportSearch
-
-_ROUTINGS = ("documents", "given", "question")
+from querymill_shared.contracts.modules import ModuleSearch
+from querymill_shared.contracts.reports import ReportSearch
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ def register(app: typer.Typer) -> None:
 
 def evaluate(
     folder: Annotated[Path, typer.Argument(help="a folder with corpus, queries and qrels")],
-    kind: Annotated[str, typer.Option(help="which retriever: reports")],
+    kind: Annotated[str, typer.Option(help="which retriever: reports, modules")],
     run_out: Annotated[Path | None, typer.Option(help="write the rankings there, in TREC format")] = None,
     option: Annotated[
         list[str] | None, typer.Option(help="a request field as name=value; routing=documents|given|question")
@@ -57,68 +56,45 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Ingest the set's corpus (once, with --data), ask its queries, and measure."""
-    if kind != "reports":
-        raise WrongUse(f"--kind: {kind!r} is not one of: reports")
+    if kind not in PREPARED:
+        raise WrongUse(f"--kind: {kind!r} is not one of: {', '.join(PREPARED)}")
     options = dict(_pair(text) for text in option or ())
     try:
-        chosen = read_report_set(folder, most_queries=limit, distractors=distractors)
+        chosen = PREPARED[kind](folder, options, limit=limit, distractors=distractors)
     except BadSet as error:
         raise WrongUse(str(error)) from error
     say = Console(stderr=True, highlight=False)
-    requests = list(_requests(chosen, options))
     with services(data, say), Querymill() as mill:
-        lines = [_line(number, report, chosen.name) for number, report in enumerate(chosen.reports, start=1)]
-        failed = [outcome for outcome in ingest_command.follow(mill, lines, say) if outcome.result is None]
+        failed = [outcome for outcome in ingest_command.follow(mill, chosen.lines, say) if outcome.result is None]
         for outcome in failed:
             say.print(f"not ingested: {outcome.document}: {outcome.reason}", style="red", markup=False)
+        chosen.settle(mill)
         answers = [
             _ask(mill, query_id, request, chosen)
-            for query_id, request in track(requests, "asking", console=say, transient=True)
+            for query_id, request in track(chosen.requests, "asking", console=say, transient=True)
         ]
-    sampled = {} if distractors is None else {"distractors": distractors}
-    _report(chosen, answers, options | sampled, run_out, as_json=as_json)
+    thinned = {} if distractors is None else {"distractors": distractors}
+    _report(chosen, kind, answers, options | thinned, run_out, as_json=as_json)
 
 
-def _requests(chosen: ReportSet, options: dict[str, Any]) -> Iterator[tuple[str, ReportSearch]]:
-    routing: Routing | None = options.get("routing")
-    if routing is not None and routing not in _ROUTINGS:
-        raise WrongUse(f"--option routing: {routing!r} is not one of: {', '.join(_ROUTINGS)}")
-    fields = {name: value for name, value in options.items() if name != "routing"}
-    for query in chosen.queries:
-        asked = {
-            "kind": "reports",
-            "collection": chosen.name,
-            "query": query.text,
-            "return_parent_pages": True,
-        }
-        request = decode_request(json.dumps(asked | request_fields(query, routing) | fields))
-        assert isinstance(request, ReportSearch)  # noqa: S101  # the kind says so
-        yield query.query_id, request
-
-
-def _ask(mill: Querymill, query_id: str, request: ReportSearch, chosen: ReportSet) -> Answered:
+def _ask(mill: Querymill, query_id: str, request: ReportSearch | ModuleSearch, chosen: Evaluation) -> Answered:
     started = time.perf_counter()
     try:
-        result = mill.submit(request).result(timeout=request.deadline + 10)
+        job: Job[Any] = mill.submit(request)
+        result = job.result(timeout=request.deadline + 10)
     except JobFailed as error:
         Console(stderr=True).print(f"{query_id}: {error.reason}", style="red", markup=False)
         return Answered(query_id, {}, (time.perf_counter() - started) * 1000, 0, 0, degraded=True)
     ms = (time.perf_counter() - started) * 1000
     return Answered(
-        query_id, _scores(result, chosen), ms, result.usage["provider_calls"], result.usage["tokens"],
+        query_id, chosen.scores(result), ms, result.usage["provider_calls"], result.usage["tokens"],
         degraded=not result.complete,
     )  # fmt: skip
 
 
-def _scores(result: ReportResult, chosen: ReportSet) -> dict[str, float]:
-    # Scores are shown rounded; the rank keeps the order among equals.
-    return {
-        chosen.corpus_ids[hit.document, hit.page]: hit.score - rank * 1e-9 for rank, hit in enumerate(result.results)
-    }
-
-
 def _report(
-    chosen: ReportSet,
+    chosen: Evaluation,
+    kind: str,
     answers: list[Answered],
     options: dict[str, Any],
     run_out: Path | None,
@@ -131,9 +107,10 @@ def _report(
     times = [answer.ms for answer in answers]
     figures = {
         "set": chosen.name,
-        "kind": "reports",
+        "kind": kind,
         "queries": len(answers),
         **measures.measured(run, chosen.qrels),
+        **({"groups": _by_group(run, chosen)} if len(set(chosen.groups.values())) > 1 else {}),
         "p50_ms": round(measures.percentile(times, 50), 1),
         "p95_ms": round(measures.percentile(times, 95), 1),
         "provider_calls": sum(answer.calls for answer in answers),
@@ -148,9 +125,13 @@ def _report(
             typer.echo(f"{name:<15}{value}")
 
 
-def _line(number: int, report: Any, collection: str) -> GoodLine:
-    request = IngestReport(collection=collection, report=report)
-    return GoodLine(number, len(request.model_dump_json()), request)
+def _by_group(run: measures.Run, chosen: Evaluation) -> dict[str, float]:
+    """Measure nDCG@10 apart for each kind of query that the set tells apart."""
+    groups: dict[str, dict[str, Mapping[str, float]]] = {}
+    for query_id, scores in run.items():
+        if query_id in chosen.groups:
+            groups.setdefault(chosen.groups[query_id], {})[query_id] = scores
+    return {group: measures.measured(part, chosen.qrels)["ndcg@10"] for group, part in sorted(groups.items())}
 
 
 def _pair(text: str) -> tuple[str, Any]:
@@ -158,7 +139,7 @@ def _pair(text: str) -> tuple[str, Any]:
     if not sign or not name:
         raise WrongUse(f"--option: {text!r} is not name=value")
     typed = _typed(value.strip())
-    lists = ("multi_query", "documents")
+    lists = ("multi_query", "documents", "channels")
     return name.strip(), [typed] if name in lists and isinstance(typed, str) else typed
 
 

@@ -17,7 +17,12 @@ from rich.progress import (
 
 from querymill.cli.exits import Exit, WrongUse
 from querymill.client import Querymill
-from querymill.ingestion import Advance, BadLine, GoodLine, ingest, read_reports
+from querymill.ingestion import Advance, BadLine, GoodLine, ingest, read_modules, read_reports
+
+#: How the lines of each kind are read.
+READERS = {"reports": read_reports, "modules": read_modules}
+#: What the totals of each kind count.
+COUNTED = {"reports": "passages", "modules": "modules"}
 
 
 def register(app: typer.Typer) -> None:
@@ -26,16 +31,16 @@ def register(app: typer.Typer) -> None:
 
 
 def load(
-    kind: Annotated[str, typer.Argument(help="what the file holds: reports")],
+    kind: Annotated[str, typer.Argument(help="what the file holds: reports, modules")],
     path: Annotated[Path, typer.Argument(help="a file of JSON lines")],
     collection: Annotated[str, typer.Option(help="the collection to load into")],
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Load documents; a bad line is reported with its number and reason, the rest is loaded."""
-    if kind != "reports":
-        raise WrongUse(f"kind: {kind!r} is not one of: reports")
+    if kind not in READERS:
+        raise WrongUse(f"kind: {kind!r} is not one of: {', '.join(READERS)}")
     try:
-        lines = list(read_reports(path, collection))
+        lines = list(READERS[kind](path, collection))
     except OSError as error:
         raise WrongUse(f"path: {error}") from error
     console = Console(stderr=True, highlight=False)
@@ -50,7 +55,7 @@ def load(
     failed = [outcome for outcome in outcomes if outcome.result is None]
     for outcome in failed:
         console.print(f"{outcome.document}: {outcome.reason}", style="red", markup=False)
-    report(outcomes, bad, as_json=as_json)
+    report(outcomes, bad, counted=COUNTED[kind], as_json=as_json)
     if bad or failed:
         raise typer.Exit(Exit.FAILED)
 
@@ -66,18 +71,18 @@ def follow(mill: Querymill, lines: list[GoodLine], console: Console) -> list[Adv
         task = bar.add_task("ingesting", total=sum(line.size for line in lines))
         for advance in ingest(mill, lines):
             bar.update(task, completed=advance.size)
-            if advance.document:
+            if advance.document is not None:
                 outcomes.append(advance)
     return outcomes
 
 
-def report(outcomes: list[Advance], bad: list[BadLine], *, as_json: bool) -> None:
+def report(outcomes: list[Advance], bad: list[BadLine], *, counted: str, as_json: bool) -> None:
     """Print what was loaded."""
     results = [outcome.result for outcome in outcomes if outcome.result is not None]
     summary = {
         "ingested": sum(result.outcome == "ingested" for result in results),
         "unchanged": sum(result.outcome == "unchanged" for result in results),
-        "passages": sum(result.total for result in results),
+        counted: sum(result.total for result in results),
         "failed": [{"document": o.document, "reason": o.reason} for o in outcomes if o.result is None],
         "bad_lines": [{"line": line.number, "reason": line.reason} for line in bad],
     }
@@ -85,6 +90,6 @@ def report(outcomes: list[Advance], bad: list[BadLine], *, as_json: bool) -> Non
         typer.echo(json.dumps(summary, ensure_ascii=False))
     else:
         typer.echo(
-            f"{summary['ingested']} ingested ({summary['passages']} passages), {summary['unchanged']} unchanged, "
+            f"{summary['ingested']} ingested ({summary[counted]} {counted}), {summary['unchanged']} unchanged, "
             f"{len(outcomes) - len(results)} failed, {len(bad)} bad lines"
         )

@@ -1,9 +1,10 @@
 """``querymill search``: ask one question and watch it travel."""
 
 import json
+import re
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, assert_never
 
 import typer
 from rich.console import Console
@@ -11,22 +12,35 @@ from rich.console import Console
 from querymill.cli import screen
 from querymill.cli.exits import WrongUse
 from querymill.cli.request_file import fields_in
+from querymill.cli.screen_modules import show_modules
 from querymill.client import Querymill
+from querymill.job import Job
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.jobs import decode_request
-from querymill_shared.contracts.reports import ReportSearch
+from querymill_shared.contracts.modules import ModuleResult, ModuleSearch
+from querymill_shared.contracts.reports import ReportResult, ReportSearch
+
+Query = Annotated[str | None, typer.Argument(help="the question")]
+Collection = Annotated[str | None, typer.Option(help="the collection to search")]
+RequestFile = Annotated[Path | None, typer.Option(help="a JSON file with the request's fields")]
+Deadline = Annotated[float | None, typer.Option(help="seconds until the answer is due")]
+LaneOption = Annotated[Lane | None, typer.Option(help="who goes first")]
+Json = Annotated[bool, typer.Option("--json", help="print one JSON object")]
+_WEIGHTED = re.compile(r"([0-9]+(?:\.[0-9]+)?):\s*(.+)", re.DOTALL)
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(search)
+    """Add the commands, one per kind."""
+    group = typer.Typer(help="Search a collection: live progress, then the hits.", no_args_is_help=True)
+    group.command("reports")(reports)
+    group.command("modules")(modules)
+    app.add_typer(group, name="search")
 
 
-def search(
-    kind: Annotated[str, typer.Argument(help="which retriever: reports")],
-    query: Annotated[str | None, typer.Argument(help="the question")] = None,
-    collection: Annotated[str | None, typer.Option(help="the collection to search")] = None,
-    request: Annotated[Path | None, typer.Option(help="a JSON file with the request's fields")] = None,
+def reports(
+    query: Query = None,
+    collection: Collection = None,
+    request: RequestFile = None,
     top_n: Annotated[int | None, typer.Option(help="hits returned, 1 to 200")] = None,
     candidates: Annotated[int | None, typer.Option(help="passages per query and document")] = None,
     hyde: Annotated[bool | None, typer.Option(help="search a hypothetical answer too")] = None,
@@ -39,11 +53,11 @@ def search(
     period: Annotated[str | None, typer.Option(help="search this period's reports: 2022, FY2021 Q3")] = None,
     documents: Annotated[list[str] | None, typer.Option(help="search these reports (sha1); may be repeated")] = None,
     today: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="your calendar day")] = None,
-    deadline: Annotated[float | None, typer.Option(help="seconds until the answer is due")] = None,
-    lane: Annotated[Lane | None, typer.Option(help="who goes first")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+    deadline: Deadline = None,
+    lane: LaneOption = None,
+    as_json: Json = False,
 ) -> None:
-    """Search a collection; shows each branch live, then the hits and what their scores are made of."""
+    """Search reports; shows each branch live, then the hits and what their scores are made of."""
     given = {
         "query": query,
         "collection": collection,
@@ -60,21 +74,76 @@ def search(
         "deadline": deadline,
         "lane": lane,
     }
-    from_file = {} if request is None else fields_in(request, named="--request")
+    run("reports", request, given, as_json=as_json)
+
+
+def modules(
+    query: Query = None,
+    collection: Collection = None,
+    request: RequestFile = None,
+    sub_query: Annotated[
+        list[str] | None, typer.Option(help='a part of the request, "8: a cone" with its weight; may be repeated')
+    ] = None,
+    top_k: Annotated[int | None, typer.Option(help="documents returned, 1 to 100")] = None,
+    candidates: Annotated[int | None, typer.Option(help="documents taken from each channel")] = None,
+    match: Annotated[str | None, typer.Option(help="exact, suffix: when a module's name counts")] = None,
+    mode: Annotated[str | None, typer.Option(help="hits, coverage: what is counted")] = None,
+    channels: Annotated[list[str] | None, typer.Option(help="modules, text; may be repeated")] = None,
+    lexicon: Annotated[bool | None, typer.Option(help="let plain words stand for modules, as learned")] = None,
+    split: Annotated[bool | None, typer.Option(help="let a chat model split the request")] = None,
+    prompt_tokens: Annotated[int | None, typer.Option(help="budget of the prompt; 0 builds none")] = None,
+    deadline: Deadline = None,
+    lane: LaneOption = None,
+    as_json: Json = False,
+) -> None:
+    """Search code by the modules it uses; shows the hits, which rule found them, and what their scores are made of."""
+    given = {
+        "query": query,
+        "collection": collection,
+        "sub_queries": [_weighted(part) for part in sub_query] if sub_query else None,
+        "top_k": top_k,
+        "candidates": candidates,
+        "match": match,
+        "mode": mode,
+        "channels": channels or None,
+        "lexicon": lexicon,
+        "split": split,
+        "prompt_tokens": prompt_tokens,
+        "deadline": deadline,
+        "lane": lane,
+    }
+    run("modules", request, given, as_json=as_json)
+
+
+def run(kind: str, path: Path | None, given: dict[str, Any], *, as_json: bool) -> None:
+    """Submit what was asked, follow it, print what came back; what is given beats what the file says."""
+    from_file = {} if path is None else fields_in(path, named="--request")
     asked = from_file | {"kind": kind} | {name: value for name, value in given.items() if value is not None}
-    run(asked, as_json=as_json)
-
-
-def run(asked: dict[str, Any], *, as_json: bool) -> None:
-    """Submit what was asked, follow it, print what came back."""
     wanted = decode_request(json.dumps(asked))
-    if not isinstance(wanted, ReportSearch):
-        raise WrongUse(f"kind: {asked['kind']!r} is not a search; use `querymill ingest`")
+    if not isinstance(wanted, ReportSearch | ModuleSearch):
+        raise WrongUse(f"kind: {kind!r} is not a search; use `querymill ingest`")
+    timeout = wanted.deadline + 10
     with Querymill() as mill:
-        job = mill.submit(wanted)
+        job: Job[Any] = mill.submit(wanted)
         if as_json:
-            typer.echo(job.result(timeout=wanted.deadline + 10).model_dump_json())
+            typer.echo(job.result(timeout=timeout).model_dump_json())
             return
         console = Console()
-        screen.follow(console, wanted.query, job.events(timeout=wanted.deadline + 10))
-        screen.show_reports(console, job.result(timeout=5))
+        screen.follow(console, wanted.query, job.events(timeout=timeout))
+        show(console, job.result(timeout=5))
+
+
+def show(console: Console, result: ReportResult | ModuleResult) -> None:
+    """Print the hits of any kind."""
+    match result:
+        case ReportResult():
+            screen.show_reports(console, result)
+        case ModuleResult():
+            show_modules(console, result)
+        case _:
+            assert_never(result)
+
+
+def _weighted(part: str) -> str | dict[str, Any]:
+    found = _WEIGHTED.fullmatch(part)
+    return part if found is None else {"weight": float(found[1]), "description": found[2]}

@@ -8,7 +8,7 @@ import csv
 import gzip
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -52,21 +52,34 @@ def read_report_set(folder: Path, *, most_queries: int | None = None, distractor
         BadSet: A file is missing or not of the format.
     """
     try:
-        qrels = _qrels(folder / "qrels.tsv")
-        queries = [
-            SetQuery(line["_id"], line["text"], line.get("metadata") or {})
-            for line in _lines(folder, "queries")
-            if line["_id"] in qrels
-        ]
-        corpus = list(_lines(folder, "corpus"))
+        qrels, queries, corpus = read_parts(folder)
         reports, corpus_ids = _own(corpus) if corpus and "pages" in corpus[0] else _grouped(corpus)
         if distractors is not None:
             judged = {document for grades in qrels.values() for document in grades}
             reports = [_thinned(report, corpus_ids, judged, distractors) for report in reports]
     except (OSError, KeyError, ValueError) as error:
         raise BadSet(f"{folder}: {type(error).__name__}: {error}") from error
-    chosen = queries if most_queries is None else sorted(queries, key=lambda query: _lot(query.query_id))[:most_queries]
-    return ReportSet(folder.name, tuple(reports), tuple(chosen), qrels, corpus_ids)
+    return ReportSet(folder.name, tuple(reports), sampled(queries, most_queries), qrels, corpus_ids)
+
+
+def read_parts(folder: Path) -> tuple[dict[str, dict[str, int]], list[SetQuery], list[dict[str, Any]]]:
+    """Read judgements, the queries that have any, and the corpus lines.
+
+    Raises:
+        OSError, KeyError, ValueError: A file is missing or not of the format.
+    """
+    qrels = _qrels(folder / "qrels.tsv")
+    queries = [
+        SetQuery(line["_id"], line["text"], line.get("metadata") or {})
+        for line in _lines(folder, "queries")
+        if line["_id"] in qrels
+    ]
+    return qrels, queries, list(_lines(folder, "corpus"))
+
+
+def sampled(queries: Sequence[SetQuery], most: int | None) -> tuple[SetQuery, ...]:
+    """Take so many queries, the same each time; all of them when ``most`` is None."""
+    return tuple(queries if most is None else sorted(queries, key=lambda query: _lot(query.query_id))[:most])
 
 
 def request_fields(query: SetQuery, routing: Routing | None) -> dict[str, Any]:

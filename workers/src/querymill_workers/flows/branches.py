@@ -14,6 +14,13 @@ def worth_telling(picture: Picture) -> bool:
     return told is None or ended - told >= TELL_EVERY_S
 
 
+def why_nothing(picture: Picture) -> str:
+    """Name, branch by branch, why no search came through."""
+    return "no search came through: " + "; ".join(
+        f"{branch.name}: {branch.reason or 'cut by the deadline'}" for branch in picture.steps
+    )
+
+
 def stage(branch: Step) -> Stage:
     """Show how a branch went."""
     closed = branch.started is not None and branch.ended is not None

@@ -10,9 +10,10 @@ import structlog
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.embed import EmbedTexts
+from querymill_shared.contracts.modules import IngestModule, LearnLexicon, ModuleSearch
 from querymill_shared.contracts.reports import IngestReport, ReportSearch
 from querymill_shared.contracts.rerank import Rerank
-from querymill_workers.flows import embed, ingest_reports, reports, rerank
+from querymill_workers.flows import embed, ingest_modules, ingest_reports, learn_lexicon, modules, reports, rerank
 from querymill_workers.ports import Bell, Ports, Refused, Unavailable
 
 _log = structlog.get_logger(__name__)
@@ -51,11 +52,17 @@ def step(claim: Claim, ports: Ports) -> Sequence[Bell]:
             return embed.step(claim, request, ports)
         case Rerank() as request:
             return rerank.step(claim, request, ports)
+        case ModuleSearch() as request:
+            return modules.step(claim, request, ports)
+        case IngestModule() as request:
+            return ingest_modules.step(claim, request, ports)
+        case LearnLexicon() as request:
+            return learn_lexicon.step(claim, request, ports)
         case _:
             assert_never(claim.request)
 
 
-def conclude(picture: Picture, ports: Ports) -> None:
+def conclude(picture: Picture, ports: Ports) -> None:  # noqa: C901  # one arm for each kind, and nothing else
     """Go on from a closed step: settle the job if it was the last, else show how things stand."""
     match picture.request:
         case ReportSearch() as request:
@@ -66,6 +73,12 @@ def conclude(picture: Picture, ports: Ports) -> None:
             embed.conclude(picture, request, ports)
         case Rerank() as request:
             rerank.conclude(picture, request, ports)
+        case ModuleSearch() as request:
+            modules.conclude(picture, request, ports)
+        case IngestModule() as request:
+            ingest_modules.conclude(picture, request, ports)
+        case LearnLexicon() as request:
+            learn_lexicon.conclude(picture, request, ports)
         case None:
             pass  # over already: there is nothing to conclude
         case _:
@@ -96,7 +109,9 @@ def settle_at_deadline(picture: Picture, ports: Ports) -> None:
     match picture.request:
         case ReportSearch() as request:
             reports.settle(picture, request, ports)
-        case IngestReport() | EmbedTexts():
+        case ModuleSearch() as request:
+            modules.settle(picture, request, ports)
+        case IngestReport() | IngestModule() | LearnLexicon() | EmbedTexts():
             ports.board.settle(picture.record.job_id, Verdict("failed", reason="its deadline passed"))
         case Rerank() as request:
             rerank.settle(picture, request, ports)

@@ -20,7 +20,7 @@ from querymill_workers.domain.fusion import FusedHit, HitKey, QueryHit, decode_k
 from querymill_workers.domain.glossary import terms_in
 from querymill_workers.domain.queries import distinct, normalise, wrapped
 from querymill_workers.domain.routing import Route, route
-from querymill_workers.flows.branches import Laps, stage, timing, used, worth_telling
+from querymill_workers.flows.branches import Laps, stage, timing, used, why_nothing, worth_telling
 from querymill_workers.ports import Bell, Caller, FoundPassage, Ports, Refused, Unavailable, Usage
 
 #: Above this many routed documents they are searched as one, not one by one.
@@ -223,13 +223,6 @@ def routing(chosen: Route) -> Routing:
         period=chosen.period,
         whole_collection=chosen.whole_collection,
         reason=chosen.reason + how,
-    )
-
-
-def why_nothing(picture: Picture) -> str:
-    """Name, branch by branch, why no search came through."""
-    return "no search came through: " + "; ".join(
-        f"{branch.name}: {branch.reason or 'cut by the deadline'}" for branch in picture.steps
     )
 
 

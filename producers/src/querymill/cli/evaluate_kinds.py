@@ -1,0 +1,119 @@
+"""What each kind of retriever makes of an evaluation set: what to ingest, what to ask, how to read the answer."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+from querymill.cli.exits import WrongUse
+from querymill.client import Querymill
+from querymill.evaluation.module_sets import module_request, read_module_set
+from querymill.evaluation.sets import Routing, SetQuery, read_report_set, request_fields
+from querymill.ingestion import GoodLine
+from querymill_shared.contracts.jobs import decode_request
+from querymill_shared.contracts.modules import IngestModule, LearnLexicon, ModuleResult, ModuleSearch
+from querymill_shared.contracts.reports import IngestReport, ReportResult, ReportSearch
+
+#: Hits asked for and measured.
+_DEPTH = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A set made ready for one kind.
+
+    ``settle`` does what must be done between ingesting and asking; ``scores`` maps judged ids to numbers in the
+    order of the answer; ``groups`` tells kinds of queries apart where the set does.
+    """
+
+    name: str
+    lines: list[GoodLine]
+    requests: Sequence[tuple[str, ReportSearch | ModuleSearch]]
+    qrels: Mapping[str, Mapping[str, int]]
+    groups: Mapping[str, str]
+    scores: Callable[[Any], dict[str, float]]
+    settle: Callable[[Querymill], object]
+
+
+def prepare_reports(
+    folder: Path, options: Mapping[str, Any], *, limit: int | None, distractors: int | None
+) -> Evaluation:
+    """Make a set ready for the `reports` kind.
+
+    Raises:
+        BadSet: The folder is no such set.
+    """
+    chosen = read_report_set(folder, most_queries=limit, distractors=distractors)
+    routing: Routing | None = options.get("routing")
+    if routing is not None and routing not in get_args(Routing):
+        raise WrongUse(f"--option routing: {routing!r} is not one of: {', '.join(get_args(Routing))}")
+    fields = {name: value for name, value in options.items() if name != "routing"}
+
+    def asked(query: SetQuery) -> ReportSearch:
+        own = {"kind": "reports", "collection": chosen.name, "query": query.text, "return_parent_pages": True}
+        request = decode_request(json.dumps(own | request_fields(query, routing) | fields))
+        assert isinstance(request, ReportSearch)  # noqa: S101  # the kind says so
+        return request
+
+    def scores(result: ReportResult) -> dict[str, float]:
+        return _in_order([chosen.corpus_ids[hit.document, hit.page] for hit in result.results])
+
+    return Evaluation(
+        name=chosen.name,
+        lines=[_line(n, IngestReport(collection=chosen.name, report=one)) for n, one in enumerate(chosen.reports, 1)],
+        requests=[(query.query_id, asked(query)) for query in chosen.queries],
+        qrels=chosen.qrels,
+        groups={},
+        scores=scores,
+        settle=lambda _: None,
+    )
+
+
+def prepare_modules(
+    folder: Path, options: Mapping[str, Any], *, limit: int | None, distractors: int | None
+) -> Evaluation:
+    """Make a set ready for the `modules` kind; its lexicon is learned before the first query.
+
+    Raises:
+        BadSet: The folder is no such set.
+    """
+    if distractors is not None:
+        raise WrongUse("--distractors: only for reports")
+    chosen = read_module_set(folder, most_queries=limit)
+
+    def asked(query: SetQuery) -> ModuleSearch:
+        own = module_request(query, chosen.name) | {"top_k": _DEPTH}
+        request = decode_request(json.dumps(own | dict(options)))
+        assert isinstance(request, ModuleSearch)  # noqa: S101  # the kind says so
+        return request
+
+    def scores(result: ModuleResult) -> dict[str, float]:
+        return _in_order([chosen.corpus_ids[hit.document] for hit in result.results])
+
+    def settle(mill: Querymill) -> None:
+        mill.submit(LearnLexicon(collection=chosen.name)).result(timeout=120)
+
+    kinds = {query.query_id: query.metadata.get("kind") for query in chosen.queries}
+    lines = [IngestModule(collection=chosen.name, document=one) for one in chosen.documents]
+    return Evaluation(
+        name=chosen.name,
+        lines=[_line(number, request) for number, request in enumerate(lines, start=1)],
+        requests=[(query.query_id, asked(query)) for query in chosen.queries],
+        qrels=chosen.qrels,
+        groups={query_id: str(kind) for query_id, kind in kinds.items() if kind is not None},
+        scores=scores,
+        settle=settle,
+    )
+
+
+PREPARED = {"reports": prepare_reports, "modules": prepare_modules}
+
+
+def _in_order(judged: Sequence[str]) -> dict[str, float]:
+    # The measures look at the order only, and in single precision: scores that nearly tie would be shuffled.
+    return {one: 1 / rank for rank, one in enumerate(judged, start=1)}
+
+
+def _line(number: int, request: IngestReport | IngestModule) -> GoodLine:
+    return GoodLine(number, len(request.model_dump_json()), request)

@@ -1,0 +1,47 @@
+"""How found code looks on a terminal."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from querymill_shared.contracts.modules import ModuleDocumentHit, ModuleResult
+
+
+def show_modules(console: Console, result: ModuleResult, *, most: int | None = None) -> None:
+    """Print the hits with what their scores are made of, then how the search went."""
+    hits = result.results if most is None else result.results[:most]
+    for rank, hit in enumerate(hits, start=1):
+        console.print(Text.assemble((f"{rank:>2}", "bold"), (f"  {hit.score:.4f}  ", "green"), hit.file_path))
+        for line in _why(hit):
+            console.print(Text(f"      {line}", style="dim"), no_wrap=True, overflow="ellipsis")
+        console.print(
+            Text(f"      {' '.join(hit.description.split())[:200]}"), no_wrap=True, overflow="ellipsis", soft_wrap=False
+        )
+    if not result.results:
+        console.print("  no hits", style="yellow")
+    for part in result.raw_history:
+        asked = ", ".join(f"{one.module} ({one.rule}: {one.text})" for one in part.modules) or "no modules"
+        console.print(Text(f"  asked: {' '.join(part.description.split())[:60]} → {asked}", style="dim"))
+    for missing in result.degraded:
+        console.print(Text(f"  degraded: {missing.stage}: {missing.reason}", style="yellow"))
+    timing = ", ".join(f"{name.removesuffix('_ms')} {ms:,.0f} ms" for name, ms in result.timing.items())
+    console.print(Text(f"  {result.total} documents in all · {timing}", style="dim"))
+
+
+def _why(hit: ModuleDocumentHit) -> list[str]:
+    """Say how the score came about, so that it can be computed again."""
+    lines = []
+    if "k" in hit.explanation:
+        k, weights = hit.explanation["k"], hit.explanation["weights"]
+        parts = [f"{weights[name]:g}/({k} + {place['rank']:g}) {name}" for name, place in hit.channels.items()]
+        lines.append(f"{hit.score:.4f} = {' + '.join(parts)}")
+    found = [part for part in hit.match_explanation if part["hits"]]
+    if found:
+        counted = " + ".join(f"{part['hits']} × {part['normalized_weight']:.3f}" for part in found)
+        lines.append(f"modules: {hit.channels['modules']['score']:.3f} = {counted}   ({'; '.join(map(_names, found))})")
+    return lines
+
+
+def _names(part: dict[str, Any]) -> str:
+    return ", ".join(f"{one['module']} as {one['name'].rpartition('.')[2]}" for one in part["modules"])

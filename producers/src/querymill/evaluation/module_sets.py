@@ -1,0 +1,42 @@
+"""Evaluation sets as the `modules` kind sees them: code documents, and requests with weighted parts or without."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from querymill.evaluation.sets import BadSet, SetQuery, read_parts, sampled
+from querymill_shared.contracts.modules import ModuleDocument
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleSet:
+    """A set of code documents; ``corpus_ids`` maps a document's id to the judged id."""
+
+    name: str
+    documents: tuple[ModuleDocument, ...]
+    queries: tuple[SetQuery, ...]
+    qrels: Mapping[str, Mapping[str, int]]
+    corpus_ids: Mapping[int | str, str]
+
+
+def read_module_set(folder: Path, *, most_queries: int | None = None) -> ModuleSet:
+    """Read a set whose corpus lines are code documents, or hold them as their metadata.
+
+    Raises:
+        BadSet: A file is missing or not of the format.
+    """
+    try:
+        qrels, queries, corpus = read_parts(folder)
+        documents = [ModuleDocument.model_validate(line.get("metadata") or line) for line in corpus]
+    except (OSError, KeyError, ValueError) as error:
+        raise BadSet(f"{folder}: {type(error).__name__}: {error}") from error
+    ids = {one.document: str(line.get("_id", one.document)) for one, line in zip(documents, corpus, strict=True)}
+    return ModuleSet(folder.name, tuple(documents), sampled(queries, most_queries), qrels, ids)
+
+
+def module_request(query: SetQuery, collection: str) -> dict[str, Any]:
+    """Ask a query as its set means it: with its weighted parts, where it has some."""
+    parts = query.metadata.get("query_list")
+    asked: dict[str, Any] = {"kind": "modules", "collection": collection, "query": query.text, "prompt_tokens": 0}
+    return asked | ({"sub_queries": parts} if parts else {})

@@ -1,0 +1,243 @@
+"""What every store of code documents must do: run on the one in memory, on MongoDB's wire, on a mongod if given."""
+
+import random
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import pymongo
+import pytest
+
+from querymill_shared.contracts.modules import ModuleDocument
+from querymill_workers.domain.lexicon import EMPTY, Lexicon
+from querymill_workers.domain.modules import Match, hits, key_of
+from querymill_workers.ports import Modules, Refused, Revision, Unavailable
+from querymill_workers.stores.memory_modules import MemoryModules
+from querymill_workers.stores.mongo import MongoModules
+from tests.fixtures.own_services import MONGODB_URI
+
+#: The embedded server, and a mongod where one is given.
+SERVERS = ["embedded", *(["mongod"] if MONGODB_URI else [])]
+FIRST, SECOND = Revision("first"), Revision("second")
+
+
+def uri_of(server: str, request: pytest.FixtureRequest) -> str:
+    if server == "embedded":
+        return str(request.getfixturevalue("embedded_mongodb_uri"))
+    return MONGODB_URI
+
+
+@pytest.fixture(params=["memory", *SERVERS])
+def modules(request: pytest.FixtureRequest) -> Iterator[Modules]:
+    if request.param == "memory":
+        yield MemoryModules()
+        return
+    store = MongoModules(uri_of(request.param, request))
+    yield store
+    store.close()
+
+
+@pytest.fixture(params=SERVERS)
+def mongo(request: pytest.FixtureRequest) -> Iterator[MongoModules]:
+    store = MongoModules(uri_of(request.param, request))
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def collection() -> str:
+    return f"c{uuid4().hex}"
+
+
+def document(
+    document_id: int | str, *names: str, description: str = "", code: str = "x", **more: Any
+) -> ModuleDocument:
+    identity = {"faiss_id": document_id} if isinstance(document_id, int) else {"file_path": document_id}
+    meta_info = {"vtkjs_modules": names, "description": description}
+    return ModuleDocument.model_validate({"file_path": "p.js", "code": code, "meta_info": meta_info} | identity | more)
+
+
+def store(modules: Modules, collection: str, *documents: ModuleDocument, revision: Revision = FIRST) -> None:
+    modules.put(collection, [(one, revision) for one in documents])
+
+
+def found(modules: Modules, collection: str, module: str, match: Match = "suffix") -> set[int | str]:
+    key = key_of(module)
+    return set(modules.recall(collection, [key], match=match)[key].all)
+
+
+def test_a_suffix_of_a_name_recalls_its_documents(modules: Modules, collection: str) -> None:
+    store(modules, collection, document(1, "vtk.Rendering.Core.vtkActor"), document(2, "vtkImageMapper"))
+    store(modules, collection, document("a.js", "vtkMapper", "vtkActor"))
+    assert found(modules, collection, "vtkActor") == {1, "a.js"}
+    assert found(modules, collection, "MAPPER") == {2, "a.js"}
+    assert found(modules, collection, "MAPPER", "exact") == {"a.js"}
+    assert found(modules, collection, "act") == set()
+
+
+def test_exact_documents_are_told_apart_in_a_suffix_match(modules: Modules, collection: str) -> None:
+    store(modules, collection, document(1, "vtkImageMapper"), document(2, "vtkMapper"), document(3, "mapper"))
+    recalled = modules.recall(collection, ["mapper"], match="suffix")["mapper"]
+    assert (set(recalled.all), set(recalled.exactly)) == ({1, 2, 3}, {2, 3})
+
+
+def test_an_id_of_zero_is_an_id_and_not_the_path_zero(modules: Modules, collection: str) -> None:
+    store(modules, collection, document(0, "vtkActor", code="number"), document("0", "vtkActor", code="path"))
+    assert found(modules, collection, "vtkActor") == {0, "0"}
+    assert {key: one.code for key, one in modules.documents(collection, [0, "0"]).items()} == {0: "number", "0": "path"}
+
+
+def test_storing_a_document_again_replaces_it(modules: Modules, collection: str) -> None:
+    store(modules, collection, document(1, "vtkActor", "vtkPlane", description="old", code="old"))
+    store(modules, collection, document(1, "vtkMapper", "vtkPlane", description="new", code="new"), revision=SECOND)
+    assert found(modules, collection, "vtkActor") == set()
+    assert found(modules, collection, "vtkMapper") == found(modules, collection, "vtkPlane") == {1}
+    (card,) = modules.cards(collection, [1])
+    assert (card.names, card.description) == (("vtkMapper", "vtkPlane"), "new")
+    assert modules.documents(collection, [1])[1].code == "new"
+    assert modules.revision(collection, 1) == SECOND
+
+
+def test_a_name_that_only_changes_its_case_keeps_its_document(modules: Modules, collection: str) -> None:
+    store(modules, collection, document(1, "vtkActor"))
+    store(modules, collection, document(1, "VTKactor"), revision=SECOND)
+    assert found(modules, collection, "vtkActor") == {1}
+
+
+def test_storing_the_same_twice_changes_nothing(modules: Modules, collection: str) -> None:
+    for _ in range(2):
+        store(modules, collection, document(1, "vtkActor"), document(1, "vtkActor"))
+    assert found(modules, collection, "vtkActor") == {1}
+    assert len(list(modules.every_card(collection))) == 1
+
+
+def test_no_collection_sees_anothers_documents(modules: Modules, collection: str) -> None:
+    other = f"{collection}x"
+    store(modules, collection, document(1, "vtkActor"))
+    store(modules, other, document(2, "vtkActor", "vtkSecret"))
+    assert found(modules, collection, "vtkActor") == {1}
+    assert modules.cards(collection, [2]) == []
+    assert modules.documents(collection, [2]) == {}
+    assert modules.revision(collection, 2) is None
+    assert modules.vocabulary(collection).names == ("vtkActor",)
+    assert [card.document for card in modules.every_card(collection)] == [1]
+
+
+def test_what_looks_like_operators_is_kept_as_it_came(modules: Modules, collection: str) -> None:
+    hostile = {"$where": "sleep(9)", "a.b": [{"$gt": ""}]}
+    store(
+        modules, collection, document("$gt", "vtkActor", description="{$ne: 1} .*", code="db.dropDatabase()", **hostile)
+    )
+    (back,) = modules.documents(collection, ["$gt"]).values()
+    assert back.metadata == hostile
+    assert back.meta_info.description == "{$ne: 1} .*"
+
+
+@pytest.mark.parametrize("key", [".*", "$gt", "^", "actor$", "[", "\\", "\uffff", "演员"])
+def test_a_module_that_looks_like_an_expression_finds_nothing(modules: Modules, collection: str, key: str) -> None:
+    store(modules, collection, document(1, "vtkActor"))
+    assert set(modules.recall(collection, [key], match="suffix")[key].all) == set()
+
+
+def test_the_vocabulary_follows_what_is_stored(modules: Modules, collection: str) -> None:
+    assert modules.vocabulary(collection).names == ()
+    store(modules, collection, document(1, "vtk.A.vtkActor", "vtkPlane"))
+    assert modules.vocabulary(collection).names == ("vtkActor", "vtkPlane")
+    store(modules, collection, document(2, "vtkMapper"))
+    vocabulary = modules.vocabulary(collection)
+    assert vocabulary.names == ("vtkActor", "vtkMapper", "vtkPlane")
+    assert (vocabulary.changes, vocabulary.version, vocabulary.lexicon) == (2, 0, EMPTY)
+
+
+def test_a_published_lexicon_is_the_one_in_force(modules: Modules, collection: str) -> None:
+    store(modules, collection, document(1, "vtkActor"))
+    words = Lexicon({"$cone": ("vtkConeSource",), "锥体": ("vtkConeSource", "vtkActor")})
+    assert modules.publish_lexicon(collection, words, replacing=0, changes=1) == 1
+    assert modules.publish_lexicon(collection, Lexicon({"x": ("vtkX",)}), replacing=1, changes=1) == 2
+    assert modules.publish_lexicon(collection, words, replacing=2, changes=1) == 3
+    vocabulary = modules.vocabulary(collection)
+    assert (vocabulary.lexicon, vocabulary.version, vocabulary.learned_changes) == (words, 3, 1)
+
+
+def test_a_lexicon_that_was_replaced_meanwhile_is_not_replaced_again(modules: Modules, collection: str) -> None:
+    store(modules, collection, document(1, "vtkActor"))
+    modules.publish_lexicon(collection, Lexicon({"a": ("vtkA",)}), replacing=0, changes=1)
+    with pytest.raises(Unavailable, match="meanwhile"):
+        modules.publish_lexicon(collection, Lexicon({"b": ("vtkB",)}), replacing=0, changes=1)
+    assert modules.vocabulary(collection).lexicon == Lexicon({"a": ("vtkA",)})
+
+
+def test_collections_are_listed(modules: Modules, collection: str) -> None:
+    store(modules, collection, document(1, "vtkActor"))
+    assert collection in modules.collections()
+
+
+SYLLABLES = ("Cone", "Sphere", "Image", "Volume", "Mapper", "Source", "Actor", "Poly", "Data", "Reader", "STL", "D3")
+
+
+def invented_name(lot: random.Random) -> str:
+    return lot.choice(["vtk", "VTK", ""]) + "".join(lot.choices(SYLLABLES, k=lot.randint(1, 3)))
+
+
+def test_indexed_recall_equals_the_unindexed_suffix_scan_on_300_random_queries(
+    mongo: MongoModules, collection: str
+) -> None:
+    lot = random.Random(20_260)
+    stored = [document(number, *{invented_name(lot) for _ in range(lot.randint(1, 6))}) for number in range(200)]
+    store(mongo, collection, *stored)
+    store(mongo, f"{collection}x", *(document(1000 + n, invented_name(lot)) for n in range(50)))
+    nonempty = 0
+    for _ in range(300):
+        name = invented_name(lot)
+        module = name[lot.randint(0, len(name) - 1) :] if lot.random() < 0.5 else lot.choice([name.upper(), name])
+        match: Match = lot.choice(["suffix", "exact"])
+        scan = {
+            one.document
+            for one in stored
+            if any(hits(module, name, match=match) for name in one.meta_info.vtkjs_modules)
+        }
+        nonempty += bool(scan)
+        assert found(mongo, collection, module, match) == scan, (module, match)
+    assert nonempty > 100
+
+
+def stages(plan: object) -> set[str]:
+    if isinstance(plan, dict):
+        own = {str(plan["stage"])} if "stage" in plan else set()
+        return own.union(*(stages(part) for part in plan.values()))
+    return set().union(*(stages(part) for part in plan)) if isinstance(plan, list) else set()
+
+
+@pytest.mark.parametrize("match", ["suffix", "exact"])
+def test_recall_scans_the_index_and_only_what_it_returns(mongo: MongoModules, collection: str, match: Match) -> None:
+    store(mongo, collection, *(document(number, f"vtk{'AB'[number % 2]}{number}Mapper") for number in range(40)))
+    store(mongo, collection, document(99, "vtkActor"))
+    plan = mongo.explain_recall(collection, "actor", match=match)
+    assert "IXSCAN" in stages(plan["queryPlanner"])
+    assert "COLLSCAN" not in stages(plan)
+    assert plan["executionStats"]["totalDocsExamined"] == 1
+
+
+def test_a_half_written_document_is_neither_scored_nor_shown(
+    mongo: MongoModules, collection: str, request: pytest.FixtureRequest
+) -> None:
+    store(mongo, collection, document(1, "vtkActor"))
+    with pymongo.MongoClient(mongo._uri) as client:
+        database = client.get_default_database("querymill")
+        database["module_documents"].update_one({"_id": f"{collection}/1"}, {"$unset": {"revision": 1}})
+    assert mongo.revision(collection, 1) is None
+    assert mongo.cards(collection, [1]) == []
+
+
+def test_a_server_that_is_away_is_unavailable() -> None:
+    store = MongoModules("mongodb://127.0.0.1:1/x", timeout_s=0.2)
+    with pytest.raises(Unavailable, match="MongoDB"):
+        store.vocabulary("c")
+    store.close()
+
+
+def test_what_the_server_will_not_take_is_refused(mongo: MongoModules, collection: str) -> None:
+    too_long = Lexicon({str(n): ("x" * 2_000_000,) for n in range(10)})
+    store(mongo, collection, document(1, "vtkActor"))
+    with pytest.raises(Refused, match="MongoDB"):
+        mongo.publish_lexicon(collection, too_long, replacing=0, changes=1)

@@ -1,0 +1,24 @@
+"""The words in memory, failing when a test says so."""
+
+from collections.abc import Sequence
+
+from querymill_workers.ports import WordHit, WordUnit
+from querymill_workers.stores.memory import MemoryWords
+
+
+class FailingWords(MemoryWords):
+    """Raises what it is told to."""
+
+    fails_with: Exception | None = None
+
+    def put(self, collection: str, space: str, units: Sequence[WordUnit]) -> None:
+        if self.fails_with is not None:
+            raise self.fails_with
+        super().put(collection, space, units)
+
+    def search(
+        self, collection: str, space: str, text: str, *, most: int, groups: Sequence[str] | None = None
+    ) -> list[WordHit]:
+        if self.fails_with is not None:
+            raise self.fails_with
+        return super().search(collection, space, text, most=most, groups=groups)

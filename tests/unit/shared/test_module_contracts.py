@@ -1,0 +1,107 @@
+import json
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from querymill_shared.contracts.jobs import decode_request
+from querymill_shared.contracts.modules import IngestModule, ModuleDocument, ModuleSearch
+
+DOCUMENT: dict[str, Any] = {
+    "file_path": "cone.js",
+    "code": "vtkConeSource.newInstance()",
+    "meta_info": {"vtkjs_modules": ["vtk.Filters.Sources.vtkConeSource"], "description": "a cone"},
+}
+
+
+def search(**fields: Any) -> ModuleSearch:
+    return ModuleSearch.model_validate({"query": "a cone", "collection": "code"} | fields)
+
+
+def test_a_plain_string_is_a_sub_query_of_weight_five() -> None:
+    asked = search(sub_queries=["a cone", {"description": "a mapper"}, {"description": "x", "weight": 0}])
+    assert [(part.description, part.weight) for part in asked.sub_queries] == [("a cone", 5), ("a mapper", 5), ("x", 0)]
+
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"query": "x" * 65_536}, "query: String should have at most 8000 characters"),
+    ({"query": " \n"}, "query: Value error, must not be empty"),
+    ({"query": {"$ne": ""}}, "query: Input should be a valid string"),
+    ({"sub_queries": [{"description": "x", "weight": -1}]}, "sub_queries.0.weight"),
+    ({"sub_queries": [{"description": "x", "weight": float("nan")}]}, "sub_queries.0.weight"),
+    ({"sub_queries": [{"description": "x", "weight": float("inf")}]}, "sub_queries.0.weight"),
+    ({"sub_queries": [{"description": "x" * 65_536}]}, "sub_queries.0.description"),
+    ({"sub_queries": [{"$where": "1", "description": "x"}]}, "sub_queries.0.$where: Extra inputs"),
+    ({"sub_queries": [{"description": {"$gt": ""}}]}, "sub_queries.0.description"),
+    ({"sub_queries": ["x"] * 33}, "sub_queries"),
+    ({"match": "regex"}, "match"),
+    ({"channels": []}, "channels"),
+    ({"channels": ["text", "text"]}, "channels: Value error, names each value at most once"),
+    ({"top_k": 0}, "top_k"),
+    ({"candidates": 5}, "candidates (5) must be at least top_k (6)"),
+    ({"collection": "a/b"}, "collection"),
+    ({"$where": "sleep(1000)"}, "$where: Extra inputs"),
+]
+
+
+def rules(error: ValidationError) -> str:
+    return "; ".join(f"{'.'.join(map(str, part['loc']))}: {part['msg']}" for part in error.errors())
+
+
+@pytest.mark.parametrize(("fields", "rule"), BAD)
+def test_a_bad_request_names_the_field_and_the_rule(fields: dict[str, Any], rule: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        search(**fields)
+    assert rule in rules(caught.value)
+
+
+@pytest.mark.parametrize("text", ["(a+)+$", ".*", "[vtk", "\\", "{$ne: 1}"])
+def test_the_characters_of_expressions_are_plain_text(text: str) -> None:
+    assert search(query=text).query == text
+
+
+BAD_DOCUMENTS: list[tuple[dict[str, Any], str]] = [
+    ({"file_path": None}, "file_path"),
+    ({"file_path": " "}, "file_path"),
+    ({"faiss_id": True}, "faiss_id"),
+    ({"faiss_id": "7"}, "faiss_id"),
+    ({"faiss_id": 2**63}, "faiss_id"),
+    ({"code": None}, "code"),
+    ({"meta_info": {"description": "x"}}, "meta_info.vtkjs_modules: Field required"),
+    ({"meta_info": {"vtkjs_modules": []}}, "meta_info.vtkjs_modules"),
+    ({"meta_info": {"vtkjs_modules": ["vtk"]}}, "the bare word vtk is never a module"),
+    ({"meta_info": {"vtkjs_modules": [".*"]}}, "meta_info.vtkjs_modules.0"),
+    ({"meta_info": {"vtkjs_modules": ["模块"]}}, "meta_info.vtkjs_modules.0"),
+]
+
+
+@pytest.mark.parametrize(("changes", "rule"), BAD_DOCUMENTS)
+def test_a_bad_document_names_the_field_and_the_rule(changes: dict[str, Any], rule: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        ModuleDocument.model_validate(DOCUMENT | changes)
+    assert rule in rules(caught.value)
+
+
+@pytest.mark.parametrize(("faiss_id", "document"), [(None, "cone.js"), (0, 0), (7, 7)])
+def test_the_id_is_the_faiss_id_if_it_is_not_none_else_the_path(faiss_id: int | None, document: int | str) -> None:
+    assert ModuleDocument.model_validate(DOCUMENT | {"faiss_id": faiss_id}).document == document
+
+
+def test_unknown_fields_are_kept_as_metadata() -> None:
+    meta_info = {**DOCUMENT["meta_info"], "$author": {"$where": 1}}
+    document = ModuleDocument.model_validate(DOCUMENT | {"package": "p", "meta_info": meta_info})
+    assert document.metadata == {"package": "p", "meta_info": {"$author": {"$where": 1}}}
+
+
+@pytest.mark.parametrize("document", [0, "0", "cone.js"])
+def test_requests_survive_the_wire(document: int | str) -> None:
+    changes = {"faiss_id": document} if isinstance(document, int) else {"file_path": document}
+    request = IngestModule(collection="code", document=ModuleDocument.model_validate(DOCUMENT | changes))
+    again = decode_request(request.model_dump_json())
+    assert again == request
+    assert json.loads(request.model_dump_json())["kind"] == "ingest_modules"
+
+
+def test_only_a_search_without_sub_queries_is_split() -> None:
+    assert search(split=True).steps == ("original", "split")
+    assert search(split=True, sub_queries=["x"]).steps == ("original",)

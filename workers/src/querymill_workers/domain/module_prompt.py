@@ -1,0 +1,71 @@
+"""The prompt for a code-writing model: the request, then the best documents, within a token budget."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class PromptDocument:
+    """What the prompt shows of a hit."""
+
+    file_path: str
+    score: float
+    keywords: Sequence[str]
+    description: str
+    code: str
+
+
+def build_prompt(
+    query: str, documents: Sequence[PromptDocument], *, budget: int, count_tokens: Callable[[str], int]
+) -> str:
+    """Write the request followed by the documents in their order, never above ``budget`` tokens.
+
+    Documents are taken whole while they fit; the first that does not loses the end of its code, at a line,
+    and is the last. A request longer than the budget is cut itself. A budget of 0 gives no prompt.
+    """
+
+    def fits(text: str) -> bool:
+        return count_tokens(text) <= budget
+
+    head = f"# Request\n{query}\n"
+    if not fits(head):
+        return head[: longest(len(head), lambda size: fits(head[:size]))]
+    written = head
+    for rank, document in enumerate(documents, start=1):
+        whole = written + _section(rank, document, document.code)
+        if not fits(whole):
+            return _with_part_of(written, rank, document, fits)
+        written = whole
+    return written
+
+
+def longest(most: int, fits: Callable[[int], bool]) -> int:
+    """Find the largest size up to ``most`` that fits, where every smaller one fits too; 0 when none does."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low
+
+
+def _with_part_of(written: str, rank: int, document: PromptDocument, fits: Callable[[str], bool]) -> str:
+    lines = document.code.splitlines()
+
+    def part(kept: int) -> str:
+        return written + _section(rank, document, "\n".join([*lines[:kept], "// … cut to the token budget"]))
+
+    kept = longest(len(lines), lambda size: fits(part(size)))
+    return part(kept) if kept else written
+
+
+def _section(rank: int, document: PromptDocument, code: str) -> str:
+    # Longer than any run of back-ticks in the code, which therefore cannot close it.
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", code)), default=0))
+    return (
+        f"\n## Example {rank}: {document.file_path}\n"
+        f"Score: {document.score:.4f}\n"
+        f"Matched: {', '.join(document.keywords) or 'by its text'}\n"
+        f"Description: {document.description}\n"
+        f"{fence}javascript\n{code}\n{fence}\n"
+    )

@@ -1,0 +1,205 @@
+"""Which modules a text names, and when a document's module counts as one of them.
+
+A module's name is the last segment of its dotted path (``vtkActor`` of ``vtk.Rendering.Core.vtkActor``). Every
+comparison ignores case. Word boundaries are ASCII look-arounds: in ``请用vtkActor渲染`` the name is ``vtkActor``.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal
+
+Rule = Literal["path", "class", "shorthand", "words", "alias", "lexicon"]
+Match = Literal["suffix", "exact"]
+#: A document's ``faiss_id`` if it is not None, else its ``file_path``.
+DocumentId = int | str
+
+PREFIX: Final = "vtk"
+_PATH: Final = re.compile(r"(?<![A-Za-z0-9_.])vtk(?:\.[A-Za-z0-9_]+)+", re.IGNORECASE | re.ASCII)
+_CLASS: Final = re.compile(r"(?<![A-Za-z0-9_])vtk[A-Z][A-Za-z0-9]*", re.ASCII)
+_TOKEN: Final = re.compile(r"[A-Za-z0-9_]+", re.ASCII)
+_CAMEL: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+", re.ASCII)
+_BETWEEN_WORDS: Final = re.compile(r"[ \t\n\r-]{1,3}", re.ASCII)
+#: Words that a split camel-case name may have in a text; longer names are found whole only.
+_MOST_WORDS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class FoundModule:
+    """A module that a text asks for: the rule that produced it, and the words of the text that did."""
+
+    name: str
+    rule: Rule
+    text: str
+    start: int
+
+    @property
+    def key(self) -> str:
+        """What the module is compared by."""
+        return key_of(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Shorthand:
+    """One way of saying modules without naming them in full.
+
+    ``joined`` is what is compared with the text, lower-case and without blanks; ``ends`` are the lengths at
+    which one of its words ends, where the text may have a blank.
+    """
+
+    joined: str
+    ends: frozenset[int]
+    modules: tuple[str, ...]
+    is_alias: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shorthands:
+    """Every shorthand: ASCII ones by their joined form, others (Chinese) to be found as substrings."""
+
+    by_joined: Mapping[str, tuple[Shorthand, ...]]
+    substrings: tuple[Shorthand, ...]
+
+
+NO_SHORTHANDS: Final = Shorthands({}, ())
+
+
+def last_segment(dotted: str) -> str:
+    """Take the module's own name from its dotted path."""
+    return dotted.rpartition(".")[2]
+
+
+def key_of(name: str) -> str:
+    """Bring a name to what it is compared by: the last segment, lower-case, without a leading ``vtk``."""
+    return last_segment(name).lower().removeprefix(PREFIX)
+
+
+def reversal(name: str) -> str:
+    """Reverse a name, lower-case: a suffix of the name is a prefix of its reversal."""
+    return last_segment(name).lower()[::-1]
+
+
+def hits(module: str, name: str, *, match: Match) -> bool:
+    """Whether a document's module name counts as the module asked for.
+
+    ``suffix``: it equals the module, or ends with it once the module's leading ``vtk`` is removed (so
+    ``vtkMapper`` also hits ``vtkImageMapper``). ``exact``: equal without a leading ``vtk``. Both ignore case;
+    an empty module hits nothing.
+    """
+    key = key_of(module)
+    if not key:
+        return False
+    return key_of(name) == key if match == "exact" else last_segment(name).lower().endswith(key)
+
+
+def camel_words(name: str) -> list[str]:
+    """Split a camel-case name into its words, lower-case: ``STLReader`` gives ``stl``, ``reader``."""
+    return [word.lower() for word in _CAMEL.findall(name)]
+
+
+def shorthands_of(configured: Mapping[str, Sequence[str]], names: Iterable[str]) -> Shorthands:
+    """Gather the shorthands: the configured ones, and a collection's module names without ``vtk``.
+
+    A configured entry without modules is a plain name and stands for itself; one with modules is an alias.
+    """
+    aliases = tuple((alias, tuple(modules)) for alias, modules in configured.items())
+    return _gathered(aliases, tuple(names))
+
+
+@lru_cache(maxsize=64)  # the names of a collection change seldom, and every query asks
+def _gathered(configured: tuple[tuple[str, tuple[str, ...]], ...], names: tuple[str, ...]) -> Shorthands:
+    found = [_shorthand(said, modules or (said,), is_alias=bool(modules)) for said, modules in configured]
+    bare = dict.fromkeys(_without_prefix(last_segment(name)) for name in names)
+    found += [_shorthand(name, (name,), is_alias=False) for name in bare]
+    by_joined: dict[str, list[Shorthand]] = {}
+    for shorthand in found:
+        if shorthand.joined.isascii() and shorthand.joined not in ("", PREFIX):
+            by_joined.setdefault(shorthand.joined, []).append(shorthand)
+    substrings = tuple(shorthand for shorthand in found if not shorthand.joined.isascii())
+    return Shorthands({joined: tuple(several) for joined, several in by_joined.items()}, substrings)
+
+
+def analyze_query(text: str, *, shorthands: Shorthands = NO_SHORTHANDS) -> tuple[FoundModule, ...]:
+    """Find the modules that a text names.
+
+    Full paths (the last segment is the module), bare class names (``vtk`` and a capital letter), and
+    shorthands as whole words, also split into their camel-case words ("cone source" → ``ConeSource``). Two
+    that differ only in case or in ``vtk`` are one; first appearance first. The bare word ``vtk`` is never a
+    module. Decided: a path ends at its first class name (``vtk.Rendering.Core.vtkActor.newInstance`` is
+    ``vtkActor``), and ``vtk.js`` is the library, not a path.
+    """
+    paths = list(_paths(text))
+    covered = [(start, start + len(said)) for _, said, start in paths]
+    classes = [match for match in _CLASS.finditer(text) if not _inside(match.start(), covered)]
+    covered += [match.span() for match in classes]
+    found = [FoundModule(name, "path", said, start) for name, said, start in paths]
+    found += [FoundModule(match[0], "class", match[0], match.start()) for match in classes]
+    found += [module for module in _said_shortly(text, shorthands) if not _inside(module.start, covered)]
+    return distinct_modules(found)
+
+
+def distinct_modules(found: Iterable[FoundModule]) -> tuple[FoundModule, ...]:
+    """Keep each module once, first appearance first; where two begin together, the longer text first."""
+    kept: dict[str, FoundModule] = {}
+    for module in sorted(found, key=lambda module: (module.start, -len(module.text))):
+        if module.key:
+            kept.setdefault(module.key, module)
+    return tuple(kept.values())
+
+
+def _paths(text: str) -> Iterator[tuple[str, str, int]]:
+    """Yield module, path as written, and where it starts."""
+    for match in _PATH.finditer(text):
+        segments = match[0].split(".")
+        whole = next((n for n, segment in enumerate(segments) if _CLASS.fullmatch(segment)), len(segments) - 1)
+        if whole > 1 or segments[1].lower() != "js":
+            yield segments[whole], ".".join(segments[: whole + 1]), match.start()
+
+
+def _said_shortly(text: str, shorthands: Shorthands) -> Iterator[FoundModule]:
+    tokens = list(_TOKEN.finditer(text))
+    for first in range(len(tokens)):
+        yield from _starting_at(text, tokens, first, shorthands)
+    for shorthand in shorthands.substrings:
+        start = text.lower().find(shorthand.joined)
+        if start >= 0:
+            said = text[start : start + len(shorthand.joined)]
+            yield from (FoundModule(module, "alias", said, start) for module in shorthand.modules)
+
+
+def _starting_at(
+    text: str, tokens: Sequence[re.Match[str]], first: int, shorthands: Shorthands
+) -> Iterator[FoundModule]:
+    """Yield what the tokens from ``first`` on say: one word, or the words of a split name."""
+    joined, ends = "", set[int]()
+    for position in range(first, min(first + _MOST_WORDS, len(tokens))):
+        token = tokens[position]
+        if position > first and not _BETWEEN_WORDS.fullmatch(text, tokens[position - 1].end(), token.start()):
+            return
+        for part in filter(None, token[0].lower().split("_")):
+            joined += part
+            ends.add(len(joined))
+        start, said = tokens[first].start(), text[tokens[first].start() : token.end()]
+        for shorthand in shorthands.by_joined.get(joined, ()):
+            if ends <= shorthand.ends:
+                rule: Rule = "alias" if shorthand.is_alias else "shorthand" if len(ends) == 1 else "words"
+                yield from (FoundModule(module, rule, said, start) for module in shorthand.modules)
+
+
+def _shorthand(said: str, modules: tuple[str, ...], *, is_alias: bool) -> Shorthand:
+    if not said.isascii():
+        return Shorthand(said.lower(), frozenset(), modules, is_alias)
+    joined, ends = "", set[int]()
+    for word in camel_words(said):
+        joined += word
+        ends.add(len(joined))
+    return Shorthand(joined, frozenset(ends), modules, is_alias)
+
+
+def _without_prefix(name: str) -> str:
+    return name[len(PREFIX) :] if name.lower().startswith(PREFIX) else name
+
+
+def _inside(start: int, spans: Iterable[tuple[int, int]]) -> bool:
+    return any(begin <= start < end for begin, end in spans)

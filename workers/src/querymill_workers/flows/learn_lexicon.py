@@ -1,0 +1,85 @@
+"""Learning a collection's lexicon in the background, and asking for it after ingestion.
+
+However many documents come in, one learning waits at a time: it is named after the version it will replace.
+One that ends looks back, and asks for the next if more came in meanwhile.
+"""
+
+from collections.abc import Sequence
+
+from querymill_shared.board import Claim, Outcome, Picture, Verdict
+from querymill_shared.contracts.errors import UnknownJob
+from querymill_shared.contracts.modules import LearnLexicon, LexiconResult
+from querymill_shared.queues import queue_of
+from querymill_workers.domain.lexicon import learn
+from querymill_workers.ports import Bell, Ports, Refused
+
+#: Whoever ingests one document often ingests more: wait this long, in seconds, and longer for more documents,
+#: so that learning takes a small share of the time that ingesting takes.
+SETTLE_S, SETTLE_S_PER_DOCUMENT = 2.0, 0.001
+#: Learnings that ended without a lexicon, after which no other is asked for until the next document.
+_MOST_FAILED = 3
+
+
+def step(claim: Claim, request: LearnLexicon, ports: Ports) -> Sequence[Bell]:
+    """Learn from every description, and put the lexicon in force."""
+    collection = request.collection
+    before = ports.modules.vocabulary(collection)
+    if before.changes == 0:
+        raise Refused(f"collection: no code documents in {collection!r}")
+    if request.background and claim.attempt == 1:
+        delay = SETTLE_S + SETTLE_S_PER_DOCUMENT * before.changes
+        ports.board.postpone(claim, delay_s=delay, reason="waiting for more documents")
+        return []
+    cards = list(ports.modules.every_card(collection))
+    lexicon, version = before.lexicon, before.version
+    if before.changes != before.learned_changes:
+        lexicon = learn(cards)
+        version = ports.modules.publish_lexicon(collection, lexicon, replacing=version, changes=before.changes)
+    notes = {"words": len(lexicon.words), "version": version, "documents": len(cards)}
+    picture = ports.board.finish(claim, Outcome(notes=notes))
+    if picture is not None:
+        conclude(picture, request, ports)
+    missed = ports.modules.vocabulary(collection).changes != before.changes
+    return learn_soon(collection, ports) if missed else []
+
+
+def learn_soon(collection: str, ports: Ports) -> Sequence[Bell]:
+    """Ask for the lexicon to be learned anew, unless that is asked for already."""
+    request = LearnLexicon(collection=collection, background=True)
+    key = f"lexicon {ports.modules.vocabulary(collection).version}"
+    for _ in range(_MOST_FAILED):
+        job_id, is_new = ports.board.submit(request, idempotency_key=key)
+        if is_new:
+            (learning,) = request.steps
+            return [Bell(job_id, learning, queue_of(request, learning))]
+        if not _is_over(job_id, ports):
+            return []
+        key = f"{key} after {job_id}"
+    return []
+
+
+def _is_over(job_id: str, ports: Ports) -> bool:
+    try:
+        return ports.board.picture(job_id).record.is_over
+    except UnknownJob:
+        return True
+
+
+def conclude(picture: Picture, request: LearnLexicon, ports: Ports) -> None:
+    """Settle: the lexicon is in force, or the job fails with its reason."""
+    (learning,) = picture.steps
+    if not learning.is_closed:
+        return
+    if learning.state == "failed":
+        verdict = Verdict("dead" if learning.notes.get("dead") else "failed", reason=learning.reason)
+    else:
+        result = LexiconResult(
+            job_id=picture.record.job_id,
+            total=learning.notes["words"],
+            complete=True,
+            collection=request.collection,
+            version=learning.notes["version"],
+            documents=learning.notes["documents"],
+        )
+        verdict = Verdict("done", result=result.model_dump_json())
+    ports.board.settle(picture.record.job_id, verdict)
