@@ -21,6 +21,15 @@ from querymill_shared.contracts.errors import (
     UnknownJob,
 )
 from querymill_shared.contracts.fields import Lane
+from querymill_shared.contracts.messages import (
+    ChatMessage,
+    ChatSession,
+    IngestSession,
+    IngestSessionResult,
+    MessageHit,
+    MessageResult,
+    MessageSearch,
+)
 from querymill_shared.contracts.reports import (
     IngestReport,
     IngestResult,
@@ -36,15 +45,22 @@ from querymill_shared.settings import Settings
 __all__ = [
     "AsyncJob",
     "AsyncQuerymill",
+    "ChatMessage",
+    "ChatSession",
     "EmbedResult",
     "EmbedTexts",
     "IdempotencyConflict",
     "IngestReport",
     "IngestResult",
+    "IngestSession",
+    "IngestSessionResult",
     "Job",
     "JobCancelled",
     "JobFailed",
     "Lane",
+    "MessageHit",
+    "MessageResult",
+    "MessageSearch",
     "Querymill",
     "QuerymillError",
     "Report",

@@ -1,6 +1,7 @@
 """The client, synchronous and asynchronous: validate, write to the board, ring, go on."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any, Self, overload
 
 from querymill.broker import Doorbell
@@ -9,6 +10,7 @@ from querymill_shared.board import AsyncValkeyBoard, ValkeyBoard
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
 from querymill_shared.contracts.errors import UnknownCollection
 from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.messages import IngestSession, IngestSessionResult, MessageResult, MessageSearch
 from querymill_shared.contracts.reports import IngestReport, IngestResult, ReportResult, ReportSearch
 from querymill_shared.contracts.rerank import Rerank, RerankResult
 from querymill_shared.settings import Settings
@@ -21,7 +23,7 @@ class Querymill:
         self._settings = _chosen(redis_url, settings)
         self._board = ValkeyBoard.connect(self._settings)
         self._doorbell = Doorbell(self._settings.broker_url)
-        self._known: set[str] = set()
+        self._known: dict[str, set[str]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -39,6 +41,10 @@ class Querymill:
     @overload
     def submit(self, request: IngestReport, *, idempotency_key: str | None = None) -> Job[IngestResult]: ...
     @overload
+    def submit(self, request: MessageSearch, *, idempotency_key: str | None = None) -> Job[MessageResult]: ...
+    @overload
+    def submit(self, request: IngestSession, *, idempotency_key: str | None = None) -> Job[IngestSessionResult]: ...
+    @overload
     def submit(self, request: EmbedTexts, *, idempotency_key: str | None = None) -> Job[EmbedResult]: ...
     @overload
     def submit(self, request: Rerank, *, idempotency_key: str | None = None) -> Job[RerankResult]: ...
@@ -53,7 +59,7 @@ class Querymill:
             IdempotencyConflict: The key belongs to another request.
         """
         if _asks_unknown(request, self._known):
-            self._known = self._board.collections(request.kind)
+            self._known[request.kind] = self._board.collections(request.kind)
             _refuse_unknown(request, self._known)
         job_id, is_new = self._board.submit(request, idempotency_key=idempotency_key)
         if is_new:
@@ -76,7 +82,7 @@ class AsyncQuerymill:
         self._settings = _chosen(redis_url, settings)
         self._board = AsyncValkeyBoard.connect(self._settings)
         self._doorbell = Doorbell(self._settings.broker_url)
-        self._known: set[str] = set()
+        self._known: dict[str, set[str]] = {}
 
     async def __aenter__(self) -> Self:
         return self
@@ -94,6 +100,14 @@ class AsyncQuerymill:
     @overload
     async def submit(self, request: IngestReport, *, idempotency_key: str | None = None) -> AsyncJob[IngestResult]: ...
     @overload
+    async def submit(
+        self, request: MessageSearch, *, idempotency_key: str | None = None
+    ) -> AsyncJob[MessageResult]: ...
+    @overload
+    async def submit(
+        self, request: IngestSession, *, idempotency_key: str | None = None
+    ) -> AsyncJob[IngestSessionResult]: ...
+    @overload
     async def submit(self, request: EmbedTexts, *, idempotency_key: str | None = None) -> AsyncJob[EmbedResult]: ...
     @overload
     async def submit(self, request: Rerank, *, idempotency_key: str | None = None) -> AsyncJob[RerankResult]: ...
@@ -101,7 +115,7 @@ class AsyncQuerymill:
     async def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> AsyncJob[Any]:
         """See `Querymill.submit`."""
         if _asks_unknown(request, self._known):
-            self._known = await self._board.collections(request.kind)
+            self._known[request.kind] = await self._board.collections(request.kind)
             _refuse_unknown(request, self._known)
         job_id, is_new = await self._board.submit(request, idempotency_key=idempotency_key)
         if is_new:
@@ -118,10 +132,11 @@ def _chosen(redis_url: str | None, settings: Settings | None) -> Settings:
     return chosen if redis_url is None else chosen.model_copy(update={"redis_url": redis_url})
 
 
-def _asks_unknown(request: JobRequest, known: set[str]) -> bool:
-    return isinstance(request, ReportSearch) and request.collection not in known
+def _asks_unknown(request: JobRequest, known: Mapping[str, set[str]]) -> bool:
+    searches = isinstance(request, ReportSearch | MessageSearch)
+    return searches and request.collection not in known.get(request.kind, set())
 
 
-def _refuse_unknown(request: JobRequest, known: set[str]) -> None:
+def _refuse_unknown(request: JobRequest, known: Mapping[str, set[str]]) -> None:
     if _asks_unknown(request, known):
-        raise UnknownCollection(request.collection, request.kind, known)
+        raise UnknownCollection(request.collection, request.kind, known[request.kind])

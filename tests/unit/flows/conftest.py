@@ -11,9 +11,11 @@ from querymill_shared.contracts.jobs import AnyResult, JobRequest, decode_result
 from querymill_shared.contracts.reports import IngestReport, Report
 from querymill_shared.queues import queue_of
 from querymill_shared.settings import Settings
+from querymill_workers.domain.calibration import IDENTITY
 from querymill_workers.flows import journey
 from querymill_workers.ports import Bell, Ports
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors, MemoryWords
+from querymill_workers.stores.memory_messages import MemoryMessages
 from tests.fakes.models import ScriptedJudge, ScriptedRewriter, WordEmbeddings
 
 
@@ -32,6 +34,8 @@ class World:
     judge: ScriptedJudge
     reports: MemoryReports
     text_vectors: MemoryTextVectors
+    messages: MemoryMessages
+    words: MemoryWords
     ports: Ports
 
     def submit(self, request: JobRequest) -> str:
@@ -66,6 +70,7 @@ class World:
 def world() -> World:
     board, reports, text_vectors = MemoryBoard(Settings()), MemoryReports(), MemoryTextVectors()
     embeddings = WordEmbeddings()
+    messages, words = MemoryMessages(), MemoryWords()
     rewriter, judge = ScriptedRewriter({}), ScriptedJudge()
     ports = Ports(
         board=board,
@@ -75,13 +80,15 @@ def world() -> World:
         judge=judge,
         reports=reports,
         text_vectors=text_vectors,
-        words=MemoryWords(),
+        words=words,
+        messages=messages,
+        calibration=IDENTITY,
         glossary={"EBITDA": "earnings before interest, taxes, depreciation and amortisation"},
         count_tokens=lambda text: len(text.split()),
         clock=time.monotonic,
         max_attempts=3,
     )
-    return World(board, embeddings, rewriter, judge, reports, text_vectors, ports)
+    return World(board, embeddings, rewriter, judge, reports, text_vectors, messages, words, ports)
 
 
 def report(sha1: str, *pages: str, company: str = "Acme", period: str | None = "2022") -> dict[str, object]:

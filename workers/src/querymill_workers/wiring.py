@@ -25,6 +25,7 @@ from querymill_workers.inference.rewriter import ChatRewriter
 from querymill_workers.inference.sharing import Shared
 from querymill_workers.ports import Judge, Ports
 from querymill_workers.stores.postgres.connection import open_pool
+from querymill_workers.stores.postgres.messages import PostgresMessages
 from querymill_workers.stores.postgres.reports import PostgresReports
 from querymill_workers.stores.postgres.text_vectors import PostgresTextVectors
 from querymill_workers.stores.postgres.words import PostgresWords
@@ -135,6 +136,8 @@ def ports() -> Ports:
         reports=PostgresReports(pool),
         text_vectors=PostgresTextVectors(pool),
         words=PostgresWords(pool),
+        messages=PostgresMessages(pool),
+        calibration=embedding_profile(chosen).calibration,
         glossary=glossary.bundled(),
         count_tokens=estimate,
         clock=time.monotonic,

@@ -6,11 +6,12 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
+from querymill_shared.contracts.messages import IngestSession, IngestSessionResult, MessageResult, MessageSearch
 from querymill_shared.contracts.reports import IngestReport, IngestResult, ReportResult, ReportSearch
 from querymill_shared.contracts.rerank import Rerank, RerankResult
 
-JobRequest = ReportSearch | IngestReport | EmbedTexts | Rerank
-AnyResult = ReportResult | IngestResult | EmbedResult | RerankResult
+JobRequest = ReportSearch | IngestReport | MessageSearch | IngestSession | EmbedTexts | Rerank
+AnyResult = ReportResult | IngestResult | MessageResult | IngestSessionResult | EmbedResult | RerankResult
 
 _REQUESTS: TypeAdapter[JobRequest] = TypeAdapter(Annotated[JobRequest, Field(discriminator="kind")])
 _RESULTS: TypeAdapter[AnyResult] = TypeAdapter(Annotated[AnyResult, Field(discriminator="kind")])

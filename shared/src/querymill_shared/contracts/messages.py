@@ -104,10 +104,10 @@ class MessageSearch(Request):
     @model_validator(mode="before")
     @classmethod
     def _preset_fills_in(cls, given: Any) -> Any:
-        preset = PRESETS.get(given.get("preset")) if isinstance(given, dict) else None
-        if preset is None:
-            return given
-        return {"similarity_threshold": preset.similarity_threshold, "limit": preset.limit} | given
+        named = [preset for name, preset in PRESETS.items() if isinstance(given, dict) and given.get("preset") == name]
+        if not named:
+            return given  # none, or not one of ours: then the field itself says so
+        return {"similarity_threshold": named[0].similarity_threshold, "limit": named[0].limit} | given
 
     @property
     def vector_types(self) -> tuple[VectorType, ...]:

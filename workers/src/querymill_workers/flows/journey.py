@@ -10,9 +10,10 @@ import structlog
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.embed import EmbedTexts
+from querymill_shared.contracts.messages import IngestSession, MessageSearch
 from querymill_shared.contracts.reports import IngestReport, ReportSearch
 from querymill_shared.contracts.rerank import Rerank
-from querymill_workers.flows import embed, ingest_reports, reports, rerank
+from querymill_workers.flows import embed, ingest_messages, ingest_reports, messages, reports, rerank
 from querymill_workers.ports import Bell, Ports, Refused, Unavailable
 
 _log = structlog.get_logger(__name__)
@@ -47,6 +48,10 @@ def step(claim: Claim, ports: Ports) -> Sequence[Bell]:
             return reports.step(claim, request, ports)
         case IngestReport() as request:
             return ingest_reports.step(claim, request, ports)
+        case MessageSearch() as request:
+            return messages.step(claim, request, ports)
+        case IngestSession() as request:
+            return ingest_messages.step(claim, request, ports)
         case EmbedTexts() as request:
             return embed.step(claim, request, ports)
         case Rerank() as request:
@@ -62,6 +67,10 @@ def conclude(picture: Picture, ports: Ports) -> None:
             reports.conclude(picture, request, ports)
         case IngestReport() as request:
             ingest_reports.conclude(picture, request, ports)
+        case MessageSearch() as request:
+            messages.conclude(picture, request, ports)
+        case IngestSession() as request:
+            ingest_messages.conclude(picture, request, ports)
         case EmbedTexts() as request:
             embed.conclude(picture, request, ports)
         case Rerank() as request:
@@ -96,7 +105,7 @@ def settle_at_deadline(picture: Picture, ports: Ports) -> None:
     match picture.request:
         case ReportSearch() as request:
             reports.settle(picture, request, ports)
-        case IngestReport() | EmbedTexts():
+        case IngestReport() | MessageSearch() | IngestSession() | EmbedTexts():
             ports.board.settle(picture.record.job_id, Verdict("failed", reason="its deadline passed"))
         case Rerank() as request:
             rerank.settle(picture, request, ports)
