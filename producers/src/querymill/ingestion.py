@@ -2,9 +2,10 @@
 
 import json
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Final, Generic, TypeVar, assert_never
 
 import pydantic
 
@@ -12,7 +13,12 @@ from querymill.client import Querymill
 from querymill.job import Job
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.events import Progress
+from querymill_shared.contracts.messages import IngestSession, IngestSessionResult
 from querymill_shared.contracts.reports import IngestReport, IngestResult
+
+Ingestion = IngestReport | IngestSession
+Ingested = IngestResult | IngestSessionResult
+Q = TypeVar("Q", IngestReport, IngestSession, covariant=True)
 
 #: Documents handed over before the first must be done: enough to keep the workers busy, few enough for the board.
 IN_FLIGHT = 8
@@ -27,12 +33,12 @@ class BadLine:
 
 
 @dataclass(frozen=True, slots=True)
-class GoodLine:
+class GoodLine(Generic[Q]):
     """A line that can be loaded; ``size`` is its length in bytes."""
 
     number: int
     size: int
-    request: IngestReport
+    request: Q
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,29 +46,43 @@ class Advance:
     """How far the documents are: ``size`` bytes are in, the last by this ``result`` or lost for this ``reason``."""
 
     size: float
-    result: IngestResult | None = None
+    result: Ingested | None = None
     document: str = ""
     reason: str = ""
 
 
-def read_reports(path: Path, collection: str) -> Iterator[GoodLine | BadLine]:
+def read_reports(path: Path, collection: str) -> Iterator[GoodLine[IngestReport] | BadLine]:
     """Read reports from JSON lines; blank lines are passed over.
 
     Raises:
         OSError: The file cannot be read.
     """
+    return _read(path, collection, IngestReport, "report")
+
+
+def read_sessions(path: Path, collection: str) -> Iterator[GoodLine[IngestSession] | BadLine]:
+    """Read sessions of messages, as `read_reports` reads reports."""
+    return _read(path, collection, IngestSession, "session")
+
+
+READERS: Final[Mapping[str, Callable[[Path, str], Iterator[GoodLine[Any] | BadLine]]]] = {
+    "reports": read_reports,
+    "messages": read_sessions,
+}
+
+
+def _read(path: Path, collection: str, asked: type[Q], field: str) -> Iterator[GoodLine[Q] | BadLine]:
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():
-                yield _parsed(number, line, collection)
+                yield _parsed(number, line, collection, asked, field)
 
 
-def _parsed(number: int, line: bytes, collection: str) -> GoodLine | BadLine:
+def _parsed(number: int, line: bytes, collection: str, asked: type[Q], field: str) -> GoodLine[Q] | BadLine:
     try:
-        report = json.loads(line)
-        request = IngestReport.model_validate({"collection": collection, "report": report})
+        request = asked.model_validate({"collection": collection, field: json.loads(line)})
     except (ValueError, RecursionError) as error:
-        return BadLine(number, rule_broken(error, below="report"))
+        return BadLine(number, rule_broken(error, below=field))
     return GoodLine(number, len(line), request)
 
 
@@ -82,14 +102,14 @@ def rule_broken(error: ValueError | RecursionError, *, below: str = "") -> str:
             return "not JSON: a number too long, or nested too deeply"
 
 
-def ingest(mill: Querymill, lines: Iterable[GoodLine]) -> Iterator[Advance]:
+def ingest(mill: Querymill, lines: Iterable[GoodLine[Any]]) -> Iterator[Advance]:
     """Hand documents over and follow them; yields as they advance.
 
     Ingestion is durable: when this stops half-way, what was handed over still gets in, and handing the
     same content over again changes nothing.
     """
     waiting = iter(lines)
-    flying: deque[tuple[GoodLine, Job[IngestResult]]] = deque()
+    flying: deque[tuple[GoodLine[Any], Job[Ingested]]] = deque()
     before = 0
     while True:
         while len(flying) < IN_FLIGHT and (line := next(waiting, None)) is not None:
@@ -104,8 +124,19 @@ def ingest(mill: Querymill, lines: Iterable[GoodLine]) -> Iterator[Advance]:
         yield _arrived(before, line, job)
 
 
-def _arrived(size: int, line: GoodLine, job: Job[IngestResult]) -> Advance:
-    document = line.request.report.sha1
+def named(request: Ingestion) -> str:
+    """Name what is ingested by its own id."""
+    match request:
+        case IngestReport(report=report):
+            return report.sha1
+        case IngestSession(session=session):
+            return session.session_id
+        case _:
+            assert_never(request)
+
+
+def _arrived(size: int, line: GoodLine[Any], job: Job[Ingested]) -> Advance:
+    document = named(line.request)
     try:
         return Advance(size, result=job.result(timeout=5), document=document)
     except JobEnded as error:

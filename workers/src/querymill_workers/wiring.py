@@ -13,6 +13,7 @@ from querymill_shared.settings import Settings
 from querymill_workers.domain.tokens import estimate
 from querymill_workers.inference import glossary
 from querymill_workers.inference.account import Account
+from querymill_workers.inference.calibrations import calibration_of
 from querymill_workers.inference.chat import ChatModel, OpenAIChat
 from querymill_workers.inference.chat_judge import ChatJudge
 from querymill_workers.inference.client import open_client
@@ -137,7 +138,7 @@ def ports() -> Ports:
         text_vectors=PostgresTextVectors(pool),
         words=PostgresWords(pool),
         messages=PostgresMessages(pool),
-        calibration=embedding_profile(chosen).calibration,
+        calibration=calibration_of(chosen.embedding_model, chosen.querymill_calibration),
         glossary=glossary.bundled(),
         count_tokens=estimate,
         clock=time.monotonic,

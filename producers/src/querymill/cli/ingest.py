@@ -1,8 +1,9 @@
 """``querymill ingest``: load a file of documents, with progress; what is there already costs nothing."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -17,7 +18,7 @@ from rich.progress import (
 
 from querymill.cli.exits import Exit, WrongUse
 from querymill.client import Querymill
-from querymill.ingestion import Advance, BadLine, GoodLine, ingest, read_reports
+from querymill.ingestion import READERS, Advance, BadLine, GoodLine, ingest
 
 
 def register(app: typer.Typer) -> None:
@@ -26,16 +27,16 @@ def register(app: typer.Typer) -> None:
 
 
 def load(
-    kind: Annotated[str, typer.Argument(help="what the file holds: reports")],
+    kind: Annotated[str, typer.Argument(help="what the file holds: reports, messages")],
     path: Annotated[Path, typer.Argument(help="a file of JSON lines")],
     collection: Annotated[str, typer.Option(help="the collection to load into")],
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Load documents; a bad line is reported with its number and reason, the rest is loaded."""
-    if kind != "reports":
-        raise WrongUse(f"kind: {kind!r} is not one of: reports")
+    if kind not in READERS:
+        raise WrongUse(f"kind: {kind!r} is not one of: {', '.join(READERS)}")
     try:
-        lines = list(read_reports(path, collection))
+        lines = list(READERS[kind](path, collection))
     except OSError as error:
         raise WrongUse(f"path: {error}") from error
     console = Console(stderr=True, highlight=False)
@@ -55,7 +56,7 @@ def load(
         raise typer.Exit(Exit.FAILED)
 
 
-def follow(mill: Querymill, lines: list[GoodLine], console: Console) -> list[Advance]:
+def follow(mill: Querymill, lines: Sequence[GoodLine[Any]], console: Console) -> list[Advance]:
     """Ingest with a progress bar; returns one outcome per document."""
     bar = Progress(
         TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn(), TimeRemainingColumn(),

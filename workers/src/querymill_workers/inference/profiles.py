@@ -2,15 +2,13 @@
 
 from dataclasses import dataclass
 
-from querymill_workers.domain.calibration import IDENTITY, Calibration
-
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingProfile:
     """``dimensions`` of the vectors; ``asymmetric`` when queries and passages are embedded differently.
 
     An asymmetric model's server is told which it is by the field ``input_type``; others refuse that field.
-    ``most_inputs`` and ``most_tokens`` bound one request. ``calibration`` says what its raw cosine means.
+    ``most_inputs`` and ``most_tokens`` bound one request.
     """
 
     model: str
@@ -18,7 +16,6 @@ class EmbeddingProfile:
     asymmetric: bool = False
     most_inputs: int = 256
     most_tokens: int = 100_000
-    calibration: Calibration = IDENTITY
 
 
 _KNOWN = {
