@@ -18,6 +18,9 @@ from querymill_shared.contracts.jobs import decode_request
 from querymill_shared.contracts.messages import MessageResult, MessageSearch
 from querymill_shared.contracts.reports import ReportSearch
 
+#: Options that are no field of the request, or not one as they are.
+_NO_FIELDS = ("request", "as_json", "today", "similarity_threshold")
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -62,34 +65,11 @@ def search(
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Search a collection; shows each branch live, then the hits and what their scores are made of."""
-    given = {
-        "query": query,
-        "collection": collection,
-        "top_n": top_n,
-        "candidates": candidates,
-        "hyde": hyde,
-        "multi_query": multi_query or None,
-        "return_parent_pages": return_parent_pages,
-        "inner_factor": inner_factor,
-        "company": company,
-        "period": period,
-        "documents": documents or None,
-        "today": None if today is None else today.date().isoformat(),
-        "session_id": session_id,
-        "limit": limit,
-        "exclude_message_id": exclude_message_id,
-        "vector_type": vector_type,
-        "include_context": include_context,
-        "preset": preset,
-        "hybrid": hybrid,
-        "vector_weight": vector_weight,
-        "words_weight": words_weight,
-        "rrf_k": rrf_k,
-        "deadline": deadline,
-        "lane": lane,
-    }
+    given = {name: value for name, value in locals().items() if name not in _NO_FIELDS and value not in (None, [])}
     from_file = {} if request is None else fields_in(request, named="--request")
-    asked = from_file | {"kind": kind} | {name: value for name, value in given.items() if value is not None}
+    asked = from_file | given
+    if today is not None:
+        asked["today"] = today.date().isoformat()
     if similarity_threshold is not None:
         asked["similarity_threshold"] = None if similarity_threshold == "null" else similarity_threshold
     run(asked, as_json=as_json)
