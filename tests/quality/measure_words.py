@@ -191,16 +191,16 @@ def put(words: Words, collection: str, units: Sequence[WordUnit]) -> None:
 
 def read_set(folder: Path, group: str, *, kind: str = "") -> WordSet:
     """Read a set: title and text of every document, the judged queries (of one kind)."""
-    qrels = sets._qrels(folder / "qrels.tsv")
+    qrels = sets.qrels_of(folder / "qrels.tsv")
     units = [
         WordUnit(
             line["_id"], f"{line.get('title') or ''} {line['text']}", str(line["metadata"][group]) if group else ""
         )
-        for line in sets._lines(folder, "corpus")
+        for line in sets.lines_of(folder, "corpus")
     ]
     queries = [
         sets.SetQuery(line["_id"], line["text"], line.get("metadata") or {})
-        for line in sets._lines(folder, "queries")
+        for line in sets.lines_of(folder, "queries")
         if line["_id"] in qrels and kind in ("", (line.get("metadata") or {}).get("kind"))
     ]
     return WordSet(units, queries, qrels)

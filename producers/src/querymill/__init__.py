@@ -21,6 +21,15 @@ from querymill_shared.contracts.errors import (
     UnknownJob,
 )
 from querymill_shared.contracts.fields import Lane
+from querymill_shared.contracts.messages import (
+    ChatMessage,
+    ChatSession,
+    IngestSession,
+    IngestSessionResult,
+    MessageHit,
+    MessageResult,
+    MessageSearch,
+)
 from querymill_shared.contracts.modules import (
     IngestModule,
     IngestModuleResult,
@@ -47,6 +56,8 @@ from querymill_shared.settings import Settings
 __all__ = [
     "AsyncJob",
     "AsyncQuerymill",
+    "ChatMessage",
+    "ChatSession",
     "EmbedResult",
     "EmbedTexts",
     "IdempotencyConflict",
@@ -54,12 +65,17 @@ __all__ = [
     "IngestModuleResult",
     "IngestReport",
     "IngestResult",
+    "IngestSession",
+    "IngestSessionResult",
     "Job",
     "JobCancelled",
     "JobFailed",
     "Lane",
     "LearnLexicon",
     "LexiconResult",
+    "MessageHit",
+    "MessageResult",
+    "MessageSearch",
     "ModuleDocument",
     "ModuleDocumentHit",
     "ModuleResult",

@@ -1,6 +1,7 @@
 """The client, synchronous and asynchronous: validate, write to the board, ring, go on."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any, Self, overload
 
 from querymill.broker import Doorbell
@@ -9,6 +10,7 @@ from querymill_shared.board import AsyncValkeyBoard, ValkeyBoard
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
 from querymill_shared.contracts.errors import UnknownCollection
 from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.messages import IngestSession, IngestSessionResult, MessageResult, MessageSearch
 from querymill_shared.contracts.modules import (
     IngestModule,
     IngestModuleResult,
@@ -29,7 +31,7 @@ class Querymill:
         self._settings = _chosen(redis_url, settings)
         self._board = ValkeyBoard.connect(self._settings)
         self._doorbell = Doorbell(self._settings.broker_url)
-        self._known: set[tuple[str, str]] = set()
+        self._known: dict[str, set[str]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -47,6 +49,10 @@ class Querymill:
     @overload
     def submit(self, request: IngestReport, *, idempotency_key: str | None = None) -> Job[IngestResult]: ...
     @overload
+    def submit(self, request: MessageSearch, *, idempotency_key: str | None = None) -> Job[MessageResult]: ...
+    @overload
+    def submit(self, request: IngestSession, *, idempotency_key: str | None = None) -> Job[IngestSessionResult]: ...
+    @overload
     def submit(self, request: EmbedTexts, *, idempotency_key: str | None = None) -> Job[EmbedResult]: ...
     @overload
     def submit(self, request: Rerank, *, idempotency_key: str | None = None) -> Job[RerankResult]: ...
@@ -56,6 +62,8 @@ class Querymill:
     def submit(self, request: IngestModule, *, idempotency_key: str | None = None) -> Job[IngestModuleResult]: ...
     @overload
     def submit(self, request: LearnLexicon, *, idempotency_key: str | None = None) -> Job[LexiconResult]: ...
+    @overload
+    def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> Job[Any]: ...
 
     def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> Job[Any]:
         """Hand a job over; it is on the board when this returns, and will end, whatever dies.
@@ -67,7 +75,7 @@ class Querymill:
             IdempotencyConflict: The key belongs to another request.
         """
         if _asks_unknown(request, self._known):
-            self._known |= {(request.kind, name) for name in self._board.collections(request.kind)}
+            self._known[request.kind] = self._board.collections(request.kind)
             _refuse_unknown(request, self._known)
         job_id, is_new = self._board.submit(request, idempotency_key=idempotency_key)
         if is_new:
@@ -90,7 +98,7 @@ class AsyncQuerymill:
         self._settings = _chosen(redis_url, settings)
         self._board = AsyncValkeyBoard.connect(self._settings)
         self._doorbell = Doorbell(self._settings.broker_url)
-        self._known: set[tuple[str, str]] = set()
+        self._known: dict[str, set[str]] = {}
 
     async def __aenter__(self) -> Self:
         return self
@@ -108,6 +116,14 @@ class AsyncQuerymill:
     @overload
     async def submit(self, request: IngestReport, *, idempotency_key: str | None = None) -> AsyncJob[IngestResult]: ...
     @overload
+    async def submit(
+        self, request: MessageSearch, *, idempotency_key: str | None = None
+    ) -> AsyncJob[MessageResult]: ...
+    @overload
+    async def submit(
+        self, request: IngestSession, *, idempotency_key: str | None = None
+    ) -> AsyncJob[IngestSessionResult]: ...
+    @overload
     async def submit(self, request: EmbedTexts, *, idempotency_key: str | None = None) -> AsyncJob[EmbedResult]: ...
     @overload
     async def submit(self, request: Rerank, *, idempotency_key: str | None = None) -> AsyncJob[RerankResult]: ...
@@ -119,11 +135,13 @@ class AsyncQuerymill:
     ) -> AsyncJob[IngestModuleResult]: ...
     @overload
     async def submit(self, request: LearnLexicon, *, idempotency_key: str | None = None) -> AsyncJob[LexiconResult]: ...
+    @overload
+    async def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> AsyncJob[Any]: ...
 
     async def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> AsyncJob[Any]:
         """See `Querymill.submit`."""
         if _asks_unknown(request, self._known):
-            self._known |= {(request.kind, name) for name in await self._board.collections(request.kind)}
+            self._known[request.kind] = await self._board.collections(request.kind)
             _refuse_unknown(request, self._known)
         job_id, is_new = await self._board.submit(request, idempotency_key=idempotency_key)
         if is_new:
@@ -140,11 +158,11 @@ def _chosen(redis_url: str | None, settings: Settings | None) -> Settings:
     return chosen if redis_url is None else chosen.model_copy(update={"redis_url": redis_url})
 
 
-def _asks_unknown(request: JobRequest, known: set[tuple[str, str]]) -> bool:
-    return isinstance(request, ReportSearch | ModuleSearch) and (request.kind, request.collection) not in known
+def _asks_unknown(request: JobRequest, known: Mapping[str, set[str]]) -> bool:
+    searches = isinstance(request, ReportSearch | ModuleSearch | MessageSearch)
+    return searches and request.collection not in known.get(request.kind, set())
 
 
-def _refuse_unknown(request: JobRequest, known: set[tuple[str, str]]) -> None:
+def _refuse_unknown(request: JobRequest, known: Mapping[str, set[str]]) -> None:
     if _asks_unknown(request, known):
-        of_kind = [name for kind, name in known if kind == request.kind]
-        raise UnknownCollection(request.collection, request.kind, of_kind)
+        raise UnknownCollection(request.collection, request.kind, known[request.kind])

@@ -2,10 +2,10 @@
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, assert_never
+from typing import Any, Final, Generic, TypeVar, assert_never
 
 import pydantic
 
@@ -13,14 +13,16 @@ from querymill.client import Querymill
 from querymill.job import Job
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.events import Progress
+from querymill_shared.contracts.messages import IngestSession, IngestSessionResult
 from querymill_shared.contracts.modules import IngestModule, IngestModuleResult
 from querymill_shared.contracts.reports import IngestReport, IngestResult
 
+Ingestion = IngestReport | IngestModule | IngestSession
+Ingested = IngestResult | IngestModuleResult | IngestSessionResult
+Q = TypeVar("Q", IngestReport, IngestModule, IngestSession, covariant=True)
+
 #: Documents handed over before the first must be done: enough to keep the workers busy, few enough for the board.
 IN_FLIGHT = 8
-
-Ingestion = IngestReport | IngestModule
-Ingested = IngestResult | IngestModuleResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,23 +34,12 @@ class BadLine:
 
 
 @dataclass(frozen=True, slots=True)
-class GoodLine:
+class GoodLine(Generic[Q]):
     """A line that can be loaded; ``size`` is its length in bytes."""
 
     number: int
     size: int
-    request: Ingestion
-
-    @property
-    def document(self) -> str:
-        """The document's id, as text."""
-        match self.request:
-            case IngestReport(report=report):
-                return report.sha1
-            case IngestModule(document=document):
-                return str(document.document)
-            case _:
-                assert_never(self.request)
+    request: Q
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,44 +48,48 @@ class Advance:
 
     size: float
     result: Ingested | None = None
-    document: str | None = None
+    document: str = ""
     reason: str = ""
 
 
-def read_reports(path: Path, collection: str) -> Iterator[GoodLine | BadLine]:
+def read_reports(path: Path, collection: str) -> Iterator[GoodLine[IngestReport] | BadLine]:
     """Read reports from JSON lines; blank lines are passed over.
 
     Raises:
         OSError: The file cannot be read.
     """
-    return _read(
-        path, "report", lambda report: IngestReport.model_validate({"collection": collection, "report": report})
-    )
+    return _read(path, collection, IngestReport, "report")
 
 
-def read_modules(path: Path, collection: str) -> Iterator[GoodLine | BadLine]:
-    """Read code documents from JSON lines; blank lines are passed over.
-
-    Raises:
-        OSError: The file cannot be read.
-    """
-    return _read(
-        path, "document", lambda found: IngestModule.model_validate({"collection": collection, "document": found})
-    )
+def read_sessions(path: Path, collection: str) -> Iterator[GoodLine[IngestSession] | BadLine]:
+    """Read sessions of messages, as `read_reports` reads reports."""
+    return _read(path, collection, IngestSession, "session")
 
 
-def _read(path: Path, below: str, asked: Callable[[object], Ingestion]) -> Iterator[GoodLine | BadLine]:
+def read_modules(path: Path, collection: str) -> Iterator[GoodLine[IngestModule] | BadLine]:
+    """Read code documents, as `read_reports` reads reports."""
+    return _read(path, collection, IngestModule, "document")
+
+
+READERS: Final[Mapping[str, Callable[[Path, str], Iterator[GoodLine[Any] | BadLine]]]] = {
+    "reports": read_reports,
+    "messages": read_sessions,
+    "modules": read_modules,
+}
+
+
+def _read(path: Path, collection: str, asked: type[Q], field: str) -> Iterator[GoodLine[Q] | BadLine]:
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():
-                yield _parsed(number, line, below, asked)
+                yield _parsed(number, line, collection, asked, field)
 
 
-def _parsed(number: int, line: bytes, below: str, asked: Callable[[object], Ingestion]) -> GoodLine | BadLine:
+def _parsed(number: int, line: bytes, collection: str, asked: type[Q], field: str) -> GoodLine[Q] | BadLine:
     try:
-        request = asked(json.loads(line))
+        request = asked.model_validate({"collection": collection, field: json.loads(line)})
     except (ValueError, RecursionError) as error:
-        return BadLine(number, rule_broken(error, below=below))
+        return BadLine(number, rule_broken(error, below=field))
     return GoodLine(number, len(line), request)
 
 
@@ -114,18 +109,18 @@ def rule_broken(error: ValueError | RecursionError, *, below: str = "") -> str:
             return "not JSON: a number too long, or nested too deeply"
 
 
-def ingest(mill: Querymill, lines: Iterable[GoodLine]) -> Iterator[Advance]:
+def ingest(mill: Querymill, lines: Iterable[GoodLine[Any]]) -> Iterator[Advance]:
     """Hand documents over and follow them; yields as they advance.
 
     Ingestion is durable: when this stops half-way, what was handed over still gets in, and handing the
     same content over again changes nothing.
     """
     waiting = iter(lines)
-    flying: deque[tuple[GoodLine, Job[Any]]] = deque()
+    flying: deque[tuple[GoodLine[Any], Job[Ingested]]] = deque()
     before = 0
     while True:
         while len(flying) < IN_FLIGHT and (line := next(waiting, None)) is not None:
-            flying.append((line, _submitted(mill, line.request)))
+            flying.append((line, mill.submit(line.request)))
         if not flying:
             return
         line, job = flying.popleft()
@@ -136,18 +131,22 @@ def ingest(mill: Querymill, lines: Iterable[GoodLine]) -> Iterator[Advance]:
         yield _arrived(before, line, job)
 
 
-def _submitted(mill: Querymill, request: Ingestion) -> Job[Any]:
+def named(request: Ingestion) -> str:
+    """Name what is ingested by its own id."""
     match request:
-        case IngestReport():
-            return mill.submit(request)
-        case IngestModule():
-            return mill.submit(request)
+        case IngestReport(report=report):
+            return report.sha1
+        case IngestModule(document=document):
+            return str(document.document)
+        case IngestSession(session=session):
+            return session.session_id
         case _:
             assert_never(request)
 
 
-def _arrived(size: int, line: GoodLine, job: Job[Any]) -> Advance:
+def _arrived(size: int, line: GoodLine[Any], job: Job[Ingested]) -> Advance:
+    document = named(line.request)
     try:
-        return Advance(size, result=job.result(timeout=5), document=line.document)
+        return Advance(size, result=job.result(timeout=5), document=document)
     except JobEnded as error:
-        return Advance(size, document=line.document, reason=f"line {line.number}: {error.reason}")
+        return Advance(size, document=document, reason=f"line {line.number}: {error.reason}")

@@ -6,6 +6,7 @@ from typing import assert_never
 
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.messages import IngestSession, MessageSearch
 from querymill_shared.contracts.modules import SPLIT, IngestModule, LearnLexicon, ModuleSearch
 from querymill_shared.contracts.reports import ORIGINAL, IngestReport, ReportSearch
 from querymill_shared.contracts.rerank import Rerank
@@ -28,7 +29,9 @@ def queue_of(request: JobRequest, step: str) -> Queue:
             return Queue.SEARCH if step == ORIGINAL else Queue.EXPAND
         case ModuleSearch():
             return Queue.EXPAND if step == SPLIT else Queue.SEARCH
-        case IngestReport() | IngestModule() | LearnLexicon():
+        case MessageSearch():
+            return Queue.SEARCH
+        case IngestReport() | IngestModule() | LearnLexicon() | IngestSession():
             return Queue.INGEST
         case EmbedTexts():
             return Queue.EMBED

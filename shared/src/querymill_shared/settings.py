@@ -126,6 +126,12 @@ class Settings(BaseSettings):
             description="for a model we have no profile of",
         ),
     ] = None
+    querymill_calibration: Annotated[
+        str,
+        Field(
+            description="a profile that `querymill calibrate` wrote; empty: the one we have of the model, if any",
+        ),
+    ] = ""
     querymill_cache_scope: Annotated[
         Literal["collection", "shared"],
         Field(

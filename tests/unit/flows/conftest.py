@@ -12,9 +12,11 @@ from querymill_shared.contracts.modules import IngestModule, ModuleDocument
 from querymill_shared.contracts.reports import IngestReport, Report
 from querymill_shared.queues import queue_of
 from querymill_shared.settings import Settings
+from querymill_workers.domain.calibration import IDENTITY
 from querymill_workers.flows import journey
 from querymill_workers.ports import Bell, Ports
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors
+from querymill_workers.stores.memory_messages import MemoryMessages
 from querymill_workers.stores.memory_modules import MemoryModules
 from tests.fakes.models import ScriptedJudge, ScriptedRewriter, WordEmbeddings
 from tests.fakes.words import FailingWords
@@ -36,6 +38,7 @@ class World:
     reports: MemoryReports
     text_vectors: MemoryTextVectors
     modules: MemoryModules
+    messages: MemoryMessages
     words: FailingWords
     ports: Ports
 
@@ -78,7 +81,7 @@ def world() -> World:
     board, reports, text_vectors = MemoryBoard(Settings()), MemoryReports(), MemoryTextVectors()
     embeddings = WordEmbeddings()
     rewriter, judge = ScriptedRewriter({}), ScriptedJudge()
-    modules, words = MemoryModules(), FailingWords()
+    modules, messages, words = MemoryModules(), MemoryMessages(), FailingWords()
     ports = Ports(
         board=board,
         heartbeat=NoHeartbeat(),
@@ -90,12 +93,14 @@ def world() -> World:
         modules=modules,
         words=words,
         shorthands={"actor": [], "mapper": [], "axes": ["vtkAxesActor"]},
+        messages=messages,
+        calibration=IDENTITY,
         glossary={"EBITDA": "earnings before interest, taxes, depreciation and amortisation"},
         count_tokens=lambda text: len(text.split()),
         clock=time.monotonic,
         max_attempts=3,
     )
-    return World(board, embeddings, rewriter, judge, reports, text_vectors, modules, words, ports)
+    return World(board, embeddings, rewriter, judge, reports, text_vectors, modules, messages, words, ports)
 
 
 def report(sha1: str, *pages: str, company: str = "Acme", period: str | None = "2022") -> dict[str, object]:

@@ -13,6 +13,7 @@ from querymill_shared.settings import Settings
 from querymill_workers.domain.tokens import estimate
 from querymill_workers.inference import glossary
 from querymill_workers.inference.account import Account
+from querymill_workers.inference.calibrations import calibration_of
 from querymill_workers.inference.chat import ChatModel, OpenAIChat
 from querymill_workers.inference.chat_judge import ChatJudge
 from querymill_workers.inference.client import open_client
@@ -26,6 +27,7 @@ from querymill_workers.inference.sharing import Shared
 from querymill_workers.ports import Judge, Ports
 from querymill_workers.stores.mongo import MongoModules
 from querymill_workers.stores.postgres.connection import open_pool
+from querymill_workers.stores.postgres.messages import PostgresMessages
 from querymill_workers.stores.postgres.reports import PostgresReports
 from querymill_workers.stores.postgres.text_vectors import PostgresTextVectors
 from querymill_workers.stores.postgres.words import PostgresWords
@@ -138,6 +140,8 @@ def ports() -> Ports:
         words=PostgresWords(pool),
         modules=MongoModules(chosen.mongodb_uri.get_secret_value()),
         shorthands=chosen.querymill_module_shorthands,
+        messages=PostgresMessages(pool),
+        calibration=calibration_of(chosen.embedding_model, chosen.querymill_calibration),
         glossary=glossary.bundled(),
         count_tokens=estimate,
         clock=time.monotonic,

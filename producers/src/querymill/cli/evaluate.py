@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import track
 
 from querymill.cli import ingest as ingest_command
-from querymill.cli.evaluate_kinds import PREPARED, Evaluation
+from querymill.cli.evaluate_kinds import PREPARED, Evaluation, Sample, Search
 from querymill.cli.exits import WrongUse
 from querymill.cli.stack import services
 from querymill.client import Querymill
@@ -20,8 +20,6 @@ from querymill.evaluation import measures
 from querymill.evaluation.sets import BadSet
 from querymill.job import Job
 from querymill_shared.contracts.errors import JobFailed
-from querymill_shared.contracts.modules import ModuleSearch
-from querymill_shared.contracts.reports import ReportSearch
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,7 @@ def register(app: typer.Typer) -> None:
 
 def evaluate(
     folder: Annotated[Path, typer.Argument(help="a folder with corpus, queries and qrels")],
-    kind: Annotated[str, typer.Option(help="which retriever: reports, modules")],
+    kind: Annotated[str, typer.Option(help="which retriever: reports, modules, messages")],
     run_out: Annotated[Path | None, typer.Option(help="write the rankings there, in TREC format")] = None,
     option: Annotated[
         list[str] | None, typer.Option(help="a request field as name=value; routing=documents|given|question")
@@ -51,6 +49,9 @@ def evaluate(
     limit: Annotated[int | None, typer.Option(min=1, help="ask only this many queries, the same each time")] = None,
     distractors: Annotated[
         int | None, typer.Option(min=0, help="ingest only the judged pages and this many others of each report")
+    ] = None,
+    sessions: Annotated[
+        int | None, typer.Option(min=1, help="ingest only the first so many sessions, and ask only of these")
     ] = None,
     data: Annotated[Path | None, typer.Option("--data", help="keep the embedded stack's data here")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
@@ -60,7 +61,7 @@ def evaluate(
         raise WrongUse(f"--kind: {kind!r} is not one of: {', '.join(PREPARED)}")
     options = dict(_pair(text) for text in option or ())
     try:
-        chosen = PREPARED[kind](folder, options, limit=limit, distractors=distractors)
+        chosen = PREPARED[kind](folder, options, Sample(limit, distractors, sessions))
     except BadSet as error:
         raise WrongUse(str(error)) from error
     say = Console(stderr=True, highlight=False)
@@ -73,11 +74,12 @@ def evaluate(
             _ask(mill, query_id, request, chosen)
             for query_id, request in track(chosen.requests, "asking", console=say, transient=True)
         ]
-    thinned = {} if distractors is None else {"distractors": distractors}
-    _report(chosen, kind, answers, options | thinned, run_out, as_json=as_json)
+    sampled = {"distractors": distractors, "sessions": sessions}
+    given = {name: value for name, value in sampled.items() if value is not None}
+    _report(chosen, kind, answers, options | given, run_out, as_json=as_json)
 
 
-def _ask(mill: Querymill, query_id: str, request: ReportSearch | ModuleSearch, chosen: Evaluation) -> Answered:
+def _ask(mill: Querymill, query_id: str, request: Search, chosen: Evaluation) -> Answered:
     started = time.perf_counter()
     try:
         job: Job[Any] = mill.submit(request)

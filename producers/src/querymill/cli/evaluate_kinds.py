@@ -8,15 +8,39 @@ from typing import Any, get_args
 
 from querymill.cli.exits import WrongUse
 from querymill.client import Querymill
+from querymill.evaluation.message_sets import message_fields, read_message_set
 from querymill.evaluation.module_sets import module_request, read_module_set
 from querymill.evaluation.sets import Routing, SetQuery, read_report_set, request_fields
-from querymill.ingestion import GoodLine
+from querymill.ingestion import GoodLine, Q
 from querymill_shared.contracts.jobs import decode_request
+from querymill_shared.contracts.messages import IngestSession, MessageResult, MessageSearch
 from querymill_shared.contracts.modules import IngestModule, LearnLexicon, ModuleResult, ModuleSearch
 from querymill_shared.contracts.reports import IngestReport, ReportResult, ReportSearch
 
 #: Hits asked for and measured.
 _DEPTH = 10
+
+
+Search = ReportSearch | ModuleSearch | MessageSearch
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """How much of a set is taken; None takes all.
+
+    ``queries`` are asked, the same each time; of each report the judged pages and so many ``distractors`` are
+    ingested; of the sessions the first so many.
+    """
+
+    queries: int | None = None
+    distractors: int | None = None
+    sessions: int | None = None
+
+    def refuse(self, *names: str) -> None:
+        """Refuse what makes no sense for a kind."""
+        for name in names:
+            if getattr(self, name) is not None:
+                raise WrongUse(f"--{name}: not for this kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,23 +52,22 @@ class Evaluation:
     """
 
     name: str
-    lines: list[GoodLine]
-    requests: Sequence[tuple[str, ReportSearch | ModuleSearch]]
+    lines: list[GoodLine[Any]]
+    requests: Sequence[tuple[str, Search]]
     qrels: Mapping[str, Mapping[str, int]]
     groups: Mapping[str, str]
     scores: Callable[[Any], dict[str, float]]
     settle: Callable[[Querymill], object]
 
 
-def prepare_reports(
-    folder: Path, options: Mapping[str, Any], *, limit: int | None, distractors: int | None
-) -> Evaluation:
+def prepare_reports(folder: Path, options: Mapping[str, Any], sample: Sample) -> Evaluation:
     """Make a set ready for the `reports` kind.
 
     Raises:
         BadSet: The folder is no such set.
     """
-    chosen = read_report_set(folder, most_queries=limit, distractors=distractors)
+    sample.refuse("sessions")
+    chosen = read_report_set(folder, most_queries=sample.queries, distractors=sample.distractors)
     routing: Routing | None = options.get("routing")
     if routing is not None and routing not in get_args(Routing):
         raise WrongUse(f"--option routing: {routing!r} is not one of: {', '.join(get_args(Routing))}")
@@ -70,17 +93,14 @@ def prepare_reports(
     )
 
 
-def prepare_modules(
-    folder: Path, options: Mapping[str, Any], *, limit: int | None, distractors: int | None
-) -> Evaluation:
+def prepare_modules(folder: Path, options: Mapping[str, Any], sample: Sample) -> Evaluation:
     """Make a set ready for the `modules` kind; its lexicon is learned before the first query.
 
     Raises:
         BadSet: The folder is no such set.
     """
-    if distractors is not None:
-        raise WrongUse("--distractors: only for reports")
-    chosen = read_module_set(folder, most_queries=limit)
+    sample.refuse("distractors", "sessions")
+    chosen = read_module_set(folder, most_queries=sample.queries)
 
     def asked(query: SetQuery) -> ModuleSearch:
         own = module_request(query, chosen.name) | {"top_k": _DEPTH}
@@ -107,7 +127,36 @@ def prepare_modules(
     )
 
 
-PREPARED = {"reports": prepare_reports, "modules": prepare_modules}
+def prepare_messages(folder: Path, options: Mapping[str, Any], sample: Sample) -> Evaluation:
+    """Make a set ready for the `messages` kind: each query is asked in its session, without a threshold.
+
+    Raises:
+        BadSet: The folder is no such set.
+    """
+    sample.refuse("distractors")
+    chosen = read_message_set(folder, most_queries=sample.queries, most_sessions=sample.sessions)
+    # Twice as many as are measured: a message and its context are one judged id.
+    own = {"collection": chosen.name, "limit": 2 * _DEPTH, "similarity_threshold": None}
+
+    def asked(query: SetQuery) -> MessageSearch:
+        return MessageSearch.model_validate(own | {"query": query.text} | message_fields(query) | dict(options))
+
+    def scores(result: MessageResult) -> dict[str, float]:
+        return _in_order(list(dict.fromkeys(hit.message_id for hit in result.results if hit.message_id is not None)))
+
+    lines = [IngestSession(collection=chosen.name, session=one) for one in chosen.sessions]
+    return Evaluation(
+        name=chosen.name,
+        lines=[_line(number, request) for number, request in enumerate(lines, start=1)],
+        requests=[(query.query_id, asked(query)) for query in chosen.queries],
+        qrels=chosen.qrels,
+        groups={},
+        scores=scores,
+        settle=lambda _: None,
+    )
+
+
+PREPARED = {"reports": prepare_reports, "modules": prepare_modules, "messages": prepare_messages}
 
 
 def _in_order(judged: Sequence[str]) -> dict[str, float]:
@@ -115,5 +164,5 @@ def _in_order(judged: Sequence[str]) -> dict[str, float]:
     return {one: 1 / rank for rank, one in enumerate(judged, start=1)}
 
 
-def _line(number: int, request: IngestReport | IngestModule) -> GoodLine:
+def _line(number: int, request: Q) -> GoodLine[Q]:
     return GoodLine(number, len(request.model_dump_json()), request)

@@ -1,8 +1,9 @@
 """``querymill ingest``: load a file of documents, with progress; what is there already costs nothing."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -17,12 +18,10 @@ from rich.progress import (
 
 from querymill.cli.exits import Exit, WrongUse
 from querymill.client import Querymill
-from querymill.ingestion import Advance, BadLine, GoodLine, ingest, read_modules, read_reports
+from querymill.ingestion import READERS, Advance, BadLine, GoodLine, ingest
 
-#: How the lines of each kind are read.
-READERS = {"reports": read_reports, "modules": read_modules}
 #: What the totals of each kind count.
-COUNTED = {"reports": "passages", "modules": "modules"}
+COUNTED = {"reports": "passages", "modules": "modules", "messages": "vectors"}
 
 
 def register(app: typer.Typer) -> None:
@@ -31,7 +30,7 @@ def register(app: typer.Typer) -> None:
 
 
 def load(
-    kind: Annotated[str, typer.Argument(help="what the file holds: reports, modules")],
+    kind: Annotated[str, typer.Argument(help="what the file holds: reports, modules, messages")],
     path: Annotated[Path, typer.Argument(help="a file of JSON lines")],
     collection: Annotated[str, typer.Option(help="the collection to load into")],
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
@@ -60,7 +59,7 @@ def load(
         raise typer.Exit(Exit.FAILED)
 
 
-def follow(mill: Querymill, lines: list[GoodLine], console: Console) -> list[Advance]:
+def follow(mill: Querymill, lines: Sequence[GoodLine[Any]], console: Console) -> list[Advance]:
     """Ingest with a progress bar; returns one outcome per document."""
     bar = Progress(
         TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn(), TimeRemainingColumn(),

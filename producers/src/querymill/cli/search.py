@@ -12,11 +12,13 @@ from rich.console import Console
 from querymill.cli import screen
 from querymill.cli.exits import WrongUse
 from querymill.cli.request_file import fields_in
+from querymill.cli.screen_messages import show_messages
 from querymill.cli.screen_modules import show_modules
 from querymill.client import Querymill
 from querymill.job import Job
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.jobs import decode_request
+from querymill_shared.contracts.messages import MessageResult, MessageSearch
 from querymill_shared.contracts.modules import ModuleResult, ModuleSearch
 from querymill_shared.contracts.reports import ReportResult, ReportSearch
 
@@ -26,6 +28,8 @@ RequestFile = Annotated[Path | None, typer.Option(help="a JSON file with the req
 Deadline = Annotated[float | None, typer.Option(help="seconds until the answer is due")]
 LaneOption = Annotated[Lane | None, typer.Option(help="who goes first")]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON object")]
+#: Options that are no field of the request.
+_NO_FIELDS = ("request", "as_json")
 _WEIGHTED = re.compile(r"([0-9]+(?:\.[0-9]+)?):\s*(.+)", re.DOTALL)
 
 
@@ -34,6 +38,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(help="Search a collection: live progress, then the hits.", no_args_is_help=True)
     group.command("reports")(reports)
     group.command("modules")(modules)
+    group.command("messages")(messages)
     app.add_typer(group, name="search")
 
 
@@ -115,12 +120,43 @@ def modules(
     run("modules", request, given, as_json=as_json)
 
 
+def messages(
+    query: Query = None,
+    collection: Collection = None,
+    request: RequestFile = None,
+    session_id: Annotated[str | None, typer.Option(help="search this session only")] = None,
+    limit: Annotated[int | None, typer.Option(help="messages returned, 1 to 200")] = None,
+    similarity_threshold: Annotated[
+        str | None, typer.Option(help="least calibrated similarity, 0 to 1; null: no threshold")
+    ] = None,
+    exclude_message_id: Annotated[str | None, typer.Option(help="leave this message out")] = None,
+    vector_type: Annotated[str | None, typer.Option(help="message, context")] = None,
+    include_context: Annotated[bool | None, typer.Option(help="search messages and their contexts")] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(help="exact, related, fuzzy, persona, abbreviation, script, faq, recommend, explore"),
+    ] = None,
+    hybrid: Annotated[bool | None, typer.Option(help="join the rankings by vectors and by words")] = None,
+    vector_weight: Annotated[float | None, typer.Option(help="weight of the vectors' ranking")] = None,
+    words_weight: Annotated[float | None, typer.Option(help="weight of the words' ranking")] = None,
+    rrf_k: Annotated[int | None, typer.Option(help="constant of the reciprocal ranks")] = None,
+    deadline: Deadline = None,
+    lane: LaneOption = None,
+    as_json: Json = False,
+) -> None:
+    """Search the messages of chats; shows the hits and how similar they are."""
+    given = {name: value for name, value in locals().items() if name not in _NO_FIELDS}
+    run("messages", request, given, as_json=as_json)
+
+
 def run(kind: str, path: Path | None, given: dict[str, Any], *, as_json: bool) -> None:
     """Submit what was asked, follow it, print what came back; what is given beats what the file says."""
     from_file = {} if path is None else fields_in(path, named="--request")
     asked = from_file | {"kind": kind} | {name: value for name, value in given.items() if value is not None}
+    if asked.get("similarity_threshold") == "null":
+        asked["similarity_threshold"] = None
     wanted = decode_request(json.dumps(asked))
-    if not isinstance(wanted, ReportSearch | ModuleSearch):
+    if not isinstance(wanted, ReportSearch | ModuleSearch | MessageSearch):
         raise WrongUse(f"kind: {kind!r} is not a search; use `querymill ingest`")
     timeout = wanted.deadline + 10
     with Querymill() as mill:
@@ -133,13 +169,15 @@ def run(kind: str, path: Path | None, given: dict[str, Any], *, as_json: bool) -
         show(console, job.result(timeout=5))
 
 
-def show(console: Console, result: ReportResult | ModuleResult) -> None:
+def show(console: Console, result: ReportResult | ModuleResult | MessageResult) -> None:
     """Print the hits of any kind."""
     match result:
         case ReportResult():
             screen.show_reports(console, result)
         case ModuleResult():
             show_modules(console, result)
+        case MessageResult():
+            show_messages(console, result)
         case _:
             assert_never(result)
 

@@ -68,18 +68,18 @@ def read_parts(folder: Path) -> tuple[dict[str, dict[str, int]], list[SetQuery],
     Raises:
         OSError, KeyError, ValueError: A file is missing or not of the format.
     """
-    qrels = _qrels(folder / "qrels.tsv")
+    qrels = qrels_of(folder / "qrels.tsv")
     queries = [
         SetQuery(line["_id"], line["text"], line.get("metadata") or {})
-        for line in _lines(folder, "queries")
+        for line in lines_of(folder, "queries")
         if line["_id"] in qrels
     ]
-    return qrels, queries, list(_lines(folder, "corpus"))
+    return qrels, queries, list(lines_of(folder, "corpus"))
 
 
 def sampled(queries: Sequence[SetQuery], most: int | None) -> tuple[SetQuery, ...]:
     """Take so many queries, the same each time; all of them when ``most`` is None."""
-    return tuple(queries if most is None else sorted(queries, key=lambda query: _lot(query.query_id))[:most])
+    return tuple(queries if most is None else sorted(queries, key=lambda query: lot(query.query_id))[:most])
 
 
 def request_fields(query: SetQuery, routing: Routing | None) -> dict[str, Any]:
@@ -133,7 +133,8 @@ def _own(corpus: list[dict[str, Any]]) -> tuple[list[Report], dict[tuple[str, in
     return reports, ids
 
 
-def _lines(folder: Path, name: str) -> Iterator[dict[str, Any]]:
+def lines_of(folder: Path, name: str) -> Iterator[dict[str, Any]]:
+    """Read a set's file of JSON lines, plain or gzipped."""
     plain, packed = folder / f"{name}.jsonl", folder / f"{name}.jsonl.gz"
     path, read = (packed, gzip.open) if packed.exists() else (plain, open)
     with read(path, "rt", encoding="utf-8") as lines:
@@ -142,7 +143,8 @@ def _lines(folder: Path, name: str) -> Iterator[dict[str, Any]]:
                 yield json.loads(line)
 
 
-def _qrels(path: Path) -> dict[str, dict[str, int]]:
+def qrels_of(path: Path) -> dict[str, dict[str, int]]:
+    """Read judgements: query id → document id → grade."""
     qrels: dict[str, dict[str, int]] = {}
     with path.open(encoding="utf-8", newline="") as rows:
         for row in csv.DictReader(rows, delimiter="\t"):
@@ -151,13 +153,13 @@ def _qrels(path: Path) -> dict[str, dict[str, int]]:
 
 
 def _thinned(report: Report, corpus_ids: Mapping[tuple[str, int], str], judged: set[str], distractors: int) -> Report:
-    by_lot = sorted(report.pages, key=lambda page: _lot(corpus_ids[report.sha1, page.page]))
+    by_lot = sorted(report.pages, key=lambda page: lot(corpus_ids[report.sha1, page.page]))
     wanted = {page.page for page in report.pages if corpus_ids[report.sha1, page.page] in judged}
     others = [page.page for page in by_lot if page.page not in wanted][:distractors]
     kept = tuple(page for page in report.pages if page.page in wanted.union(others))
     return report.model_copy(update={"pages": kept})
 
 
-def _lot(name: str) -> str:
-    # A sample that is the same on every machine and does not follow the order of the file.
+def lot(name: str) -> str:
+    """Draw a lot for a name: a sample the same on every machine that does not follow the order of the file."""
     return hashlib.sha256(name.encode()).hexdigest()

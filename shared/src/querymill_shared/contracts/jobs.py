@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
+from querymill_shared.contracts.messages import IngestSession, IngestSessionResult, MessageResult, MessageSearch
 from querymill_shared.contracts.modules import (
     IngestModule,
     IngestModuleResult,
@@ -17,8 +18,28 @@ from querymill_shared.contracts.modules import (
 from querymill_shared.contracts.reports import IngestReport, IngestResult, ReportResult, ReportSearch
 from querymill_shared.contracts.rerank import Rerank, RerankResult
 
-JobRequest = ReportSearch | IngestReport | ModuleSearch | IngestModule | LearnLexicon | EmbedTexts | Rerank
-AnyResult = ReportResult | IngestResult | ModuleResult | IngestModuleResult | LexiconResult | EmbedResult | RerankResult
+JobRequest = (
+    ReportSearch
+    | IngestReport
+    | ModuleSearch
+    | IngestModule
+    | LearnLexicon
+    | MessageSearch
+    | IngestSession
+    | EmbedTexts
+    | Rerank
+)
+AnyResult = (
+    ReportResult
+    | IngestResult
+    | ModuleResult
+    | IngestModuleResult
+    | LexiconResult
+    | MessageResult
+    | IngestSessionResult
+    | EmbedResult
+    | RerankResult
+)
 
 _REQUESTS: TypeAdapter[JobRequest] = TypeAdapter(Annotated[JobRequest, Field(discriminator="kind")])
 _RESULTS: TypeAdapter[AnyResult] = TypeAdapter(Annotated[AnyResult, Field(discriminator="kind")])

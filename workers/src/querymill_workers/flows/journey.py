@@ -10,10 +10,21 @@ import structlog
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.embed import EmbedTexts
+from querymill_shared.contracts.messages import IngestSession, MessageSearch
 from querymill_shared.contracts.modules import IngestModule, LearnLexicon, ModuleSearch
 from querymill_shared.contracts.reports import IngestReport, ReportSearch
 from querymill_shared.contracts.rerank import Rerank
-from querymill_workers.flows import embed, ingest_modules, ingest_reports, learn_lexicon, modules, reports, rerank
+from querymill_workers.flows import (
+    embed,
+    ingest_messages,
+    ingest_modules,
+    ingest_reports,
+    learn_lexicon,
+    messages,
+    modules,
+    reports,
+    rerank,
+)
 from querymill_workers.ports import Bell, Ports, Refused, Unavailable
 
 _log = structlog.get_logger(__name__)
@@ -41,13 +52,17 @@ def answer(bell: Bell, ports: Ports) -> Sequence[Bell]:
             return try_again_or_fail(claim, f"internal error: {type(error).__name__}", ports)
 
 
-def step(claim: Claim, ports: Ports) -> Sequence[Bell]:
+def step(claim: Claim, ports: Ports) -> Sequence[Bell]:  # noqa: C901  # one arm for each kind, and nothing else
     """Hand a claimed step to the flow of its kind."""
     match claim.request:
         case ReportSearch() as request:
             return reports.step(claim, request, ports)
         case IngestReport() as request:
             return ingest_reports.step(claim, request, ports)
+        case MessageSearch() as request:
+            return messages.step(claim, request, ports)
+        case IngestSession() as request:
+            return ingest_messages.step(claim, request, ports)
         case EmbedTexts() as request:
             return embed.step(claim, request, ports)
         case Rerank() as request:
@@ -69,6 +84,10 @@ def conclude(picture: Picture, ports: Ports) -> None:  # noqa: C901  # one arm f
             reports.conclude(picture, request, ports)
         case IngestReport() as request:
             ingest_reports.conclude(picture, request, ports)
+        case MessageSearch() as request:
+            messages.conclude(picture, request, ports)
+        case IngestSession() as request:
+            ingest_messages.conclude(picture, request, ports)
         case EmbedTexts() as request:
             embed.conclude(picture, request, ports)
         case Rerank() as request:
@@ -111,7 +130,7 @@ def settle_at_deadline(picture: Picture, ports: Ports) -> None:
             reports.settle(picture, request, ports)
         case ModuleSearch() as request:
             modules.settle(picture, request, ports)
-        case IngestReport() | IngestModule() | LearnLexicon() | EmbedTexts():
+        case IngestReport() | IngestModule() | LearnLexicon() | MessageSearch() | IngestSession() | EmbedTexts():
             ports.board.settle(picture.record.job_id, Verdict("failed", reason="its deadline passed"))
         case Rerank() as request:
             rerank.settle(picture, request, ports)

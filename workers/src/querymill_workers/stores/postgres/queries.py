@@ -1,6 +1,7 @@
-"""Read the named queries of ``queries.sql``."""
+"""Read the named queries of the ``.sql`` files."""
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 from typing import LiteralString
@@ -11,7 +12,14 @@ _HEADING = re.compile(r"^-- (?P<name>[a-z_]+): .*$", re.MULTILINE)
 @cache
 def named() -> dict[str, LiteralString]:
     """Return the statements by name; a heading ``-- name: what it does`` begins each."""
-    text = (resources.files("querymill_workers.stores.postgres") / "queries.sql").read_text()
+    folder = resources.files("querymill_workers.stores.postgres")
+    return dict(
+        statement for file in ("queries.sql", "messages.sql") for statement in _statements((folder / file).read_text())
+    )
+
+
+def _statements(text: LiteralString) -> Iterator[tuple[str, LiteralString]]:
     headings = list(_HEADING.finditer(text))
     ends = [heading.start() for heading in headings[1:]] + [len(text)]
-    return {heading["name"]: text[heading.end() : end].strip() for heading, end in zip(headings, ends, strict=True)}
+    for heading, end in zip(headings, ends, strict=True):
+        yield heading["name"], text[heading.end() : end].strip()

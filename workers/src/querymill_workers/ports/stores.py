@@ -1,18 +1,15 @@
-"""What the flows need of the world. Adapters satisfy these by shape."""
+"""What the flows need of stores: one port per retriever, and the words beside them all."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NewType, Protocol
+from typing import NewType, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from querymill_shared.board import Board, Claim
-from querymill_shared.contracts.fields import Lane
+from querymill_shared.contracts.messages import ChatSession
 from querymill_shared.contracts.modules import ModuleDocument
 from querymill_shared.contracts.reports import Report
-from querymill_shared.queues import Queue
 from querymill_workers.domain.bm25 import Scored
 from querymill_workers.domain.chunking import Chunk
 from querymill_workers.domain.fusion import HitKey
@@ -20,95 +17,15 @@ from querymill_workers.domain.lexicon import Lexicon
 from querymill_workers.domain.module_scores import ModuleCard, Recalled
 from querymill_workers.domain.modules import DocumentId, Match
 from querymill_workers.domain.routing import ReportCard
+from querymill_workers.domain.sessions import Message, MessageFilter, MessagePassage, MessageRow, PendingPassage
+from querymill_workers.ports.models import Vectors
 
-#: One vector per row, float32.
-Vectors = npt.NDArray[np.float32]
 #: Hashes a report's content together with everything that shapes its passages and vectors.
 Revision = NewType("Revision", str)
-InputType = Literal["query", "passage"]
+
+
 #: Hashes a text together with everything but the model that shapes its vector.
 ContentHash = NewType("ContentHash", str)
-
-
-class Unavailable(Exception):
-    """Something outside did not answer as it should; trying again later may help, not before ``again_in_s``."""
-
-    def __init__(self, reason: str, *, again_in_s: float = 0.0) -> None:
-        super().__init__(reason)
-        self.again_in_s = again_in_s
-
-
-class Refused(Exception):
-    """Something outside gave an answer that trying again would not better."""
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What a step asked of the providers."""
-
-    calls: int = 0
-    tokens: int = 0
-
-    def __add__(self, other: "Usage") -> "Usage":
-        return Usage(self.calls + other.calls, self.tokens + other.tokens)
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """On whose behalf a model is asked: which collection, in which lane, and until when.
-
-    ``expires_at`` is in monotonic seconds; None has no end.
-    """
-
-    collection: str
-    lane: Lane
-    expires_at: float | None = None
-
-
-class Embeddings(Protocol):
-    """Turns texts into vectors of one model, checked: right number, right dimension, all finite."""
-
-    @property
-    def model(self) -> str: ...
-
-    @property
-    def dimensions(self) -> int: ...
-
-    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
-        """Embed texts, one row each.
-
-        Raises:
-            Unavailable: The provider is away or slow.
-            Refused: It answered with something that must not be stored or searched with, or its limit
-                leaves no call before the caller's time is up.
-        """
-        ...
-
-
-class Rewriter(Protocol):
-    """Asks a chat model to reword a question by a method (hyde, synonym, subquestion, variant)."""
-
-    def rewrite(self, method: str, question: str, *, terms: Mapping[str, str], caller: Caller) -> tuple[str, Usage]:
-        """Return the model's reply as it came.
-
-        Raises:
-            Unavailable: No reply in time, or none that could be read.
-            Refused: The provider's limit leaves no call before the caller's time is up.
-        """
-        ...
-
-
-class Judge(Protocol):
-    """Says how relevant passages are to a query, each from 0 to 1."""
-
-    def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:
-        """Judge passages by their ids; a passage that is left out was not judged. At least one passage.
-
-        Raises:
-            Unavailable: No answer in time, or none that could be read.
-            Refused: An answer that asking again would not better, or no call before the caller's time is up.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,36 +242,82 @@ class Modules(Protocol):
         ...
 
 
-class Heartbeat(Protocol):
-    """Keeps leases alive while their work is done."""
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """The nearest rows, the nearest first, whatever their cosine; ``passed`` counts those at or above the floor.
 
-    def keep(self, claim: Claim) -> AbstractContextManager[None]: ...
+    With ``exact`` every row was examined, else ``passed`` is a lower bound.
+    """
+
+    rows: Sequence[MessageRow]
+    passed: int
+    exact: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Ports:
-    """Everything a flow may touch. ``clock`` gives monotonic seconds."""
+class SessionDraft:
+    """A session as it is to be stored, with what is found of it."""
 
-    board: Board
-    heartbeat: Heartbeat
-    embeddings: Embeddings
-    rewriter: Rewriter
-    judge: Judge
-    reports: Reports
-    text_vectors: TextVectors
-    modules: Modules
-    words: Words
-    shorthands: Mapping[str, Sequence[str]]
-    glossary: Mapping[str, str]
-    count_tokens: Callable[[str], int]
-    clock: Callable[[], float]
-    max_attempts: int
+    session: ChatSession
+    messages: Sequence[Message]
+    passages: Sequence[MessagePassage]
+    revision: Revision
 
 
-@dataclass(frozen=True, slots=True)
-class Bell:
-    """A doorbell: which step of which job should be looked at, and on which queue it rings."""
+class Messages(Protocol):
+    """The messages of all chats; every call names its collection, and sees no other."""
 
-    job_id: str
-    step: str
-    queue: Queue
+    def nearest(
+        self, where: MessageFilter, vector: npt.NDArray[np.float32], *, model: str, most: int, floor: float
+    ) -> Nearest:
+        """Find the ``most`` rows with the greatest cosine, ties on the id; a zero vector's cosine is 0.
+
+        Never fewer rows than there are, up to ``most``; only rows with a vector of the model.
+        """
+        ...
+
+    def without_vector(self, where: MessageFilter, *, model: str) -> int:
+        """Count the rows without a vector of the model; counting ends at 10,000."""
+        ...
+
+    def containing(self, where: MessageFilter, text: str, *, most: int) -> tuple[Sequence[MessageRow], int]:
+        """Find rows that contain a text, whatever its case, the newest first; and count them all."""
+        ...
+
+    def rows(
+        self, where: MessageFilter, vector_ids: Sequence[str], vector: npt.NDArray[np.float32] | None, *, model: str
+    ) -> Mapping[str, MessageRow]:
+        """Fetch those of the rows that the filter lets through, with their cosine to the vector if one is given."""
+        ...
+
+    def revision(self, collection: str, session_id: str) -> Revision | None:
+        """Return the revision of a session whose words and vectors are all there."""
+        ...
+
+    def leaving(self, collection: str, draft: SessionDraft) -> Sequence[PendingPassage]:
+        """List what is stored of the session and is not part of the draft."""
+        ...
+
+    def put(self, collection: str, draft: SessionDraft, *, model: str) -> None:
+        """Store a session over what is there of it; a passage whose content is unchanged keeps its vector."""
+        ...
+
+    def unindexed(self, collection: str, session_id: str, *, model: str) -> Sequence[PendingPassage]:
+        """List the passages that are not among the words."""
+        ...
+
+    def mark_indexed(self, collection: str, passages: Sequence[PendingPassage], *, model: str) -> None:
+        """Note that passages are among the words."""
+        ...
+
+    def pending(self, collection: str, session_id: str, *, model: str) -> Sequence[PendingPassage]:
+        """List the passages that lack their vector, messages before contexts."""
+        ...
+
+    def fill(self, collection: str, passages: Sequence[PendingPassage], vectors: Vectors, *, model: str) -> None:
+        """Store vectors, searchable from then on; one whose content has changed meanwhile is dropped."""
+        ...
+
+    def complete(self, collection: str, session_id: str, revision: Revision, *, model: str) -> None:
+        """Note that all is there of a revision, and drop the session's rows of other models."""
+        ...

@@ -1,0 +1,86 @@
+"""``querymill calibrate``: measure what a model's raw cosine means, and write its profile."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+
+from querymill.cli.exits import WrongUse
+from querymill.cli.stack import services
+from querymill.client import Querymill
+from querymill.evaluation.calibration import Comparison, Vector, cosine, profile, sample_comparisons, set_comparisons
+from querymill.evaluation.sets import BadSet
+from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed
+from querymill_shared.contracts.fields import Lane
+
+#: The collection that the calls are booked on.
+COLLECTION = "calibration"
+#: Texts embedded by one job, and how long it may take, in seconds.
+BATCH, PATIENCE_S = 64, 300
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(calibrate)
+
+
+def calibrate(
+    model: Annotated[str, typer.Option(help="the fleet's embedding model: EMBEDDING_MODEL")],
+    out: Annotated[Path | None, typer.Option(help="write the profile there, for QUERYMILL_CALIBRATION")] = None,
+    judged: Annotated[Path | None, typer.Option("--set", help="an evaluation set of messages to measure too")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="queries of the set")] = 100,
+    data: Annotated[Path | None, typer.Option("--data", help="keep the embedded stack's data here")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Measure raw cosines of related and unrelated pairs, and lay the bands of similarity through them."""
+    try:
+        comparisons = sample_comparisons() + (set_comparisons(judged, most_queries=limit) if judged else [])
+    except BadSet as error:
+        raise WrongUse(f"--set: {error}") from error
+    say = Console(stderr=True, highlight=False)
+    with services(data, say), Querymill() as mill:
+        queries = embedded(mill, [one.query for one in comparisons], "query", model)
+        messages = embedded(mill, [one.message for one in comparisons], "passage", model)
+    cosines = [cosine(queries[one.query], messages[one.message]) for one in comparisons]
+    written = profile(model, of(comparisons, cosines, related=True), of(comparisons, cosines, related=False))
+    target = out or Path(f"{model.replace('/', '-')}.calibration.json")
+    target.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+    if as_json:
+        typer.echo(json.dumps(written | {"path": str(target)}))
+        return
+    for name in ("related", "unrelated"):
+        typer.echo(f"{name:<10}" + "  ".join(f"{key} {value}" for key, value in written[name].items()))
+    typer.echo("raw cosine → similarity: " + ", ".join(f"{raw} → {worth}" for raw, worth in written["points"]))
+    typer.echo(f"written to {target}; workers read it from QUERYMILL_CALIBRATION")
+
+
+def of(comparisons: Sequence[Comparison], cosines: Sequence[float], *, related: bool) -> list[float]:
+    """Pick the cosines of the related pairs, or of the others."""
+    return [value for one, value in zip(comparisons, cosines, strict=True) if one.related is related]
+
+
+def embedded(
+    mill: Querymill, texts: Sequence[str], input_type: Literal["query", "passage"], model: str
+) -> dict[str, Vector]:
+    """Embed distinct texts as one side of a search."""
+    distinct = list(dict.fromkeys(texts))
+    found: dict[str, Vector] = {}
+    for batch, result in answered(mill, distinct, input_type):
+        if result.model != model:
+            raise WrongUse(f"--model: the workers embed with {result.model!r}, not with {model!r}")
+        found |= {text: result.embedding(str(number)) for number, text in enumerate(batch)}
+    return found
+
+
+def answered(
+    mill: Querymill, texts: Sequence[str], input_type: Literal["query", "passage"]
+) -> Iterator[tuple[Sequence[str], EmbedResult]]:
+    """Embed texts job by job."""
+    for start in range(0, len(texts), BATCH):
+        batch = texts[start : start + BATCH]
+        asked = [TextToEmbed(id=str(number), text=text) for number, text in enumerate(batch)]
+        request = EmbedTexts(collection=COLLECTION, lane=Lane.NORMAL, texts=tuple(asked), input_type=input_type)
+        yield batch, mill.submit(request).result(timeout=PATIENCE_S)

@@ -1,0 +1,37 @@
+"""What a search of messages looks like on a terminal."""
+
+from rich.console import Console
+from rich.text import Text
+
+from querymill_shared.contracts.messages import MessageHit, MessageResult
+
+
+def show_messages(console: Console, result: MessageResult, *, most: int | None = None) -> None:
+    """Print the hits with what their similarity is made of, then how the search went."""
+    for rank, hit in enumerate(result.results[:most], start=1):
+        place = " · ".join(part for part in (hit.session_name or hit.session_id, hit.message_role) if part)
+        line = Text.assemble((f"{rank:>2}", "bold"), "  ", (f"{hit.similarity:.3f}", "green"), f"  {hit.band}  {place}")
+        console.print(line.append("  must use" if hit.must_use else "", "bold yellow"))
+        console.print(Text(f"      {_why(hit)}", "dim"), no_wrap=True, overflow="ellipsis")
+        console.print(Text(f"      {' '.join(hit.content.split())[:200]}"), no_wrap=True, overflow="ellipsis")
+    if not result.results:
+        console.print(f"  no hits{_nearest(result)}", style="yellow", markup=False)
+    how = result.mode if result.searched is None else f"{result.mode}, {result.searched}"
+    why = f" ({result.why})" if result.why else ""
+    skipped = f" · {result.skipped} rows without a vector of this model" if result.skipped else ""
+    least = "" if result.total_is_exact else "at least "
+    took = ", ".join(f"{name.removesuffix('_ms')} {ms:,.0f} ms" for name, ms in result.timing.items())
+    console.print(Text(f"  searched: {how}{why}{skipped}", "dim"))
+    console.print(Text(f"  {least}{result.total} hits in all · {took}", "dim"))
+
+
+def _why(hit: MessageHit) -> str:
+    found = " and ".join(hit.found_by)
+    if hit.raw_similarity is None:
+        return f"score {hit.score:.4f}, found by {found}; no vector was compared"
+    return f"score {hit.score:.4f}, found by {found}; cosine {hit.raw_similarity:.4f}"
+
+
+def _nearest(result: MessageResult) -> str:
+    best = result.best_below_threshold
+    return "" if best is None else f": the best similarity was {best:.3f}, the threshold {result.similarity_threshold}"

@@ -1,0 +1,98 @@
+"""From measured pairs to a model's calibration: where its raw cosines of related and unrelated texts lie."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final
+
+from querymill.evaluation.measures import percentile
+from querymill.evaluation.message_sets import read_message_set
+
+Vector = Sequence[float]
+#: Two points of the map are at least this far apart, in raw cosine.
+LEAST_STEP: Final = 0.002
+#: Messages of the same session that a set's query is compared with, besides those that answer it.
+OTHERS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A query and a message to compare, and whether the one answers the other."""
+
+    query: str
+    message: str
+    related: bool
+
+
+def sample_comparisons() -> list[Comparison]:
+    """Read the pairs that come with us: each query with its own message, and with that of every other."""
+    text = (resources.files("querymill.evaluation") / "calibration_pairs.jsonl").read_text(encoding="utf-8")
+    pairs = [json.loads(line) for line in text.splitlines()]
+    return [Comparison(one["query"], other["message"], related=one is other) for one in pairs for other in pairs]
+
+
+def set_comparisons(folder: Path, *, most_queries: int) -> list[Comparison]:
+    """Take a sample of a set's judgements, and of the messages beside those that were judged.
+
+    Raises:
+        BadSet: The folder is not an evaluation set of messages.
+    """
+    chosen = read_message_set(folder, most_queries=most_queries)
+    texts = {
+        message.message_id: message.text for session in chosen.sessions for message in session.messages if message.text
+    }
+    ids = list(texts)
+    comparisons = []
+    for number, query in enumerate(chosen.queries):
+        judged = set(chosen.qrels[query.query_id])
+        others = [ids[(number * 7_919 + turn * 104_729) % len(ids)] for turn in range(OTHERS)]
+        comparisons += [Comparison(query.text, texts[id_], related=True) for id_ in sorted(judged) if id_ in texts]
+        comparisons += [Comparison(query.text, texts[id_], related=False) for id_ in others if id_ not in judged]
+    return comparisons
+
+
+def cosine(one: Vector, other: Vector) -> float:
+    """Compare two vectors."""
+    lengths = math.hypot(*one) * math.hypot(*other)
+    return math.fsum(a * b for a, b in zip(one, other, strict=True)) / lengths if lengths else 0.0
+
+
+def fitted(related: Sequence[float], unrelated: Sequence[float]) -> list[tuple[float, float]]:
+    """Lay a rising line through the bands, by where measured cosines lie.
+
+    The least unrelated cosine is worth 0, the 95th percentile of the unrelated 0.4 (below it: unrelated), the 10th
+    percentile of the related 0.6 (medium), their median 0.8 (high), a cosine of 1 is 1. Where the two overlap a
+    point is moved to the right of the one before it.
+    """
+    wanted = [
+        (min(unrelated), 0.0),
+        (percentile(unrelated, 95), 0.4),
+        (percentile(related, 10), 0.6),
+        (percentile(related, 50), 0.8),
+    ]
+    points: list[tuple[float, float]] = []
+    for raw, similarity in wanted:
+        least = points[-1][0] + LEAST_STEP if points else -1.0
+        points.append((round(max(raw, least), 4), similarity))
+    if points[-1][0] >= 1.0:
+        raise ValueError(f"the related pairs' cosines leave no room below 1: {points}")
+    return [*points, (1.0, 1.0)]
+
+
+def profile(model: str, related: Sequence[float], unrelated: Sequence[float]) -> dict[str, Any]:
+    """Write down a model's calibration and what it was measured on."""
+    return {
+        "model": model,
+        "points": [list(point) for point in fitted(related, unrelated)],
+        "related": summary(related),
+        "unrelated": summary(unrelated),
+    }
+
+
+def summary(cosines: Sequence[float]) -> Mapping[str, float]:
+    """Say where cosines lie."""
+    named = {f"p{percent}": round(percentile(cosines, percent), 4) for percent in (5, 10, 25, 50, 75, 95)}
+    return {"pairs": len(cosines), "least": round(min(cosines), 4), **named, "greatest": round(max(cosines), 4)}

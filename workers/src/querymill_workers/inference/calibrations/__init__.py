@@ -1,0 +1,31 @@
+"""What models' raw cosines mean, as `querymill calibrate` measured it: one profile per model."""
+
+import json
+from importlib import resources
+from pathlib import Path
+
+from querymill_workers.domain.calibration import IDENTITY, Calibration
+
+
+def calibration_of(model: str, path: str = "") -> Calibration:
+    """Read a model's calibration from a profile, else from the one that comes with us; unmeasured: the identity.
+
+    Raises:
+        ValueError: The file is not a profile of this model.
+    """
+    if path:
+        return _read(Path(path).read_text(encoding="utf-8"), model, path)
+    bundled = resources.files(__name__) / f"{model}.json"
+    return _read(bundled.read_text(encoding="utf-8"), model, bundled.name) if bundled.is_file() else IDENTITY
+
+
+def _read(text: str, model: str, named: str) -> Calibration:
+    try:
+        profile = json.loads(text)
+        points = tuple((float(raw), float(similarity)) for raw, similarity in profile["points"])
+        measured = profile["model"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"QUERYMILL_CALIBRATION: {named} is not a profile: {error}") from error
+    if measured != model:
+        raise ValueError(f"QUERYMILL_CALIBRATION: {named} was measured of {measured!r}, EMBEDDING_MODEL is {model!r}")
+    return Calibration(points)

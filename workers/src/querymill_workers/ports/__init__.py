@@ -1,0 +1,105 @@
+"""What the flows need of the world. Adapters satisfy these by shape."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from querymill_shared.board import Board, Claim
+from querymill_shared.queues import Queue
+from querymill_workers.domain.calibration import Calibration
+from querymill_workers.ports.models import (
+    Caller,
+    Embeddings,
+    InputType,
+    Judge,
+    Refused,
+    Rewriter,
+    Unavailable,
+    Usage,
+    Vectors,
+)
+from querymill_workers.ports.stores import (
+    ContentHash,
+    FoundPassage,
+    Messages,
+    Modules,
+    Nearest,
+    PassageText,
+    Reports,
+    Revision,
+    SessionDraft,
+    TextVector,
+    TextVectors,
+    Vocabulary,
+    WordHit,
+    Words,
+    WordUnit,
+)
+
+__all__ = [
+    "Bell",
+    "Caller",
+    "ContentHash",
+    "Embeddings",
+    "FoundPassage",
+    "Heartbeat",
+    "InputType",
+    "Judge",
+    "Messages",
+    "Modules",
+    "Nearest",
+    "PassageText",
+    "Ports",
+    "Refused",
+    "Reports",
+    "Revision",
+    "Rewriter",
+    "SessionDraft",
+    "TextVector",
+    "TextVectors",
+    "Unavailable",
+    "Usage",
+    "Vectors",
+    "Vocabulary",
+    "WordHit",
+    "WordUnit",
+    "Words",
+]
+
+
+class Heartbeat(Protocol):
+    """Keeps leases alive while their work is done."""
+
+    def keep(self, claim: Claim) -> AbstractContextManager[None]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Everything a flow may touch. ``clock`` gives monotonic seconds."""
+
+    board: Board
+    heartbeat: Heartbeat
+    embeddings: Embeddings
+    rewriter: Rewriter
+    judge: Judge
+    reports: Reports
+    text_vectors: TextVectors
+    modules: Modules
+    words: Words
+    shorthands: Mapping[str, Sequence[str]]
+    messages: Messages
+    calibration: Calibration
+    glossary: Mapping[str, str]
+    count_tokens: Callable[[str], int]
+    clock: Callable[[], float]
+    max_attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bell:
+    """A doorbell: which step of which job should be looked at, and on which queue it rings."""
+
+    job_id: str
+    step: str
+    queue: Queue
