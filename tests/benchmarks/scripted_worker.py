@@ -14,9 +14,11 @@ from celery import Celery
 from querymill_shared.contracts.reports import Report
 from querymill_workers import app as workers_app
 from querymill_workers import wiring
+from querymill_workers.domain.calibration import IDENTITY
 from querymill_workers.domain.chunking import Chunk
 from querymill_workers.ports import Caller, FoundPassage, InputType, Ports, Revision, Usage, Vectors
 from querymill_workers.stores.memory import MemoryReports, MemoryWords
+from querymill_workers.stores.memory_messages import MemoryMessages
 from querymill_workers.stores.memory_modules import MemoryModules
 from querymill_workers.upkeep.heartbeat import Heartbeat
 from tests.benchmarks.script import COLLECTION, EMBEDDING_S, LLM_S, PAGES, SEARCH_S, found
@@ -84,6 +86,8 @@ def scripted_ports() -> Ports:
         judge=AbsentJudge(),
         reports=reports,
         modules=MemoryModules(),
+        messages=MemoryMessages(),
+        calibration=IDENTITY,
         words=MemoryWords(),
         shorthands={},
         glossary={},

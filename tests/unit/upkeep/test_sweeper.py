@@ -7,8 +7,10 @@ from querymill_shared.board import Claim, MemoryBoard, Outcome
 from querymill_shared.contracts.reports import IngestReport, Report, ReportSearch
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
+from querymill_workers.domain.calibration import IDENTITY
 from querymill_workers.ports import Bell, Ports
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors, MemoryWords
+from querymill_workers.stores.memory_messages import MemoryMessages
 from querymill_workers.stores.memory_modules import MemoryModules
 from querymill_workers.upkeep.sweeper import sweep
 from tests.fakes.models import ScriptedJudge, ScriptedRewriter, WordEmbeddings
@@ -50,6 +52,8 @@ def ports(clock: Clock) -> Ports:
         reports=MemoryReports(),
         text_vectors=MemoryTextVectors(),
         modules=MemoryModules(),
+        messages=MemoryMessages(),
+        calibration=IDENTITY,
         words=MemoryWords(),
         shorthands={},
         glossary={},
