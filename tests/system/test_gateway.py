@@ -13,6 +13,9 @@ from typing import Any
 
 import pytest
 
+from querymill import ChatSession, IngestSession, Querymill
+from tests.fakes.openai_server import OpenAIServer
+from tests.fakes.worker import WorkerProcess
 from tests.fixtures.deployment import Deployment
 
 
@@ -64,3 +67,53 @@ def test_metrics_are_the_fleets(gateway: str) -> None:
 def test_what_is_not_there_is_a_problem(gateway: str) -> None:
     status, body, media = ask(f"{gateway}/v2/anything")
     assert (status, media, body["status"], body["title"]) == (404, "application/problem+json", 404, "Not Found")
+
+
+SESSION = {
+    "session_id": "s1", "name": "Rain", "user_name": "Ada", "started_at": "2026-03-01T09:00:00Z",
+    "messages": [
+        {"message_id": "m1", "role": "user", "text": "how much rain fell in Bergen in January"},
+        {"message_id": "m2", "role": "assistant", "text": "the station counted 310 millimetres"},
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture
+def chats(worker: WorkerProcess, mill: Querymill, openai_server: OpenAIServer) -> str:
+    session = ChatSession.model_validate(SESSION)
+    mill.submit(IngestSession(collection="gateway-chats", session=session)).result(timeout=20)
+    return "gateway-chats"
+
+
+def test_the_chat_vector_search_answers_at_once(gateway: str, chats: str) -> None:
+    asked = {"collection": chats, "query": "rain in Bergen", "similarity_threshold": None, "limit": 1}
+    status, body, _ = ask(f"{gateway}/api/chat/vectors", asked)
+    assert status == 200
+    (hit,) = body["results"]
+    assert (hit["message_id"], hit["session_id"], hit["session_name"], hit["user_name"]) == ("m1", "s1", "Rain", "Ada")
+    assert (hit["message_role"], hit["vector_type"]) == ("user", "message")
+    assert (body["total"], body["query"], body["similarity_threshold"]) == (2, "rain in Bergen", None)
+
+
+BAD = [
+    ({"limit": 0}, 422, "limit"),
+    ({"similarity_threshold": 2}, 422, "similarity_threshold"),
+    ({"query": " "}, 422, "query"),
+    ({"top": 3}, 422, "top"),
+    ({"collection": "nowhere"}, 404, "nowhere"),
+]
+
+
+@pytest.mark.parametrize(("change", "expected", "names"), BAD)
+def test_what_breaks_a_rule_is_a_problem_that_names_it(
+    gateway: str, chats: str, change: dict[str, Any], expected: int, names: str
+) -> None:
+    status, body, media = ask(f"{gateway}/api/chat/vectors", {"collection": chats, "query": "rain"} | change)
+    assert (status, media) == (expected, "application/problem+json")
+    assert names in body["detail"]
+
+
+def test_a_body_that_is_no_json_is_a_problem(gateway: str) -> None:
+    status, body, _ = ask(f"{gateway}/api/chat/vectors", b"{no")
+    assert status == 422
+    assert "JSON" in body["detail"]

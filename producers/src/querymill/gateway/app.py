@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import redis
 from fastapi import FastAPI, Response
@@ -12,8 +11,12 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from querymill.client import AsyncQuerymill
 from querymill.gateway import problems
 from querymill_shared.board.valkey import CONNECTION
+from querymill_shared.contracts.messages import MessageResult, MessageSearch
 from querymill_shared.metrics import FleetFigures
 from querymill_shared.settings import Settings
+
+#: A job answers by its deadline; this is for the answer's way back, in seconds.
+ANSWER_MARGIN_S = 2.0
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -47,10 +50,11 @@ def create_app(settings: Settings) -> FastAPI:
         """Give the fleet's figures in the format of Prometheus."""
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
+    @app.post("/api/chat/vectors", tags=["search"])
+    async def chat_vectors(asked: MessageSearch) -> MessageResult:
+        """Search the messages of chats, and wait for the answer."""
+        mill: AsyncQuerymill = app.state.mill
+        job = await mill.submit(asked)
+        return await job.result(timeout=asked.deadline + ANSWER_MARGIN_S)
+
     return app
-
-
-def mill_of(app: Any) -> AsyncQuerymill:
-    """Return the client that the gateway submits through."""
-    mill: AsyncQuerymill = app.state.mill
-    return mill
