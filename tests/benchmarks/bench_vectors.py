@@ -200,7 +200,7 @@ def plain(label: str, session: str | None) -> str:
     return (
         "SELECT number, session, 1 - distance"
         " FROM (SELECT number, session, embedding <=> %(vector)s::vector AS distance"
-        f" FROM plain_{label} WHERE session = %(session)s OFFSET 0) AS some ORDER BY distance LIMIT {MOST}"
+        f" FROM plain_{label} WHERE session = %(session)s OFFSET 0) AS filtered ORDER BY distance LIMIT {MOST}"
     )
 
 
