@@ -116,7 +116,7 @@ def test_without_row_level_security_the_same_bug_would_leak(
     monkeypatch.setattr(postgres_messages, "predicates", lambda where: honest(where) + LEAK)
     where = MessageFilter(chats.collections[0], ("message",), "s")
     statement = postgres_messages._statement("containing", where)
-    values = postgres_messages._values(where) | {"pattern": "%ships%", "most": 99}
+    values = postgres_messages._values(where) | {"pattern": "%ships%", "most": 100_000}
     with database.transaction(force_rollback=True):
         database.execute("ALTER TABLE chat_message_vectors DISABLE ROW LEVEL SECURITY")
         rows = [MessageRow(*row) for _, *row in database.execute(statement, values)]

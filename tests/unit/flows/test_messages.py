@@ -1,20 +1,16 @@
 from datetime import UTC, datetime
+from typing import Any
 
+import numpy as np
 import pytest
 
 from querymill_shared.contracts.messages import ChatSession, IngestSession, MessageResult, MessageSearch
-from querymill_workers.ports import Refused, Unavailable
+from querymill_workers.domain.calibration import Calibration
+from querymill_workers.ports import Refused, Unavailable, Usage, Vectors
+from querymill_workers.stores.memory import MemoryWords
+from tests.fakes.vectors import DIMENSIONS
+from tests.fixtures.chats import session
 from tests.unit.flows.conftest import World
-
-
-def session(session_id: str, *texts: str, **fields: object) -> ChatSession:
-    """Build a session whose messages are a, b, c…, a minute apart."""
-    messages = [
-        {"message_id": chr(97 + place), "role": "user", "text": text, "created_at": f"2026-01-01T10:{place:02}:00Z"}
-        for place, text in enumerate(texts)
-    ]
-    given = {"session_id": session_id, "started_at": "2026-01-01T10:00:00Z", "messages": messages} | fields
-    return ChatSession.model_validate(given)
 
 
 def take_in(world: World, *sessions: ChatSession, collection: str = "chats") -> None:
@@ -65,3 +61,166 @@ def test_text_puts_the_newest_that_contains_the_question_first(world: World) -> 
     result = search(world, "100% OF ships")
     assert ids(result)[:2] == ["b", "a"]
     assert [hit.found_by for hit in result.results][:3] == [("substring",), ("substring",), ("words",)]
+
+
+COSINES = (0.9, 0.8, 0.75, 0.6, 0.5, 0.4)
+
+
+def angled(world: World) -> None:
+    """Let a text that is a number have that cosine with every question."""
+
+    def embed(texts: Any, *, input_type: str, caller: object) -> tuple[Vectors, Usage]:
+        rows = np.zeros((len(texts), DIMENSIONS), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            cosine = 1.0 if input_type == "query" else float(text.split()[0])
+            row[:2] = cosine, (1 - cosine**2) ** 0.5
+        return rows, Usage()
+
+    world.embeddings.embed = embed  # type: ignore[method-assign, assignment]
+
+
+def test_the_worked_example_of_threshold_and_limit(world: World) -> None:
+    angled(world)
+    take_in(world, session("s", *map(str, COSINES)))
+    result = search(world, "q", similarity_threshold=0.7, limit=5)
+    assert [hit.similarity for hit in result.results] == [0.9, 0.8, 0.75]
+    assert (result.total, result.best_below_threshold) == (3, None)
+    without = search(world, "q", similarity_threshold=None, limit=5)
+    assert ([hit.similarity for hit in without.results], without.total) == ([0.9, 0.8, 0.75, 0.6, 0.5], 6)
+    cut = search(world, "q", similarity_threshold=0.7, limit=2)
+    assert ([hit.similarity for hit in cut.results], cut.total) == ([0.9, 0.8], 3)
+
+
+def test_a_threshold_that_removes_everything_tells_the_best_there_was(world: World) -> None:
+    angled(world)
+    take_in(world, session("s", *map(str, COSINES)))
+    result = search(world, "q", similarity_threshold=0.95)
+    assert (result.results, result.total, result.best_below_threshold) == ((), 0, 0.9)
+    assert result.mode == "vector"
+
+
+def test_the_threshold_is_applied_to_the_calibrated_similarity(world: World) -> None:
+    angled(world)
+    world.with_ports(calibration=Calibration(((0.5, 0.0), (0.8, 0.6), (1.0, 1.0))))
+    take_in(world, session("s", *map(str, COSINES)))
+    result = search(world, "q", similarity_threshold=0.6)
+    assert [(hit.similarity, hit.raw_similarity) for hit in result.results] == [(0.8, 0.9), (0.6, 0.8)]
+    assert [hit.band for hit in result.results] == ["high", "medium"]
+    assert result.total == 2
+    assert result.results[0].explanation["calibration"] == [[0.5, 0.0], [0.8, 0.6], [1.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("preset", "expected"),
+    [("exact", 2), ("related", 4), ("fuzzy", 5), ("persona", 5), ("script", 5), ("recommend", 4), ("explore", 6)],
+)
+def test_a_preset_sets_threshold_and_limit(world: World, preset: str, expected: int) -> None:
+    angled(world)
+    take_in(world, session("s", *map(str, COSINES)))
+    result = search(world, "q", preset=preset)
+    assert len(result.results) == expected
+    used = [hit.must_use for hit in result.results]
+    assert used == ([True, True, True, False, False] if preset == "script" else [False] * expected)
+
+
+def test_what_a_message_excludes_is_the_message_and_its_context(world: World) -> None:
+    take_in(world, session("s", "ships", "ships", ids=["0", None]))
+    result = search(world, "ships", exclude_message_id=0, include_context=True, limit=20, similarity_threshold=None)
+    assert {hit.message_id for hit in result.results} == {None}
+    assert {hit.vector_type for hit in result.results} == {"message", "context"}
+
+
+def test_a_pending_message_is_found_by_its_words_at_once(world: World) -> None:
+    world.embeddings.fails_with = Unavailable("away")
+    request = IngestSession(collection="chats", session=session("s", "nine ships", "soup"))
+    job_id = world.run(request)
+    world.embeddings.fails_with = None
+    result = search(world, "how many ships")
+    assert (result.mode, ids(result), result.skipped) == ("text", ["a"], 2)
+    assert result.why == "none of the 2 rows has a vector of words yet"
+    world.ring(job_id, request, "ingest")
+    assert search(world, "nine ships").mode == "vector"
+
+
+def test_rows_of_another_model_are_skipped_counted_and_found_by_text(world: World) -> None:
+    take_in(world, session("s", "nine ships"))
+    world.embeddings.model = "newer"
+    result = search(world, "nine ships")
+    assert (result.mode, result.skipped, ids(result)) == ("text", 1, ["a"])
+    take_in(world, session("t", "nine ships"))
+    mixed = search(world, "nine ships")
+    assert (mixed.mode, mixed.skipped, [hit.session_id for hit in mixed.results]) == ("vector", 1, ["t"])
+
+
+def test_text_is_filtered_as_vectors_are(world: World) -> None:
+    take_in(world, session("s", "ships", "ships"), session("t", "ships"))
+    world.embeddings.fails_with = Unavailable("away")
+    assert ids(search(world, "how do ships sail", session_id="s", exclude_message_id="a")) == ["b"]
+
+
+def test_many_excluded_rows_do_not_starve_a_search_by_words(world: World) -> None:
+    sessions = [session(f"s{number:03}", "ship ship", ids=["same"]) for number in range(120)]
+    take_in(world, *sessions, session("z", "a ship and much else besides", ids=["other"]))
+    world.embeddings.fails_with = Unavailable("away")
+    assert ids(search(world, "which ship", exclude_message_id="same")) == ["other"]
+
+
+def test_words_of_another_tokeniser_leave_the_substring_and_say_so(world: World) -> None:
+    take_in(world, session("s", "nine ships"))
+    for key, (_, units) in list(world.words._spaces.items()):
+        world.words._spaces[key] = (0, units)
+    world.embeddings.fails_with = Unavailable("away")
+    result = search(world, "nine ship")
+    assert (ids(result), [part.stage for part in result.degraded]) == (["a"], ["embed", "words"])
+
+
+def test_hybrid_joins_both_rankings_by_rank_and_explains_it(world: World) -> None:
+    angled(world)
+    take_in(world, session("s", "0.9 soup", "0.8 ship", "0.6 ship rope mast", "0.5 rope"))
+    result = search(world, "ship", hybrid=True, similarity_threshold=None)
+    assert (result.mode, ids(result)[:2]) == ("hybrid", ["b", "c"])
+    best = result.results[0]
+    assert best.score == pytest.approx(1 / (60 + 2) + 1 / (60 + 1))
+    assert (best.found_by, best.explanation["rrf_k"]) == (("vector", "words"), 60)
+    alone = search(world, "ship", hybrid=True, similarity_threshold=None, words_weight=0.001, rrf_k=1)
+    assert ids(alone) == ["a", "b", "c", "d"]
+
+
+def test_the_threshold_holds_for_hits_of_the_words_too(world: World) -> None:
+    angled(world)
+    take_in(world, session("s", "0.9 soup", "0.4 ship"))
+    assert ids(search(world, "ship", hybrid=True, similarity_threshold=0.7)) == ["a"]
+
+
+def test_hybrid_finds_what_is_still_pending(world: World) -> None:
+    take_in(world, session("s", "soup of the day"))
+    world.embeddings.fails_with = Unavailable("away")
+    world.run(IngestSession(collection="chats", session=session("t", "nine ships", ids=["new"])))
+    world.embeddings.fails_with = None
+    result = search(world, "ships", hybrid=True)
+    assert (result.mode, ids(result), result.skipped) == ("hybrid", ["new"], 1)
+    assert result.results[0].raw_similarity is None
+
+
+def test_hybrid_with_contexts_shows_each_message_once(world: World) -> None:
+    take_in(world, session("s", "ships", "soup", "rope"))
+    result = search(world, "ships", hybrid=True, include_context=True, similarity_threshold=None)
+    assert sorted(filter(None, ids(result))) == ["a", "b", "c"]
+    assert {hit.vector_type for hit in result.results} == {"message"}
+    assert set(result.results[0].explanation["weights"].values()) == {0.5}
+
+
+def test_no_collection_finds_anothers_messages_by_any_way(world: World) -> None:
+    take_in(world, session("s", "nine ships"))
+    take_in(world, session("s", "soup"), collection="others")
+    for fields in ({}, {"hybrid": True}, {"include_context": True}):
+        assert [hit.content for hit in search(world, "ships", similarity_threshold=None, **fields).results] == [
+            "nine ships"
+        ] * (1 + ("include_context" in fields))
+    world.embeddings.fails_with = Unavailable("away")
+    assert search(world, "nine ships", collection="others").results == ()
+
+
+def test_an_empty_collection_of_words_is_no_error(world: World) -> None:
+    world.with_ports(words=MemoryWords())
+    assert search(world, "ships", hybrid=True).results == ()

@@ -63,14 +63,14 @@ def cosine(one: Vector, other: Vector) -> float:
 def fitted(related: Sequence[float], unrelated: Sequence[float]) -> list[tuple[float, float]]:
     """Lay a rising line through the bands, by where measured cosines lie.
 
-    The least unrelated cosine is worth 0, the 95th percentile of the unrelated 0.4 (below it: unrelated), the 10th
-    percentile of the related 0.6 (medium), their median 0.8 (high), a cosine of 1 is 1. Where the two overlap a
-    point is moved to the right of the one before it.
+    The least unrelated cosine is worth 0; three quarters of the unrelated lie below 0.4 ("unrelated"), three quarters
+    of the related above 0.6 ("medium"), half of them above 0.8 ("high"); a cosine of 1 is 1. Where the two overlap so
+    far that a point would not rise, it is moved to the right of the one before it.
     """
     wanted = [
         (min(unrelated), 0.0),
-        (percentile(unrelated, 95), 0.4),
-        (percentile(related, 10), 0.6),
+        (percentile(unrelated, 75), 0.4),
+        (percentile(related, 25), 0.6),
         (percentile(related, 50), 0.8),
     ]
     points: list[tuple[float, float]] = []

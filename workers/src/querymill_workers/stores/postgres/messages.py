@@ -154,7 +154,7 @@ class PostgresMessages:
         """See `Messages.complete`."""
         values = {"collection": collection, "session_id": session_id, "revision": revision, "model": model}
         with self._within(collection) as connection:
-            if connection.execute(named()["complete_session"], values).rowcount:
+            if connection.execute(named()["complete_session"], values).fetchone() is not None:
                 connection.execute(named()["drop_other_models"], values)
 
     def _listed(self, statement: str, collection: str, session_id: str, model: str) -> Sequence[PendingPassage]:
@@ -164,8 +164,11 @@ class PostgresMessages:
 
     @contextmanager
     def _within(self, collection: str) -> Iterator[psycopg.Connection[TupleRow]]:
-        """Lend a connection that sees one collection, for one transaction."""
-        with lent(self._pool) as connection:
+        """Lend a connection that sees one collection, for one transaction.
+
+        Statements travel together up to the first whose rows are read: a search waits for the server once.
+        """
+        with lent(self._pool) as connection, connection.pipeline():
             connection.execute(named()["as_reader"], {"collection": collection})
             yield connection
 

@@ -169,7 +169,8 @@ WHERE v.collection = %(collection)s AND v.vector_id = done.vector_id AND v.model
 
 -- complete_session: all is there of the revision, if it is still the one that is wanted
 UPDATE chat_sessions SET revision = draft
-WHERE collection = %(collection)s AND session_id = %(session_id)s AND draft = %(revision)s;
+WHERE collection = %(collection)s AND session_id = %(session_id)s AND draft = %(revision)s
+RETURNING session_id;
 
 -- drop_other_models: rows that the complete ones replace
 DELETE FROM chat_message_vectors

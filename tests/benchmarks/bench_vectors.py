@@ -1,0 +1,235 @@
+"""The whole way of a message search in PostgreSQL, beside plain pgvector SQL and FAISS flat, on the same vectors.
+
+Generated vectors in clusters, as embeddings lie. Ours is `PostgresMessages.nearest`: role, row-level security, the
+choice between exact and approximate, the count over the threshold, and the joins to session and message. Plain SQL
+is one statement on a table of nothing but numbers and vectors, with the same index at the same width; under a
+filter it scans the filter's rows, which measured best. Recall is against FAISS flat. ``--large`` asks a million too.
+"""
+
+import functools
+import io
+import statistics
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import faiss
+import numpy as np
+import numpy.typing as npt
+import psycopg
+
+from querymill_embedded import Part, temporary_stack
+from querymill_workers.domain.sessions import MessageFilter
+from querymill_workers.stores.postgres.connection import literal, open_pool
+from querymill_workers.stores.postgres.messages import EF_SEARCH, PostgresMessages
+from querymill_workers.stores.postgres.migrate import migrate
+from tests.benchmarks import harness
+
+Matrix = npt.NDArray[np.float32]
+
+SIZES = {"100k": 100_000, "1m": 1_000_000}
+DIMENSIONS, CLUSTERS, SPREAD, QUERIES, MOST, BATCH = 384, 1_000, 0.6, 100, 10, 5_000
+#: Which share of the rows each filter leaves; the rest is in small sessions.
+FILTERS = {"1pct": 0.01, "10pct": 0.1}
+TARGETS = {
+    "recall_at_10_100k": (">=", 0.97),
+    "ratio_to_sql_100k": ("<=", 1.3),
+    "filtered_1pct_recall_100k": (">=", 0.97),
+    "filtered_10pct_recall_100k": (">=", 0.97),
+}
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Vectors with the session of each, and queries."""
+
+    label: str
+    vectors: Matrix
+    sessions: npt.NDArray[np.str_]
+    queries: Matrix
+
+
+def main() -> int:
+    """Load every size once, then ask all three in turn as often as asked."""
+    sizes = SIZES if harness.options("vectors").large else {"100k": SIZES["100k"]}
+    with temporary_stack(parts={Part.POSTGRES}) as stack:
+        url = stack.environment()["DATABASE_URL"]
+        migrate(url, dimensions=DIMENSIONS)
+        with open_pool(url, most=2) as pool, psycopg.connect(url, autocommit=True) as connection:
+            messages = PostgresMessages(pool)
+            made = [load(connection, generated(label, size)) for label, size in sizes.items()]
+            index(connection, made)
+
+            def measure() -> harness.Figures:
+                figures: harness.Figures = {}
+                for loaded in made:
+                    figures |= measured(messages, connection, loaded)
+                return figures
+
+            return harness.run("vectors", measure, TARGETS)
+
+
+def generated(label: str, size: int) -> Loaded:
+    """Draw vectors around centres, and queries as near to them."""
+    chance = np.random.default_rng(size)
+    centres = chance.standard_normal((CLUSTERS, DIMENSIONS), dtype=np.float32)
+
+    def drawn(count: int) -> Matrix:
+        around = centres[chance.integers(CLUSTERS, size=count)]
+        rows = around + SPREAD * chance.standard_normal((count, DIMENSIONS), dtype=np.float32)
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    sessions = np.array([f"rest{number % 5_000}" for number in range(size)])
+    shuffled, start = chance.permutation(size), 0
+    for name, share in FILTERS.items():
+        sessions[shuffled[start : start + int(share * size)]] = name
+        start += int(share * size)
+    return Loaded(label, drawn(size), sessions, drawn(QUERIES))
+
+
+def load(connection: psycopg.Connection, loaded: Loaded) -> Loaded:
+    """Store the vectors in a plain table, and from there among the messages' own."""
+    label = loaded.label
+    connection.execute("DROP INDEX IF EXISTS chat_message_vectors_near")
+    connection.execute(f"CREATE TABLE plain_{label} (number integer, session text, embedding vector({DIMENSIONS}))")
+    with connection.cursor() as cursor, cursor.copy(f"COPY plain_{label} FROM STDIN") as copy:
+        for start in range(0, len(loaded.vectors), BATCH):
+            lines = io.StringIO()
+            for number in range(start, min(start + BATCH, len(loaded.vectors))):
+                lines.write(f"{number}\t{loaded.sessions[number]}\t{literal(loaded.vectors[number])}\n")
+            copy.write(lines.getvalue())
+    connection.execute("SELECT set_config('querymill.collection', %s, false)", [label])
+    connection.execute(
+        "INSERT INTO chat_message_vectors (collection, vector_id, model, session_id, message_key, vector_type,"
+        " content, embedding, created_at)"
+        f" SELECT %s, number, 'm', session, '#' || number, 'message', 'message ' || number, embedding, now()"
+        f" FROM plain_{label}",
+        [label],
+    )
+    connection.execute(
+        "INSERT INTO chat_sessions SELECT DISTINCT %s, session, session, 'user', now(), '{}'::jsonb, 'r', 'r'"
+        f" FROM plain_{label}",
+        [label],
+    )
+    connection.execute(
+        "INSERT INTO chat_messages SELECT %s, session, '#' || number, number, null, 'user', 'x', now(), '{}'::jsonb"
+        f" FROM plain_{label}",
+        [label],
+    )
+    return loaded
+
+
+def index(connection: psycopg.Connection, made: Sequence[Loaded]) -> None:
+    """Build what the migration and the plain tables have as indexes, after the load, as one would."""
+    connection.execute("SET maintenance_work_mem = '2GB'")
+    connection.execute("SET statement_timeout = 0")
+    tables = ["chat_message_vectors", *(f"plain_{loaded.label}" for loaded in made)]
+    for table in tables:
+        connection.execute(
+            f"CREATE INDEX {table}_near ON {table} USING hnsw ((embedding::halfvec({DIMENSIONS})) halfvec_cosine_ops)"
+        )
+    for loaded in made:
+        connection.execute(f"CREATE INDEX ON plain_{loaded.label} (session)")
+    connection.execute("VACUUM (ANALYZE)")
+
+
+def measured(messages: PostgresMessages, connection: psycopg.Connection, loaded: Loaded) -> harness.Figures:
+    """Take every figure of one size once."""
+    label = loaded.label
+    connection.execute(f"SET hnsw.ef_search = {EF_SEARCH}")
+    whole = flat(loaded.vectors)
+    truth = found_by(whole, loaded.queries)
+    figures, ours = compared(messages, connection, loaded, None)
+    figures[f"recall_at_10_{label}"] = recall(ours, truth)
+    for name in FILTERS:
+        places = np.flatnonzero(loaded.sessions == name)
+        near = [places[rows] for rows in found_by(flat(loaded.vectors[places]), loaded.queries)]
+        some, ours = compared(messages, connection, loaded, name)
+        figures |= some | {f"filtered_{name}_recall_{label}": recall(ours, near)}
+    faiss.omp_set_num_threads(1)
+    taken = [milliseconds(functools.partial(whole.search, query[None], MOST)) for query in loaded.queries]
+    return figures | {f"faiss_flat_p50_ms_{label}": statistics.median(taken)}
+
+
+def compared(
+    messages: PostgresMessages, connection: psycopg.Connection, loaded: Loaded, session: str | None
+) -> tuple[harness.Figures, list[set[int]]]:
+    """Ask every query both ways, one after the other; return the times, and what ours found."""
+    where = MessageFilter(loaded.label, ("message",), session)
+    statement = plain(loaded.label, session)
+    times: dict[str, list[float]] = {"ours": [], "sql": []}
+    found: list[set[int]] = []
+
+    def ours(query: Matrix) -> None:
+        near = messages.nearest(where, query, model="m", most=MOST, floor=0.5)
+        found.append({int(row.vector_id) for row in near.rows})
+
+    def sql(query: Matrix) -> None:
+        connection.execute(statement, {"vector": literal(query), "session": session}).fetchall()
+
+    for query in loaded.queries[:10]:
+        ours(query)
+        sql(query)
+    found.clear()
+    for query in loaded.queries:
+        times["ours"].append(milliseconds(functools.partial(ours, query)))
+        times["sql"].append(milliseconds(functools.partial(sql, query)))
+    return figures_of(times, f"filtered_{session}_" if session else "", loaded.label), found
+
+
+def figures_of(times: Mapping[str, Sequence[float]], prefix: str, label: str) -> harness.Figures:
+    """Turn times into figures."""
+    p50 = {name: statistics.median(taken) for name, taken in times.items()}
+    return {
+        f"{prefix}p50_ms_{label}": p50["ours"],
+        f"{prefix}p99_ms_{label}": statistics.quantiles(times["ours"], n=100)[98],
+        f"{prefix}sql_p50_ms_{label}": p50["sql"],
+        f"{prefix}ratio_to_sql_{label}": p50["ours"] / p50["sql"],
+    }
+
+
+def plain(label: str, session: str | None) -> str:
+    """Write the plain statement."""
+    half = f"embedding::halfvec({DIMENSIONS}) <=> %(vector)s::halfvec({DIMENSIONS})"
+    if session is None:
+        return (
+            f"SELECT number, session, 1 - (embedding <=> %(vector)s::vector) FROM plain_{label}"
+            f" ORDER BY {half} LIMIT {MOST}"
+        )
+    return (
+        "SELECT number, session, 1 - distance"
+        " FROM (SELECT number, session, embedding <=> %(vector)s::vector AS distance"
+        f" FROM plain_{label} WHERE session = %(session)s OFFSET 0) AS filtered ORDER BY distance LIMIT {MOST}"
+    )
+
+
+def flat(vectors: Matrix) -> faiss.IndexFlatIP:
+    """Build the exact index of unit vectors, whose inner product is their cosine."""
+    made = faiss.IndexFlatIP(DIMENSIONS)
+    made.add(np.ascontiguousarray(vectors))
+    return made
+
+
+def found_by(made: faiss.IndexFlatIP, queries: Matrix) -> npt.NDArray[np.int64]:
+    """Find the true nearest of every query."""
+    _, rows = made.search(queries, MOST)
+    return np.asarray(rows)
+
+
+def recall(found: Sequence[set[int]], truth: Sequence[npt.NDArray[np.int64]]) -> float:
+    """Average the share of the true nearest that were found."""
+    return statistics.fmean(
+        len(rows.intersection(near.tolist())) / MOST for rows, near in zip(found, truth, strict=True)
+    )
+
+
+def milliseconds(run: Callable[[], object]) -> float:
+    """Time one call."""
+    started = time.perf_counter()
+    run()
+    return (time.perf_counter() - started) * 1000
+
+
+if __name__ == "__main__":
+    sys.exit(main())
