@@ -13,6 +13,8 @@ from rich.text import Text
 
 from querymill.cli import ingest as ingest_command
 from querymill.cli import screen
+from querymill.cli.demo_messages import show_message_search
+from querymill.cli.demo_models import rerank_and_embed
 from querymill.cli.exits import WrongUse
 from querymill.cli.screen_modules import show_modules
 from querymill.cli.stack import services
@@ -34,7 +36,7 @@ def register(app: typer.Typer) -> None:
 def demo(
     as_json: Annotated[bool, typer.Option("--json", help="print the results as JSON")] = False,
 ) -> None:
-    """Start a stack of its own, load fictional reports and code, ask questions of both, clean up."""
+    """Start a stack of its own, load fictional reports, code and chats, run every kind of job, clean up."""
     started = time.monotonic()
     console = Console(highlight=False, stderr=as_json)
     sample = _sample()
@@ -51,11 +53,14 @@ def demo(
         results = [ask(mill, question, console) for question in questions(sample)]
         heading(console, "4. Code examples, by the modules they use")
         found = code_examples(mill, sample, console)
+        heading(console, "5. Chat messages, by what they mean")
+        said = show_message_search(mill, sample, console)
+        heading(console, "6. The models alone: hits reranked, texts embedded")
+        alone = rerank_and_embed(mill, results[0], console)
         after(console, results, time.monotonic() - started)
     if as_json:
-        typer.echo(
-            json.dumps([json.loads(result.model_dump_json()) for result in (*results, *found)], ensure_ascii=False)
-        )
+        every = (*results, *found, *said, *alone)
+        typer.echo(json.dumps([json.loads(result.model_dump_json()) for result in every], ensure_ascii=False))
     console.print("Cleaned up: every process has ended and the temporary folder is gone.", style="dim")
 
 

@@ -1,0 +1,29 @@
+"""The demo's step on the models alone: hits of one's own reranked, texts embedded."""
+
+from rich.console import Console
+
+from querymill.cli import screen
+from querymill.client import Querymill
+from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed
+from querymill_shared.contracts.reports import ReportResult
+from querymill_shared.contracts.rerank import Rerank, RerankCandidate, RerankResult
+
+#: Hits that are judged: a chat model on one's own cores reads slowly.
+JUDGED = 3
+TEXTS = ("The harbour froze in January.", "Im Januar fror der Hafen zu.", "一月港口结冰了。")
+
+
+def rerank_and_embed(mill: Querymill, found: ReportResult, console: Console) -> tuple[RerankResult, EmbedResult]:
+    """Rerank the best hits of a search, and embed three texts; print both, return both."""
+    hits = tuple(
+        RerankCandidate(id=f"{hit.title}, page {hit.page}", text=hit.text, score=hit.similarity)
+        for hit in found.results[:JUDGED]
+    )
+    job = mill.submit(Rerank(collection="demo", query=found.query, hits=hits, deadline=30))
+    screen.follow(console, f"{found.query} (its best {len(hits)} hits, judged)", job.events(timeout=40))
+    reranked = job.result(timeout=5)
+    screen.show_reranked(console, reranked)
+    texts = tuple(TextToEmbed(id=str(number), text=text) for number, text in enumerate(TEXTS))
+    embedded = mill.submit(EmbedTexts(collection="demo", texts=texts)).result(timeout=30)
+    console.print(f"   {embedded.total} texts embedded by {embedded.model}: {embedded.dimensions} numbers each")
+    return reranked, embedded
