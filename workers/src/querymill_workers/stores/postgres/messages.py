@@ -29,8 +29,8 @@ LARGE_FOR_S: Final = 60.0
 MOST_SKIPPED: Final = 10_000
 #: Rows that the index finds for each that is asked for, at least ``LEAST_CANDIDATES``; measured on unclustered data
 #: a wider search finds more.
-CANDIDATES_PER_ROW: Final = 4
-LEAST_CANDIDATES: Final = 40
+CANDIDATES_PER_ROW: Final = 2
+LEAST_CANDIDATES: Final = 20
 EF_SEARCH: Final = 100
 
 _COLUMNS: Final = (

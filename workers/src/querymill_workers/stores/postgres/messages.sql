@@ -21,11 +21,12 @@ LEFT JOIN chat_message_vectors AS v
 {joins}
 ORDER BY best.raw DESC, best.vector_id;
 
--- by_index: let the planner take the index of near vectors, and look on while the filter leaves too few
+-- by_index: let the planner take the index of near vectors, once for all questions, and look on while too few are left
 SELECT
     set_config('enable_seqscan', 'off', true),
     set_config('enable_bitmapscan', 'off', true),
     set_config('enable_sort', 'off', true),
+    set_config('plan_cache_mode', 'force_generic_plan', true),
     set_config('hnsw.ef_search', %(ef_search)s, true),
     set_config('hnsw.iterative_scan', 'relaxed_order', true);
 
