@@ -16,7 +16,7 @@ from querymill_workers.domain.module_scores import (
     shares,
 )
 from querymill_workers.domain.modules import DocumentId, FoundModule, Match, analyze_query, hits
-from querymill_workers.domain.rrf import join, ranks_by_score
+from querymill_workers.domain.rank_fusion import join, ranks_by_score
 
 
 def asked(*parts: tuple[str, float]) -> list[SubQuery]:

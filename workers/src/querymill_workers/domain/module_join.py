@@ -6,7 +6,7 @@ from typing import Final
 
 from querymill_workers.domain.module_scores import ScoredDocument, SubQuery, order_of
 from querymill_workers.domain.modules import DocumentId, Rule
-from querymill_workers.domain.rrf import K, join, ranks_by_score
+from querymill_workers.domain.rank_fusion import K, join, ranks_by_score
 
 MODULES: Final = "modules"
 TEXT: Final = "text"

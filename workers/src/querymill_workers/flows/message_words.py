@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from querymill_shared.contracts.messages import Channel, MessageHit, MessageSearch
 from querymill_workers.domain import bm25
-from querymill_workers.domain.rank_fusion import RankFused, reciprocal_rank_fusion
+from querymill_workers.domain.rank_fusion import JoinedHit, reciprocal_rank_fusion
 from querymill_workers.domain.sessions import MessageFilter, MessageRow, VectorType
 from querymill_workers.flows.ingest_messages import SPACES
 from querymill_workers.flows.message_hits import Found, floor_of, hit
@@ -170,7 +170,7 @@ def key_of(row: MessageRow) -> str:
 
 
 def fusion_hit(
-    fused: RankFused, row: MessageRow, weights: Mapping[str, float], request: MessageSearch, ports: Ports
+    fused: JoinedHit[str], row: MessageRow, weights: Mapping[str, float], request: MessageSearch, ports: Ports
 ) -> MessageHit:
     """Show a message with the ranks that its score came from."""
     channels: tuple[Channel, ...] = ("vector", "words")

@@ -44,7 +44,7 @@ from querymill_workers.domain.module_scores import (
 )
 from querymill_workers.domain.module_text import weighted_parts
 from querymill_workers.domain.modules import DocumentId, shorthands_of
-from querymill_workers.domain.rrf import K
+from querymill_workers.domain.rank_fusion import K
 from querymill_workers.flows.branches import Laps, stage, timing, used, why_nothing, worth_telling
 from querymill_workers.ports import Bell, Caller, Ports, Refused, Unavailable, Usage, Vocabulary
 
