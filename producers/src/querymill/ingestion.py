@@ -48,7 +48,7 @@ class Advance:
 
     size: float
     result: Ingested | None = None
-    document: str = ""
+    document: str | None = None
     reason: str = ""
 
 

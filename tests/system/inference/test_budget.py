@@ -151,7 +151,7 @@ def test_the_breaker_opens_probes_and_closes(provider: Provider) -> None:
     with pytest.raises(CircuitOpen):
         go(here)  # one probes, the others wait for what it finds
     there.report(probe, "failed")
-    with pytest.raises(CircuitOpen, match=r"tried again in [12]\."):
+    with pytest.raises(CircuitOpen, match=r"next try in [12]\."):
         go(here)
     time.sleep(2.05)
     here.report(go(here), "answered")
