@@ -23,6 +23,10 @@ def rerank_and_embed(mill: Querymill, found: ReportResult, console: Console) -> 
     screen.follow(console, f"{found.query} (its best {len(hits)} hits, judged)", job.events(timeout=40))
     reranked = job.result(timeout=5)
     screen.show_reranked(console, reranked)
+    if reranked.degraded:
+        console.print(
+            "   The chat model from the wheel is too small to judge; a larger one, or a rerank endpoint, is a setting."
+        )
     texts = tuple(TextToEmbed(id=str(number), text=text) for number, text in enumerate(TEXTS))
     embedded = mill.submit(EmbedTexts(collection="demo", texts=texts)).result(timeout=30)
     console.print(f"   {embedded.total} texts embedded by {embedded.model}: {embedded.dimensions} numbers each")
