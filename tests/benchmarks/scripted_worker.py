@@ -17,7 +17,7 @@ from querymill_workers import wiring
 from querymill_workers.domain.calibration import IDENTITY
 from querymill_workers.domain.chunking import Chunk
 from querymill_workers.ports import Caller, FoundPassage, InputType, Ports, Revision, Usage, Vectors
-from querymill_workers.stores.memory import MemoryReports, MemoryWords
+from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors, MemoryWords
 from querymill_workers.stores.memory_messages import MemoryMessages
 from querymill_workers.stores.memory_modules import MemoryModules
 from querymill_workers.upkeep.heartbeat import Heartbeat
@@ -85,6 +85,7 @@ def scripted_ports() -> Ports:
         rewriter=WaitingRewriter(),
         judge=AbsentJudge(),
         reports=reports,
+        text_vectors=MemoryTextVectors(),
         modules=MemoryModules(),
         messages=MemoryMessages(),
         calibration=IDENTITY,
