@@ -5,12 +5,13 @@ in the table already, and the provider is not asked for it again.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from querymill_shared.board import Claim, Outcome, Picture, Verdict
+from querymill_shared.board import Claim
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed, pack_vector
 from querymill_shared.contracts.events import Progress
+from querymill_workers.flows import one_step
+from querymill_workers.flows.one_step import Notes
 from querymill_workers.ports import Bell, Caller, ContentHash, InputType, Ports, TextVector, Usage, Vectors
 
 #: Texts embedded between two looks at whether the job still lives: at most these are lost by a kill.
@@ -46,7 +47,7 @@ def step(claim: Claim, request: EmbedTexts, ports: Ports) -> Sequence[Bell]:
         "unchanged": len(unchanged),
         "usage": {"provider_calls": usage.calls, "tokens": usage.tokens},
     }
-    return handed_in(claim, notes, ports)
+    return one_step.hand_in(claim, notes, to_result, ports)
 
 
 def stored_unchanged(request: EmbedTexts, ports: Ports) -> set[str]:
@@ -76,24 +77,6 @@ def packed(texts: Sequence[TextToEmbed], rows: Vectors) -> dict[str, str]:
     return {text.id: pack_vector(row.astype("<f4").tobytes()) for text, row in zip(texts, rows, strict=True)}
 
 
-def handed_in(claim: Claim, notes: Mapping[str, Any], ports: Ports) -> Sequence[Bell]:
-    """Close the step on the board and settle the job."""
-    picture = ports.board.finish(claim, Outcome(notes=notes))
-    if picture is not None and isinstance(picture.request, EmbedTexts):
-        conclude(picture, picture.request, ports)
-    return []
-
-
-def conclude(picture: Picture, request: EmbedTexts, ports: Ports) -> None:
-    """Settle: the vectors are there, or the job fails with its reason (dead when its workers kept dying)."""
-    (embed,) = picture.steps
-    if not embed.is_closed:
-        return
-    if embed.state == "failed":
-        verdict = Verdict("dead" if embed.notes.get("dead") else "failed", reason=embed.reason)
-    else:
-        result = EmbedResult(
-            job_id=picture.record.job_id, total=len(request.texts), complete=True, **embed.notes
-        )  # fmt: skip
-        verdict = Verdict("done", result=result.model_dump_json())
-    ports.board.settle(picture.record.job_id, verdict)
+def to_result(request: EmbedTexts, job_id: str, notes: Notes) -> EmbedResult:
+    """Hand out the vectors, or say what was written."""
+    return EmbedResult(job_id=job_id, total=len(request.texts), complete=True, **notes)

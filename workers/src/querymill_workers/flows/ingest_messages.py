@@ -7,9 +7,8 @@ content does not change, and the provider is asked only for what is pending.
 import hashlib
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import Any
 
-from querymill_shared.board import Claim, Outcome, Picture, Verdict
+from querymill_shared.board import Claim
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.messages import ChatSession, IngestSession, IngestSessionResult
 from querymill_workers.domain.sessions import (
@@ -20,6 +19,8 @@ from querymill_workers.domain.sessions import (
     message_key,
     passages,
 )
+from querymill_workers.flows import one_step
+from querymill_workers.flows.one_step import Notes
 from querymill_workers.ports import Bell, Caller, Ports, Revision, SessionDraft, Usage, WordUnit
 
 #: Texts per embedding call: small enough that a question waits little behind one on a shared server.
@@ -36,7 +37,7 @@ def step(claim: Claim, request: IngestSession, ports: Ports) -> Sequence[Bell]:
     draft = drafted(request.session, model)
     total = len(draft.passages)
     if ports.messages.revision(collection, session_id) == draft.revision:
-        return handed_in(claim, {"outcome": "unchanged", "total": total, "embedded": 0}, ports)
+        return one_step.hand_in(claim, {"outcome": "unchanged", "total": total, "embedded": 0}, to_result, ports)
     take_words(collection, ports.messages.leaving(collection, draft), ports)
     ports.messages.put(collection, draft, model=model)
     put_words(collection, session_id, ports)
@@ -62,7 +63,7 @@ def step(claim: Claim, request: IngestSession, ports: Ports) -> Sequence[Bell]:
         "embedded": len(pending),
         "usage": {"provider_calls": usage.calls, "tokens": usage.tokens},
     }
-    return handed_in(claim, notes, ports)
+    return one_step.hand_in(claim, notes, to_result, ports)
 
 
 def drafted(session: ChatSession, model: str) -> SessionDraft:
@@ -104,27 +105,6 @@ def by_type(some: Sequence[PendingPassage]) -> list[tuple[VectorType, list[Pendi
     return [(vector_type, list(group)) for vector_type, group in groupby(ordered, lambda one: one.vector_type)]
 
 
-def handed_in(claim: Claim, notes: Mapping[str, Any], ports: Ports) -> Sequence[Bell]:
-    """Close the step on the board and settle the job."""
-    picture = ports.board.finish(claim, Outcome(notes=notes))
-    if picture is not None and isinstance(picture.request, IngestSession):
-        conclude(picture, picture.request, ports)
-    return []
-
-
-def conclude(picture: Picture, request: IngestSession, ports: Ports) -> None:
-    """Settle: the session is in, or the job fails with its reason (dead when its workers kept dying)."""
-    (ingest,) = picture.steps
-    if not ingest.is_closed:
-        return
-    if ingest.state == "failed":
-        verdict = Verdict("dead" if ingest.notes.get("dead") else "failed", reason=ingest.reason)
-    else:
-        result = IngestSessionResult(
-            job_id=picture.record.job_id,
-            session_id=request.session.session_id,
-            complete=True,
-            **ingest.notes,
-        )
-        verdict = Verdict("done", result=result.model_dump_json())
-    ports.board.settle(picture.record.job_id, verdict)
+def to_result(request: IngestSession, job_id: str, notes: Notes) -> IngestSessionResult:
+    """Say what ingestion did."""
+    return IngestSessionResult(job_id=job_id, session_id=request.session.session_id, complete=True, **notes)

@@ -4,13 +4,14 @@ Killed anywhere, the next attempt goes on where this one was: stored passages ar
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from querymill_shared.board import Claim, Outcome, Picture, Verdict
+from querymill_shared.board import Claim
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.reports import IngestReport, IngestResult, Report
 from querymill_workers.domain.chunking import CHUNKING_VERSION, PageText, chunk_pages
+from querymill_workers.flows import one_step
+from querymill_workers.flows.one_step import Notes
 from querymill_workers.ports import Bell, Caller, Ports, Revision, Usage
 
 #: Texts per embedding call: small enough that a question waits little behind one on a shared server.
@@ -22,7 +23,7 @@ def step(claim: Claim, request: IngestReport, ports: Ports) -> Sequence[Bell]:
     report, collection = request.report, request.collection
     revision = revision_of(report, ports.embeddings.model)
     if ports.reports.revision(collection, report.sha1) == revision:
-        return handed_in(claim, {"outcome": "unchanged", "passages": 0}, ports)
+        return one_step.hand_in(claim, {"outcome": "unchanged", "passages": 0}, to_result, ports)
     chunks = chunk_pages([PageText(page.page, page.text) for page in report.pages], count_tokens=ports.count_tokens)
     stored = ports.reports.drafted(collection, report.sha1, revision)
     missing = [chunk for chunk in chunks if chunk.number not in stored]
@@ -46,7 +47,7 @@ def step(claim: Claim, request: IngestReport, ports: Ports) -> Sequence[Bell]:
         "provider_calls": usage.calls,
         "tokens": usage.tokens,
     }
-    return handed_in(claim, notes, ports)
+    return one_step.hand_in(claim, notes, to_result, ports)
 
 
 def revision_of(report: Report, model: str) -> Revision:
@@ -55,30 +56,10 @@ def revision_of(report: Report, model: str) -> Revision:
     return Revision(hashlib.sha256(shaped.encode()).hexdigest())
 
 
-def handed_in(claim: Claim, notes: Mapping[str, Any], ports: Ports) -> Sequence[Bell]:
-    """Close the step on the board and settle the job."""
-    picture = ports.board.finish(claim, Outcome(notes=notes))
-    if picture is not None and isinstance(picture.request, IngestReport):
-        conclude(picture, picture.request, ports)
-    return []
-
-
-def conclude(picture: Picture, request: IngestReport, ports: Ports) -> None:
-    """Settle: the report is in, or the job fails with its reason (dead when its workers kept dying)."""
-    (ingest,) = picture.steps
-    if not ingest.is_closed:
-        return
-    if ingest.state == "failed":
-        verdict = Verdict("dead" if ingest.notes.get("dead") else "failed", reason=ingest.reason)
-    else:
-        verdict = Verdict("done", result=result(picture, request, ingest.notes).model_dump_json())
-    ports.board.settle(picture.record.job_id, verdict)
-
-
-def result(picture: Picture, request: IngestReport, notes: Mapping[str, Any]) -> IngestResult:
+def to_result(request: IngestReport, job_id: str, notes: Notes) -> IngestResult:
     """Say what ingestion did."""
     return IngestResult(
-        job_id=picture.record.job_id,
+        job_id=job_id,
         total=notes["passages"],
         complete=True,
         document=request.report.sha1,

@@ -22,6 +22,7 @@ from querymill_workers.flows import (
     learn_lexicon,
     messages,
     modules,
+    one_step,
     reports,
     rerank,
 )
@@ -82,22 +83,22 @@ def conclude(picture: Picture, ports: Ports) -> None:  # noqa: C901  # one arm f
     match picture.request:
         case ReportSearch() as request:
             reports.conclude(picture, request, ports)
-        case IngestReport() as request:
-            ingest_reports.conclude(picture, request, ports)
+        case IngestReport():
+            one_step.conclude(picture, ingest_reports.to_result, ports)
         case MessageSearch() as request:
             messages.conclude(picture, request, ports)
-        case IngestSession() as request:
-            ingest_messages.conclude(picture, request, ports)
-        case EmbedTexts() as request:
-            embed.conclude(picture, request, ports)
+        case IngestSession():
+            one_step.conclude(picture, ingest_messages.to_result, ports)
+        case EmbedTexts():
+            one_step.conclude(picture, embed.to_result, ports)
         case Rerank() as request:
             rerank.conclude(picture, request, ports)
         case ModuleSearch() as request:
             modules.conclude(picture, request, ports)
-        case IngestModule() as request:
-            ingest_modules.conclude(picture, request, ports)
-        case LearnLexicon() as request:
-            learn_lexicon.conclude(picture, request, ports)
+        case IngestModule():
+            one_step.conclude(picture, ingest_modules.to_result, ports)
+        case LearnLexicon():
+            one_step.conclude(picture, learn_lexicon.to_result, ports)
         case None:
             pass  # over already: there is nothing to conclude
         case _:

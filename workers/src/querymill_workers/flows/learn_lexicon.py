@@ -6,11 +6,13 @@ One that ends looks back, and asks for the next if more came in meanwhile.
 
 from collections.abc import Sequence
 
-from querymill_shared.board import Claim, Outcome, Picture, Verdict
+from querymill_shared.board import Claim
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.modules import LearnLexicon, LexiconResult
 from querymill_shared.queues import queue_of
 from querymill_workers.domain.lexicon import learn
+from querymill_workers.flows import one_step
+from querymill_workers.flows.one_step import Notes
 from querymill_workers.ports import Bell, Ports, Refused
 
 #: Whoever ingests one document often ingests more: wait this long, in seconds, and longer for more documents,
@@ -36,9 +38,7 @@ def step(claim: Claim, request: LearnLexicon, ports: Ports) -> Sequence[Bell]:
         lexicon = learn(cards)
         version = ports.modules.publish_lexicon(collection, lexicon, replacing=version, changes=before.changes)
     notes = {"words": len(lexicon.words), "version": version, "documents": len(cards)}
-    picture = ports.board.finish(claim, Outcome(notes=notes))
-    if picture is not None:
-        conclude(picture, request, ports)
+    one_step.hand_in(claim, notes, to_result, ports)
     missed = ports.modules.vocabulary(collection).changes != before.changes
     return learn_soon(collection, ports) if missed else []
 
@@ -65,21 +65,13 @@ def _is_over(job_id: str, ports: Ports) -> bool:
         return True
 
 
-def conclude(picture: Picture, request: LearnLexicon, ports: Ports) -> None:
-    """Settle: the lexicon is in force, or the job fails with its reason."""
-    (learning,) = picture.steps
-    if not learning.is_closed:
-        return
-    if learning.state == "failed":
-        verdict = Verdict("dead" if learning.notes.get("dead") else "failed", reason=learning.reason)
-    else:
-        result = LexiconResult(
-            job_id=picture.record.job_id,
-            total=learning.notes["words"],
-            complete=True,
-            collection=request.collection,
-            version=learning.notes["version"],
-            documents=learning.notes["documents"],
-        )
-        verdict = Verdict("done", result=result.model_dump_json())
-    ports.board.settle(picture.record.job_id, verdict)
+def to_result(request: LearnLexicon, job_id: str, notes: Notes) -> LexiconResult:
+    """Say which lexicon is in force."""
+    return LexiconResult(
+        job_id=job_id,
+        total=notes["words"],
+        complete=True,
+        collection=request.collection,
+        version=notes["version"],
+        documents=notes["documents"],
+    )
