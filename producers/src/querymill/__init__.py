@@ -22,8 +22,6 @@ from querymill_shared.contracts.errors import (
 )
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.messages import (
-    ChatMessage,
-    ChatSession,
     IngestSession,
     IngestSessionResult,
     MessageHit,

@@ -1,6 +1,7 @@
 from querymill_shared.board import Verdict
 from querymill_shared.contracts.events import Progress
-from querymill_shared.contracts.messages import ChatSession, IngestSession, IngestSessionResult
+from querymill_shared.contracts.messages import IngestSession, IngestSessionResult
+from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.ports import Unavailable
 from tests.fixtures.chats import session
 from tests.unit.flows.conftest import World

@@ -4,7 +4,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from querymill_shared.contracts.messages import ChatSession, IngestSession, MessageResult, MessageSearch
+from querymill_shared.contracts.messages import IngestSession, MessageResult, MessageSearch
+from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.domain.calibration import Calibration
 from querymill_workers.ports import Refused, Unavailable, Usage, Vectors
 from querymill_workers.stores.memory import MemoryWords

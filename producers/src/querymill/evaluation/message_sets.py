@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from querymill.evaluation.sets import BadSet, SetQuery, lines_of, lot, qrels_of
-from querymill_shared.contracts.messages import ChatSession
+from querymill_shared.contracts.sessions import ChatSession
 
 #: Fields of the metadata that a set's queries may be filtered by, the widest first.
 _UNITS = ("conversation_id", "session_id")

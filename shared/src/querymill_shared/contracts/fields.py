@@ -1,9 +1,10 @@
 """The fields every request shares, and the rules they are held to."""
 
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, StringConstraints
 
 #: Longest query accepted, in characters.
 LONGEST_QUERY = 8_000
@@ -41,12 +42,24 @@ def _no_duplicates(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
+def _number_as_text(given: object) -> object:
+    """Read a whole number as its digits: 0 is an id like any other."""
+    return str(given) if isinstance(given, int) and not isinstance(given, bool) else given
+
+
+def _in_utc(moment: datetime) -> datetime:
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
 QueryText = Annotated[str, Field(max_length=LONGEST_QUERY), AfterValidator(not_blank), AfterValidator(_no_nul)]
 Name = Annotated[str, Field(max_length=200), AfterValidator(not_blank), AfterValidator(_no_nul)]
 #: Long text as it was extracted; NUL, which PostgreSQL cannot hold, becomes a blank.
 PageText = Annotated[str, Field(max_length=200_000), AfterValidator(without_nul)]
 #: What one call can show a model of a passage, and more.
 PassageText = Annotated[str, Field(max_length=20_000), AfterValidator(without_nul), AfterValidator(not_blank)]
+Id = Annotated[Name, BeforeValidator(_number_as_text)]
+#: A time without a zone is taken as UTC.
+Moment = Annotated[datetime, AfterValidator(_in_utc)]
 CollectionName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 Sha1 = Annotated[str, StringConstraints(pattern=r"^[0-9a-zA-Z._-]{1,100}$")]
 TopN = Annotated[int, Field(ge=1, le=200)]

@@ -2,23 +2,23 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, FiniteFloat, model_validator
+from pydantic import Field, FiniteFloat, model_validator
 
 from querymill_shared.contracts.fields import (
     Contract,
     DeadlineSeconds,
+    Id,
     Lane,
-    Name,
     PositiveFloat,
     QueryText,
     Request,
     TopN,
-    without_nul,
 )
 from querymill_shared.contracts.results import JobResult
+from querymill_shared.contracts.sessions import ChatSession
 
 VectorType = Literal["message", "context"]
 #: How hits were found; "text" stands in when vectors cannot be compared.
@@ -28,11 +28,6 @@ Band = Literal["exact", "high", "medium", "low", "unrelated"]
 PresetName = Literal[
     "exact", "related", "fuzzy", "persona", "abbreviation", "script", "faq", "recommend", "explore"
 ]  # fmt: skip
-
-#: Messages of one session: it travels in one request.
-MOST_MESSAGES = 5_000
-#: In characters.
-LONGEST_MESSAGE = 32_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +55,6 @@ PRESETS: Final[Mapping[PresetName, Preset]] = {
 }
 
 
-def _number_as_text(given: object) -> object:
-    """Read a whole number as its digits: 0 is an id like any other."""
-    return str(given) if isinstance(given, int) and not isinstance(given, bool) else given
-
-
-def _in_utc(moment: datetime) -> datetime:
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-
-
-Id = Annotated[Name, BeforeValidator(_number_as_text)]
-#: A time without a zone is taken as UTC.
-Moment = Annotated[datetime, AfterValidator(_in_utc)]
 Similarity = Annotated[FiniteFloat, Field(ge=0, le=1)]
 
 
@@ -167,39 +150,6 @@ class MessageResult(JobResult):
     total_is_exact: bool
     best_below_threshold: float | None = None
     skipped: int = 0
-
-
-class ChatMessage(Contract):
-    """One message of a session; fields we do not know are kept as metadata. An empty one is kept, but not found."""
-
-    model_config = ConfigDict(extra="allow")
-
-    message_id: Id | None = None
-    role: Name | None = None
-    text: Annotated[str, Field(max_length=LONGEST_MESSAGE), AfterValidator(without_nul)]
-    created_at: Moment | None = None
-
-
-class ChatSession(Contract):
-    """A session, whole; fields we do not know are kept as metadata.
-
-    A message without a time of its own has the session's.
-    """
-
-    model_config = ConfigDict(extra="allow")
-
-    session_id: Id
-    name: Name | None = None
-    user_name: Name | None = None
-    started_at: Moment
-    messages: Annotated[tuple[ChatMessage, ...], Field(min_length=1, max_length=MOST_MESSAGES)]
-
-    @model_validator(mode="after")
-    def _message_ids_occur_once(self) -> "ChatSession":
-        ids = [message.message_id for message in self.messages if message.message_id is not None]
-        if len(set(ids)) != len(ids):
-            raise ValueError("messages: every message_id must occur once")
-        return self
 
 
 class IngestSession(Request):

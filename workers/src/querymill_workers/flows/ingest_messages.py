@@ -10,7 +10,8 @@ from itertools import groupby
 
 from querymill_shared.board import Claim
 from querymill_shared.contracts.events import Progress
-from querymill_shared.contracts.messages import ChatSession, IngestSession, IngestSessionResult
+from querymill_shared.contracts.messages import IngestSession, IngestSessionResult
+from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.domain.sessions import (
     CONTEXT_VERSION,
     Message,

@@ -7,9 +7,9 @@ from typing import NewType, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from querymill_shared.contracts.messages import ChatSession
 from querymill_shared.contracts.modules import ModuleDocument
 from querymill_shared.contracts.reports import Report
+from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.domain.bm25 import Scored
 from querymill_workers.domain.chunking import Chunk
 from querymill_workers.domain.fusion import HitKey
