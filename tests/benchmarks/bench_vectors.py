@@ -1,9 +1,11 @@
 """The whole way of a message search in PostgreSQL, beside plain pgvector SQL and FAISS flat, on the same vectors.
 
 Generated vectors in clusters, as embeddings lie. Ours is `PostgresMessages.nearest`: role, row-level security, the
-choice between exact and approximate, the count over the threshold, and the joins to session and message. Plain SQL
+choice between exact and approximate, the counts, and the joins to session and message. Plain SQL
 is one statement on a table of nothing but numbers and vectors, with the same index at the same width; under a
-filter it scans the filter's rows, which measured best. Recall is against FAISS flat. ``--large`` asks a million too.
+filter it scans the filter's rows, which measured best. It is asked with the vector written out, as most people
+do, and with pgvector's binary adapter, which ours uses too. Recall is against FAISS flat. ``--large`` asks a
+million too.
 """
 
 import functools
@@ -18,6 +20,7 @@ import faiss
 import numpy as np
 import numpy.typing as npt
 import psycopg
+from pgvector.psycopg.vector import VectorBinaryDumper
 
 from querymill_embedded import Part, temporary_stack
 from querymill_workers.domain.sessions import MessageFilter
@@ -57,6 +60,7 @@ def main() -> int:
         url = stack.environment()["DATABASE_URL"]
         migrate(url, dimensions=DIMENSIONS)
         with open_pool(url, most=2) as pool, psycopg.connect(url, autocommit=True) as connection:
+            connection.adapters.register_dumper(np.ndarray, VectorBinaryDumper)
             messages = PostgresMessages(pool)
             made = [load(connection, generated(label, size)) for label, size in sizes.items()]
             index(connection, made)
@@ -158,7 +162,7 @@ def compared(
     """Ask every query both ways, one after the other; return the times, and what ours found."""
     where = MessageFilter(loaded.label, ("message",), session)
     statement = plain(loaded.label, session)
-    times: dict[str, list[float]] = {"ours": [], "sql": []}
+    times: dict[str, list[float]] = {"ours": [], "sql": [], "sql_binary": []}
     found: list[set[int]] = []
 
     def ours(query: Matrix) -> None:
@@ -168,13 +172,19 @@ def compared(
     def sql(query: Matrix) -> None:
         connection.execute(statement, {"vector": literal(query), "session": session}).fetchall()
 
+    def sql_binary(query: Matrix) -> None:
+        connection.execute(statement, {"vector": query, "session": session}).fetchall()
+
     for query in loaded.queries[:10]:
         ours(query)
         sql(query)
+        sql_binary(query)
     found.clear()
-    for query in loaded.queries:
-        times["ours"].append(milliseconds(functools.partial(ours, query)))
-        times["sql"].append(milliseconds(functools.partial(sql, query)))
+    for plainly, taken in ((sql, times["sql"]), (sql_binary, times["sql_binary"])):
+        found.clear()
+        for query in loaded.queries:
+            times["ours"].append(milliseconds(functools.partial(ours, query)))
+            taken.append(milliseconds(functools.partial(plainly, query)))
     return figures_of(times, f"filtered_{session}_" if session else "", loaded.label), found
 
 
@@ -186,6 +196,7 @@ def figures_of(times: Mapping[str, Sequence[float]], prefix: str, label: str) ->
         f"{prefix}p99_ms_{label}": statistics.quantiles(times["ours"], n=100)[98],
         f"{prefix}sql_p50_ms_{label}": p50["sql"],
         f"{prefix}ratio_to_sql_{label}": p50["ours"] / p50["sql"],
+        f"{prefix}ratio_to_binary_sql_{label}": p50["ours"] / p50["sql_binary"],
     }
 
 

@@ -51,6 +51,7 @@ def by_similarity(request: MessageSearch, where: MessageFilter, vector: npt.NDAr
         total_is_exact=near.exact,
         searched="exact" if near.exact else "approximate",
         best_below_threshold=None if best is None else shown(ports.calibration.similarity(best)),
+        skipped=near.skipped,
         compared=bool(near.rows),
     )
 

@@ -116,12 +116,13 @@ def by_words_too(request: MessageSearch, where: MessageFilter, vector: npt.NDArr
     """
     floor, most = floor_of(request, ports.calibration), candidates_of(request)
     rankings: dict[str, list[MessageRow]] = {}
-    exact, whole, compared, degraded = True, True, False, []
+    exact, whole, compared, skipped, degraded = True, True, False, 0, []
     for vector_type in where.vector_types:
         one = MessageFilter(where.collection, (vector_type,), where.session_id, where.exclude_message_id)
         near = ports.messages.nearest(one, vector, model=ports.embeddings.model, most=most, floor=floor)
         rankings[f"vector:{vector_type}"] = reaching(near.rows, floor)
         exact, compared = exact and near.exact and near.passed <= most, compared or bool(near.rows)
+        skipped += near.skipped
         try:
             found = worded(request, one, vector_type, vector, ports)
         except Refused as error:
@@ -136,6 +137,7 @@ def by_words_too(request: MessageSearch, where: MessageFilter, vector: npt.NDArr
         total=len(hits),
         total_is_exact=exact and whole,
         searched="exact" if exact else "approximate",
+        skipped=skipped,
         compared=compared,
         degraded=tuple(degraded),
     )

@@ -66,13 +66,12 @@ def embedded(claim: Claim, request: MessageSearch, ports: Ports) -> tuple[npt.ND
 
 def compared(request: MessageSearch, where: MessageFilter, vector: npt.NDArray[np.float32], ports: Ports) -> Found:
     """Search by vectors; by text where no row has one that the question's can be compared with."""
-    skipped = ports.messages.without_vector(where, model=ports.embeddings.model)
     search = by_words_too if request.hybrid else by_similarity
     found = search(request, where, vector, ports)
-    if skipped and not found.compared:
-        why = f"none of the {skipped} rows has a vector of {ports.embeddings.model} yet"
-        found = by_text(request, where, ports, why=why)
-    return found.model_copy(update={"skipped": skipped})
+    if found.compared or not found.skipped:
+        return found
+    why = f"none of the {found.skipped} rows has a vector of {ports.embeddings.model} yet"
+    return by_text(request, where, ports, why=why).model_copy(update={"skipped": found.skipped})
 
 
 def conclude(picture: Picture, request: MessageSearch, ports: Ports) -> None:

@@ -246,12 +246,14 @@ class Modules(Protocol):
 class Nearest:
     """The nearest rows, the nearest first, whatever their cosine; ``passed`` counts those at or above the floor.
 
-    With ``exact`` every row was examined, else ``passed`` is a lower bound.
+    With ``exact`` every row was examined, else ``passed`` is a lower bound. ``skipped`` counts the rows without a
+    vector of the model; counting ends at 10,000.
     """
 
     rows: Sequence[MessageRow]
     passed: int
     exact: bool
+    skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,10 +276,6 @@ class Messages(Protocol):
 
         Never fewer rows than there are, up to ``most``; only rows with a vector of the model.
         """
-        ...
-
-    def without_vector(self, where: MessageFilter, *, model: str) -> int:
-        """Count the rows without a vector of the model; counting ends at 10,000."""
         ...
 
     def containing(self, where: MessageFilter, text: str, *, most: int) -> tuple[Sequence[MessageRow], int]:

@@ -35,20 +35,17 @@ class MemoryMessages:
     def nearest(self, where: MessageFilter, vector: _Vector, *, model: str, most: int, floor: float) -> Nearest:
         """See `Messages.nearest`."""
         with self._lock:
+            seen = list(self._seen(where))
             rows = [
                 self._row(where.collection, stored, cosine(stored.embedding, vector))
-                for stored in self._seen(where)
+                for stored in seen
                 if stored.model == model and stored.embedding is not None
             ]
+        every = {stored.passage.vector_id for stored in seen}
+        skipped = every - {stored.passage.vector_id for stored in seen if _has_vector(stored, model)}
         passed = sum(row.raw is not None and row.raw >= floor for row in rows)
         ranked = sorted(rows, key=lambda row: (-(row.raw or 0.0), row.vector_id))
-        return Nearest(ranked[:most], passed, exact=True)
-
-    def without_vector(self, where: MessageFilter, *, model: str) -> int:
-        """See `Messages.without_vector`."""
-        with self._lock:
-            every = {stored.passage.vector_id for stored in self._seen(where)}
-            return len(every - {stored.passage.vector_id for stored in self._seen(where) if _has_vector(stored, model)})
+        return Nearest(ranked[:most], passed, exact=True, skipped=len(skipped))
 
     def containing(self, where: MessageFilter, text: str, *, most: int) -> tuple[Sequence[MessageRow], int]:
         """See `Messages.containing`."""

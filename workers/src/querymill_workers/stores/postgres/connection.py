@@ -1,45 +1,93 @@
 """Connections to PostgreSQL, made per process after start, never over a fork."""
 
-from collections.abc import Iterator
+import math
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import psycopg
 import psycopg_pool
+from pgvector.psycopg.vector import VectorBinaryDumper
 from psycopg import Connection
 from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool
 
 from querymill_workers.ports import Unavailable
 
-Pool = ConnectionPool[Connection[TupleRow]]
+#: A connection that answered less than this ago is lent without asking whether it lives, in seconds.
+TRUSTED_FOR_S = 1.0
+
+
+class Remembering(Connection[TupleRow]):
+    """A connection that remembers when it answered last, and when any of this process failed."""
+
+    answered_at: float = -math.inf
+    failed_at: ClassVar[float] = -math.inf
+
+
+Pool = ConnectionPool[Remembering]
 
 #: A statement that takes longer than this is given up, in milliseconds.
 STATEMENT_TIMEOUT_MS = 15_000
 
 
 def open_pool(url: str, *, most: int = 16, timeout_s: float = 5.0) -> Pool:
-    """Open a pool; connections are checked before use, so a restarted server costs one retry, not an error."""
-    options = {"options": f"-c statement_timeout={STATEMENT_TIMEOUT_MS}", "connect_timeout": 5}
+    """Open a pool; idle connections are checked before use, so a restarted server costs one retry, not an error."""
+    options = {
+        "options": f"-c statement_timeout={STATEMENT_TIMEOUT_MS}",
+        "connect_timeout": 5,
+        "autocommit": True,  # transactions begin where they are asked for
+    }
     return ConnectionPool(
         url,
         min_size=1,
         max_size=most,
         timeout=timeout_s,
         kwargs=options,
-        check=ConnectionPool.check_connection,
+        connection_class=Remembering,
+        configure=_take_vectors,
+        check=_check_the_idle,
         open=True,
     )
 
 
+def _take_vectors(connection: Remembering) -> None:
+    """Let an array stand for a vector in a statement; no type is named, so that the server need not be asked for it."""
+    connection.adapters.register_dumper(np.ndarray, VectorBinaryDumper)
+
+
+def _check_the_idle(connection: Remembering) -> None:
+    if connection.answered_at < max(time.monotonic() - TRUSTED_FOR_S, Remembering.failed_at):
+        ConnectionPool.check_connection(connection)
+
+
 @contextmanager
-def lent(pool: Pool) -> Iterator[psycopg.Connection]:
-    """Lend a connection for one transaction; a server that is away is `Unavailable`, not a bug."""
+def lent(pool: Pool) -> Iterator[Connection[TupleRow]]:
+    """Lend a connection for one transaction."""
+    with borrowed(pool) as connection, connection.transaction():
+        yield connection
+
+
+def fetched(pool: Pool, *asked: tuple[Any, Mapping[str, Any]]) -> list[list[TupleRow]]:
+    """Run statements in one transaction and return the rows of each; the server is waited for once for them all."""
+    with borrowed(pool) as connection:
+        with connection.pipeline():  # what is between two syncs of a pipeline is one transaction
+            cursors = [connection.execute(statement, values) for statement, values in asked]
+        return [cursor.fetchall() for cursor in cursors]
+
+
+@contextmanager
+def borrowed(pool: Pool) -> Iterator[Connection[TupleRow]]:
+    """Lend a connection without a transaction; a server that is away is `Unavailable`, not a bug."""
     try:
         with pool.connection() as connection:
             yield connection
+            connection.answered_at = time.monotonic()
     except (psycopg.OperationalError, psycopg_pool.PoolTimeout) as error:
+        Remembering.failed_at = time.monotonic()
         raise Unavailable(f"PostgreSQL: {type(error).__name__}") from error
 
 

@@ -18,7 +18,7 @@ from psycopg.types.json import Jsonb
 
 from querymill_workers.domain.sessions import MessageFilter, MessagePassage, MessageRow, PendingPassage
 from querymill_workers.ports import Nearest, Revision, SessionDraft, Vectors
-from querymill_workers.stores.postgres.connection import Pool, lent, literal
+from querymill_workers.stores.postgres.connection import Pool, fetched, lent, literal
 from querymill_workers.stores.postgres.queries import named
 
 #: A filter that leaves at most this many rows is searched exactly: some milliseconds, and no row is missed.
@@ -56,43 +56,50 @@ class PostgresMessages:
         self, where: MessageFilter, vector: npt.NDArray[np.float32], *, model: str, most: int, floor: float
     ) -> Nearest:
         """See `Messages.nearest`."""
-        values = _values(where) | {"model": model, "vector": literal(vector), "most": most, "floor": floor}
+        values = _values(where) | {"model": model, "vector": vector, "most": most, "floor": floor}
         with self._lock:
             large = (where, model) in self._large
-        with self._within(where.collection) as connection:
-            if not large:
-                found, examined = _nearest(connection, "nearest_exact", where, values | {"bound": EXACT_ROWS + 1})
-                if examined <= EXACT_ROWS:
-                    return found
-                with self._lock:
-                    self._large[where, model] = True
-            found, _ = _by_index(connection, where, values, dimensions=len(vector))
-            if len(found.rows) == most:
+        if not large:
+            found, examined = self._exact(where, values, bound=EXACT_ROWS + 1)
+            if examined <= EXACT_ROWS:
                 return found
-            return _nearest(connection, "nearest_exact", where, values | {"bound": None})[0]
+            with self._lock:
+                self._large[where, model] = True
+        found = self._by_index(where, values, dimensions=len(vector))
+        return found if len(found.rows) == most else self._exact(where, values, bound=None)[0]
 
-    def without_vector(self, where: MessageFilter, *, model: str) -> int:
-        """See `Messages.without_vector`."""
-        values = _values(where) | {"model": model, "bound": MOST_SKIPPED}
-        with self._within(where.collection) as connection:
-            row = connection.execute(_statement("without_vector", where), values).fetchone()
-        return min(row[0], MOST_SKIPPED) if row else 0
+    def _exact(self, where: MessageFilter, values: Mapping[str, Any], *, bound: int | None) -> tuple[Nearest, int]:
+        """Compare the first rows of a filter; how many these were stands beside what was found."""
+        skipped, rows = self._read(
+            where.collection,
+            (_statement("without_vector", where), {**values, "bound": MOST_SKIPPED}),
+            (_statement("nearest_exact", where), {**values, "bound": bound}),
+        )
+        return _nearest(rows, skipped, exact=True), rows[0][0]
+
+    def _by_index(self, where: MessageFilter, values: Mapping[str, Any], *, dimensions: int) -> Nearest:
+        candidates = max(LEAST_CANDIDATES, CANDIDATES_PER_ROW * int(values["most"]))
+        ef_search = str(min(max(EF_SEARCH, candidates), 1_000))
+        _, skipped, rows = fetched(
+            self._pool,
+            (named()["as_reader_by_index"], {"collection": where.collection, "ef_search": ef_search}),
+            (_statement("without_vector", where), {**values, "bound": MOST_SKIPPED}),
+            (_statement("nearest_approximate", where, dimensions=dimensions), {**values, "candidates": candidates}),
+        )
+        return _nearest(rows, skipped, exact=False)
 
     def containing(self, where: MessageFilter, text: str, *, most: int) -> tuple[Sequence[MessageRow], int]:
         """See `Messages.containing`."""
         values = _values(where) | {"pattern": f"%{escaped(text)}%", "most": most}
-        with self._within(where.collection) as connection:
-            rows = connection.execute(_statement("containing", where), values).fetchall()
+        (rows,) = self._read(where.collection, (_statement("containing", where), values))
         return [MessageRow(*row) for _, *row in rows], rows[0][0] if rows else 0
 
     def rows(
         self, where: MessageFilter, vector_ids: Sequence[str], vector: npt.NDArray[np.float32] | None, *, model: str
     ) -> Mapping[str, MessageRow]:
         """See `Messages.rows`."""
-        given = None if vector is None else literal(vector)
-        values = _values(where) | {"vector_ids": list(vector_ids), "vector": given, "model": model}
-        with self._within(where.collection) as connection:
-            rows = connection.execute(_statement("message_rows", where), values).fetchall()
+        values = _values(where) | {"vector_ids": list(vector_ids), "vector": vector, "model": model}
+        (rows,) = self._read(where.collection, (_statement("message_rows", where), values))
         if vector is None:
             return {row[0]: MessageRow(*row[:-1]) for row in rows}
         return {row[0]: MessageRow(*row) for row in rows}
@@ -100,16 +107,15 @@ class PostgresMessages:
     def revision(self, collection: str, session_id: str) -> Revision | None:
         """See `Messages.revision`."""
         values = {"collection": collection, "session_id": session_id}
-        with self._within(collection) as connection:
-            row = connection.execute(named()["session_revision"], values).fetchone()
-        return None if row is None or row[0] is None else Revision(row[0])
+        (rows,) = self._read(collection, (named()["session_revision"], values))
+        return Revision(rows[0][0]) if rows and rows[0][0] is not None else None
 
     def leaving(self, collection: str, draft: SessionDraft) -> Sequence[PendingPassage]:
         """See `Messages.leaving`."""
         ids = [passage.vector_id for passage in draft.passages]
         values = {"collection": collection, "session_id": draft.session.session_id, "vector_ids": ids}
-        with self._within(collection) as connection:
-            return [PendingPassage(*row) for row in connection.execute(named()["leaving"], values)]
+        (rows,) = self._read(collection, (named()["leaving"], values))
+        return [PendingPassage(*row) for row in rows]
 
     def put(self, collection: str, draft: SessionDraft, *, model: str) -> None:
         """See `Messages.put`."""
@@ -159,15 +165,17 @@ class PostgresMessages:
 
     def _listed(self, statement: str, collection: str, session_id: str, model: str) -> Sequence[PendingPassage]:
         values = {"collection": collection, "session_id": session_id, "model": model}
-        with self._within(collection) as connection:
-            return [PendingPassage(*row) for row in connection.execute(named()[statement], values)]
+        (rows,) = self._read(collection, (named()[statement], values))
+        return [PendingPassage(*row) for row in rows]
+
+    def _read(self, collection: str, *asked: tuple[Any, Mapping[str, Any]]) -> list[list[TupleRow]]:
+        """Run statements that see one collection."""
+        _, *rows = fetched(self._pool, (named()["as_reader"], {"collection": collection}), *asked)
+        return rows
 
     @contextmanager
     def _within(self, collection: str) -> Iterator[psycopg.Connection[TupleRow]]:
-        """Lend a connection that sees one collection, for one transaction.
-
-        Statements travel together up to the first whose rows are read: a search waits for the server once.
-        """
+        """Lend a connection that sees one collection, for one transaction; its statements travel together."""
         with lent(self._pool) as connection, connection.pipeline():
             connection.execute(named()["as_reader"], {"collection": collection})
             yield connection
@@ -202,29 +210,10 @@ def _values(where: MessageFilter) -> dict[str, Any]:
     }
 
 
-def _nearest(
-    connection: psycopg.Connection[TupleRow],
-    name: str,
-    where: MessageFilter,
-    values: Mapping[str, Any],
-    *,
-    dimensions: int = 0,
-) -> tuple[Nearest, int]:
-    """Run one of the two ways to search; how many rows it examined stands beside what it found."""
-    rows = connection.execute(_statement(name, where, dimensions=dimensions), values).fetchall()
-    examined, passed = rows[0][:2] if rows else (0, 0)
+def _nearest(rows: Sequence[TupleRow], skipped: Sequence[TupleRow], *, exact: bool) -> Nearest:
+    """Read what either way to search found; each row begins with how many were examined, and how many passed."""
     found = [MessageRow(*row) for _, _, *row in rows if row[0] is not None]
-    return Nearest(found, passed, exact=name == "nearest_exact"), examined
-
-
-def _by_index(
-    connection: psycopg.Connection[TupleRow], where: MessageFilter, values: Mapping[str, Any], *, dimensions: int
-) -> tuple[Nearest, int]:
-    candidates = max(LEAST_CANDIDATES, CANDIDATES_PER_ROW * int(values["most"]))
-    connection.execute(named()["by_index"], {"ef_search": str(min(max(EF_SEARCH, candidates), 1_000))})
-    return _nearest(
-        connection, "nearest_approximate", where, {**values, "candidates": candidates}, dimensions=dimensions
-    )
+    return Nearest(found, rows[0][1] if rows else 0, exact=exact, skipped=min(skipped[0][0], MOST_SKIPPED))
 
 
 def _message_columns(draft: SessionDraft) -> dict[str, list[Any]]:

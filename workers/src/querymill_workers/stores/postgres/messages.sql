@@ -3,6 +3,17 @@ SELECT
     set_config('querymill.collection', %(collection)s, true),
     set_config('role', 'querymill_messages', true);
 
+-- as_reader_by_index: the same, made to take the index of near vectors, and to look on while too few are left
+SELECT
+    set_config('querymill.collection', %(collection)s, true),
+    set_config('role', 'querymill_messages', true),
+    set_config('enable_seqscan', 'off', true),
+    set_config('enable_bitmapscan', 'off', true),
+    set_config('enable_sort', 'off', true),
+    set_config('plan_cache_mode', 'force_generic_plan', true),
+    set_config('hnsw.ef_search', %(ef_search)s, true),
+    set_config('hnsw.iterative_scan', 'relaxed_order', true);
+
 -- nearest_exact: the nearest of the first rows that the filter leaves, each of them compared
 WITH scored AS MATERIALIZED (
     SELECT v.vector_id, coalesce(nullif(1 - (v.embedding <=> %(vector)s::vector), 'NaN'), 0) AS raw
@@ -21,33 +32,23 @@ LEFT JOIN chat_message_vectors AS v
 {joins}
 ORDER BY best.raw DESC, best.vector_id;
 
--- by_index: let the planner take the index of near vectors, once for all questions, and look on while too few are left
-SELECT
-    set_config('enable_seqscan', 'off', true),
-    set_config('enable_bitmapscan', 'off', true),
-    set_config('enable_sort', 'off', true),
-    set_config('plan_cache_mode', 'force_generic_plan', true),
-    set_config('hnsw.ef_search', %(ef_search)s, true),
-    set_config('hnsw.iterative_scan', 'relaxed_order', true);
-
 -- nearest_approximate: the nearest that the index finds, scored again in full precision
 WITH near AS MATERIALIZED (
-    SELECT v.vector_id, 1 - (v.embedding <=> %(vector)s::vector) AS raw
+    SELECT
+        v.vector_id, v.message_key, v.message_id, v.session_id, v.content, v.vector_type, v.created_at,
+        1 - (v.embedding <=> %(vector)s::vector) AS raw
     FROM chat_message_vectors AS v
     WHERE v.collection = %(collection)s AND v.model = %(model)s AND v.vector_type = ANY(%(vector_types)s)
         AND v.embedding IS NOT NULL {filters}
     ORDER BY v.embedding::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions})
     LIMIT %(candidates)s
 ),
-best AS (SELECT vector_id, raw FROM near ORDER BY raw DESC, vector_id LIMIT %(most)s)
-SELECT
-    (SELECT count(*) FROM near) AS examined, (SELECT count(*) FROM near WHERE raw >= %(floor)s) AS passed,
-    {columns}, best.raw
-FROM best
-JOIN chat_message_vectors AS v
-    ON v.collection = %(collection)s AND v.vector_id = best.vector_id AND v.model = %(model)s
+counted AS (SELECT count(*) AS examined, count(*) FILTER (WHERE raw >= %(floor)s) AS passed FROM near),
+best AS (SELECT * FROM near ORDER BY raw DESC, vector_id LIMIT %(most)s)
+SELECT counted.examined, counted.passed, {columns}, v.raw
+FROM counted CROSS JOIN best AS v
 {joins}
-ORDER BY best.raw DESC, best.vector_id;
+ORDER BY v.raw DESC, v.vector_id;
 
 -- without_vector: how many rows have no vector of the model; other models on both sides of it, so that an index serves
 SELECT count(DISTINCT vector_id) FROM (

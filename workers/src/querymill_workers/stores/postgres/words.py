@@ -11,15 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
 
-import psycopg
-import psycopg_pool
 from psycopg import Cursor, IsolationLevel
 from psycopg.rows import TupleRow
 
 from querymill_workers.domain import bm25
 from querymill_workers.domain.words import WORDS_VERSION, words
-from querymill_workers.ports import Refused, Unavailable, WordHit, WordUnit
-from querymill_workers.stores.postgres.connection import Pool
+from querymill_workers.ports import Refused, WordHit, WordUnit
+from querymill_workers.stores.postgres.connection import Pool, borrowed, lent
 from querymill_workers.stores.postgres.queries import named
 
 #: Postings that are read without asking first whether fewer would do.
@@ -154,21 +152,17 @@ class PostgresWords:
 
     @contextmanager
     def _change(self) -> Iterator[Cursor[TupleRow]]:
-        """Lend a cursor for one transaction; a server that is away is `Unavailable`, not a bug."""
-        try:
-            with self._pool.connection() as connection, connection.cursor() as cursor:
-                yield cursor
-        except (psycopg.OperationalError, psycopg_pool.PoolTimeout) as error:
-            raise Unavailable(f"PostgreSQL: {type(error).__name__}") from error
+        """Lend a cursor for one transaction."""
+        with lent(self._pool) as connection, connection.cursor() as cursor:
+            yield cursor
 
     @contextmanager
     def _snapshot(self) -> Iterator[Cursor[TupleRow]]:
         """Lend a cursor whose statements all see the same moment: counts and postings must agree."""
-        with self._change() as cursor:
-            connection = cursor.connection
+        with borrowed(self._pool) as connection:
             connection.isolation_level = IsolationLevel.REPEATABLE_READ
             try:
-                with connection.transaction():
+                with connection.transaction(), connection.cursor() as cursor:
                     yield cursor
             finally:
                 connection.isolation_level = None
