@@ -2,7 +2,8 @@
 
 import json
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import uuid4
 
@@ -15,7 +16,7 @@ from tests.fakes.openai_server import Answer, OpenAIServer, embedded, embedding_
 from tests.fakes.vectors import vector_of
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.chats import session
-from tests.fixtures.command_line import CommandLine
+from tests.fixtures.command_line import CommandLine, Run
 from tests.fixtures.deployment import Deployment
 
 OLD, NEW = "multilingual-e5-small", "e5-newer"
@@ -46,7 +47,18 @@ def mirrored(request: dict[str, Any]) -> Answer:
     """Give the new model's vectors in the other direction: who compares them with the old one's finds nothing."""
     if request["model"] == OLD:
         return embedded(request)
-    return embedding_answer([(-vector_of(text)[::-1]).tolist() for text in request["input"]])
+    return embedding_answer([(-vector_of(text)[::-1]).tolist() for text in request["input"]], after_s=0.5)
+
+
+def models_asked(server: OpenAIServer) -> set[str]:
+    return {request["model"] for request in server.seen("embeddings")}
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    until = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < until
+        time.sleep(0.01)
 
 
 def ask(mill: Querymill, collection: str, query: str) -> MessageResult:
@@ -64,34 +76,30 @@ def take_in(mill: Querymill, collection: str, *names: str) -> None:
 def test_the_model_before_answers_until_the_new_vectors_are_complete_then_the_new_one(
     mill: Querymill, moved: Deployment, later: Querymill, openai_server: OpenAIServer
 ) -> None:
-    collection, release = f"chats-{uuid4().hex[:12]}", threading.Event()
+    collection = f"chats-{uuid4().hex[:12]}"
     take_in(mill, collection, *[f"s{number}" for number in range(12)])
-
-    def held_back(request: dict[str, Any]) -> Answer:
-        if request["model"] == NEW and len(openai_server.seen("embeddings")) > 3:
-            release.wait(20)
-        return mirrored(request)
-
     openai_server.reset()
-    openai_server.script.embeddings = held_back
+    openai_server.script.embeddings = mirrored
     reembed = CommandLine(moved.environment)
     with WorkerProcess(moved.environment):
         later._board.add_collections("messages", [collection])  # a board of its own knows none yet
-        runs: list[Any] = []
+        runs: list[Run] = []
         command = threading.Thread(
             target=lambda: runs.append(reembed("reembed", "messages", "--collection", collection, "--json"))
         )
         command.start()
+        wait_until(lambda: NEW in models_asked(openai_server))
         meanwhile = ask(later, collection, "the fleet counts ships s7")
         assert (meanwhile.mode, meanwhile.results[0].session_id, meanwhile.skipped) == ("vector", "s7", 0)
+        assert OLD in models_asked(openai_server)
         assert command.is_alive()
-        release.set()
         command.join(60)
-        assert (runs[0].returncode, json.loads(runs[0].stdout)["total"]) == (0, 48), runs[0].stderr
+        assert runs[0].returncode == 0, runs[0].stderr
+        assert json.loads(runs[0].stdout)["total"] == 48
         openai_server.requests.clear()
-        after = ask(later, collection, "the fleet counts ships s9")
+        after = ask(later, collection, "s9 counts the fleet ships")
         assert (after.mode, after.results[0].session_id, after.skipped) == ("vector", "s9", 0)
-        assert {request["model"] for request in openai_server.seen("embeddings")} == {NEW}
+        assert models_asked(openai_server) == {NEW}
         again = reembed("reembed", "messages", "--collection", collection, "--json")
         assert json.loads(again.stdout)["total"] == 0
 

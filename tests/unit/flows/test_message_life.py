@@ -55,7 +55,7 @@ def test_while_the_new_vectors_are_made_the_model_before_answers(world: World) -
         found = search(world, "ship number3")
         assert (found.mode, found.results[0].session_id, found.skipped) == ("vector", "s3", 0)
         assert found.results[0].similarity == pytest.approx(0.95)  # by the calibration of the model before
-        world.ring(job_id, request, f"part {part}")
+        world.ring(job_id, request, f"part-{part}")
     assert {input_type for _, input_type in before.asked} == {"query"}
     result = world.result(job_id)
     assert isinstance(result, ReembedResult)

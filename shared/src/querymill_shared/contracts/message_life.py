@@ -45,7 +45,7 @@ class ReembedMessages(Request):
     @property
     def steps(self) -> tuple[str, ...]:
         """The parts of the collection; each is resumed where it was cut, and the last one switches."""
-        return tuple(f"part {number}" for number in range(PARTS))
+        return tuple(f"part-{number}" for number in range(PARTS))
 
 
 class ReembedResult(JobResult):
