@@ -124,7 +124,7 @@ def test_without_row_level_security_the_same_bug_would_leak(
     assert any(chats.collections[1] in row.content for row in rows)
 
 
-@pytest.mark.parametrize("table", ["chat_sessions", "chat_messages", "chat_message_vectors", "chat_models"])
+@pytest.mark.parametrize("table", ["chat_sessions", "chat_messages", "chat_message_vectors"])
 def test_the_role_sees_one_collection_and_nothing_without_one(
     chats: Chats, database: psycopg.Connection, table: str
 ) -> None:

@@ -107,6 +107,8 @@ def test_the_first_model_is_the_one_a_collection_is_searched_by(sessions: Sessio
     assert sessions.searched_by(collection, first="new") == "old"
     assert sessions.searched_by(f"{collection}x") is None
     assert not sessions.switch(f"{collection}x", model="new")
+    assert collection in sessions.collections()
+    assert f"{collection}x" not in sessions.collections()
 
 
 def test_vectors_of_a_new_model_are_made_beside_the_old_and_switched_when_complete(
@@ -202,7 +204,7 @@ def test_what_migrated_rows_are_searched_by_and_hold_is_found_out(
     begin, end = text.index("INSERT INTO chat_models"), text.index("ALTER TABLE chat_messages FORCE")
     stored = "SELECT message_id, around FROM chat_message_vectors WHERE collection = %s AND vector_type = 'context'"
     with database.transaction(force_rollback=True):
-        for table in ("chat_messages", "chat_message_vectors", "chat_models"):
+        for table in ("chat_messages", "chat_message_vectors"):
             database.execute(f"ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY")  # type: ignore[arg-type]  # named above
         before = sorted(database.execute(stored, [collection]).fetchall())
         database.execute("DELETE FROM chat_models")

@@ -24,7 +24,7 @@ OLD, NEW = "multilingual-e5-small", "e5-newer"
 
 @pytest.fixture
 def moved(deployment: Deployment) -> Deployment:
-    """The deployment after its model was changed, on a board of its own."""
+    """The deployment after its model was changed, on a board of its own that knows no collection yet."""
     changed = {
         "REDIS_URL": deployment.environment["REDIS_URL"].removesuffix("/2") + "/3",
         "EMBEDDING_MODEL": NEW,
@@ -82,7 +82,6 @@ def test_the_model_before_answers_until_the_new_vectors_are_complete_then_the_ne
     openai_server.script.embeddings = mirrored
     reembed = CommandLine(moved.environment)
     with WorkerProcess(moved.environment):
-        later._board.add_collections("messages", [collection])  # a board of its own knows none yet
         runs: list[Run] = []
         command = threading.Thread(
             target=lambda: runs.append(reembed("reembed", "messages", "--collection", collection, "--json"))

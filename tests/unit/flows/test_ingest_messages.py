@@ -1,5 +1,6 @@
 from querymill_shared.board import Verdict
 from querymill_shared.contracts.events import Progress
+from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.message_life import EmbedMessagesResult
 from querymill_shared.contracts.messages import IngestSession, IngestSessionResult
 from querymill_shared.contracts.sessions import ChatSession
@@ -96,6 +97,15 @@ def test_one_embedding_waits_however_often_a_session_changes_and_it_misses_nothi
     world.answer(*asked[0][1])
     assert world.sessions.pending("chats", "s", model="words") == []
     assert {text for text, _ in world.embeddings.asked} >= set(texts)
+
+
+def test_a_live_message_does_not_wait_in_the_lane_of_bulk(world: World) -> None:
+    bulk, _ = ingested_only(world, session("s", "one"))
+    request = IngestSession(collection="chats", session=session("s", "one", "two"), lane=Lane.INTERACTIVE)
+    live = world.result(world.run(request))
+    assert isinstance(live, IngestSessionResult)
+    assert live.embedding_job != bulk
+    assert world.board.picture(str(live.embedding_job)).record.lane == "interactive"
 
 
 def test_a_change_while_an_embedding_runs_asks_for_another(world: World) -> None:

@@ -125,15 +125,14 @@ def embeddings_of(
     )
 
 
-def former_model(chosen: Settings) -> FormerModel | None:
-    """Build the way to the embedding model before, if the settings name one.
+def former_profile(chosen: Settings) -> EmbeddingProfile | None:
+    """Look up what the embedding model before gives, if the settings name one.
 
     Raises:
         ValueError: Its vectors have another dimension than those of EMBEDDING_MODEL: one table cannot hold both.
     """
     if not chosen.querymill_former_embedding_model:
         return None
-    base_url, key = chosen.former_embedding_endpoint
     dimensions = embedding_profile(chosen).dimensions
     profile = profile_of(chosen.querymill_former_embedding_model, dimensions=dimensions)
     if profile.dimensions != dimensions:
@@ -141,6 +140,15 @@ def former_model(chosen: Settings) -> FormerModel | None:
             f"QUERYMILL_FORMER_EMBEDDING_MODEL: {profile.model!r} gives {profile.dimensions} dimensions,"
             f" EMBEDDING_MODEL {dimensions}; another dimension needs another database"
         )
+    return profile
+
+
+def former_model(chosen: Settings) -> FormerModel | None:
+    """Build the way to the embedding model before."""
+    profile = former_profile(chosen)
+    if profile is None:
+        return None
+    base_url, key = chosen.former_embedding_endpoint
     return FormerModel(embeddings_of(chosen, profile, base_url, key), calibration_of(profile.model))
 
 

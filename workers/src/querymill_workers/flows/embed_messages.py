@@ -40,14 +40,18 @@ def step(claim: Claim, request: EmbedMessages, ports: Ports) -> Sequence[Bell]:
 
 
 def embed_soon(
-    collection: str, session_id: str, models: Sequence[Embeddings], ports: Ports, *, token: str
+    collection: str, session_id: str, models: Sequence[Embeddings], ports: Ports, *, lane: Lane, token: str
 ) -> tuple[str | None, Sequence[Bell]]:
-    """Ask for a session to be embedded, if it lacks a vector; returns the job that will, and the bells of a new one."""
+    """Ask for a session to be embedded, if it lacks a vector; returns the job that will, and the bells of a new one.
+
+    Who is in a faster lane does not leave it to one that waits in a slower.
+    """
     names = [model.model for model in models]
     waiting = ports.sessions.await_embedding(collection, session_id, models=names, token=token)
     if waiting is None:
         return None, []
-    return asked_once(EmbedMessages(collection=collection, session_id=session_id), f"embed {waiting}", ports)
+    request = EmbedMessages(collection=collection, session_id=session_id, lane=lane)
+    return asked_once(request, f"embed {waiting} {lane}", ports)
 
 
 def batches(pending: Sequence[PendingPassage]) -> list[Sequence[PendingPassage]]:

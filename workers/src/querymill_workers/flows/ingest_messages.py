@@ -42,7 +42,7 @@ def step(claim: Claim, request: IngestSession, ports: Ports) -> Sequence[Bell]:
             store(collection, draft, models, ports)
             outcome = "ingested"
     ports.board.add_collections("messages", [collection])
-    embedding_job, bells = embed_soon(collection, session_id, models, ports, token=claim.job_id)
+    embedding_job, bells = embed_soon(collection, session_id, models, ports, lane=request.lane, token=claim.job_id)
     notes = {"outcome": outcome, "total": len(draft.passages), "embedding_job": embedding_job}
     one_step.hand_in(claim, notes, to_result, ports)
     return bells

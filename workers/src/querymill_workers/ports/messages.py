@@ -157,3 +157,7 @@ class Sessions(Protocol):
     def drop_other_models(self, collection: str, *, model: str) -> None:
         """Drop the rows of other models, where this one has its own."""
         ...
+
+    def collections(self) -> Sequence[str]:
+        """List the collections that ever held a session."""
+        ...

@@ -183,6 +183,10 @@ class MemorySessions:
                 if of != model and (id_, model) in self.rows[collection]:
                     del self.rows[collection][id_, of]
 
+    def collections(self) -> Sequence[str]:
+        """See `Sessions.collections`."""
+        return sorted(self._models)
+
     def _every(self, collection: str) -> set[str]:
         with self.lock:
             return {id_ for id_, _ in self.rows[collection]}

@@ -65,8 +65,9 @@ class PostgresSessions:
         }
         with self._within(collection) as connection:
             connection.execute(named()["put_session"], place | described)
-            connection.execute(named()["drop_messages"], place)
-            connection.execute(named()["add_messages"], place | _message_columns(draft))
+            messages = _message_columns(draft)
+            connection.execute(named()["drop_messages"], place | messages)
+            connection.execute(named()["add_messages"], place | messages)
             columns = _passage_columns(draft.passages)
             connection.execute(named()["drop_passages"], place | columns)
             connection.execute(named()["put_passages"], place | columns | {"models": list(models)})
@@ -95,7 +96,7 @@ class PostgresSessions:
         place = {"collection": collection, "session_id": session_id}
         with self._within(collection) as connection:
             connection.execute(named()["forget_passages"], place)
-            connection.execute(named()["drop_messages"], place)
+            connection.execute(named()["drop_messages"], place | {"keys": []})
             return connection.execute(named()["forget_session"], place).fetchone() is not None
 
     def await_embedding(self, collection: str, session_id: str, *, models: Sequence[str], token: str) -> str | None:
@@ -154,6 +155,11 @@ class PostgresSessions:
         with self._within(collection) as connection:
             connection.execute(named()["unhurried"])
             connection.execute(named()["drop_other_models"], {"collection": collection, "model": model})
+
+    def collections(self) -> Sequence[str]:
+        """See `Sessions.collections`."""
+        with lent(self._pool) as connection:
+            return [name for (name,) in connection.execute(named()["chat_collections"])]
 
     def _listed(self, statement: str, collection: str, session_id: str, **values: Any) -> Sequence[PendingPassage]:
         place = {"collection": collection, "session_id": session_id}

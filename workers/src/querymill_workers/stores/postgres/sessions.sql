@@ -18,17 +18,23 @@ ON CONFLICT (collection, session_id) DO UPDATE SET
     name = excluded.name, user_name = excluded.user_name, started_at = excluded.started_at,
     metadata = excluded.metadata, draft = excluded.draft, revision = NULL;
 
--- drop_messages: all of a session
-DELETE FROM chat_messages WHERE collection = %(collection)s AND session_id = %(session_id)s;
+-- drop_messages: those of a session that are not among these
+DELETE FROM chat_messages
+WHERE collection = %(collection)s AND session_id = %(session_id)s AND message_key <> ALL(%(keys)s);
 
--- add_messages: all of a session
-INSERT INTO chat_messages
+-- add_messages: those of a session that are new or have changed
+INSERT INTO chat_messages AS m
     (collection, session_id, message_key, number, message_id, role, content, created_at, metadata)
 SELECT %(collection)s, %(session_id)s, added.*
 FROM unnest(
     %(keys)s::text[], %(numbers)s::integer[], %(message_ids)s::text[], %(roles)s::text[], %(contents)s::text[],
     %(times)s::timestamptz[], %(metadata)s::jsonb[]
-) AS added;
+) AS added
+ON CONFLICT (collection, session_id, message_key) DO UPDATE SET
+    number = excluded.number, message_id = excluded.message_id, role = excluded.role, content = excluded.content,
+    created_at = excluded.created_at, metadata = excluded.metadata
+WHERE (m.number, m.message_id, m.role, m.content, m.created_at, m.metadata) IS DISTINCT FROM
+    (excluded.number, excluded.message_id, excluded.role, excluded.content, excluded.created_at, excluded.metadata);
 
 -- drop_passages: what is not among these any more, or not as it was, whatever its model
 DELETE FROM chat_message_vectors AS v
@@ -111,6 +117,9 @@ INSERT INTO chat_models (collection, model) VALUES (%(collection)s, %(model)s) O
 
 -- searched_model: the model that a collection is searched by
 SELECT model FROM chat_models WHERE collection = %(collection)s;
+
+-- chat_collections: the collections that ever held a session
+SELECT collection FROM chat_models ORDER BY collection;
 
 -- lacking_sessions: those of a part that have a passage without a vector of the model
 SELECT DISTINCT v.session_id FROM chat_message_vectors AS v

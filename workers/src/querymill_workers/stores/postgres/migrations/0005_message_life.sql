@@ -1,7 +1,8 @@
 -- The life of messages: the model that a collection is searched by, who will embed a session, whose texts a context holds;
 -- and words that a new tokeniser makes beside the old ones.
 
--- Vectors of another model are made beside those of this one, until they are complete.
+-- Vectors of another model are made beside those of this one, until they are complete. No row-level security: a worker
+-- that starts reads which collections there are.
 CREATE TABLE chat_models (
     collection text PRIMARY KEY,
     model      text COLLATE "C" NOT NULL
@@ -31,9 +32,6 @@ ALTER TABLE chat_messages FORCE ROW LEVEL SECURITY;
 ALTER TABLE chat_message_vectors FORCE ROW LEVEL SECURITY;
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON chat_models TO querymill_messages;
-ALTER TABLE chat_models ENABLE ROW LEVEL SECURITY;
-ALTER TABLE chat_models FORCE ROW LEVEL SECURITY;
-CREATE POLICY own_collection ON chat_models USING (collection = current_setting('querymill.collection', true));
 
 -- A space in the words of one tokeniser; it is searched once it is whole.
 ALTER TABLE word_spaces DROP CONSTRAINT word_spaces_collection_space_key;
