@@ -12,7 +12,6 @@ import pytest
 from querymill import (
     IngestSession,
     IngestSessionResult,
-    JobFailed,
     MessageResult,
     MessageSearch,
     Querymill,
@@ -83,14 +82,17 @@ def test_while_the_embedding_server_is_down_the_words_answer_and_say_why(
     assert result.results[0].similarity == 0.5
 
 
-def test_a_session_whose_vectors_cannot_be_had_is_found_by_its_words(
-    mill: Querymill, collection: str, openai_server: OpenAIServer
+def test_a_session_whose_vectors_cannot_be_had_is_named_and_found_by_its_words(
+    mill: Querymill, collection: str, openai_server: OpenAIServer, querymill: CommandLine, tmp_path: Path
 ) -> None:
     openai_server.script.embeddings = away
-    given = session("s", f"the heron nests by the weir {uuid4().hex}")
-    stored = mill.submit(IngestSession(collection=collection, session=given)).result(20)
-    with pytest.raises(JobFailed):
-        mill.job(str(stored.embedding_job)).result(60)
+    path = tmp_path / "sessions.jsonl"
+    path.write_text(session("s", f"the heron nests by the weir {uuid4().hex}").model_dump_json(), encoding="utf-8")
+    run = querymill("ingest", "messages", path, "--collection", collection, "--json")
+    (failed,) = json.loads(run.stdout)["failed"]
+    assert (run.returncode, failed["document"]) == (1, "s")
+    assert "line 1: stored and found by its words, but not embedded: " in failed["reason"]
+    assert "embedding unavailable" in failed["reason"]
     openai_server.reset()
     result = ask(mill, collection, "heron at the weir")
     assert result.mode == "text"  # the breaker is open still, or no row has a vector: either way

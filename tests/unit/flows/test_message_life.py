@@ -92,6 +92,20 @@ def test_without_the_model_before_the_words_answer_and_say_why_until_the_switch(
     assert search(world, "a heron").results[0].found_by == ("vector",)
 
 
+def test_no_rows_are_prepared_of_a_session_that_another_changes(world: World) -> None:
+    take_in(world, session("s", "nine ships"))
+    change_model(world)
+    honest, alone = world.sessions.prepare, []
+
+    def noted(collection: str, session_id: str, *, model: str) -> None:
+        alone.append(world.sessions._changing[collection, session_id].locked())
+        honest(collection, session_id, model=model)
+
+    world.sessions.prepare = noted  # type: ignore[method-assign]
+    assert isinstance(world.result(reembed(world)), ReembedResult)
+    assert alone == [True]
+
+
 def test_a_part_that_was_killed_goes_on_where_it_was(world: World) -> None:
     take_in(world, session("s", *[f"message {number}" for number in range(20)]))
     _, after = change_model(world)

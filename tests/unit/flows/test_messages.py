@@ -157,6 +157,7 @@ def test_pending_messages_join_the_vectors_in_the_place_of_their_similarity(worl
         (0.9, ("vector",)), (0.8, ("vector",)), (0.75, ("vector",)), (0.5, ("words",)), (0.5, ("words",)),
     ]  # fmt: skip
     assert (result.mode, result.total, result.skipped, result.complete) == ("vector", 5, 3, True)
+    assert [hit.score for hit in result.results] == [hit.similarity for hit in result.results]
     assert {hit.message_id for hit in result.results[3:]} == {"x", "y"}
     without = search(world, "which heron", similarity_threshold=None, limit=8)
     assert [hit.similarity for hit in without.results] == [0.9, 0.8, 0.75, 0.6, 0.5, 0.5, 0.5, 0.4]

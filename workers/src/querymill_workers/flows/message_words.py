@@ -70,7 +70,8 @@ def groups_of(where: MessageFilter, ports: Ports) -> Sequence[str] | None:
 def with_pending(found: Found, request: MessageSearch, where: MessageFilter, ports: Ports) -> Found:
     """Add the pending rows that are found by text, in the place of their similarity; no threshold is theirs."""
     text = by_text(request, replace(where, lacking=ports.embeddings.model), ports, why="")
-    ranked = sorted([*found.results, *text.results], key=lambda hit: -hit.similarity)
+    pending = [hit.model_copy(update={"score": hit.similarity}) for hit in text.results]
+    ranked = sorted([*found.results, *pending], key=lambda hit: -hit.similarity)
     return found.model_copy(
         update={
             "results": tuple(ranked[: request.limit]),

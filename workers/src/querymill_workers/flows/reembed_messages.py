@@ -25,7 +25,8 @@ def step(claim: Claim, request: ReembedMessages, ports: Ports) -> Sequence[Bell]
     sessions = ports.sessions.lacking(collection, model=model.model, part=part, parts=PARTS)
     embedded, usage = 0, Usage()
     for done, session_id in enumerate(sessions, start=1):
-        ports.sessions.prepare(collection, session_id, model=model.model)
+        with ports.sessions.changing(collection, session_id):
+            ports.sessions.prepare(collection, session_id, model=model.model)
         for batch in batches(ports.sessions.pending(collection, session_id, model=model.model)):
             usage += embed(batch, model, collection, request.lane, ports)
             embedded += len(batch)

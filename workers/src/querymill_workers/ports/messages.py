@@ -74,7 +74,10 @@ class Sessions(Protocol):
     """
 
     def changing(self, collection: str, session_id: str) -> AbstractContextManager[None]:
-        """Let nobody else change the session and its words meanwhile, wherever they run."""
+        """Let nobody else change the session and its words meanwhile, wherever they run.
+
+        Whoever puts, prepares or forgets a session, or changes its words, does it within this.
+        """
         ...
 
     def revision(self, collection: str, session_id: str) -> Revision | None:
