@@ -20,6 +20,7 @@ from querymill_workers.ports import Caller, FoundPassage, InputType, Ports, Revi
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors, MemoryWords
 from querymill_workers.stores.memory_messages import MemoryMessages
 from querymill_workers.stores.memory_modules import MemoryModules
+from querymill_workers.stores.memory_sessions import MemorySessions
 from querymill_workers.upkeep.heartbeat import Heartbeat
 from tests.benchmarks.script import COLLECTION, EMBEDDING_S, LLM_S, PAGES, SEARCH_S, found
 
@@ -88,6 +89,7 @@ def scripted_ports() -> Ports:
         text_vectors=MemoryTextVectors(),
         modules=MemoryModules(),
         messages=MemoryMessages(),
+        sessions=MemorySessions(),
         calibration=IDENTITY,
         words=MemoryWords(),
         shorthands={},

@@ -9,11 +9,12 @@ import pytest
 
 from querymill_workers.domain.sessions import MessageFilter, MessageRow
 from querymill_workers.flows.ingest_messages import drafted
-from querymill_workers.ports import Messages, Unavailable
+from querymill_workers.ports import Messages, Sessions
 from querymill_workers.stores.memory_messages import MemoryMessages
 from querymill_workers.stores.postgres import messages as postgres_messages
 from querymill_workers.stores.postgres.connection import open_pool
 from querymill_workers.stores.postgres.messages import PostgresMessages
+from querymill_workers.stores.postgres.sessions import PostgresSessions
 from tests.fakes.vectors import DIMENSIONS, vector_of
 from tests.fixtures.chats import session, store
 
@@ -25,6 +26,15 @@ def messages(request: pytest.FixtureRequest) -> Iterator[Messages]:
         return
     with open_pool(request.getfixturevalue("database_url"), most=4) as pool:
         yield PostgresMessages(pool)
+
+
+@pytest.fixture
+def sessions(messages: Messages) -> Sessions:
+    """The sessions of the messages, in the same store."""
+    if isinstance(messages, MemoryMessages):
+        return messages.sessions
+    assert isinstance(messages, PostgresMessages)
+    return PostgresSessions(messages._pool)
 
 
 @pytest.fixture
@@ -58,8 +68,10 @@ def axis(*values: float) -> np.ndarray:
     return np.array([*values, *[0.0] * (DIMENSIONS - len(values))], np.float32)
 
 
-def test_the_nearest_row_comes_first_with_all_that_is_known_of_it(messages: Messages, collection: str) -> None:
-    store(messages, collection, session("s", "soup of the day", "nine ships", name="Harbour", user_name="Ada"))
+def test_the_nearest_row_comes_first_with_all_that_is_known_of_it(
+    messages: Messages, sessions: Sessions, collection: str
+) -> None:
+    store(sessions, collection, session("s", "soup of the day", "nine ships", name="Harbour", user_name="Ada"))
     first, second = near(messages, of(collection), "ships")
     assert (first.message_id, first.message_key, first.session_id, first.content) == ("b", "=b", "s", "nine ships")
     assert (first.session_name, first.user_name, first.message_role) == ("Harbour", "Ada", "user")
@@ -67,9 +79,9 @@ def test_the_nearest_row_comes_first_with_all_that_is_known_of_it(messages: Mess
     assert (second.message_id, first.vector_type) == ("a", "message")
 
 
-def test_equal_vectors_are_1_and_a_zero_vector_is_0(messages: Messages, collection: str) -> None:
+def test_equal_vectors_are_1_and_a_zero_vector_is_0(messages: Messages, sessions: Sessions, collection: str) -> None:
     vectors = {"same": axis(3, 4), "zero": axis(), "away": axis(-3, -4)}
-    store(messages, collection, session("s", "same", "zero", "away"), vectors=vectors)
+    store(sessions, collection, session("s", "same", "zero", "away"), vectors=vectors)
     found = messages.nearest(of(collection), axis(3, 4), model="words", most=9, floor=-2)
     raws = {row.content: row.raw for row in found.rows}
     assert raws == {"same": pytest.approx(1), "zero": 0, "away": pytest.approx(-1)}
@@ -77,47 +89,49 @@ def test_equal_vectors_are_1_and_a_zero_vector_is_0(messages: Messages, collecti
     assert [row.raw for row in nothing.rows] == [0, 0, 0]
 
 
-def test_what_passes_the_floor_is_counted_before_the_limit(messages: Messages, collection: str) -> None:
+def test_what_passes_the_floor_is_counted_before_the_limit(
+    messages: Messages, sessions: Sessions, collection: str
+) -> None:
     cosines = (0.9, 0.8, 0.75, 0.6, 0.5, 0.4)
     vectors = {f"m{cosine}": axis(cosine, (1 - cosine**2) ** 0.5) for cosine in cosines}
-    store(messages, collection, session("s", *vectors), vectors=vectors)
+    store(sessions, collection, session("s", *vectors), vectors=vectors)
     found = messages.nearest(of(collection), axis(1), model="words", most=2, floor=0.7 - 1e-6)
     assert [row.raw for row in found.rows] == [pytest.approx(0.9), pytest.approx(0.8)]
     assert (found.passed, found.exact) == (3, True)
     assert len(messages.nearest(of(collection), axis(1), model="words", most=5, floor=-2).rows) == 5
 
 
-def test_ties_are_in_the_order_of_ids(messages: Messages, collection: str) -> None:
-    store(messages, collection, *[session(f"s{number}", "the same words") for number in range(9)])
+def test_ties_are_in_the_order_of_ids(messages: Messages, sessions: Sessions, collection: str) -> None:
+    store(sessions, collection, *[session(f"s{number}", "the same words") for number in range(9)])
     found = [row.vector_id for row in near(messages, of(collection), "the same words", most=5)]
     assert found == sorted(row.vector_id for row in near(messages, of(collection), "the same words"))[:5]
 
 
-def test_a_session_sees_only_its_own_rows(messages: Messages, collection: str) -> None:
-    store(messages, collection, session("s", "ships"), session("t", "ships", "soup"))
+def test_a_session_sees_only_its_own_rows(messages: Messages, sessions: Sessions, collection: str) -> None:
+    store(sessions, collection, session("s", "ships"), session("t", "ships", "soup"))
     found = near(messages, of(collection, session_id="t"), "ships")
     assert {row.session_id for row in found} == {"t"}
     assert ids(found) == ["a", "b"]
     assert near(messages, of(collection, session_id=""), "ships") == []
 
 
-def test_a_collection_sees_only_its_own_rows(messages: Messages, collection: str) -> None:
-    store(messages, collection, session("s", "ships"))
-    (draft,) = store(messages, f"{collection}x", session("s", "ships", "soup"))
+def test_a_collection_sees_only_its_own_rows(messages: Messages, sessions: Sessions, collection: str) -> None:
+    store(sessions, collection, session("s", "ships"))
+    (draft,) = store(sessions, f"{collection}x", session("s", "ships", "soup"))
     assert ids(near(messages, of(collection), "ships")) == ["a"]
     hidden = [passage.vector_id for passage in draft.passages if passage.content == "soup"]
     assert messages.rows(of(collection), hidden, None, model="words") == {}
     assert messages.containing(of(collection), "soup", most=9) == ([], 0)
 
 
-def test_excluding_a_message_keeps_rows_without_an_id(messages: Messages, collection: str) -> None:
-    store(messages, collection, session("s", "ships", "ships sail", "ships sink", ids=["0", None, "2"]))
+def test_excluding_a_message_keeps_rows_without_an_id(messages: Messages, sessions: Sessions, collection: str) -> None:
+    store(sessions, collection, session("s", "ships", "ships sail", "ships sink", ids=["0", None, "2"]))
     assert set(ids(near(messages, of(collection, exclude_message_id="0"), "ships"))) == {None, "2"}
     assert set(ids(near(messages, of(collection), "ships"))) == {"0", None, "2"}
 
 
-def test_contexts_are_found_when_asked_for(messages: Messages, collection: str) -> None:
-    store(messages, collection, session("s", "ships", "soup"))
+def test_contexts_are_found_when_asked_for(messages: Messages, sessions: Sessions, collection: str) -> None:
+    store(sessions, collection, session("s", "ships", "soup"))
     assert {row.vector_type for row in near(messages, of(collection), "ships")} == {"message"}
     both = near(messages, of(collection, vector_types=("message", "context")), "ships")
     assert sorted(row.vector_type for row in both) == ["context", "context", "message", "message"]
@@ -125,10 +139,12 @@ def test_contexts_are_found_when_asked_for(messages: Messages, collection: str) 
     assert context.content == "ships\nsoup"
 
 
-def test_rows_of_another_model_and_pending_ones_are_skipped_and_counted(messages: Messages, collection: str) -> None:
-    store(messages, collection, session("old", "ships"), model="older")
-    store(messages, collection, session("new", "ships"), model="words")
-    messages.put(collection, drafted(session("late", "ships", "ship"), "words"), model="words")
+def test_rows_of_another_model_and_pending_ones_are_skipped_and_counted(
+    messages: Messages, sessions: Sessions, collection: str
+) -> None:
+    store(sessions, collection, session("old", "ships"), model="older")
+    store(sessions, collection, session("new", "ships"), model="words")
+    sessions.put(collection, drafted(session("late", "ships", "ship")), models=["words"])
     assert [row.session_id for row in near(messages, of(collection), "ships")] == ["new"]
     assert skipped(messages, of(collection), "words") == 3
     assert skipped(messages, of(collection, session_id="new"), "words") == 0
@@ -136,17 +152,33 @@ def test_rows_of_another_model_and_pending_ones_are_skipped_and_counted(messages
     assert skipped(messages, of(collection), "newest") == 4
 
 
-def test_another_models_rows_stay_until_the_new_ones_are_complete(messages: Messages, collection: str) -> None:
-    store(messages, collection, session("s", "ships", "soup"), model="older")
-    draft = drafted(session("s", "ships", "soup"), "words")
-    messages.put(collection, draft, model="words")
-    pending = messages.pending(collection, "s", model="words")
-    messages.fill(collection, pending[:1], np.stack([vector_of("ships")]), model="words")
-    found = messages.nearest(of(collection), vector_of("ships"), model="older", most=9, floor=-2)
-    assert len(found.rows) == 2
-    assert skipped(messages, of(collection), "words") == 1
-    messages.complete(collection, "s", draft.revision, model="words")
-    assert messages.nearest(of(collection), vector_of("ships"), model="older", most=9, floor=-2).rows == []
+def test_excluding_a_message_leaves_out_the_contexts_that_hold_its_text(
+    messages: Messages, sessions: Sessions, collection: str
+) -> None:
+    store(sessions, collection, session("s", *[f"ships {number}" for number in range(7)]))
+    where = of(collection, vector_types=("context",), exclude_message_id="d")
+    found = near(messages, where, "ships")
+    assert sorted(filter(None, ids(found))) == ["a", "g"]
+    assert all("ships 3" not in row.content for row in found)
+    rows, count = messages.containing(where, "ships", most=9)
+    assert (sorted(filter(None, ids(list(rows)))), count) == (["a", "g"], 2)
+    every = [row.vector_id for row in near(messages, of(collection, vector_types=("context",)), "ships")]
+    assert len(messages.rows(where, every, None, model="words")) == 2
+
+
+def test_rows_that_lack_a_vector_are_found_alone_with_their_sessions(
+    messages: Messages, sessions: Sessions, collection: str
+) -> None:
+    store(sessions, collection, session("old", "ships"))
+    for name in ("new", "newer"):
+        sessions.put(collection, drafted(session(name, "ships", "ships")), models=["words"])
+    where = of(collection, lacking="words")
+    rows, count = messages.containing(where, "ship", most=9)
+    assert ({row.session_id for row in rows}, count) == ({"new", "newer"}, 4)
+    assert messages.lacking_sessions(where, most=9) == ["new", "newer"]
+    assert messages.lacking_sessions(where, most=1) == ["new"]
+    assert messages.lacking_sessions(of(collection, lacking="words", session_id="old"), most=9) == []
+    assert messages.lacking_sessions(of(collection, lacking="other"), most=9) == []
 
 
 @pytest.mark.parametrize(
@@ -154,17 +186,19 @@ def test_another_models_rows_stay_until_the_new_ones_are_complete(messages: Mess
     [("100%", ["b", "a"]), ("a_b", ["c"]), ("back\\slash", ["d"]), ("SHIPS", ["f", "e"]), ("船", ["e"]), ("x", [])],
 )
 def test_a_text_is_found_as_it_stands_whatever_its_case(
-    messages: Messages, collection: str, text: str, expected: list[str]
+    messages: Messages, sessions: Sessions, collection: str, text: str, expected: list[str]
 ) -> None:
     store(
-        messages, collection, session("s", "100% so", "or 100%", "a_b", "back\\slash", "Ships 船", "ships", "1000 acb")
+        sessions, collection, session("s", "100% so", "or 100%", "a_b", "back\\slash", "Ships 船", "ships", "1000 acb")
     )
     rows, count = messages.containing(of(collection), text, most=9)
     assert (ids(list(rows)), count) == (expected, len(expected))
 
 
-def test_named_rows_come_with_their_cosine_under_the_filter(messages: Messages, collection: str) -> None:
-    first, second = store(messages, collection, session("s", "ships"), session("t", "ships"))
+def test_named_rows_come_with_their_cosine_under_the_filter(
+    messages: Messages, sessions: Sessions, collection: str
+) -> None:
+    first, second = store(sessions, collection, session("s", "ships"), session("t", "ships"))
     named = [draft.passages[0].vector_id for draft in (first, second)]
     found = messages.rows(of(collection, session_id="t"), named, vector_of("ships"), model="words")
     assert {id_: row.raw for id_, row in found.items()} == {named[1]: pytest.approx(1)}
@@ -172,45 +206,48 @@ def test_named_rows_come_with_their_cosine_under_the_filter(messages: Messages, 
     assert row.raw is None
 
 
-def test_an_edited_message_loses_its_vector_and_the_others_keep_theirs(messages: Messages, collection: str) -> None:
-    store(messages, collection, session("s", "ships", "soup", "rope", "sail", "mast"))
-    messages.put(collection, drafted(session("s", "ships", "soup", "rope", "sail", "crew"), "words"), model="words")
-    pending = messages.pending(collection, "s", model="words")
+def test_an_edited_message_loses_its_vector_and_the_others_keep_theirs(
+    messages: Messages, sessions: Sessions, collection: str
+) -> None:
+    store(sessions, collection, session("s", "ships", "soup", "rope", "sail", "mast"))
+    sessions.put(collection, drafted(session("s", "ships", "soup", "rope", "sail", "crew")), models=["words"])
+    pending = sessions.pending(collection, "s", model="words")
     assert [one.vector_type for one in pending] == ["message", "context", "context", "context"]
     contents = {one.content for one in pending}
     assert contents == {"crew", "ships\nsoup\nrope\nsail\ncrew", "soup\nrope\nsail\ncrew", "rope\nsail\ncrew"}
 
 
-def test_what_a_session_has_no_more_is_named_and_goes(messages: Messages, collection: str) -> None:
-    store(messages, collection, session("s", "ships", "soup"))
-    shorter = drafted(session("s", "ships"), "words")
-    leaving = messages.leaving(collection, shorter)
+def test_what_a_session_has_no_more_is_named_and_goes(messages: Messages, sessions: Sessions, collection: str) -> None:
+    store(sessions, collection, session("s", "ships", "soup"))
+    shorter = drafted(session("s", "ships"))
+    kept = [passage.vector_id for passage in shorter.passages]
+    leaving = sessions.leaving(collection, "s", keeping=kept)
     assert sorted(one.vector_type for one in leaving) == ["context", "message"]
-    messages.put(collection, shorter, model="words")
-    assert messages.leaving(collection, shorter) == []
+    sessions.put(collection, shorter, models=["words"])
+    assert sessions.leaving(collection, "s", keeping=kept) == []
     assert ids(near(messages, of(collection), "soup")) == ["a"]
 
 
 def test_a_revision_is_known_once_it_is_complete_and_not_when_another_is_wanted(
-    messages: Messages, collection: str
+    messages: Messages, sessions: Sessions, collection: str
 ) -> None:
-    (draft,) = store(messages, collection, session("s", "ships"))
-    assert messages.revision(collection, "s") == draft.revision
-    later = drafted(session("s", "soup"), "words")
-    messages.put(collection, later, model="words")
-    assert messages.revision(collection, "s") is None
-    messages.complete(collection, "s", draft.revision, model="words")
-    assert messages.revision(collection, "s") is None
+    (draft,) = store(sessions, collection, session("s", "ships"))
+    assert sessions.revision(collection, "s") == draft.revision
+    later = drafted(session("s", "soup"))
+    sessions.put(collection, later, models=["words"])
+    assert sessions.revision(collection, "s") is None
+    sessions.complete(collection, "s", draft.revision)
+    assert sessions.revision(collection, "s") is None
 
 
-def test_a_vector_of_what_a_message_was_is_not_stored(messages: Messages, collection: str) -> None:
-    messages.put(collection, drafted(session("s", "ships"), "words"), model="words")
-    was = messages.pending(collection, "s", model="words")
-    messages.put(collection, drafted(session("s", "soup"), "words"), model="words")
-    messages.fill(collection, was, np.stack([vector_of("ships")] * len(was)), model="words")
-    messages.mark_indexed(collection, was, model="words")
-    assert len(messages.pending(collection, "s", model="words")) == 2
-    assert len(messages.unindexed(collection, "s", model="words")) == 2
+def test_a_vector_of_what_a_message_was_is_not_stored(messages: Messages, sessions: Sessions, collection: str) -> None:
+    sessions.put(collection, drafted(session("s", "ships")), models=["words"])
+    was = sessions.pending(collection, "s", model="words")
+    sessions.put(collection, drafted(session("s", "soup")), models=["words"])
+    sessions.fill(collection, was, np.stack([vector_of("ships")] * len(was)), model="words")
+    sessions.mark_indexed(collection, was)
+    assert len(sessions.pending(collection, "s", model="words")) == 2
+    assert len(sessions.unindexed(collection, "s")) == 2
 
 
 def test_a_large_filter_is_searched_by_the_index_and_never_gives_fewer_rows_than_there_are(
@@ -219,7 +256,7 @@ def test_a_large_filter_is_searched_by_the_index_and_never_gives_fewer_rows_than
     texts = [f"ship {number} of {number % 7} rope {number % 5}" for number in range(120)]
     some = [session(f"s{place}", *texts[place : place + 20]) for place in range(0, 120, 20)]
     vectors = {texts[3]: axis()}  # a zero vector is in no index
-    store(stored, collection, *some, vectors=vectors)
+    store(PostgresSessions(stored._pool), collection, *some, vectors=vectors)
     monkeypatch.setattr(postgres_messages, "EXACT_ROWS", 10)
     question = vector_of("ship 17 of 3 rope 2")
     found = stored.nearest(of(collection), question, model="words", most=5, floor=-2)
@@ -230,8 +267,3 @@ def test_a_large_filter_is_searched_by_the_index_and_never_gives_fewer_rows_than
     monkeypatch.setattr(postgres_messages, "EXACT_ROWS", 10)
     every = stored.nearest(of(collection), question, model="words", most=120, floor=-2)
     assert (every.exact, len(every.rows)) == (True, 120)
-
-
-def test_a_database_that_is_away_is_unavailable() -> None:
-    with open_pool("postgresql://127.0.0.1:1/none", most=1, timeout_s=0.3) as pool, pytest.raises(Unavailable):
-        PostgresMessages(pool).revision("c", "s")

@@ -13,10 +13,11 @@ from querymill_workers.domain.sessions import MessageFilter, MessageRow
 from querymill_workers.stores.postgres import messages as postgres_messages
 from querymill_workers.stores.postgres.connection import open_pool
 from querymill_workers.stores.postgres.messages import PostgresMessages
+from querymill_workers.stores.postgres.sessions import PostgresSessions
 from tests.fakes.vectors import vector_of
 from tests.fixtures.chats import session, store
 
-TEXTS = ("ships", "ships and soup", "soup", "渲染 ships", "100% rope")
+TEXTS = ("ships", "ships and soup", "soup", "渲染 ships", "100% rope", "ships at last")
 SESSIONS = ("s", "t", "s' OR true --")
 #: What a seeded bug puts for the predicates: everything passes, other collections too if nothing else holds.
 LEAK = " OR true"
@@ -51,7 +52,7 @@ def chats(database_url: str) -> Iterator[Chats]:
         for collection in collections:
             # The last session is in this collection alone: its rows' ids are in no other.
             texts = {name: [f"{collection} {name} {text}" for text in TEXTS] for name in (*SESSIONS, collection)}
-            store(messages, collection, *[session(name, *some) for name, some in texts.items()])
+            store(PostgresSessions(pool), collection, *[session(name, *some) for name, some in texts.items()])
         yield Chats(messages, collections)
 
 
@@ -146,7 +147,7 @@ def test_the_role_cannot_write_into_another_collection(chats: Chats, database: p
 
 def test_a_connection_comes_back_as_it_was(chats: Chats, database_url: str) -> None:
     with open_pool(database_url, most=1) as pool:
-        PostgresMessages(pool).revision(chats.collections[0], "s")
+        PostgresSessions(pool).revision(chats.collections[0], "s")
         with pool.connection() as connection:
             row = connection.execute(
                 "SELECT current_user = session_user, current_setting('querymill.collection', true)"

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from querymill_workers.domain import bm25
+from querymill_workers.domain.words import WORDS_VERSION
 from querymill_workers.ports import Refused, Unavailable, WordHit, Words, WordUnit
 from querymill_workers.stores.memory import MemoryWords
 from querymill_workers.stores.postgres import words as postgres_words
@@ -56,8 +57,7 @@ def found(
 def age(words: Words, collection: str) -> None:
     """Make a space look as if an older tokeniser had made it."""
     if isinstance(words, MemoryWords):
-        _, units = words._spaces[collection, SPACE]
-        words._spaces[collection, SPACE] = (0, units)
+        words._spaces[collection, SPACE, 0] = words._spaces.pop((collection, SPACE, WORDS_VERSION))
         return
     assert isinstance(words, PostgresWords)
     with words._pool.connection() as connection:
@@ -177,17 +177,49 @@ def test_no_collection_and_no_space_sees_anothers_words(words: Words, collection
     assert found(words, collection, "ship") == ["u0"]
 
 
-def test_a_space_of_another_tokeniser_is_neither_searched_nor_added_to(words: Words, collection: str) -> None:
+def test_a_space_of_another_tokeniser_is_not_searched(words: Words, collection: str) -> None:
     put(words, collection, "ship")
     assert not words.stale(collection, SPACE)
     age(words, collection)
     assert words.stale(collection, SPACE)
-    with pytest.raises(Refused, match="clear the space and index it again"):
+    with pytest.raises(Refused, match="reindex the collection"):
         words.search(collection, SPACE, "ship", most=1)
-    with pytest.raises(Refused, match="clear the space and index it again"):
-        put(words, collection, "soup")
     words.drop(collection, SPACE, ["u0"])
     assert words.stale(collection, SPACE)
+
+
+def test_a_stale_space_is_made_anew_beside_the_old_one_and_searched_whole(words: Words, collection: str) -> None:
+    put(words, collection, "ship", "soup", "rope")
+    age(words, collection)
+    put(words, collection, "soup kitchen", first=1)  # ingested meanwhile: the newer text
+    words.refill(collection, SPACE, [WordUnit("u0", "ship"), WordUnit("u1", "soup"), WordUnit("u2", "rope")])
+    assert words.stale(collection, SPACE)
+    with pytest.raises(Refused):
+        words.search(collection, SPACE, "ship", most=1)
+    words.drop(collection, SPACE, ["u2"])
+    words.publish(collection, SPACE)
+    assert not words.stale(collection, SPACE)
+    (hit,) = words.search(collection, SPACE, "kitchen", most=9)
+    assert hit.scored is not None
+    assert (hit.id, hit.scored.statistics) == ("u1", bm25.Statistics(units=2, length=3))
+    assert found(words, collection, "rope") == []
+    words.publish(collection, SPACE)
+    assert found(words, collection, "ship") == ["u0"]
+
+
+def test_words_of_the_old_tokeniser_are_gone_after_the_new_ones_are_searched(
+    stored: PostgresWords, collection: str, database: psycopg.Connection
+) -> None:
+    put(stored, collection, "ship")
+    age(stored, collection)
+    stored.refill(collection, SPACE, [WordUnit("u0", "ship")])
+    stored.publish(collection, SPACE)
+    rows = database.execute(
+        "SELECT s.version, s.whole, (SELECT count(*) FROM word_postings AS p WHERE p.space = s.number)"
+        " FROM word_spaces AS s WHERE collection = %s",
+        [collection],
+    ).fetchall()
+    assert rows == [(WORDS_VERSION, True, 1)]
 
 
 def test_a_cleared_space_is_empty_and_fresh(words: Words, collection: str) -> None:

@@ -37,6 +37,13 @@ VARIANTS: Mapping[str, dict[str, Any]] = {
     "hybrid, with contexts, words twice": {"hybrid": True, "include_context": True, "words_weight": 2.0},
 }
 
+#: What a request gets that names nothing: the default threshold, five hits.
+DEFAULTS: Mapping[str, dict[str, Any]] = {
+    "vectors, at the defaults": {},
+    "hybrid, at the defaults": {"hybrid": True},
+    "hybrid with contexts, at the defaults": {"hybrid": True, "include_context": True},
+}
+
 
 @dataclass(frozen=True)
 class Threshold:
@@ -91,11 +98,12 @@ def measure(mill: Querymill, folder: Path, name: str, say: Console, *, loaded: b
     if not loaded:
         ingest(mill, chosen, say)
     print(f"{name}: {len(chosen.sessions)} sessions, {len(chosen.queries)} queries", flush=True)
-    for variant in variants:
-        results = asked(mill, chosen, NO_THRESHOLD | VARIANTS[variant])
+    every = {variant: NO_THRESHOLD | VARIANTS[variant] for variant in variants} | DEFAULTS
+    for variant, fields in every.items():
+        results = asked(mill, chosen, fields)
         degraded = sum(not result.complete for result in results.values())
         figures = measured({query: ranking(result) for query, result in results.items()}, chosen.qrels)
-        print(f"  {variant:<36}{figures} degraded {degraded}", flush=True)
+        print(f"  {variant:<38}{figures} degraded {degraded}", flush=True)
     print(f"  answerable {thresholds(mill, chosen)}", flush=True)
     if (folder / name / "queries_unanswerable.jsonl").exists():
         nothing = read_message_set(folder / name, most_sessions=SETS[name], queries="queries_unanswerable")

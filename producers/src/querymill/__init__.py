@@ -21,6 +21,14 @@ from querymill_shared.contracts.errors import (
     UnknownJob,
 )
 from querymill_shared.contracts.fields import Lane
+from querymill_shared.contracts.message_life import (
+    EmbedMessages,
+    EmbedMessagesResult,
+    ForgetResult,
+    ForgetSession,
+    ReembedMessages,
+    ReembedResult,
+)
 from querymill_shared.contracts.messages import (
     IngestSession,
     IngestSessionResult,
@@ -39,6 +47,7 @@ from querymill_shared.contracts.modules import (
     ModuleSearch,
     SubQuery,
 )
+from querymill_shared.contracts.reindex import Reindex, ReindexResult
 from querymill_shared.contracts.reports import (
     IngestReport,
     IngestResult,
@@ -49,6 +58,7 @@ from querymill_shared.contracts.reports import (
     ReportSearch,
 )
 from querymill_shared.contracts.rerank import Rerank, RerankCandidate, RerankedHit, RerankResult
+from querymill_shared.contracts.sessions import ChatMessage, ChatSession
 from querymill_shared.settings import Settings
 
 __all__ = [
@@ -56,8 +66,12 @@ __all__ = [
     "AsyncQuerymill",
     "ChatMessage",
     "ChatSession",
+    "EmbedMessages",
+    "EmbedMessagesResult",
     "EmbedResult",
     "EmbedTexts",
+    "ForgetResult",
+    "ForgetSession",
     "IdempotencyConflict",
     "IngestModule",
     "IngestModuleResult",
@@ -80,6 +94,10 @@ __all__ = [
     "ModuleSearch",
     "Querymill",
     "QuerymillError",
+    "ReembedMessages",
+    "ReembedResult",
+    "Reindex",
+    "ReindexResult",
     "Report",
     "ReportHit",
     "ReportPage",

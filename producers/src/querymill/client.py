@@ -10,6 +10,14 @@ from querymill_shared.board import AsyncValkeyBoard, ValkeyBoard
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
 from querymill_shared.contracts.errors import UnknownCollection
 from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.message_life import (
+    EmbedMessages,
+    EmbedMessagesResult,
+    ForgetResult,
+    ForgetSession,
+    ReembedMessages,
+    ReembedResult,
+)
 from querymill_shared.contracts.messages import IngestSession, IngestSessionResult, MessageResult, MessageSearch
 from querymill_shared.contracts.modules import (
     IngestModule,
@@ -19,6 +27,7 @@ from querymill_shared.contracts.modules import (
     ModuleResult,
     ModuleSearch,
 )
+from querymill_shared.contracts.reindex import Reindex, ReindexResult
 from querymill_shared.contracts.reports import IngestReport, IngestResult, ReportResult, ReportSearch
 from querymill_shared.contracts.rerank import Rerank, RerankResult
 from querymill_shared.settings import Settings
@@ -52,6 +61,14 @@ class Querymill:
     def submit(self, request: MessageSearch, *, idempotency_key: str | None = None) -> Job[MessageResult]: ...
     @overload
     def submit(self, request: IngestSession, *, idempotency_key: str | None = None) -> Job[IngestSessionResult]: ...
+    @overload
+    def submit(self, request: EmbedMessages, *, idempotency_key: str | None = None) -> Job[EmbedMessagesResult]: ...
+    @overload
+    def submit(self, request: ReembedMessages, *, idempotency_key: str | None = None) -> Job[ReembedResult]: ...
+    @overload
+    def submit(self, request: ForgetSession, *, idempotency_key: str | None = None) -> Job[ForgetResult]: ...
+    @overload
+    def submit(self, request: Reindex, *, idempotency_key: str | None = None) -> Job[ReindexResult]: ...
     @overload
     def submit(self, request: EmbedTexts, *, idempotency_key: str | None = None) -> Job[EmbedResult]: ...
     @overload
@@ -123,6 +140,18 @@ class AsyncQuerymill:
     async def submit(
         self, request: IngestSession, *, idempotency_key: str | None = None
     ) -> AsyncJob[IngestSessionResult]: ...
+    @overload
+    async def submit(
+        self, request: EmbedMessages, *, idempotency_key: str | None = None
+    ) -> AsyncJob[EmbedMessagesResult]: ...
+    @overload
+    async def submit(
+        self, request: ReembedMessages, *, idempotency_key: str | None = None
+    ) -> AsyncJob[ReembedResult]: ...
+    @overload
+    async def submit(self, request: ForgetSession, *, idempotency_key: str | None = None) -> AsyncJob[ForgetResult]: ...
+    @overload
+    async def submit(self, request: Reindex, *, idempotency_key: str | None = None) -> AsyncJob[ReindexResult]: ...
     @overload
     async def submit(self, request: EmbedTexts, *, idempotency_key: str | None = None) -> AsyncJob[EmbedResult]: ...
     @overload

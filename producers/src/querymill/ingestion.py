@@ -13,6 +13,7 @@ from querymill.client import Querymill
 from querymill.job import Job
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.events import Progress
+from querymill_shared.contracts.message_life import EmbedMessagesResult
 from querymill_shared.contracts.messages import IngestSession, IngestSessionResult
 from querymill_shared.contracts.modules import IngestModule, IngestModuleResult
 from querymill_shared.contracts.reports import IngestReport, IngestResult
@@ -110,7 +111,7 @@ def rule_broken(error: ValueError | RecursionError, *, below: str = "") -> str:
 
 
 def ingest(mill: Querymill, lines: Iterable[GoodLine[Any]]) -> Iterator[Advance]:
-    """Hand documents over and follow them; yields as they advance.
+    """Hand documents over and follow them; yields as they advance. A session is in when its vectors are there too.
 
     Ingestion is durable: when this stops half-way, what was handed over still gets in, and handing the
     same content over again changes nothing.
@@ -124,11 +125,20 @@ def ingest(mill: Querymill, lines: Iterable[GoodLine[Any]]) -> Iterator[Advance]
         if not flying:
             return
         line, job = flying.popleft()
-        for event in job.events():
-            if isinstance(event, Progress):
-                yield Advance(before + line.size * event.done / max(event.total, 1))
+        yield from _followed(job, before, line)
+        arrived = _arrived(before + line.size, line, job)
+        if isinstance(arrived.result, IngestSessionResult) and arrived.result.embedding_job is not None:
+            embedding = mill.job(arrived.result.embedding_job)
+            yield from _followed(embedding, before, line)
+            arrived = _embedded(arrived, line, embedding)
         before += line.size
-        yield _arrived(before, line, job)
+        yield arrived
+
+
+def _followed(job: Job[Any], before: int, line: GoodLine[Any]) -> Iterator[Advance]:
+    for event in job.events():
+        if isinstance(event, Progress):
+            yield Advance(before + line.size * event.done / max(event.total, 1))
 
 
 def named(request: Ingestion) -> str:
@@ -142,6 +152,16 @@ def named(request: Ingestion) -> str:
             return session.session_id
         case _:
             assert_never(request)
+
+
+def _embedded(arrived: Advance, line: GoodLine[Any], embedding: Job[EmbedMessagesResult]) -> Advance:
+    """Tell a session that is stored from one whose vectors are there too."""
+    try:
+        embedding.result(timeout=5)
+    except JobEnded as error:
+        reason = f"line {line.number}: stored and found by its words, but not embedded: {error.reason}"
+        return Advance(arrived.size, document=arrived.document, reason=reason)
+    return arrived
 
 
 def _arrived(size: int, line: GoodLine[Any], job: Job[Ingested]) -> Advance:

@@ -6,8 +6,10 @@ from typing import assert_never
 
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.message_life import EmbedMessages, ForgetSession, ReembedMessages
 from querymill_shared.contracts.messages import IngestSession, MessageSearch
 from querymill_shared.contracts.modules import SPLIT, IngestModule, LearnLexicon, ModuleSearch
+from querymill_shared.contracts.reindex import Reindex
 from querymill_shared.contracts.reports import ORIGINAL, IngestReport, ReportSearch
 from querymill_shared.contracts.rerank import Rerank
 
@@ -31,9 +33,9 @@ def queue_of(request: JobRequest, step: str) -> Queue:
             return Queue.EXPAND if step == SPLIT else Queue.SEARCH
         case MessageSearch():
             return Queue.SEARCH
-        case IngestReport() | IngestModule() | LearnLexicon() | IngestSession():
+        case IngestReport() | IngestModule() | LearnLexicon() | IngestSession() | ForgetSession() | Reindex():
             return Queue.INGEST
-        case EmbedTexts():
+        case EmbedTexts() | EmbedMessages() | ReembedMessages():
             return Queue.EMBED
         case Rerank():
             return Queue.RERANK

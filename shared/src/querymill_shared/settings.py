@@ -126,6 +126,25 @@ class Settings(BaseSettings):
             description="for a model we have no profile of",
         ),
     ] = None
+    querymill_former_embedding_model: Annotated[
+        str,
+        Field(
+            description="the model before EMBEDDING_MODEL, of the same dimension: messages with vectors of its own"
+            " are searched by it; empty: by text",
+        ),
+    ] = ""
+    querymill_former_embedding_base_url: Annotated[
+        str,
+        Field(
+            description="where it is; empty: where EMBEDDING_MODEL is",
+        ),
+    ] = ""
+    querymill_former_embedding_api_key: Annotated[
+        SecretStr,
+        Field(
+            description="its key; empty: that of EMBEDDING_MODEL",
+        ),
+    ] = SecretStr("")
     querymill_calibration: Annotated[
         str,
         Field(
@@ -189,4 +208,13 @@ class Settings(BaseSettings):
         return (
             self.embedding_base_url or self.openai_base_url,
             self.embedding_api_key.get_secret_value() or self.openai_api_key.get_secret_value(),
+        )
+
+    @property
+    def former_embedding_endpoint(self) -> tuple[str, str]:
+        """Base URL and key of the provider of the embedding model before."""
+        base_url, key = self.embedding_endpoint
+        return (
+            self.querymill_former_embedding_base_url or base_url,
+            self.querymill_former_embedding_api_key.get_secret_value() or key,
         )

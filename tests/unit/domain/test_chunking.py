@@ -1,5 +1,5 @@
 import string
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -197,9 +197,9 @@ def test_every_character_is_counted_at_most_a_few_times() -> None:
 
 @pytest.mark.parametrize("text", ["x" * 2_000_000, "." * 2_000_000, "a  b\n\n\n" * 200_000, " " * 2_000_000 + "x"])
 def test_a_page_of_two_megabytes_is_cut_in_linear_time(text: str) -> None:
-    started = perf_counter()
+    started = process_time()
     chunk_pages([PageText(1, text)], count_tokens=lambda part: len(part) // 4)
-    assert perf_counter() - started < 10
+    assert process_time() - started < 10
 
 
 @pytest.mark.parametrize(("size", "overlap"), [(50, 50), (0, 0), (10, -1)])

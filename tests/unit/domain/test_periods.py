@@ -1,5 +1,5 @@
 from datetime import date
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -156,6 +156,6 @@ def test_whatever_the_text_a_period_lies_in_its_range(text: str) -> None:
 
 @pytest.mark.parametrize("piece", ["2021 ", "Q1 ", "Q1 2021 ", "of ", "20", "' ", "2021Q1-"])
 def test_a_long_text_is_read_in_linear_time(piece: str) -> None:
-    started = perf_counter()
+    started = process_time()
     find_period(piece * (500_000 // len(piece)), TODAY)
-    assert perf_counter() - started < 5
+    assert process_time() - started < 5

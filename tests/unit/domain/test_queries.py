@@ -1,4 +1,4 @@
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -78,9 +78,9 @@ def test_at_most_so_many_queries_are_taken_and_overlong_ones_left_out() -> None:
 @pytest.mark.parametrize("piece", ["<", "<a", "<think>", "</think>", "<a b=", "＜x", "<x>", "></"])
 def test_a_reply_of_ten_megabytes_is_read_in_linear_time(piece: str) -> None:
     reply = piece * (10_000_000 // len(piece))
-    started = perf_counter()
+    started = process_time()
     wrapped(reply)
-    assert perf_counter() - started < 5
+    assert process_time() - started < 5
 
 
 @given(st.text(alphabet="<>＜＞/ab =\n!t\u200b", max_size=60))

@@ -1,4 +1,4 @@
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -36,9 +36,9 @@ def test_anything_that_can_be_read_costs_something(character: str) -> None:
 
 
 def test_ten_megabytes_are_estimated_in_a_moment() -> None:
-    started = perf_counter()
+    started = process_time()
     estimate("Net sales 2022 " * 600_000 + "营业收入" * 250_000)
-    assert perf_counter() - started < 5
+    assert process_time() - started < 5
 
 
 @given(st.text(max_size=200), st.integers(0, 60))

@@ -18,6 +18,7 @@ from querymill_workers.ports import Bell, Ports
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors
 from querymill_workers.stores.memory_messages import MemoryMessages
 from querymill_workers.stores.memory_modules import MemoryModules
+from querymill_workers.stores.memory_sessions import MemorySessions
 from tests.fakes.models import ScriptedJudge, ScriptedRewriter, WordEmbeddings
 from tests.fakes.words import FailingWords
 
@@ -39,6 +40,7 @@ class World:
     text_vectors: MemoryTextVectors
     modules: MemoryModules
     messages: MemoryMessages
+    sessions: MemorySessions
     words: FailingWords
     ports: Ports
 
@@ -46,9 +48,12 @@ class World:
         return self.board.submit(request)[0]
 
     def ring(self, job_id: str, request: JobRequest, step: str) -> None:
-        bells = [Bell(job_id, step, queue_of(request, step))]
-        while bells:
-            bells.extend(journey.answer(bells.pop(0), self.ports))
+        self.answer(Bell(job_id, step, queue_of(request, step)))
+
+    def answer(self, *bells: Bell) -> None:
+        waiting = list(bells)
+        while waiting:
+            waiting.extend(journey.answer(waiting.pop(0), self.ports))
 
     def run(self, request: JobRequest) -> str:
         job_id = self.submit(request)
@@ -94,13 +99,16 @@ def world() -> World:
         words=words,
         shorthands={"actor": [], "mapper": [], "axes": ["vtkAxesActor"]},
         messages=messages,
+        sessions=messages.sessions,
         calibration=IDENTITY,
         glossary={"EBITDA": "earnings before interest, taxes, depreciation and amortisation"},
         count_tokens=lambda text: len(text.split()),
         clock=time.monotonic,
         max_attempts=3,
     )
-    return World(board, embeddings, rewriter, judge, reports, text_vectors, modules, messages, words, ports)
+    return World(
+        board, embeddings, rewriter, judge, reports, text_vectors, modules, messages, messages.sessions, words, ports
+    )
 
 
 def report(sha1: str, *pages: str, company: str = "Acme", period: str | None = "2022") -> dict[str, object]:

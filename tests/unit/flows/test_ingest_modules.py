@@ -59,14 +59,6 @@ def test_changed_content_is_ingested_again_under_the_same_id(world: World) -> No
     assert ask(world, "vtkPlane").results[0].document == 0
 
 
-def test_words_of_an_older_kind_are_not_mixed_with_those_of_today(world: World) -> None:
-    world.words.stale = lambda *_: True  # type: ignore[method-assign]
-    (job_id,) = world.ingest_code(CONES[0])
-    record = world.board.picture(job_id).record
-    assert record.state == "failed"
-    assert "index it again" in record.reason
-
-
 def test_a_document_that_was_half_taken_in_is_taken_in_whole_by_the_next_attempt(world: World) -> None:
     request = ingest_of(CONES[0])
     job_id = world.submit(request)

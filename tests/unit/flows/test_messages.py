@@ -125,32 +125,60 @@ def test_a_preset_sets_threshold_and_limit(world: World, preset: str, expected: 
 
 
 def test_what_a_message_excludes_is_the_message_and_its_context(world: World) -> None:
-    take_in(world, session("s", "ships", "ships", ids=["0", None]))
+    take_in(world, session("s", *["ships"] * 5, ids=["0", None, None, None, "4"]))
     result = search(world, "ships", exclude_message_id=0, include_context=True, limit=20, similarity_threshold=None)
-    assert {hit.message_id for hit in result.results} == {None}
-    assert {hit.vector_type for hit in result.results} == {"message", "context"}
+    assert sorted((hit.vector_type, hit.message_id or "") for hit in result.results) == [
+        ("context", ""), ("context", "4"), ("message", ""), ("message", ""), ("message", ""), ("message", "4"),
+    ]  # fmt: skip
+
+
+def stored_only(world: World, *sessions: ChatSession) -> None:
+    """Take sessions in while the provider is away."""
+    world.embeddings.fails_with = Unavailable("away")
+    take_in(world, *sessions)
+    world.embeddings.fails_with = None
 
 
 def test_a_pending_message_is_found_by_its_words_at_once(world: World) -> None:
-    world.embeddings.fails_with = Unavailable("away")
-    request = IngestSession(collection="chats", session=session("s", "nine ships", "soup"))
-    job_id = world.run(request)
-    world.embeddings.fails_with = None
+    stored_only(world, session("s", "nine ships", "soup"))
     result = search(world, "how many ships")
     assert (result.mode, ids(result), result.skipped) == ("text", ["a"], 2)
     assert result.why == "none of the 2 rows has a vector of words yet"
-    world.ring(job_id, request, "ingest")
+    take_in(world, session("s", "nine ships", "soup"))
     assert search(world, "nine ships").mode == "vector"
 
 
-def test_rows_of_another_model_are_skipped_counted_and_found_by_text(world: World) -> None:
-    take_in(world, session("s", "nine ships"))
-    world.embeddings.model = "newer"
-    result = search(world, "nine ships")
-    assert (result.mode, result.skipped, ids(result)) == ("text", 1, ["a"])
-    take_in(world, session("t", "nine ships"))
-    mixed = search(world, "nine ships")
-    assert (mixed.mode, mixed.skipped, [hit.session_id for hit in mixed.results]) == ("vector", 1, ["t"])
+def test_pending_messages_join_the_vectors_in_the_place_of_their_similarity(world: World) -> None:
+    angled(world)
+    take_in(world, session("s", *map(str, COSINES)))
+    stored_only(world, session("t", "the herons", "a heron and 0.9 more", "soup", ids=["x", "y", "z"]))
+    result = search(world, "which heron", similarity_threshold=0.7)
+    assert [(hit.similarity, hit.found_by) for hit in result.results] == [
+        (0.9, ("vector",)), (0.8, ("vector",)), (0.75, ("vector",)), (0.5, ("words",)), (0.5, ("words",)),
+    ]  # fmt: skip
+    assert (result.mode, result.total, result.skipped, result.complete) == ("vector", 5, 3, True)
+    assert [hit.score for hit in result.results] == [hit.similarity for hit in result.results]
+    assert {hit.message_id for hit in result.results[3:]} == {"x", "y"}
+    without = search(world, "which heron", similarity_threshold=None, limit=8)
+    assert [hit.similarity for hit in without.results] == [0.9, 0.8, 0.75, 0.6, 0.5, 0.5, 0.5, 0.4]
+    assert [hit.similarity for hit in search(world, "which heron", limit=3).results] == [0.9, 0.8, 0.75]
+
+
+def test_pending_messages_are_filtered_as_the_others_are(world: World) -> None:
+    take_in(world, session("s", "soup"))
+    stored_only(world, session("t", "a heron", "herons", ids=["x", "y"]), session("u", "a heron"))
+    found = search(world, "heron", session_id="t", exclude_message_id="x", similarity_threshold=1.0)
+    assert [(hit.session_id, hit.message_id) for hit in found.results] == [("t", "y")]
+    contexts = search(world, "heron", vector_type="context", similarity_threshold=1.0)
+    assert {hit.vector_type for hit in contexts.results} == {"context"}
+
+
+def test_a_threshold_that_leaves_only_pending_messages_still_tells_the_best_vector(world: World) -> None:
+    angled(world)
+    take_in(world, session("s", "0.6"))
+    stored_only(world, session("t", "a heron"))
+    result = search(world, "heron")
+    assert ([hit.similarity for hit in result.results], result.best_below_threshold) == ([0.5], 0.6)
 
 
 def test_text_is_filtered_as_vectors_are(world: World) -> None:
@@ -168,8 +196,8 @@ def test_many_excluded_rows_do_not_starve_a_search_by_words(world: World) -> Non
 
 def test_words_of_another_tokeniser_leave_the_substring_and_say_so(world: World) -> None:
     take_in(world, session("s", "nine ships"))
-    for key, (_, units) in list(world.words._spaces.items()):
-        world.words._spaces[key] = (0, units)
+    for collection, space, version in list(world.words._spaces):
+        world.words._spaces[collection, space, 0] = world.words._spaces.pop((collection, space, version))
     world.embeddings.fails_with = Unavailable("away")
     result = search(world, "nine ship")
     assert (ids(result), [part.stage for part in result.degraded]) == (["a"], ["embed", "words"])

@@ -1,5 +1,7 @@
 import pytest
 
+from querymill_shared.settings import Settings
+from querymill_workers import wiring
 from querymill_workers.inference.profiles import profile_of
 
 
@@ -12,3 +14,14 @@ def test_an_unknown_model_needs_its_dimensions() -> None:
     with pytest.raises(ValueError, match="QUERYMILL_EMBEDDING_DIMENSIONS"):
         profile_of("own-model")
     assert profile_of("own-model", dimensions=7).dimensions == 7
+
+
+def test_the_model_before_must_have_the_dimension_of_the_one_after() -> None:
+    named = {"embedding_model": "e5-newer", "querymill_embedding_dimensions": 384}
+    before = Settings.model_validate(named | {"querymill_former_embedding_model": "multilingual-e5-small"})
+    profile = wiring.former_profile(before)
+    assert (profile and profile.model, profile and profile.dimensions) == ("multilingual-e5-small", 384)
+    wider = Settings.model_validate(named | {"querymill_former_embedding_model": "text-embedding-3-small"})
+    with pytest.raises(ValueError, match=r"gives 1536 dimensions, EMBEDDING_MODEL 384; .*another database"):
+        wiring.former_profile(wider)
+    assert wiring.former_profile(Settings.model_validate(named)) is None

@@ -12,6 +12,7 @@ from querymill_workers.ports import Bell, Ports
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors, MemoryWords
 from querymill_workers.stores.memory_messages import MemoryMessages
 from querymill_workers.stores.memory_modules import MemoryModules
+from querymill_workers.stores.memory_sessions import MemorySessions
 from querymill_workers.upkeep.sweeper import sweep
 from tests.fakes.models import ScriptedJudge, ScriptedRewriter, WordEmbeddings
 
@@ -53,6 +54,7 @@ def ports(clock: Clock) -> Ports:
         text_vectors=MemoryTextVectors(),
         modules=MemoryModules(),
         messages=MemoryMessages(),
+        sessions=MemorySessions(),
         calibration=IDENTITY,
         words=MemoryWords(),
         shorthands={},

@@ -24,11 +24,12 @@ from querymill_workers.inference.http_judge import HttpJudge, open_endpoint
 from querymill_workers.inference.profiles import EmbeddingProfile, profile_of
 from querymill_workers.inference.rewriter import ChatRewriter
 from querymill_workers.inference.sharing import Shared
-from querymill_workers.ports import Judge, Ports
+from querymill_workers.ports import FormerModel, Judge, Ports
 from querymill_workers.stores.mongo import MongoModules
 from querymill_workers.stores.postgres.connection import open_pool
 from querymill_workers.stores.postgres.messages import PostgresMessages
 from querymill_workers.stores.postgres.reports import PostgresReports
+from querymill_workers.stores.postgres.sessions import PostgresSessions
 from querymill_workers.stores.postgres.text_vectors import PostgresTextVectors
 from querymill_workers.stores.postgres.words import PostgresWords
 from querymill_workers.upkeep.heartbeat import Heartbeat
@@ -96,8 +97,23 @@ def account_with(provider: str, key: str, model: str, *, rpm: int | None = None,
 def embeddings(chosen: Settings) -> SharedEmbeddings:
     """Build the way to the embedding model."""
     base_url, key = chosen.embedding_endpoint
-    profile, timeout_s = embedding_profile(chosen), chosen.querymill_embedding_timeout_s
-    account = account_with(base_url, key, profile.model, rpm=chosen.embedding_rpm, tpm=chosen.embedding_tpm)
+    return embeddings_of(
+        chosen, embedding_profile(chosen), base_url, key, rpm=chosen.embedding_rpm, tpm=chosen.embedding_tpm
+    )
+
+
+def embeddings_of(
+    chosen: Settings,
+    profile: EmbeddingProfile,
+    base_url: str,
+    key: str,
+    *,
+    rpm: int | None = None,
+    tpm: int | None = None,
+) -> SharedEmbeddings:
+    """Build the way to one embedding model."""
+    timeout_s = chosen.querymill_embedding_timeout_s
+    account = account_with(base_url, key, profile.model, rpm=rpm, tpm=tpm)
     return SharedEmbeddings(
         OpenAIEndpoint(open_client(base_url, key, timeout_s=timeout_s), profile),
         Gateway(account, "embedding", timeout_s=timeout_s),
@@ -107,6 +123,33 @@ def embeddings(chosen: Settings) -> SharedEmbeddings:
         meters(),
         scoped=chosen.querymill_cache_scope == "collection",
     )
+
+
+def former_profile(chosen: Settings) -> EmbeddingProfile | None:
+    """Look up what the embedding model before gives, if the settings name one.
+
+    Raises:
+        ValueError: Its vectors have another dimension than those of EMBEDDING_MODEL: one table cannot hold both.
+    """
+    if not chosen.querymill_former_embedding_model:
+        return None
+    dimensions = embedding_profile(chosen).dimensions
+    profile = profile_of(chosen.querymill_former_embedding_model, dimensions=dimensions)
+    if profile.dimensions != dimensions:
+        raise ValueError(
+            f"QUERYMILL_FORMER_EMBEDDING_MODEL: {profile.model!r} gives {profile.dimensions} dimensions,"
+            f" EMBEDDING_MODEL {dimensions}; another dimension needs another database"
+        )
+    return profile
+
+
+def former_model(chosen: Settings) -> FormerModel | None:
+    """Build the way to the embedding model before."""
+    profile = former_profile(chosen)
+    if profile is None:
+        return None
+    base_url, key = chosen.former_embedding_endpoint
+    return FormerModel(embeddings_of(chosen, profile, base_url, key), calibration_of(profile.model))
 
 
 def chat(chosen: Settings) -> ChatModel:
@@ -141,11 +184,13 @@ def ports() -> Ports:
         modules=MongoModules(chosen.mongodb_uri.get_secret_value()),
         shorthands=chosen.querymill_module_shorthands,
         messages=PostgresMessages(pool),
+        sessions=PostgresSessions(pool),
         calibration=calibration_of(chosen.embedding_model, chosen.querymill_calibration),
         glossary=glossary.bundled(),
         count_tokens=estimate,
         clock=time.monotonic,
         max_attempts=chosen.querymill_max_attempts,
+        former=former_model(chosen),
     )
 
 

@@ -6,6 +6,14 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
+from querymill_shared.contracts.message_life import (
+    EmbedMessages,
+    EmbedMessagesResult,
+    ForgetResult,
+    ForgetSession,
+    ReembedMessages,
+    ReembedResult,
+)
 from querymill_shared.contracts.messages import IngestSession, IngestSessionResult, MessageResult, MessageSearch
 from querymill_shared.contracts.modules import (
     IngestModule,
@@ -15,6 +23,7 @@ from querymill_shared.contracts.modules import (
     ModuleResult,
     ModuleSearch,
 )
+from querymill_shared.contracts.reindex import Reindex, ReindexResult
 from querymill_shared.contracts.reports import IngestReport, IngestResult, ReportResult, ReportSearch
 from querymill_shared.contracts.rerank import Rerank, RerankResult
 
@@ -26,6 +35,10 @@ JobRequest = (
     | LearnLexicon
     | MessageSearch
     | IngestSession
+    | EmbedMessages
+    | ReembedMessages
+    | ForgetSession
+    | Reindex
     | EmbedTexts
     | Rerank
 )
@@ -37,6 +50,10 @@ AnyResult = (
     | LexiconResult
     | MessageResult
     | IngestSessionResult
+    | EmbedMessagesResult
+    | ReembedResult
+    | ForgetResult
+    | ReindexResult
     | EmbedResult
     | RerankResult
 )

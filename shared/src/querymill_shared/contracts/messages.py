@@ -134,8 +134,9 @@ class MessageResult(JobResult):
 
     ``total`` counts what passed the threshold before the cut to ``limit``; ``total_is_exact`` tells whether every
     row was examined. ``best_below_threshold`` is the best similarity there was when the threshold removed
-    everything. ``skipped`` counts rows without a vector of the query's model. ``searched`` is None when vectors
-    were not compared; ``why`` says why not, when they should have been.
+    everything. ``skipped`` counts rows without a vector of the query's model; those of them that are pending and have
+    words of the question are among the hits, at the similarity of text. ``searched`` is None when vectors were not
+    compared; ``why`` says why not, when they should have been.
     """
 
     kind: Literal["messages"] = "messages"
@@ -155,8 +156,8 @@ class MessageResult(JobResult):
 class IngestSession(Request):
     """Take one session in, whole: what is there of it and not given any more goes.
 
-    Its messages are found by their words at once, by their vectors as these come. Idempotent by content: a
-    message that is there unchanged is not embedded again.
+    Its messages are found by their words when this ends, and by their vectors when the embedding ends that it asks
+    for. Idempotent by content: a message that is there unchanged is not embedded again.
     """
 
     kind: Literal["ingest_messages"] = "ingest_messages"
@@ -173,10 +174,11 @@ class IngestSession(Request):
 class IngestSessionResult(JobResult):
     """What ingestion did; ``outcome`` is "unchanged" when the same content was already there.
 
-    ``total`` counts the vectors of the session, ``embedded`` those that this job had to make.
+    ``total`` counts what is found of the session. ``embedding_job`` is the job that makes the vectors which are
+    lacking, None when none is.
     """
 
     kind: Literal["ingest_messages"] = "ingest_messages"
     session_id: str
     outcome: Literal["ingested", "unchanged"]
-    embedded: int
+    embedding_job: str | None = None

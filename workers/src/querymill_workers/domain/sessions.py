@@ -28,7 +28,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class MessagePassage:
-    """What is found of a message: its text, or its text amid its neighbours'."""
+    """What is found of a message: its text, or its text amid its neighbours'.
+
+    ``around`` are the ids of the messages whose texts a context holds.
+    """
 
     vector_id: str
     message_key: str
@@ -36,16 +39,22 @@ class MessagePassage:
     vector_type: VectorType
     content: str
     created_at: datetime
+    around: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class MessageFilter:
-    """Which rows of a collection's messages a search may see; None filters nothing."""
+    """Which rows of a collection's messages a search may see; None filters nothing.
+
+    ``exclude_message_id`` leaves out the message and the contexts that hold its text; ``lacking`` lets only rows of
+    that model through that have no vector yet.
+    """
 
     collection: str
     vector_types: tuple[VectorType, ...]
     session_id: str | None = None
     exclude_message_id: str | None = None
+    lacking: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +76,7 @@ class MessageRow:
 
 @dataclass(frozen=True, slots=True)
 class PendingPassage:
-    """What still lacks its vector, or is not among the words."""
+    """A passage as far as its vector and its words need it."""
 
     vector_id: str
     vector_type: VectorType
@@ -89,8 +98,9 @@ def passages(session_id: str, messages: Sequence[Message]) -> list[MessagePassag
     """List what is found of a session, all messages before all contexts; empty messages are not found."""
     written = [message for message in messages if message.text.strip()]
     alone = [_passage(session_id, message, "message", message.text) for message in written]
+    texts = [message.text for message in written]
     amid = [
-        _passage(session_id, message, "context", context([one.text for one in written], place))
+        _passage(session_id, message, "context", context(texts, place), around=_near(written, place))
         for place, message in enumerate(written)
     ]
     return alone + amid
@@ -103,6 +113,13 @@ def context(texts: Sequence[str], place: int) -> str:
     return "\n".join([*before, texts[place], *after])
 
 
-def _passage(session_id: str, message: Message, vector_type: VectorType, content: str) -> MessagePassage:
+def _near(messages: Sequence[Message], place: int) -> Sequence[Message]:
+    return messages[max(place - NEIGHBOURS, 0) : place + 1 + NEIGHBOURS]
+
+
+def _passage(
+    session_id: str, message: Message, vector_type: VectorType, content: str, *, around: Sequence[Message] = ()
+) -> MessagePassage:
     named = vector_id(session_id, message.key, vector_type)
-    return MessagePassage(named, message.key, message.message_id, vector_type, content, message.created_at)
+    ids = tuple(one.message_id for one in around if one.message_id is not None)
+    return MessagePassage(named, message.key, message.message_id, vector_type, content, message.created_at, ids)

@@ -1,7 +1,7 @@
-"""Taking a session in: its messages are found by their words at once, then by their vectors as these come.
+"""Taking a session in: its messages are found by their words at once; a job that follows makes their vectors.
 
-Killed anywhere, the next attempt goes on where this one was: a stored passage keeps its vector as long as its
-content does not change, and the provider is asked only for what is pending.
+One at a time changes a session: its rows and its words are two stores, and must not be left by two writers. Killed
+anywhere, the next attempt does it again; a passage whose content does not change keeps its vector.
 """
 
 import hashlib
@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from querymill_shared.board import Claim
-from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.messages import IngestSession, IngestSessionResult
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.domain.sessions import (
@@ -21,11 +20,11 @@ from querymill_workers.domain.sessions import (
     passages,
 )
 from querymill_workers.flows import one_step
+from querymill_workers.flows.embed_messages import embed_soon
+from querymill_workers.flows.message_models import embedded_by
 from querymill_workers.flows.one_step import Notes
-from querymill_workers.ports import Bell, Caller, Ports, Revision, SessionDraft, Usage, WordUnit
+from querymill_workers.ports import Bell, Embeddings, Ports, Revision, SessionDraft, WordUnit
 
-#: Texts per embedding call: small enough that a question waits little behind one on a shared server.
-BATCH = 16
 #: Passages whose words are put in one transaction.
 WORDS_BATCH = 500
 #: Where the words of messages are, and where those of messages amid their neighbours.
@@ -33,41 +32,33 @@ SPACES: Mapping[VectorType, str] = {"message": "messages", "context": "message_c
 
 
 def step(claim: Claim, request: IngestSession, ports: Ports) -> Sequence[Bell]:
-    """Ingest one session; the same content with the same model changes nothing."""
-    collection, session_id, model = request.collection, request.session.session_id, ports.embeddings.model
-    draft = drafted(request.session, model)
-    total = len(draft.passages)
-    if ports.messages.revision(collection, session_id) == draft.revision:
-        return one_step.hand_in(claim, {"outcome": "unchanged", "total": total, "embedded": 0}, to_result, ports)
-    take_words(collection, ports.messages.leaving(collection, draft), ports)
-    ports.messages.put(collection, draft, model=model)
-    put_words(collection, session_id, ports)
+    """Ingest one session; the same content again changes nothing, but asks for what lacks its vector."""
+    collection, session_id = request.collection, request.session.session_id
+    draft = drafted(request.session)
+    models = embedded_by(collection, ports)
+    with ports.sessions.changing(collection, session_id):
+        outcome = "unchanged"
+        if ports.sessions.revision(collection, session_id) != draft.revision:
+            store(collection, draft, models, ports)
+            outcome = "ingested"
     ports.board.add_collections("messages", [collection])
-    pending = ports.messages.pending(collection, session_id, model=model)
-    usage = Usage()
-    for start in range(0, len(pending), BATCH):
-        batch = pending[start : start + BATCH]
-        vectors, spent = ports.embeddings.embed(
-            [passage.content for passage in batch],
-            input_type="passage",
-            caller=Caller(collection, request.lane),
-        )
-        ports.messages.fill(collection, batch, vectors, model=model)
-        usage += spent
-        done = total - len(pending) + start + len(batch)
-        if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=done, total=total)):
-            return []  # cancelled; what is stored waits for the next attempt
-    ports.messages.complete(collection, session_id, draft.revision, model=model)
-    notes = {
-        "outcome": "ingested",
-        "total": total,
-        "embedded": len(pending),
-        "usage": {"provider_calls": usage.calls, "tokens": usage.tokens},
-    }
-    return one_step.hand_in(claim, notes, to_result, ports)
+    embedding_job, bells = embed_soon(collection, session_id, models, ports, lane=request.lane, token=claim.job_id)
+    notes = {"outcome": outcome, "total": len(draft.passages), "embedding_job": embedding_job}
+    one_step.hand_in(claim, notes, to_result, ports)
+    return bells
 
 
-def drafted(session: ChatSession, model: str) -> SessionDraft:
+def store(collection: str, draft: SessionDraft, models: Sequence[Embeddings], ports: Ports) -> None:
+    """Store a session and its words over what is there of it."""
+    session_id = draft.session.session_id
+    keeping = [passage.vector_id for passage in draft.passages]
+    take_words(collection, ports.sessions.leaving(collection, session_id, keeping=keeping), ports)
+    ports.sessions.put(collection, draft, models=[model.model for model in models])
+    put_words(collection, session_id, ports)
+    ports.sessions.complete(collection, session_id, draft.revision)
+
+
+def drafted(session: ChatSession) -> SessionDraft:
     """Number a session's messages, and list what is found of them."""
     numbered = [
         Message(
@@ -78,7 +69,7 @@ def drafted(session: ChatSession, model: str) -> SessionDraft:
         )
         for place, message in enumerate(session.messages)
     ]
-    shaped = f"{CONTEXT_VERSION}\n{model}\n{session.model_dump_json()}"
+    shaped = f"{CONTEXT_VERSION}\n{session.model_dump_json()}"
     revision = Revision(hashlib.sha256(shaped.encode()).hexdigest())
     return SessionDraft(session, numbered, passages(session.session_id, numbered), revision)
 
@@ -91,13 +82,16 @@ def take_words(collection: str, leaving: Sequence[PendingPassage], ports: Ports)
 
 def put_words(collection: str, session_id: str, ports: Ports) -> None:
     """Make passages found by their words."""
-    model = ports.embeddings.model
-    for vector_type, some in by_type(ports.messages.unindexed(collection, session_id, model=model)):
+    for vector_type, some in by_type(ports.sessions.unindexed(collection, session_id)):
         for start in range(0, len(some), WORDS_BATCH):
             batch = some[start : start + WORDS_BATCH]
-            units = [WordUnit(passage.vector_id, passage.content, session_id) for passage in batch]
-            ports.words.put(collection, SPACES[vector_type], units)
-            ports.messages.mark_indexed(collection, batch, model=model)
+            ports.words.put(collection, SPACES[vector_type], units_of(session_id, batch))
+            ports.sessions.mark_indexed(collection, batch)
+
+
+def units_of(session_id: str, passages: Sequence[PendingPassage]) -> list[WordUnit]:
+    """Make passages ready for their words."""
+    return [WordUnit(passage.vector_id, passage.content, session_id) for passage in passages]
 
 
 def by_type(some: Sequence[PendingPassage]) -> list[tuple[VectorType, list[PendingPassage]]]:

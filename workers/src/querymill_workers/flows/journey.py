@@ -10,12 +10,16 @@ import structlog
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.embed import EmbedTexts
+from querymill_shared.contracts.message_life import EmbedMessages, ForgetSession, ReembedMessages
 from querymill_shared.contracts.messages import IngestSession, MessageSearch
 from querymill_shared.contracts.modules import IngestModule, LearnLexicon, ModuleSearch
+from querymill_shared.contracts.reindex import Reindex
 from querymill_shared.contracts.reports import IngestReport, ReportSearch
 from querymill_shared.contracts.rerank import Rerank
 from querymill_workers.flows import (
     embed,
+    embed_messages,
+    forget_messages,
     ingest_messages,
     ingest_modules,
     ingest_reports,
@@ -23,6 +27,8 @@ from querymill_workers.flows import (
     messages,
     modules,
     one_step,
+    reembed_messages,
+    reindex,
     reports,
     rerank,
 )
@@ -64,6 +70,14 @@ def step(claim: Claim, ports: Ports) -> Sequence[Bell]:  # noqa: C901  # one arm
             return messages.step(claim, request, ports)
         case IngestSession() as request:
             return ingest_messages.step(claim, request, ports)
+        case EmbedMessages() as request:
+            return embed_messages.step(claim, request, ports)
+        case ReembedMessages() as request:
+            return reembed_messages.step(claim, request, ports)
+        case ForgetSession() as request:
+            return forget_messages.step(claim, request, ports)
+        case Reindex() as request:
+            return reindex.step(claim, request, ports)
         case EmbedTexts() as request:
             return embed.step(claim, request, ports)
         case Rerank() as request:
@@ -89,6 +103,14 @@ def conclude(picture: Picture, ports: Ports) -> None:  # noqa: C901  # one arm f
             messages.conclude(picture, request, ports)
         case IngestSession():
             one_step.conclude(picture, ingest_messages.to_result, ports)
+        case EmbedMessages():
+            one_step.conclude(picture, embed_messages.to_result, ports)
+        case ReembedMessages() as request:
+            reembed_messages.conclude(picture, request, ports)
+        case ForgetSession():
+            one_step.conclude(picture, forget_messages.to_result, ports)
+        case Reindex():
+            one_step.conclude(picture, reindex.to_result, ports)
         case EmbedTexts():
             one_step.conclude(picture, embed.to_result, ports)
         case Rerank() as request:
@@ -132,6 +154,8 @@ def settle_at_deadline(picture: Picture, ports: Ports) -> None:
         case ModuleSearch() as request:
             modules.settle(picture, request, ports)
         case IngestReport() | IngestModule() | LearnLexicon() | MessageSearch() | IngestSession() | EmbedTexts():
+            ports.board.settle(picture.record.job_id, Verdict("failed", reason="its deadline passed"))
+        case EmbedMessages() | ReembedMessages() | ForgetSession() | Reindex():
             ports.board.settle(picture.record.job_id, Verdict("failed", reason="its deadline passed"))
         case Rerank() as request:
             rerank.settle(picture, request, ports)

@@ -7,19 +7,16 @@ One that ends looks back, and asks for the next if more came in meanwhile.
 from collections.abc import Sequence
 
 from querymill_shared.board import Claim
-from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.modules import LearnLexicon, LexiconResult
-from querymill_shared.queues import queue_of
 from querymill_workers.domain.lexicon import learn
 from querymill_workers.flows import one_step
+from querymill_workers.flows.follow_up import asked_once
 from querymill_workers.flows.one_step import Notes
 from querymill_workers.ports import Bell, Ports, Refused
 
 #: Whoever ingests one document often ingests more: wait this long, in seconds, and longer for more documents,
 #: so that learning takes a small share of the time that ingesting takes.
 SETTLE_S, SETTLE_S_PER_DOCUMENT = 2.0, 0.001
-#: Learnings that ended without a lexicon, after which no other is asked for until the next document.
-_MOST_FAILED = 3
 
 
 def step(claim: Claim, request: LearnLexicon, ports: Ports) -> Sequence[Bell]:
@@ -46,23 +43,8 @@ def step(claim: Claim, request: LearnLexicon, ports: Ports) -> Sequence[Bell]:
 def learn_soon(collection: str, ports: Ports) -> Sequence[Bell]:
     """Ask for the lexicon to be learned anew, unless that is asked for already."""
     request = LearnLexicon(collection=collection, background=True)
-    key = f"lexicon {ports.modules.vocabulary(collection).version}"
-    for _ in range(_MOST_FAILED):
-        job_id, is_new = ports.board.submit(request, idempotency_key=key)
-        if is_new:
-            (learning,) = request.steps
-            return [Bell(job_id, learning, queue_of(request, learning))]
-        if not _is_over(job_id, ports):
-            return []
-        key = f"{key} after {job_id}"
-    return []
-
-
-def _is_over(job_id: str, ports: Ports) -> bool:
-    try:
-        return ports.board.picture(job_id).record.is_over
-    except UnknownJob:
-        return True
+    _, bells = asked_once(request, f"lexicon {ports.modules.vocabulary(collection).version}", ports)
+    return bells
 
 
 def to_result(request: LearnLexicon, job_id: str, notes: Notes) -> LexiconResult:

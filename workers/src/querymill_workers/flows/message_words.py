@@ -1,7 +1,7 @@
 """`messages` by words: beside the vectors (hybrid), or in their place when there is none to compare."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,8 @@ from querymill_workers.ports import Ports, Refused, WordHit
 #: Rows that each ranking gives for every row that is returned, and the least that it gives.
 CANDIDATES_PER_HIT = 4
 LEAST_CANDIDATES = 50
+#: Sessions whose pending rows are looked for by their words, the newest ones.
+MOST_LACKING = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ def worded(
         Refused: The words were made by another tokeniser.
     """
     wanted = most = candidates_of(request)
-    groups = None if where.session_id is None else [where.session_id]
+    groups = groups_of(where, ports)
     while True:
         hits = ports.words.search(where.collection, SPACES[vector_type], request.query, most=most, groups=groups)
         ids = [found.id for found in hits]
@@ -56,6 +58,28 @@ def worded(
             ranked = [rows[id_] for id_ in ids if id_ in rows][:wanted]
             return Worded(ranked, {found.id: found for found in hits}, whole and len(rows) <= wanted)
         most *= 4
+
+
+def groups_of(where: MessageFilter, ports: Ports) -> Sequence[str] | None:
+    """Name the sessions whose words are looked at, None for all."""
+    if where.session_id is not None:
+        return [where.session_id]
+    return None if where.lacking is None else ports.messages.lacking_sessions(where, most=MOST_LACKING)
+
+
+def with_pending(found: Found, request: MessageSearch, where: MessageFilter, ports: Ports) -> Found:
+    """Add the pending rows that are found by text, in the place of their similarity; no threshold is theirs."""
+    text = by_text(request, replace(where, lacking=ports.embeddings.model), ports, why="")
+    pending = [hit.model_copy(update={"score": hit.similarity}) for hit in text.results]
+    ranked = sorted([*found.results, *pending], key=lambda hit: -hit.similarity)
+    return found.model_copy(
+        update={
+            "results": tuple(ranked[: request.limit]),
+            "total": found.total + text.total,
+            "total_is_exact": found.total_is_exact and text.total_is_exact,
+            "degraded": tuple(one for one in text.degraded if one[0] != "embed"),
+        }
+    )
 
 
 def by_text(request: MessageSearch, where: MessageFilter, ports: Ports, *, why: str) -> Found:
@@ -118,7 +142,7 @@ def by_words_too(request: MessageSearch, where: MessageFilter, vector: npt.NDArr
     rankings: dict[str, list[MessageRow]] = {}
     exact, whole, compared, skipped, degraded = True, True, False, 0, []
     for vector_type in where.vector_types:
-        one = MessageFilter(where.collection, (vector_type,), where.session_id, where.exclude_message_id)
+        one = replace(where, vector_types=(vector_type,))
         near = ports.messages.nearest(one, vector, model=ports.embeddings.model, most=most, floor=floor)
         rankings[f"vector:{vector_type}"] = reaching(near.rows, floor)
         exact, compared = exact and near.exact and near.passed <= most, compared or bool(near.rows)

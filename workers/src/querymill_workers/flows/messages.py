@@ -1,6 +1,7 @@
 """`messages`: a question in, the messages that mean the same out.
 
     question -> embed -> nearest rows -> calibrated threshold -> hits           mode "vector"
+                      ├-> and pending rows by their words, at similarity 0.5
                       └-> and words, joined by rank                             mode "hybrid"
              -> no vector to be had: substring, then words                      mode "text", and why
 
@@ -18,7 +19,8 @@ from querymill_shared.contracts.results import Degradation
 from querymill_workers.domain.sessions import MessageFilter
 from querymill_workers.flows.branches import Laps, stage, timing, used
 from querymill_workers.flows.message_hits import Found, by_similarity
-from querymill_workers.flows.message_words import by_text, by_words_too
+from querymill_workers.flows.message_models import searching
+from querymill_workers.flows.message_words import by_text, by_words_too, with_pending
 from querymill_workers.ports import Bell, Caller, Ports, Refused, Unavailable, Usage
 
 #: What the text fallback is left of the deadline when the embedding is cut, in seconds.
@@ -29,15 +31,7 @@ def step(claim: Claim, request: MessageSearch, ports: Ports) -> Sequence[Bell]:
     """Search; what went wrong with the vectors makes it a search by text, not a failure."""
     laps = Laps(ports)
     where = MessageFilter(request.collection, request.vector_types, request.session_id, request.exclude_message_id)
-    usage = Usage()
-    try:
-        vector, usage = embedded(claim, request, ports)
-    except (Unavailable, Refused) as error:
-        laps.lap("embed")
-        found = by_text(request, where, ports, why=str(error))
-    else:
-        laps.lap("embed")
-        found = compared(request, where, vector, ports)
+    found, usage = searched(claim, request, where, laps, ports)
     laps.lap("search")
     notes = {
         "found": found.model_dump(mode="json"),
@@ -48,6 +42,23 @@ def step(claim: Claim, request: MessageSearch, ports: Ports) -> Sequence[Bell]:
     if picture is not None:
         conclude(picture, request, ports)
     return []
+
+
+def searched(
+    claim: Claim, request: MessageSearch, where: MessageFilter, laps: Laps, ports: Ports
+) -> tuple[Found, Usage]:
+    """Search by the model that the collection is searched by; by text if the question gets no vector of it."""
+    try:
+        asked = searching(request.collection, ports)
+        vector, usage = embedded(claim, request, asked)
+    except (Unavailable, Refused) as error:
+        laps.lap("embed")
+        return by_text(request, where, ports, why=str(error)), Usage()
+    laps.lap("embed")
+    found = compared(request, where, vector, asked)
+    if not found.compared and ports.sessions.searched_by(request.collection) not in (None, asked.embeddings.model):
+        return searched(claim, request, where, laps, ports)  # switched meanwhile, and its rows are gone
+    return found, usage
 
 
 def embedded(claim: Claim, request: MessageSearch, ports: Ports) -> tuple[npt.NDArray[np.float32], Usage]:
@@ -66,12 +77,15 @@ def embedded(claim: Claim, request: MessageSearch, ports: Ports) -> tuple[npt.ND
 
 def compared(request: MessageSearch, where: MessageFilter, vector: npt.NDArray[np.float32], ports: Ports) -> Found:
     """Search by vectors; by text where no row has one that the question's can be compared with."""
+    model = ports.embeddings.model
     search = by_words_too if request.hybrid else by_similarity
     found = search(request, where, vector, ports)
-    if found.compared or not found.skipped:
+    if not found.skipped:
         return found
-    why = f"none of the {found.skipped} rows has a vector of {ports.embeddings.model} yet"
-    return by_text(request, where, ports, why=why).model_copy(update={"skipped": found.skipped})
+    if not found.compared:
+        why = f"none of the {found.skipped} rows has a vector of {model} yet"
+        return by_text(request, where, ports, why=why).model_copy(update={"skipped": found.skipped})
+    return found if request.hybrid else with_pending(found, request, where, ports)
 
 
 def conclude(picture: Picture, request: MessageSearch, ports: Ports) -> None:

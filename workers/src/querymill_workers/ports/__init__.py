@@ -8,9 +8,11 @@ from typing import Protocol
 from querymill_shared.board import Board, Claim
 from querymill_shared.queues import Queue
 from querymill_workers.domain.calibration import Calibration
+from querymill_workers.ports.messages import Messages, Nearest, SessionDraft, Sessions
 from querymill_workers.ports.models import (
     Caller,
     Embeddings,
+    FormerModel,
     InputType,
     Judge,
     Refused,
@@ -22,13 +24,10 @@ from querymill_workers.ports.models import (
 from querymill_workers.ports.stores import (
     ContentHash,
     FoundPassage,
-    Messages,
     Modules,
-    Nearest,
     PassageText,
     Reports,
     Revision,
-    SessionDraft,
     TextVector,
     TextVectors,
     Vocabulary,
@@ -42,6 +41,7 @@ __all__ = [
     "Caller",
     "ContentHash",
     "Embeddings",
+    "FormerModel",
     "FoundPassage",
     "Heartbeat",
     "InputType",
@@ -56,6 +56,7 @@ __all__ = [
     "Revision",
     "Rewriter",
     "SessionDraft",
+    "Sessions",
     "TextVector",
     "TextVectors",
     "Unavailable",
@@ -76,7 +77,7 @@ class Heartbeat(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Everything a flow may touch. ``clock`` gives monotonic seconds."""
+    """Everything a flow may touch. ``clock`` gives monotonic seconds; ``former`` is the embedding model before."""
 
     board: Board
     heartbeat: Heartbeat
@@ -89,11 +90,13 @@ class Ports:
     words: Words
     shorthands: Mapping[str, Sequence[str]]
     messages: Messages
+    sessions: Sessions
     calibration: Calibration
     glossary: Mapping[str, str]
     count_tokens: Callable[[str], int]
     clock: Callable[[], float]
     max_attempts: int
+    former: FormerModel | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from querymill_shared.contracts.fields import Lane
+from querymill_workers.domain.calibration import Calibration
 
 #: One vector per row, float32.
 Vectors = npt.NDArray[np.float32]
@@ -69,6 +70,14 @@ class Embeddings(Protocol):
                 leaves no call before the caller's time is up.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class FormerModel:
+    """The embedding model before this one, while it can be asked still, and what its cosines mean."""
+
+    embeddings: Embeddings
+    calibration: Calibration
 
 
 class Rewriter(Protocol):

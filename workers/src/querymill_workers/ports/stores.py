@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from querymill_shared.contracts.modules import ModuleDocument
 from querymill_shared.contracts.reports import Report
-from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.domain.bm25 import Scored
 from querymill_workers.domain.chunking import Chunk
 from querymill_workers.domain.fusion import HitKey
@@ -17,7 +16,6 @@ from querymill_workers.domain.lexicon import Lexicon
 from querymill_workers.domain.module_scores import ModuleCard, Recalled
 from querymill_workers.domain.modules import DocumentId, Match
 from querymill_workers.domain.routing import ReportCard
-from querymill_workers.domain.sessions import Message, MessageFilter, MessagePassage, MessageRow, PendingPassage
 from querymill_workers.ports.models import Vectors
 
 #: Hashes a report's content together with everything that shapes its passages and vectors.
@@ -146,16 +144,25 @@ class WordHit:
 
 
 class Words(Protocol):
-    """Exact BM25 over the units of every (collection, space); a space is a kind of unit, such as messages."""
+    """Exact BM25 over the units of every (collection, space); a space is a kind of unit, such as messages.
+
+    A space that another version of the tokeniser made is stale: it is not searched, and what is put goes to a new one
+    beside it, which is searched once it is whole.
+    """
 
     def put(self, collection: str, space: str, units: Sequence[WordUnit]) -> None:
         """Add units or replace them, all at once, found by every worker from then on.
 
         Of two units with one id the later counts.
-
-        Raises:
-            Refused: The space is stale; clear it and put everything again.
         """
+        ...
+
+    def refill(self, collection: str, space: str, units: Sequence[WordUnit]) -> None:
+        """Add those units, all at once, that this version of the tokeniser has not seen."""
+        ...
+
+    def publish(self, collection: str, space: str) -> None:
+        """Have what this version of the tokeniser made searched from now on, at once, and drop what others made."""
         ...
 
     def drop(self, collection: str, space: str, ids: Sequence[str]) -> None:
@@ -163,7 +170,7 @@ class Words(Protocol):
         ...
 
     def clear(self, collection: str, space: str) -> None:
-        """Take everything away; the space is then no longer stale."""
+        """Take everything away, of every version of the tokeniser."""
         ...
 
     def search(
@@ -239,83 +246,4 @@ class Modules(Protocol):
 
     def collections(self) -> Sequence[str]:
         """List the collections that hold a document."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Nearest:
-    """The nearest rows, the nearest first, whatever their cosine; ``passed`` counts those at or above the floor.
-
-    With ``exact`` every row was examined, else ``passed`` is a lower bound. ``skipped`` counts the rows without a
-    vector of the model; counting ends at 10,000.
-    """
-
-    rows: Sequence[MessageRow]
-    passed: int
-    exact: bool
-    skipped: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class SessionDraft:
-    """A session as it is to be stored, with what is found of it."""
-
-    session: ChatSession
-    messages: Sequence[Message]
-    passages: Sequence[MessagePassage]
-    revision: Revision
-
-
-class Messages(Protocol):
-    """The messages of all chats; every call names its collection, and sees no other."""
-
-    def nearest(
-        self, where: MessageFilter, vector: npt.NDArray[np.float32], *, model: str, most: int, floor: float
-    ) -> Nearest:
-        """Find the ``most`` rows with the greatest cosine, ties on the id; a zero vector's cosine is 0.
-
-        Never fewer rows than there are, up to ``most``; only rows with a vector of the model.
-        """
-        ...
-
-    def containing(self, where: MessageFilter, text: str, *, most: int) -> tuple[Sequence[MessageRow], int]:
-        """Find rows that contain a text, whatever its case, the newest first; and count them all."""
-        ...
-
-    def rows(
-        self, where: MessageFilter, vector_ids: Sequence[str], vector: npt.NDArray[np.float32] | None, *, model: str
-    ) -> Mapping[str, MessageRow]:
-        """Fetch those of the rows that the filter lets through, with their cosine to the vector if one is given."""
-        ...
-
-    def revision(self, collection: str, session_id: str) -> Revision | None:
-        """Return the revision of a session whose words and vectors are all there."""
-        ...
-
-    def leaving(self, collection: str, draft: SessionDraft) -> Sequence[PendingPassage]:
-        """List what is stored of the session and is not part of the draft."""
-        ...
-
-    def put(self, collection: str, draft: SessionDraft, *, model: str) -> None:
-        """Store a session over what is there of it; a passage whose content is unchanged keeps its vector."""
-        ...
-
-    def unindexed(self, collection: str, session_id: str, *, model: str) -> Sequence[PendingPassage]:
-        """List the passages that are not among the words."""
-        ...
-
-    def mark_indexed(self, collection: str, passages: Sequence[PendingPassage], *, model: str) -> None:
-        """Note that passages are among the words."""
-        ...
-
-    def pending(self, collection: str, session_id: str, *, model: str) -> Sequence[PendingPassage]:
-        """List the passages that lack their vector, messages before contexts."""
-        ...
-
-    def fill(self, collection: str, passages: Sequence[PendingPassage], vectors: Vectors, *, model: str) -> None:
-        """Store vectors, searchable from then on; one whose content has changed meanwhile is dropped."""
-        ...
-
-    def complete(self, collection: str, session_id: str, revision: Revision, *, model: str) -> None:
-        """Note that all is there of a revision, and drop the session's rows of other models."""
         ...

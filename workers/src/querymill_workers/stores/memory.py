@@ -3,6 +3,7 @@
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -137,32 +138,54 @@ class MemoryReports:
         return sorted({collection for collection, _ in self._published})
 
 
+@dataclass(slots=True)
+class _Space:
+    """The units of a space as one tokeniser made it: their group and words by their id; searched once it is whole."""
+
+    whole: bool
+    units: dict[str, tuple[str, Counter[str]]] = field(default_factory=dict)
+
+
 class MemoryWords:
     """`Words` without a server: every unit is scored, one after the other."""
 
     def __init__(self) -> None:
-        self._spaces: dict[_Place, tuple[int, dict[str, tuple[str, Counter[str]]]]] = {}
+        #: By collection, space and version of the tokeniser.
+        self._spaces: dict[tuple[str, str, int], _Space] = {}
         self._lock = threading.RLock()
 
     def put(self, collection: str, space: str, units: Sequence[WordUnit]) -> None:
         """See `Words.put`."""
         counted = {unit.id: (unit.group, Counter(words(unit.text))) for unit in units}
         with self._lock:
-            _, known = self._spaces.setdefault((collection, space), (WORDS_VERSION, {}))
-            self._refuse_stale(collection, space)
-            known.update(counted)
+            self._own(collection, space).units.update(counted)
+
+    def refill(self, collection: str, space: str, units: Sequence[WordUnit]) -> None:
+        """See `Words.refill`."""
+        with self._lock:
+            known = self._own(collection, space).units
+            self.put(collection, space, [unit for unit in units if unit.id not in known])
+
+    def publish(self, collection: str, space: str) -> None:
+        """See `Words.publish`."""
+        with self._lock:
+            own = self._own(collection, space)
+            own.whole = True
+            self.clear(collection, space)
+            self._spaces[collection, space, WORDS_VERSION] = own
 
     def drop(self, collection: str, space: str, ids: Sequence[str]) -> None:
         """See `Words.drop`."""
         with self._lock:
-            _, known = self._spaces.get((collection, space), (WORDS_VERSION, {}))
-            for id_ in ids:
-                known.pop(id_, None)
+            for place in self._versions(collection, space):
+                for id_ in ids:
+                    self._spaces[place].units.pop(id_, None)
 
     def clear(self, collection: str, space: str) -> None:
         """See `Words.clear`."""
         with self._lock:
-            self._spaces.pop((collection, space), None)
+            for place in self._versions(collection, space):
+                del self._spaces[place]
 
     def search(
         self, collection: str, space: str, text: str, *, most: int, groups: Sequence[str] | None = None
@@ -172,9 +195,9 @@ class MemoryWords:
         if not asked or most < 1:
             return []
         with self._lock:
-            self._refuse_stale(collection, space)
-            _, known = self._spaces.get((collection, space), (WORDS_VERSION, {}))
-            units = dict(known)
+            if self.stale(collection, space):
+                raise Refused(f"{collection}/{space}: made by another tokeniser; reindex the collection")
+            units = dict(self._spaces.get((collection, space, WORDS_VERSION), _Space(whole=True)).units)
         statistics = bm25.Statistics(len(units), sum(counts.total() for _, counts in units.values()))
         terms = [
             bm25.QueryTerm(term, times, sum(term in counts for _, counts in units.values()))
@@ -190,12 +213,17 @@ class MemoryWords:
 
     def stale(self, collection: str, space: str) -> bool:
         """See `Words.stale`."""
-        version, _ = self._spaces.get((collection, space), (WORDS_VERSION, {}))
-        return version != WORDS_VERSION
+        versions = self._versions(collection, space)
+        own = self._spaces.get((collection, space, WORDS_VERSION))
+        return bool(versions) and (own is None or not own.whole)
 
-    def _refuse_stale(self, collection: str, space: str) -> None:
-        if self.stale(collection, space):
-            raise Refused(f"{collection}/{space}: made by another tokeniser; clear the space and index it again")
+    def _own(self, collection: str, space: str) -> _Space:
+        """Return the space as this tokeniser makes it; a new one is whole if no other made one."""
+        new = _Space(whole=not self._versions(collection, space))
+        return self._spaces.setdefault((collection, space, WORDS_VERSION), new)
+
+    def _versions(self, collection: str, space: str) -> list[tuple[str, str, int]]:
+        return [place for place in self._spaces if place[:2] == (collection, space)]
 
 
 def _card(report: Report) -> ReportCard:

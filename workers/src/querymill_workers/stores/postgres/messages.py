@@ -1,24 +1,21 @@
-"""Messages in PostgreSQL. Every statement names its collection and runs as a role that sees no other.
+"""Searching messages in PostgreSQL. Every statement names its collection and runs as a role that sees no other.
 
 Two walls: the predicates here, and row-level security (``0004_messages.sql``), which binds a plain role only: each
 transaction becomes that role before its first statement, whoever connected.
 """
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-import psycopg
 from cachetools import TTLCache
 from psycopg.rows import TupleRow
-from psycopg.types.json import Jsonb
 
-from querymill_workers.domain.sessions import MessageFilter, MessagePassage, MessageRow, PendingPassage
-from querymill_workers.ports import Nearest, Revision, SessionDraft, Vectors
-from querymill_workers.stores.postgres.connection import Pool, fetched, lent, literal
+from querymill_workers.domain.sessions import MessageFilter, MessageRow
+from querymill_workers.ports import Nearest
+from querymill_workers.stores.postgres.connection import Pool, fetched
 from querymill_workers.stores.postgres.queries import named
 
 #: A filter that leaves at most this many rows is searched exactly: some milliseconds, and no row is missed.
@@ -104,81 +101,16 @@ class PostgresMessages:
             return {row[0]: MessageRow(*row[:-1]) for row in rows}
         return {row[0]: MessageRow(*row) for row in rows}
 
-    def revision(self, collection: str, session_id: str) -> Revision | None:
-        """See `Messages.revision`."""
-        values = {"collection": collection, "session_id": session_id}
-        (rows,) = self._read(collection, (named()["session_revision"], values))
-        return Revision(rows[0][0]) if rows and rows[0][0] is not None else None
-
-    def leaving(self, collection: str, draft: SessionDraft) -> Sequence[PendingPassage]:
-        """See `Messages.leaving`."""
-        ids = [passage.vector_id for passage in draft.passages]
-        values = {"collection": collection, "session_id": draft.session.session_id, "vector_ids": ids}
-        (rows,) = self._read(collection, (named()["leaving"], values))
-        return [PendingPassage(*row) for row in rows]
-
-    def put(self, collection: str, draft: SessionDraft, *, model: str) -> None:
-        """See `Messages.put`."""
-        session = draft.session
-        place = {"collection": collection, "session_id": session.session_id}
-        described = {
-            "name": session.name,
-            "user_name": session.user_name,
-            "started_at": session.started_at,
-            "metadata": Jsonb(session.model_extra or {}),
-            "revision": draft.revision,
-        }
-        with self._within(collection) as connection:
-            connection.execute(named()["lock_session"], place)
-            connection.execute(named()["put_session"], place | described)
-            connection.execute(named()["drop_messages"], place)
-            connection.execute(named()["add_messages"], place | _message_columns(draft))
-            columns = _passage_columns(draft.passages)
-            connection.execute(named()["drop_passages"], place | columns)
-            connection.execute(named()["put_passages"], place | columns | {"model": model})
-
-    def unindexed(self, collection: str, session_id: str, *, model: str) -> Sequence[PendingPassage]:
-        """See `Messages.unindexed`."""
-        return self._listed("unindexed", collection, session_id, model)
-
-    def mark_indexed(self, collection: str, passages: Sequence[PendingPassage], *, model: str) -> None:
-        """See `Messages.mark_indexed`."""
-        with self._within(collection) as connection:
-            connection.execute(named()["mark_indexed"], _pending_columns(collection, passages, model))
-
-    def pending(self, collection: str, session_id: str, *, model: str) -> Sequence[PendingPassage]:
-        """See `Messages.pending`."""
-        return self._listed("pending", collection, session_id, model)
-
-    def fill(self, collection: str, passages: Sequence[PendingPassage], vectors: Vectors, *, model: str) -> None:
-        """See `Messages.fill`."""
-        embeddings = {"embeddings": [literal(vector) for vector in vectors]}
-        with self._within(collection) as connection:
-            connection.execute(named()["fill"], _pending_columns(collection, passages, model) | embeddings)
-
-    def complete(self, collection: str, session_id: str, revision: Revision, *, model: str) -> None:
-        """See `Messages.complete`."""
-        values = {"collection": collection, "session_id": session_id, "revision": revision, "model": model}
-        with self._within(collection) as connection:
-            if connection.execute(named()["complete_session"], values).fetchone() is not None:
-                connection.execute(named()["drop_other_models"], values)
-
-    def _listed(self, statement: str, collection: str, session_id: str, model: str) -> Sequence[PendingPassage]:
-        values = {"collection": collection, "session_id": session_id, "model": model}
-        (rows,) = self._read(collection, (named()[statement], values))
-        return [PendingPassage(*row) for row in rows]
+    def lacking_sessions(self, where: MessageFilter, *, most: int) -> Sequence[str]:
+        """See `Messages.lacking_sessions`."""
+        values = _values(where) | {"most": most}
+        (rows,) = self._read(where.collection, (_statement("lacking_sessions_of", where), values))
+        return [id_ for (id_,) in rows]
 
     def _read(self, collection: str, *asked: tuple[Any, Mapping[str, Any]]) -> list[list[TupleRow]]:
         """Run statements that see one collection."""
         _, *rows = fetched(self._pool, (named()["as_reader"], {"collection": collection}), *asked)
         return rows
-
-    @contextmanager
-    def _within(self, collection: str) -> Iterator[psycopg.Connection[TupleRow]]:
-        """Lend a connection that sees one collection, for one transaction; its statements travel together."""
-        with lent(self._pool) as connection, connection.pipeline():
-            connection.execute(named()["as_reader"], {"collection": collection})
-            yield connection
 
 
 def escaped(text: str) -> str:
@@ -188,9 +120,14 @@ def escaped(text: str) -> str:
 
 def predicates(where: MessageFilter) -> str:
     """Write a predicate for what was given, and for nothing else."""
-    session = "AND v.session_id = %(session_id)s" if where.session_id is not None else ""
-    excluded = "AND (v.message_id IS NULL OR v.message_id <> %(exclude_message_id)s)"
-    return f"{session} {excluded}" if where.exclude_message_id is not None else session
+    session = "AND v.session_id = %(session_id)s"
+    excluded = (
+        "AND (v.message_id IS NULL OR v.message_id <> %(exclude_message_id)s)"
+        " AND (v.around IS NULL OR %(exclude_message_id)s <> ALL(v.around))"
+    )
+    lacking = "AND v.model = %(lacking)s AND v.embedding IS NULL"
+    given = (where.session_id, session), (where.exclude_message_id, excluded), (where.lacking, lacking)
+    return " ".join(predicate for value, predicate in given if value is not None)
 
 
 def _statement(name: str, where: MessageFilter, *, dimensions: int = 0) -> Any:
@@ -207,6 +144,7 @@ def _values(where: MessageFilter) -> dict[str, Any]:
         "vector_types": list(where.vector_types),
         "session_id": where.session_id,
         "exclude_message_id": where.exclude_message_id,
+        "lacking": where.lacking,
     }
 
 
@@ -214,36 +152,3 @@ def _nearest(rows: Sequence[TupleRow], skipped: Sequence[TupleRow], *, exact: bo
     """Read what either way to search found; each row begins with how many were examined, and how many passed."""
     found = [MessageRow(*row) for _, _, *row in rows if row[0] is not None]
     return Nearest(found, rows[0][1] if rows else 0, exact=exact, skipped=min(skipped[0][0], MOST_SKIPPED))
-
-
-def _message_columns(draft: SessionDraft) -> dict[str, list[Any]]:
-    given = draft.session.messages
-    return {
-        "keys": [message.key for message in draft.messages],
-        "numbers": list(range(len(given))),
-        "message_ids": [message.message_id for message in given],
-        "roles": [message.role for message in given],
-        "contents": [message.text for message in given],
-        "times": [message.created_at for message in draft.messages],
-        "metadata": [Jsonb(message.model_extra or {}) for message in given],
-    }
-
-
-def _passage_columns(passages: Sequence[MessagePassage]) -> dict[str, list[Any]]:
-    return {
-        "vector_ids": [passage.vector_id for passage in passages],
-        "keys": [passage.message_key for passage in passages],
-        "message_ids": [passage.message_id for passage in passages],
-        "vector_types": [passage.vector_type for passage in passages],
-        "contents": [passage.content for passage in passages],
-        "times": [passage.created_at for passage in passages],
-    }
-
-
-def _pending_columns(collection: str, passages: Sequence[PendingPassage], model: str) -> dict[str, Any]:
-    return {
-        "collection": collection,
-        "model": model,
-        "vector_ids": [passage.vector_id for passage in passages],
-        "contents": [passage.content for passage in passages],
-    }

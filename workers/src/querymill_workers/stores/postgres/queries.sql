@@ -163,23 +163,39 @@ ON CONFLICT (collection, text_id, model) DO UPDATE
 SET content_hash = EXCLUDED.content_hash, embedding = EXCLUDED.embedding, created_at = now()
 WHERE text_vectors.content_hash <> EXCLUDED.content_hash;
 
--- word_space: a space of words, kept from being cleared until the transaction ends
-SELECT number, version FROM word_spaces
-WHERE collection = %(collection)s AND space = %(space)s
+-- word_space: a space of words as one tokeniser made it, kept from being cleared until the transaction ends
+SELECT number FROM word_spaces
+WHERE collection = %(collection)s AND space = %(space)s AND version = %(version)s
 FOR KEY SHARE;
 
--- word_space_alone: the same, with no other change of the space under way
-SELECT number, version FROM word_spaces
+-- word_versions: the same of every tokeniser
+SELECT number FROM word_spaces
 WHERE collection = %(collection)s AND space = %(space)s
+ORDER BY number
+FOR KEY SHARE;
+
+-- word_versions_alone: the same but of one tokeniser, if one is named, with no other change of them under way
+SELECT number FROM word_spaces
+WHERE collection = %(collection)s AND space = %(space)s AND version IS DISTINCT FROM %(except)s
+ORDER BY number
 FOR UPDATE;
 
--- add_word_space: begin a space; a second time changes nothing
-INSERT INTO word_spaces (collection, space, version)
-VALUES (%(collection)s, %(space)s, %(version)s)
+-- add_word_space: begin a space, whole if no other tokeniser made one before; a second time changes nothing
+INSERT INTO word_spaces (collection, space, version, whole)
+SELECT %(collection)s, %(space)s, %(version)s, NOT EXISTS (
+    SELECT FROM word_spaces WHERE collection = %(collection)s AND space = %(space)s
+)
 ON CONFLICT DO NOTHING;
 
--- word_version: which version of the tokeniser made a space
-SELECT version FROM word_spaces WHERE collection = %(collection)s AND space = %(space)s;
+-- publish_word_space: have it searched
+UPDATE word_spaces SET whole = true WHERE number = %(number)s AND NOT whole;
+
+-- word_stale: whether a space is there, but not whole as this tokeniser makes it
+SELECT NOT bool_or(version = %(version)s AND whole) FROM word_spaces
+WHERE collection = %(collection)s AND space = %(space)s;
+
+-- known_word_units: those of the units that are there
+SELECT id FROM word_units WHERE space = %(number)s AND id = ANY(%(ids)s);
 
 -- word_groups: the numbers of groups
 SELECT name, number FROM word_groups WHERE space = %(number)s AND name = ANY(%(groups)s);
@@ -247,14 +263,14 @@ DELETE FROM word_spaces WHERE number = %(number)s;
 SET LOCAL statement_timeout = 0;
 
 -- word_statistics: the totals of a space, the document frequencies of terms, the numbers of groups
-SELECT space.number, version, units, length, terms, dfs,
+SELECT space.number, units, length, terms, dfs,
     ARRAY(SELECT number FROM word_groups WHERE word_groups.space = space.number AND name = ANY(%(groups)s::text[]))
 FROM word_spaces AS space
 CROSS JOIN LATERAL (
     SELECT coalesce(array_agg(term), '{}') AS terms, coalesce(array_agg(df), '{}') AS dfs
     FROM word_frequencies AS counted WHERE counted.space = space.number AND term = ANY(%(terms)s)
 ) AS frequencies
-WHERE collection = %(collection)s AND space.space = %(space)s;
+WHERE collection = %(collection)s AND space.space = %(space)s AND version = %(version)s AND whole;
 
 -- word_bar: the score that the best units reach by some of the query's terms alone
 SELECT sum(weight * tf / (tf + %(base)s + %(slope)s * length)) AS score

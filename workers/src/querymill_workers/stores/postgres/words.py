@@ -91,45 +91,56 @@ class PostgresWords:
 
     def put(self, collection: str, space: str, units: Sequence[WordUnit]) -> None:
         """See `Words.put`."""
-        if not units:
+        self._put(collection, space, {unit.id: unit for unit in units})
+
+    def refill(self, collection: str, space: str, units: Sequence[WordUnit]) -> None:
+        """See `Words.refill`."""
+        with self._change() as cursor:
+            number = _own_space(cursor, collection, space)
+            values = {"number": number, "ids": [unit.id for unit in units]}
+            known = {id_ for (id_,) in cursor.execute(named()["known_word_units"], values)}
+        self._put(collection, space, {unit.id: unit for unit in units if unit.id not in known}, new=True)
+
+    def publish(self, collection: str, space: str) -> None:
+        """See `Words.publish`."""
+        place = {"collection": collection, "space": space, "except": WORDS_VERSION}
+        with self._change() as cursor:
+            cursor.execute(named()["unhurried"])
+            number = _own_space(cursor, collection, space)
+            cursor.execute(named()["publish_word_space"], {"number": number})
+            _clear(cursor, place)
+
+    def _put(self, collection: str, space: str, latest: Mapping[str, WordUnit], *, new: bool = False) -> None:
+        """Write units; only those that are ``new``, if it says so."""
+        if not latest:
             return
-        latest = {unit.id: unit for unit in units}
         counts = {unit.id: Counter(words(unit.text)) for unit in latest.values()}
         with self._change() as cursor:
-            number = _writable_space(cursor, collection, space)
+            number = _own_space(cursor, collection, space)
             groups = _numbered_groups(cursor, number, {unit.group for unit in latest.values()})
             placed = {unit.id: groups[unit.group] for unit in latest.values()}
             held = _hold(cursor, number, placed)
+            if new:
+                held = {id_: unit for id_, unit in held.items() if unit.length is None}
             replaced = [unit for unit in held.values() if unit.length is not None]
             lost = _take_postings(cursor, replaced)
-            _write(cursor, number, {id_: (held[id_].number, group, counts[id_]) for id_, group in placed.items()})
-            gained = Counter(term for unit in counts.values() for term in unit)
-            length = sum(unit.total() for unit in counts.values()) - sum(unit.length or 0 for unit in replaced)
+            _write(cursor, number, {id_: (unit.number, placed[id_], counts[id_]) for id_, unit in held.items()})
+            gained = Counter(term for id_ in held for term in counts[id_])
+            length = sum(counts[id_].total() for id_ in held) - sum(unit.length or 0 for unit in replaced)
             _count(cursor, number, units=len(held) - len(replaced), length=length, gained=gained, lost=lost)
 
     def drop(self, collection: str, space: str, ids: Sequence[str]) -> None:
         """See `Words.drop`."""
         with self._change() as cursor:
-            found = cursor.execute(named()["word_space"], {"collection": collection, "space": space}).fetchone()
-            if found is None:
-                return
-            number, _ = found
-            rows = cursor.execute(named()["word_units"], {"number": number, "ids": sorted(set(ids))})
-            held = [_Held(*row) for row in rows]
-            lost = _take_postings(cursor, held)
-            cursor.execute(named()["drop_word_units"], {"units": [unit.number for unit in held]})
-            length = sum(unit.length or 0 for unit in held)
-            _count(cursor, number, units=-len(held), length=-length, gained=Counter(), lost=lost)
+            place = {"collection": collection, "space": space}
+            for (number,) in cursor.execute(named()["word_versions"], place).fetchall():
+                _drop(cursor, number, sorted(set(ids)))
 
     def clear(self, collection: str, space: str) -> None:
         """See `Words.clear`."""
         with self._change() as cursor:
             cursor.execute(named()["unhurried"])
-            found = cursor.execute(named()["word_space_alone"], {"collection": collection, "space": space}).fetchone()
-            if found is None:
-                return
-            for kind in ("postings", "units", "frequencies", "groups", "space"):
-                cursor.execute(named()[f"clear_word_{kind}"], {"number": found[0]})
+            _clear(cursor, {"collection": collection, "space": space, "except": None})
 
     def search(
         self, collection: str, space: str, text: str, *, most: int, groups: Sequence[str] | None = None
@@ -147,8 +158,7 @@ class PostgresWords:
     def stale(self, collection: str, space: str) -> bool:
         """See `Words.stale`."""
         with self._change() as cursor:
-            row = cursor.execute(named()["word_version"], {"collection": collection, "space": space}).fetchone()
-        return row is not None and row[0] != WORDS_VERSION
+            return _is_stale(cursor, collection, space)
 
     @contextmanager
     def _change(self) -> Iterator[Cursor[TupleRow]]:
@@ -168,21 +178,32 @@ class PostgresWords:
                 connection.isolation_level = None
 
 
-def _writable_space(cursor: Cursor[TupleRow], collection: str, space: str) -> int:
-    place = {"collection": collection, "space": space}
+def _own_space(cursor: Cursor[TupleRow], collection: str, space: str) -> int:
+    """Return the number of the space as this tokeniser makes it; begin it if there is none."""
+    place = {"collection": collection, "space": space, "version": WORDS_VERSION}
     while (found := cursor.execute(named()["word_space"], place).fetchone()) is None:
-        cursor.execute(named()["add_word_space"], place | {"version": WORDS_VERSION})
-    number, version = found
-    _refuse_stale(collection, space, version)
-    return int(number)
+        cursor.execute(named()["add_word_space"], place)
+    return int(found[0])
 
 
-def _refuse_stale(collection: str, space: str, version: int) -> None:
-    if version != WORDS_VERSION:
-        raise Refused(
-            f"{collection}/{space}: its words were made by tokeniser {version}, this is {WORDS_VERSION};"
-            " clear the space and index it again"
-        )
+def _is_stale(cursor: Cursor[TupleRow], collection: str, space: str) -> bool:
+    place = {"collection": collection, "space": space, "version": WORDS_VERSION}
+    row = cursor.execute(named()["word_stale"], place).fetchone()
+    return row is not None and bool(row[0])
+
+
+def _clear(cursor: Cursor[TupleRow], place: Mapping[str, object]) -> None:
+    for (number,) in cursor.execute(named()["word_versions_alone"], place).fetchall():
+        for kind in ("postings", "units", "frequencies", "groups", "space"):
+            cursor.execute(named()[f"clear_word_{kind}"], {"number": number})
+
+
+def _drop(cursor: Cursor[TupleRow], number: int, ids: Sequence[str]) -> None:
+    held = [_Held(*row) for row in cursor.execute(named()["word_units"], {"number": number, "ids": ids})]
+    lost = _take_postings(cursor, held)
+    cursor.execute(named()["drop_word_units"], {"units": [unit.number for unit in held]})
+    length = sum(unit.length or 0 for unit in held)
+    _count(cursor, number, units=-len(held), length=-length, gained=Counter(), lost=lost)
 
 
 def _numbered_groups(cursor: Cursor[TupleRow], number: int, names: set[str]) -> dict[str, int]:
@@ -239,13 +260,14 @@ def _counted(
     cursor: Cursor[TupleRow], collection: str, space: str, asked: Counter[str], groups: Sequence[str] | None
 ) -> _Counted | None:
     """Count the words that a query asks for; None when nothing can be found."""
-    place = {"collection": collection, "space": space}
+    place = {"collection": collection, "space": space, "version": WORDS_VERSION}
     filters = None if groups is None else list(groups)
     row = cursor.execute(named()["word_statistics"], {**place, "terms": list(asked), "groups": filters}).fetchone()
     if row is None:
+        if _is_stale(cursor, collection, space):
+            raise Refused(f"{collection}/{space}: made by another tokeniser; reindex the collection")
         return None
-    number, version, units, length, known, dfs, group_numbers = row
-    _refuse_stale(collection, space, version)
+    number, units, length, known, dfs, group_numbers = row
     if not known or (groups is not None and not group_numbers):
         return None
     terms = [bm25.QueryTerm(term, asked[term], df) for term, df in zip(known, dfs, strict=True)]

@@ -1,0 +1,89 @@
+"""``querymill reembed``, ``reindex`` and ``forget``: what is there, made anew or dropped."""
+
+from typing import Annotated, Any, get_args
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from querymill.cli.exits import WrongUse
+from querymill.client import Querymill
+from querymill.job import Job
+from querymill_shared.contracts import events
+from querymill_shared.contracts.message_life import ForgetSession, ReembedMessages
+from querymill_shared.contracts.reindex import IndexedKind, Reindex
+from querymill_shared.settings import Settings
+
+Collection = Annotated[str, typer.Option(help="the collection")]
+Json = Annotated[bool, typer.Option("--json", help="print one JSON object")]
+MessagesOnly = Annotated[str, typer.Argument(help="what of the collection: messages")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    for command in (reembed, reindex, forget):
+        app.command()(command)
+
+
+def reembed(kind: MessagesOnly, collection: Collection, as_json: Json = False) -> None:
+    """Embed what has no vector of EMBEDDING_MODEL yet, then search by that model; it goes on where it was cut."""
+    _refuse_other(kind, "messages")
+    with Querymill() as mill:
+        job = mill.submit(ReembedMessages(collection=collection, model=Settings().embedding_model))
+        result = followed(job, "embedding")
+    said = f"{result.total} vectors made; {collection} is searched by {result.model}"
+    typer.echo(result.model_dump_json() if as_json else said)
+
+
+def reindex(
+    kind: Annotated[str, typer.Argument(help="what of the collection: modules, messages")],
+    collection: Collection,
+    as_json: Json = False,
+) -> None:
+    """Make the words anew where another version of the tokeniser made them."""
+    _refuse_other(kind, *get_args(IndexedKind))
+    with Querymill() as mill:
+        request = Reindex.model_validate({"collection": collection, "of": kind})
+        result = followed(mill.submit(request), "reindexing")
+    typer.echo(
+        result.model_dump_json() if as_json else f"{result.outcome}: the words of {result.total} texts made anew"
+    )
+
+
+def forget(
+    kind: MessagesOnly,
+    session_id: Annotated[str, typer.Argument(help="the session")],
+    collection: Collection,
+    as_json: Json = False,
+) -> None:
+    """Drop a session: its messages, their words and their vectors."""
+    _refuse_other(kind, "messages")
+    with Querymill() as mill:
+        result = mill.submit(ForgetSession(collection=collection, session_id=session_id)).result(timeout=120)
+    typer.echo(result.model_dump_json() if as_json else f"{session_id}: {result.outcome}, {result.total} rows dropped")
+
+
+def followed(job: Job[Any], named: str) -> Any:
+    """Show how far a job is, part by part; returns its result.
+
+    Raises:
+        JobEnded: It ended without one.
+    """
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:.0f} of {task.total:.0f}"),
+        TimeElapsedColumn(), console=Console(stderr=True, highlight=False),
+    )  # fmt: skip
+    parts: dict[str, events.Progress] = {}
+    with bar:
+        task = bar.add_task(named, total=0)
+        for event in job.events():
+            if isinstance(event, events.Progress):
+                parts[event.stage] = event
+                done, total = sum(part.done for part in parts.values()), sum(part.total for part in parts.values())
+                bar.update(task, completed=done, total=total)
+    return job.result(timeout=5)
+
+
+def _refuse_other(kind: str, *known: str) -> None:
+    if kind not in known:
+        raise WrongUse(f"kind: {kind!r} is not one of: {', '.join(known)}")

@@ -1,0 +1,89 @@
+"""Making a collection's words anew from what is stored, after the tokeniser changed.
+
+The new words stand beside the old ones until all are there; what is ingested meanwhile goes to the new ones by itself.
+Killed anywhere, the next attempt skips the texts whose words are there.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import assert_never
+
+from querymill_shared.board import Claim
+from querymill_shared.contracts.events import Progress
+from querymill_shared.contracts.reindex import IndexedKind, Reindex, ReindexResult
+from querymill_workers.domain.module_text import searchable_text
+from querymill_workers.flows import ingest_messages, modules, one_step
+from querymill_workers.flows.one_step import Notes
+from querymill_workers.ports import Bell, Ports, WordUnit
+
+#: Documents whose words are made in one transaction.
+DOCUMENTS_BATCH = 100
+
+
+def step(claim: Claim, request: Reindex, ports: Ports) -> Sequence[Bell]:
+    """Make the words anew where they are stale, and have them searched."""
+    collection = request.collection
+    stale = [space for space in spaces_of(request.of) if ports.words.stale(collection, space)]
+    total = 0
+    for done, of_all, texts in reindexed(request, ports) if stale else ():
+        total += texts
+        if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=done, total=of_all)):
+            return []  # cancelled; the words that are there are skipped next time
+    for space in stale:
+        ports.words.publish(collection, space)
+    notes = {"outcome": "reindexed" if stale else "fresh", "total": total}
+    return one_step.hand_in(claim, notes, to_result, ports)
+
+
+def spaces_of(kind: IndexedKind) -> Sequence[str]:
+    """Name the spaces of words that a kind is found by."""
+    match kind:
+        case "messages":
+            return list(ingest_messages.SPACES.values())
+        case "modules":
+            return [modules.SPACE]
+        case _:
+            assert_never(kind)
+
+
+def reindexed(request: Reindex, ports: Ports) -> Iterator[tuple[int, int, int]]:
+    """Make the words of all that is stored, some at a time; gives how much is done, of how much, and how many texts."""
+    match request.of:
+        case "messages":
+            return messages_reindexed(request.collection, ports)
+        case "modules":
+            return modules_reindexed(request.collection, ports)
+        case _:
+            assert_never(request.of)
+
+
+def messages_reindexed(collection: str, ports: Ports) -> Iterator[tuple[int, int, int]]:
+    """Go through the sessions; nobody changes one while its words are made."""
+    sessions = ports.sessions.ids(collection)
+    for done, session_id in enumerate(sessions, start=1):
+        with ports.sessions.changing(collection, session_id):
+            passages = ports.sessions.passages(collection, session_id)
+            for vector_type, some in ingest_messages.by_type(passages):
+                units = ingest_messages.units_of(session_id, some)
+                ports.words.refill(collection, ingest_messages.SPACES[vector_type], units)
+        yield done, len(sessions), len(passages)
+
+
+def modules_reindexed(collection: str, ports: Ports) -> Iterator[tuple[int, int, int]]:
+    """Go through the code documents; one that is ingested meanwhile has its words already, and keeps them."""
+    ids = [card.document for card in ports.modules.every_card(collection)]
+    for start in range(0, len(ids), DOCUMENTS_BATCH):
+        documents = ports.modules.documents(collection, ids[start : start + DOCUMENTS_BATCH])
+        units = [
+            WordUnit(
+                modules.encoded(id_),
+                searchable_text(document.meta_info.description, document.meta_info.vtkjs_modules, document.code),
+            )
+            for id_, document in documents.items()
+        ]
+        ports.words.refill(collection, modules.SPACE, units)
+        yield min(start + DOCUMENTS_BATCH, len(ids)), len(ids), len(units)
+
+
+def to_result(request: Reindex, job_id: str, notes: Notes) -> ReindexResult:
+    """Say what was done."""
+    return ReindexResult(job_id=job_id, of=request.of, complete=True, **notes)
