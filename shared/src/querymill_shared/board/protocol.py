@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from querymill_shared.board.picture import Claim, Due, Outcome, Picture, Verdict
-from querymill_shared.contracts.events import Event, Hits, Progress
+from querymill_shared.contracts.events import Event, Told
 from querymill_shared.contracts.jobs import JobRequest
 
 
@@ -39,8 +39,15 @@ class Board(Protocol):
         """Put a step back, to be rung again after a delay."""
         ...
 
-    def tell(self, job_id: str, event: Hits | Progress) -> bool:
-        """Append an event; False when the job is over."""
+    def add_steps(self, job_id: str, steps: Sequence[str]) -> list[str]:
+        """Give a job steps that follow from what it did; return those it did not have, none once it is over.
+
+        Their bells are the caller's to ring; one that is not rung is rung by the sweeper.
+        """
+        ...
+
+    def tell(self, job_id: str, event: Told, *, held: Claim | None = None) -> bool:
+        """Append an event; False when the job is over, or the claim it is told under is no longer held."""
         ...
 
     def settle(self, job_id: str, verdict: Verdict) -> bool:

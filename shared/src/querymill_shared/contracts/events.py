@@ -58,6 +58,20 @@ class Progress(Contract):
     total: int
 
 
+class AnswerPart(Contract):
+    """A part of an answer that is being written: ``text`` stands ``offset`` characters from its beginning.
+
+    What stood there before, and after it, no longer counts: an answer that is begun anew begins at 0. So the
+    answer so far is ``so_far[:offset] + text``, whichever events a reader saw last.
+    """
+
+    type: Literal["answer"] = "answer"
+    stage: str
+    attempt: int
+    offset: int
+    text: str
+
+
 class Done(Contract):
     """The result is on the board."""
 
@@ -78,7 +92,9 @@ class Cancelled(Contract):
     type: Literal["cancelled"] = "cancelled"
 
 
-Event = Queued | StageStarted | StageFinished | Hits | Progress | Done | Failed | Cancelled
+#: What a step may tell while it runs.
+Told = Hits | Progress | AnswerPart
+Event = Queued | StageStarted | StageFinished | Told | Done | Failed | Cancelled
 #: After one of these nothing more comes.
 LAST = (Done, Failed, Cancelled)
 
