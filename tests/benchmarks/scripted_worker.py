@@ -22,6 +22,7 @@ from querymill_workers.stores.memory_messages import MemoryMessages
 from querymill_workers.stores.memory_modules import MemoryModules
 from querymill_workers.upkeep.heartbeat import Heartbeat
 from tests.benchmarks.script import COLLECTION, EMBEDDING_S, LLM_S, PAGES, SEARCH_S, found
+from tests.fakes.answers import NoAnswers
 
 
 class WaitingEmbeddings:
@@ -84,6 +85,7 @@ def scripted_ports() -> Ports:
         embeddings=WaitingEmbeddings(),
         rewriter=WaitingRewriter(),
         judge=AbsentJudge(),
+        answers=NoAnswers(),
         reports=reports,
         text_vectors=MemoryTextVectors(),
         modules=MemoryModules(),

@@ -18,6 +18,7 @@ from querymill_workers.ports import Bell, Ports
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors
 from querymill_workers.stores.memory_messages import MemoryMessages
 from querymill_workers.stores.memory_modules import MemoryModules
+from tests.fakes.answers import ScriptedAnswers
 from tests.fakes.models import ScriptedJudge, ScriptedRewriter, WordEmbeddings
 from tests.fakes.words import FailingWords
 
@@ -35,6 +36,7 @@ class World:
     embeddings: WordEmbeddings
     rewriter: ScriptedRewriter
     judge: ScriptedJudge
+    answers: ScriptedAnswers
     reports: MemoryReports
     text_vectors: MemoryTextVectors
     modules: MemoryModules
@@ -80,7 +82,7 @@ class World:
 def world() -> World:
     board, reports, text_vectors = MemoryBoard(Settings()), MemoryReports(), MemoryTextVectors()
     embeddings = WordEmbeddings()
-    rewriter, judge = ScriptedRewriter({}), ScriptedJudge()
+    rewriter, judge, answers = ScriptedRewriter({}), ScriptedJudge(), ScriptedAnswers()
     modules, messages, words = MemoryModules(), MemoryMessages(), FailingWords()
     ports = Ports(
         board=board,
@@ -88,6 +90,7 @@ def world() -> World:
         embeddings=embeddings,
         rewriter=rewriter,
         judge=judge,
+        answers=answers,
         reports=reports,
         text_vectors=text_vectors,
         modules=modules,
@@ -100,7 +103,7 @@ def world() -> World:
         clock=time.monotonic,
         max_attempts=3,
     )
-    return World(board, embeddings, rewriter, judge, reports, text_vectors, modules, messages, words, ports)
+    return World(board, embeddings, rewriter, judge, answers, reports, text_vectors, modules, messages, words, ports)
 
 
 def report(sha1: str, *pages: str, company: str = "Acme", period: str | None = "2022") -> dict[str, object]:

@@ -13,6 +13,7 @@ from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors, Me
 from querymill_workers.stores.memory_messages import MemoryMessages
 from querymill_workers.stores.memory_modules import MemoryModules
 from querymill_workers.upkeep.sweeper import sweep
+from tests.fakes.answers import ScriptedAnswers
 from tests.fakes.models import ScriptedJudge, ScriptedRewriter, WordEmbeddings
 
 SEARCH = ReportSearch(query="q", collection="filings", hyde=True, deadline=30)
@@ -49,6 +50,7 @@ def ports(clock: Clock) -> Ports:
         embeddings=WordEmbeddings(),
         rewriter=ScriptedRewriter({}),
         judge=ScriptedJudge(),
+        answers=ScriptedAnswers(),
         reports=MemoryReports(),
         text_vectors=MemoryTextVectors(),
         modules=MemoryModules(),

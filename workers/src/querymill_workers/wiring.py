@@ -13,6 +13,7 @@ from querymill_shared.settings import Settings
 from querymill_workers.domain.tokens import estimate
 from querymill_workers.inference import glossary
 from querymill_workers.inference.account import Account
+from querymill_workers.inference.answers import ChatAnswers
 from querymill_workers.inference.calibrations import calibration_of
 from querymill_workers.inference.chat import ChatModel, OpenAIChat
 from querymill_workers.inference.chat_judge import ChatJudge
@@ -135,6 +136,7 @@ def ports() -> Ports:
         embeddings=embeddings(chosen),
         rewriter=ChatRewriter(chat_model),
         judge=judge_of(chosen, chat_model),
+        answers=ChatAnswers(chat_model),
         reports=PostgresReports(pool),
         text_vectors=PostgresTextVectors(pool),
         words=PostgresWords(pool),

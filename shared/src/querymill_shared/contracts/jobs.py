@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
+from querymill_shared.contracts.answer import AnswerQuestion, AnswerResult
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
 from querymill_shared.contracts.messages import IngestSession, IngestSessionResult, MessageResult, MessageSearch
 from querymill_shared.contracts.modules import (
@@ -28,6 +29,7 @@ JobRequest = (
     | IngestSession
     | EmbedTexts
     | Rerank
+    | AnswerQuestion
 )
 AnyResult = (
     ReportResult
@@ -39,6 +41,7 @@ AnyResult = (
     | IngestSessionResult
     | EmbedResult
     | RerankResult
+    | AnswerResult
 )
 
 _REQUESTS: TypeAdapter[JobRequest] = TypeAdapter(Annotated[JobRequest, Field(discriminator="kind")])

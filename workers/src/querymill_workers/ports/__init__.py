@@ -8,6 +8,7 @@ from typing import Protocol
 from querymill_shared.board import Board, Claim
 from querymill_shared.queues import Queue
 from querymill_workers.domain.calibration import Calibration
+from querymill_workers.ports.answers import Answers, Hear, Judged, Written
 from querymill_workers.ports.models import (
     Caller,
     Embeddings,
@@ -38,14 +39,17 @@ from querymill_workers.ports.stores import (
 )
 
 __all__ = [
+    "Answers",
     "Bell",
     "Caller",
     "ContentHash",
     "Embeddings",
     "FoundPassage",
+    "Hear",
     "Heartbeat",
     "InputType",
     "Judge",
+    "Judged",
     "Messages",
     "Modules",
     "Nearest",
@@ -65,6 +69,7 @@ __all__ = [
     "WordHit",
     "WordUnit",
     "Words",
+    "Written",
 ]
 
 
@@ -83,6 +88,7 @@ class Ports:
     embeddings: Embeddings
     rewriter: Rewriter
     judge: Judge
+    answers: Answers
     reports: Reports
     text_vectors: TextVectors
     modules: Modules
