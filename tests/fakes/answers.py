@@ -19,6 +19,7 @@ class ScriptedAnswers:
     def __init__(self) -> None:
         self.reply: Callable[[], Sequence[str | Exception]] = lambda: ["It is so [1]."]
         self.is_whole = True
+        self.passage_tokens = 4_000
         self.judgement: Judged | Exception = Judged(0.9, 0.8, 0.7, ())
         self.asked: list[tuple[str, list[str], Language, int, Caller]] = []
         self.judged: list[tuple[list[str], list[str], Language]] = []

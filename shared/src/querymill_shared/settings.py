@@ -118,6 +118,13 @@ class Settings(BaseSettings):
             description="passages of one judging call are cut to this many tokens together",
         ),
     ] = 4_000
+    querymill_answer_tokens: Annotated[
+        int,
+        Field(
+            ge=100,
+            description="passages that one answer is written from are cut to this many tokens together",
+        ),
+    ] = 4_000
     querymill_embedding_dimensions: Annotated[
         int | None,
         Field(

@@ -105,6 +105,12 @@ def test_the_model_gets_the_question_whole_and_passages_within_their_budget(worl
     assert most_tokens == 77
 
 
+def test_the_workers_settings_give_the_budget_where_the_request_does_not(world: World) -> None:
+    world.answers.passage_tokens = 300
+    hits = [{"id": n, "text": "字" * 3000} for n in range(20)]
+    assert answer_of(world, world.run(asked(hits=hits))).passages == 3
+
+
 def test_a_citation_of_a_hit_the_model_was_not_shown_is_taken_out(world: World) -> None:
     world.answers.reply = lambda: ["So [1][2]."]
     answer = answer_of(world, world.run(asked(passage_tokens=100)))

@@ -136,7 +136,7 @@ def ports() -> Ports:
         embeddings=embeddings(chosen),
         rewriter=ChatRewriter(chat_model),
         judge=judge_of(chosen, chat_model),
-        answers=ChatAnswers(chat_model),
+        answers=ChatAnswers(chat_model, passage_tokens=chosen.querymill_answer_tokens),
         reports=PostgresReports(pool),
         text_vectors=PostgresTextVectors(pool),
         words=PostgresWords(pool),

@@ -11,10 +11,11 @@ from querymill_shared.contracts.results import JobResult
 #: The step that writes an answer, and the one that judges it.
 ANSWER, JUDGE = "answer", "judge"
 
-#: The longest answer asked for, and what the passages may have together, both in tokens.
+#: The longest answer asked for, in tokens.
 AnswerTokens = Annotated[int, Field(ge=16, le=4_000)]
-PassageTokens = Annotated[int, Field(ge=100, le=100_000)]
-ANSWER_TOKENS, PASSAGE_TOKENS = 500, 4_000
+ANSWER_TOKENS = 500
+#: What the passages may have together, in tokens; None leaves it to the workers' settings.
+PassageTokens = Annotated[int, Field(ge=100, le=100_000)] | None
 
 #: From 0, not at all, to 1, wholly.
 Degree = Annotated[FiniteFloat, Field(ge=0, le=1)]
@@ -51,7 +52,7 @@ class AnswerQuestion(Request):
     hits: Annotated[tuple[AnswerHit, ...], Field(min_length=1, max_length=200), AfterValidator(_ids_occur_once)]
     judge: bool = False
     answer_tokens: AnswerTokens = ANSWER_TOKENS
-    passage_tokens: PassageTokens = PASSAGE_TOKENS
+    passage_tokens: PassageTokens = None
     deadline: DeadlineSeconds = 60.0
 
     @property

@@ -8,7 +8,6 @@ from pydantic import ConfigDict, Field, model_validator
 
 from querymill_shared.contracts.answer import (
     ANSWER_TOKENS,
-    PASSAGE_TOKENS,
     AnswerTokens,
     PassageTokens,
     WrittenAnswer,
@@ -69,7 +68,7 @@ class ReportSearch(Request):
     answer: bool = False
     judge: bool = False
     answer_tokens: AnswerTokens = ANSWER_TOKENS
-    passage_tokens: PassageTokens = PASSAGE_TOKENS
+    passage_tokens: PassageTokens = None
     deadline: DeadlineSeconds = 30.0
 
     @model_validator(mode="after")

@@ -75,7 +75,8 @@ def answered(
     """
     if not sources:
         raise Refused("the hits are gone: their reports were replaced")
-    passages = fitted([source.text for source in sources], most_tokens=request.passage_tokens)
+    budget = ports.answers.passage_tokens if request.passage_tokens is None else request.passage_tokens
+    passages = fitted([source.text for source in sources], most_tokens=budget)
     if claim.step == JUDGE:
         return judged(claim, request, by_name(picture)[ANSWER], passages, ports)
     return written(claim, request, sources, passages, ports)

@@ -39,8 +39,9 @@ class Judgement(BaseModel):
 class ChatAnswers:
     """`Answers` by a chat model and our prompts."""
 
-    def __init__(self, chat: ChatModel) -> None:
+    def __init__(self, chat: ChatModel, *, passage_tokens: int) -> None:
         self._chat = chat
+        self.passage_tokens = passage_tokens
 
     def write(
         self,

@@ -32,6 +32,11 @@ class Judged:
 class Answers(Protocol):
     """Answers questions from numbered passages, and judges answers."""
 
+    @property
+    def passage_tokens(self) -> int:
+        """What the passages should have together where nobody says otherwise."""
+        ...
+
     def write(
         self,
         question: str,
