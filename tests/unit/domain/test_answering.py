@@ -1,4 +1,4 @@
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from querymill_workers.domain.answering import LEAST_TOKENS, fitted
@@ -34,6 +34,7 @@ def test_the_best_passage_is_shown_whatever_the_budget() -> None:
     ]
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(alphabet="a字 1", max_size=400), min_size=1, max_size=8), st.integers(1, 1500))
 def test_the_budget_is_kept_and_texts_are_only_cut_at_their_end(texts: list[str], budget: int) -> None:
     shown = fitted(texts, most_tokens=budget)

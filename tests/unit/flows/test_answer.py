@@ -89,6 +89,14 @@ def test_parts_that_come_quickly_are_told_together(world: World) -> None:
     assert len(parts(world, world.run(asked()))) < 10
 
 
+def test_a_long_answer_does_not_push_its_own_beginning_off_the_board(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answering, "TELL_EVERY_S", 0.0)
+    world.answers.reply = lambda: ["word "] * 4000
+    assert len(parts(world, world.run(asked()))) < 700
+
+
 def test_a_question_in_chinese_is_answered_in_chinese(world: World) -> None:
     assert answer_of(world, world.run(asked("有多少艘船？"))).language == "zh"
     assert world.answers.asked[0][2] == "zh"

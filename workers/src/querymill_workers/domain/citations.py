@@ -10,7 +10,8 @@ _OPEN, _CLOSE = "\\[【［", "\\]】］"
 #: Longest bracket that is looked into, in characters: a stream is held back no further.
 LONGEST_BRACKET: Final = 60
 _INSIDE: Final = f"[^{_OPEN}{_CLOSE}\\n]{{0,{LONGEST_BRACKET}}}"
-_NUMBER: Final = "[0-9０-９]+"
+# Digits of any script: [٩] reads as [9] does.
+_NUMBER: Final = "\\d+"
 _BETWEEN: Final = "[ \\t]*(?:[,，、;；&~～–—-]|and|和|及)[ \\t]*"
 _GROUP: Final = (
     f"[{_OPEN}](?={_INSIDE}[{_CLOSE}])[ \\t]*\\^?(?:(?:passages?|sources?|段落|来源)[ \\t]*)?"
@@ -23,7 +24,7 @@ _PIECE: Final = re.compile(
 )
 _OPENED: Final = re.compile(f"[{_OPEN}]{_INSIDE}\\Z")
 _BRACKET: Final = re.compile(f"[{_OPEN}{_CLOSE}\\n]")
-_CITED: Final = re.compile("([0-9]+)(?:[ \\t]*[~–—-][ \\t]*([0-9]+))?")
+_CITED: Final = re.compile("(\\d+)(?:[ \\t]*[~–—-][ \\t]*(\\d+))?")
 #: A range that names more passages than this is taken for two numbers.
 _LONGEST_RANGE: Final = 20
 
@@ -43,7 +44,9 @@ class CitationCheck:
     A citation is one or more numbers in square brackets (ASCII, full-width or lenticular), such as [1],
     [1, 3], [2-4] or 【段落1】. Those from 1 to ``passages`` are kept, each in brackets of its own: [1, 9] of
     three passages becomes [1]. The others go, with the blanks before them when nothing is kept in their place.
-    Blank space at both ends of the answer goes too. However the answer is cut into parts, the text is the same.
+    Blank space at both ends of the answer goes too, and whatever a reader cannot see (control and format
+    characters): it could hide a number from this check, or talk to a terminal. However the answer is cut into
+    parts, the text is the same.
     """
 
     def __init__(self, passages: int) -> None:
@@ -56,7 +59,7 @@ class CitationCheck:
 
     def feed(self, part: str) -> str:
         """Take a part; return what is ready, maybe nothing."""
-        text = self._held + part
+        text = self._held + "".join(filter(_is_visible, part))
         ready = _ready(text)
         self._held = text[ready:]
         return self._passed(text[:ready])
@@ -128,6 +131,10 @@ def _ready(text: str) -> int:
         else:
             waits = None
     return len(text) if waits is None else waits
+
+
+def _is_visible(character: str) -> bool:
+    return character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs")
 
 
 def _numbers(run: str) -> Iterator[int]:

@@ -34,8 +34,10 @@ AnsweredRequest = ReportSearch | AnswerQuestion
 
 #: What handing in and settling are left of the deadline when the chat model is cut, in seconds.
 SETTLE_MARGIN_S = 0.12
-#: Parts of an answer are told at most this often, in seconds: the board keeps so many events of a job.
+#: Parts of an answer are told at most this often, in seconds, and hold at least this share of what was told
+#: before: the board keeps a thousand events of a job, and a long answer must not push out its own beginning.
 TELL_EVERY_S = 0.1
+TELL_SHARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +156,16 @@ class Telling:
         """Take a part; False when the job is over, or another attempt has the step."""
         self._ready += self.check.feed(part)
         now = self._ports.clock()
-        if not self._ready or (self._told_at is not None and now - self._told_at < TELL_EVERY_S):
+        if not self._ready or not self._is_time(now):
             return True
         if not self._text:
             self.timing["first_part"] = round((now - self._begun) * 1000, 2)
         self._told_at = now
         return self._tell()
+
+    def _is_time(self, now: float) -> bool:
+        is_long_ago = self._told_at is None or now - self._told_at >= TELL_EVERY_S
+        return is_long_ago and len(self._ready) >= TELL_SHARE * len(self._text)
 
     def end(self) -> str:
         """Tell what is left; return the whole answer."""
