@@ -59,7 +59,7 @@ def counts(provider: Provider) -> Mapping[str, float]:
 def test_parts_are_heard_as_they_come_and_the_tokens_are_the_providers(
     provider: Provider, openai_server: OpenAIServer
 ) -> None:
-    openai_server.script.chat = lambda body: chat_stream("nine", " ships", " sail", apart_s=0.15)
+    openai_server.script.chat = lambda body: chat_stream("nine", " ships", " sail", apart_s=0.4)
     ear = Ear()
     written = stream(provider, ear)
     assert ear.text == "nine ships sail"
