@@ -58,6 +58,23 @@ class Progress(Contract):
     total: int
 
 
+class SearchRound(Contract):
+    """One round of an iterative search: what it asked, how many files it judged, and how things stand after it.
+
+    ``bands`` counts the files of this round by band; ``files`` are its high and medium ones, best first; ``gaps``
+    are names that high files use and nothing retrieved defines; ``stop`` says why there is no further round.
+    """
+
+    type: Literal["search_round"] = "search_round"
+    round: int
+    queries: tuple[str, ...]
+    evaluated: int
+    bands: dict[str, int]
+    files: tuple[PartialHit, ...]
+    gaps: tuple[str, ...]
+    stop: str | None = None
+
+
 class Done(Contract):
     """The result is on the board."""
 
@@ -78,7 +95,9 @@ class Cancelled(Contract):
     type: Literal["cancelled"] = "cancelled"
 
 
-Event = Queued | StageStarted | StageFinished | Hits | Progress | Done | Failed | Cancelled
+#: What a flow tells on its way.
+Told = Hits | Progress | SearchRound
+Event = Queued | StageStarted | StageFinished | Told | Done | Failed | Cancelled
 #: After one of these nothing more comes.
 LAST = (Done, Failed, Cancelled)
 
