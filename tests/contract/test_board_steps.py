@@ -1,23 +1,24 @@
-"""Steps that a job is given on its way, and events told under a claim: on the board in memory and on Valkey."""
+"""Steps that a job gets on its way: on the board in memory and on a real Valkey."""
 
+import threading
 import time
 from collections.abc import Iterator
 
 import pytest
 import redis
 
-from querymill_shared.board import Board, Claim, MemoryBoard, Outcome, ValkeyBoard, Verdict
-from querymill_shared.contracts.events import AnswerPart, Progress
+from querymill_shared.board import Board, Claim, Due, MemoryBoard, Outcome, ValkeyBoard, Verdict
+from querymill_shared.contracts.events import PartialHit, SearchRound
 from querymill_shared.contracts.reports import ReportSearch
 from querymill_shared.settings import Settings
 
-LEASE, GRACE = 0.2, 0.1
+GRACE = 0.1
 SEARCH = ReportSearch(query="revenue?", collection="filings", deadline=5)
 
 
 @pytest.fixture(params=["memory", "valkey"])
 def board(request: pytest.FixtureRequest, valkey_url: str) -> Iterator[Board]:
-    settings = Settings(redis_url=valkey_url, querymill_lease_s=LEASE, querymill_ring_grace_s=GRACE)
+    settings = Settings(redis_url=valkey_url, querymill_ring_grace_s=GRACE)
     if request.param == "memory":
         yield MemoryBoard(settings)
         return
@@ -34,73 +35,84 @@ def claimed(board: Board, job_id: str, step: str) -> Claim:
     return claim
 
 
-@pytest.fixture
-def job_id(board: Board) -> str:
-    """A job whose first step is done."""
-    job_id = board.submit(SEARCH)[0]
+def with_first_step_closed(board: Board) -> str:
+    job_id, _ = board.submit(SEARCH)
     board.finish(claimed(board, job_id, "original"), Outcome())
     return job_id
 
 
-def test_an_added_step_waits_after_those_there_were_and_keeps_the_job_open(board: Board, job_id: str) -> None:
-    assert board.picture(job_id).record.open_steps == 0
+def test_an_added_step_is_one_like_the_others(board: Board) -> None:
+    job_id = with_first_step_closed(board)
     assert board.add_steps(job_id, ["second", "third"]) == ["second", "third"]
     picture = board.picture(job_id)
-    assert [(step.name, step.state, step.attempt) for step in picture.steps] == [
-        ("original", "done", 1),
-        ("second", "waiting", 0),
-        ("third", "waiting", 0),
-    ]
     assert picture.record.open_steps == 2
+    assert [(step.name, step.state) for step in picture.steps] == [
+        ("original", "done"),
+        ("second", "waiting"),
+        ("third", "waiting"),
+    ]
+    claim = claimed(board, job_id, "second")
+    assert claim.attempt == 1
+    after = board.finish(claim, Outcome(notes={"found": 3}))
+    assert after is not None
+    assert after.record.open_steps == 1
+    assert after.steps[1].notes == {"found": 3}
 
 
-def test_a_step_is_added_once(board: Board, job_id: str) -> None:
-    assert board.add_steps(job_id, ["second"]) == ["second"]
-    assert board.add_steps(job_id, ["second", "original"]) == []
-    assert board.picture(job_id).record.open_steps == 1
+def test_a_step_is_added_once_whoever_asks_and_how_often(board: Board) -> None:
+    job_id = with_first_step_closed(board)
+    added: list[list[str]] = []
+    workers = [threading.Thread(target=lambda: added.append(board.add_steps(job_id, ["a", "b"]))) for _ in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert sorted(name for names in added for name in names) == ["a", "b"]
+    assert board.picture(job_id).record.open_steps == 2
 
 
-def test_an_added_step_is_claimed_and_finished_like_any(board: Board, job_id: str) -> None:
+def test_adding_a_step_that_is_done_does_not_open_it_again(board: Board) -> None:
+    job_id = with_first_step_closed(board)
     board.add_steps(job_id, ["second"])
-    picture = board.finish(claimed(board, job_id, "second"), Outcome(notes={"said": 1}))
-    assert picture is not None
-    assert picture.record.open_steps == 0
-    assert picture.steps[-1].notes == {"said": 1}
+    board.finish(claimed(board, job_id, "second"), Outcome())
+    assert board.add_steps(job_id, ["second"]) == []
+    assert board.picture(job_id).record.open_steps == 0
+    assert board.claim(job_id, "second") is None
 
 
-def test_an_added_step_comes_due_and_nobody_settles_before_it(board: Board, job_id: str) -> None:
-    board.add_steps(job_id, ["second"])
-    time.sleep(GRACE + 0.02)
-    assert [due.step for due in board.due() if due.job_id == job_id] == ["second"]
-
-
-def test_a_job_that_is_over_gets_no_step(board: Board, job_id: str) -> None:
+def test_a_job_that_is_over_gets_no_further_step(board: Board) -> None:
+    job_id = with_first_step_closed(board)
     board.settle(job_id, Verdict("cancelled"))
     assert board.add_steps(job_id, ["second"]) == []
-    assert [step.name for step in board.picture(job_id).steps] == ["original"]
+    assert board.claim(job_id, "second") is None
 
 
-def test_settling_leaves_nothing_due_of_an_added_step(board: Board, job_id: str) -> None:
+def test_an_added_step_whose_bell_was_lost_comes_due_and_its_job_is_not_settled_meanwhile(board: Board) -> None:
+    job_id = with_first_step_closed(board)
+    board.add_steps(job_id, ["second"])
+    time.sleep(GRACE + 0.05)
+    assert [due for due in board.due() if due.job_id == job_id] == [Due(job_id, "second")]
+    time.sleep(2.1)
+    assert {due.step for due in board.due()} == {"second"}
+
+
+def test_an_added_step_of_a_job_that_ended_is_never_due(board: Board) -> None:
+    job_id = with_first_step_closed(board)
     board.add_steps(job_id, ["second"])
     board.settle(job_id, Verdict("done", result="{}"))
-    time.sleep(GRACE + 0.02)
-    assert [due for due in board.due() if due.job_id == job_id] == []
+    time.sleep(GRACE + 0.05)
+    assert board.due() == []
 
 
-def test_only_the_attempt_that_holds_the_step_is_heard(board: Board, job_id: str) -> None:
-    board.add_steps(job_id, ["second"])
-    first = claimed(board, job_id, "second")
-    time.sleep(LEASE + 0.05)
-    second = claimed(board, job_id, "second")
-    parts = [AnswerPart(stage="second", attempt=held.attempt, offset=0, text="hello") for held in (first, second)]
-    assert not board.tell(job_id, parts[0], held=first)
-    assert board.tell(job_id, parts[1], held=second)
-    assert board.events(job_id)[-1][1] == parts[1]
-    assert parts[0] not in [event for _, event in board.events(job_id)]
-
-
-def test_nothing_is_told_of_a_job_that_is_over(board: Board, job_id: str) -> None:
-    board.add_steps(job_id, ["second"])
-    held = claimed(board, job_id, "second")
-    board.settle(job_id, Verdict("cancelled"))
-    assert not board.tell(job_id, Progress(stage="second", done=1, total=2), held=held)
+def test_a_round_is_told_like_any_event(board: Board) -> None:
+    job_id = with_first_step_closed(board)
+    told = SearchRound(
+        round=1,
+        queries=("words: restore",),
+        evaluated=20,
+        bands={"high": 1},
+        files=(PartialHit(key="a.py", score=0.9),),
+        gaps=("Channel",),
+    )
+    assert board.tell(job_id, told)
+    assert board.events(job_id)[-1][1] == told

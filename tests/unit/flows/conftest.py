@@ -14,8 +14,10 @@ from querymill_shared.queues import queue_of
 from querymill_shared.settings import Settings
 from querymill_workers.domain.calibration import IDENTITY
 from querymill_workers.flows import journey
+from querymill_workers.parsing.lexical import LexicalParser
 from querymill_workers.ports import Bell, Ports
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors
+from querymill_workers.stores.memory_files import MemoryFiles
 from querymill_workers.stores.memory_messages import MemoryMessages
 from querymill_workers.stores.memory_modules import MemoryModules
 from tests.fakes.answers import ScriptedAnswers
@@ -41,6 +43,7 @@ class World:
     text_vectors: MemoryTextVectors
     modules: MemoryModules
     messages: MemoryMessages
+    files: MemoryFiles
     words: FailingWords
     ports: Ports
 
@@ -84,6 +87,7 @@ def world() -> World:
     embeddings = WordEmbeddings()
     rewriter, judge, answers = ScriptedRewriter({}), ScriptedJudge(), ScriptedAnswers()
     modules, messages, words = MemoryModules(), MemoryMessages(), FailingWords()
+    files = MemoryFiles()
     ports = Ports(
         board=board,
         heartbeat=NoHeartbeat(),
@@ -97,13 +101,17 @@ def world() -> World:
         words=words,
         shorthands={"actor": [], "mapper": [], "axes": ["vtkAxesActor"]},
         messages=messages,
+        files=files,
+        parser=LexicalParser(),
         calibration=IDENTITY,
         glossary={"EBITDA": "earnings before interest, taxes, depreciation and amortisation"},
         count_tokens=lambda text: len(text.split()),
         clock=time.monotonic,
         max_attempts=3,
     )
-    return World(board, embeddings, rewriter, judge, answers, reports, text_vectors, modules, messages, words, ports)
+    return World(
+        board, embeddings, rewriter, judge, answers, reports, text_vectors, modules, messages, files, words, ports
+    )
 
 
 def report(sha1: str, *pages: str, company: str = "Acme", period: str | None = "2022") -> dict[str, object]:

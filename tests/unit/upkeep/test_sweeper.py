@@ -8,8 +8,10 @@ from querymill_shared.contracts.reports import IngestReport, Report, ReportSearc
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 from querymill_workers.domain.calibration import IDENTITY
+from querymill_workers.parsing.lexical import LexicalParser
 from querymill_workers.ports import Bell, Ports
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors, MemoryWords
+from querymill_workers.stores.memory_files import MemoryFiles
 from querymill_workers.stores.memory_messages import MemoryMessages
 from querymill_workers.stores.memory_modules import MemoryModules
 from querymill_workers.upkeep.sweeper import sweep
@@ -55,6 +57,8 @@ def ports(clock: Clock) -> Ports:
         text_vectors=MemoryTextVectors(),
         modules=MemoryModules(),
         messages=MemoryMessages(),
+        files=MemoryFiles(),
+        parser=LexicalParser(),
         calibration=IDENTITY,
         words=MemoryWords(),
         shorthands={},

@@ -129,6 +129,13 @@ def finish(held: Claim, outcome: Outcome) -> Call[Picture | None]:
     )
 
 
+def add_steps(job_id: str, names: Sequence[str], *, ring_grace_s: float) -> Call[list[str]]:
+    """Give a job further steps; answers those it did not have."""
+    return Call(
+        "add_steps", keys.of_job(job_id, "job", "steps", "due"), [job_id, int(ring_grace_s * 1000), *names], list
+    )
+
+
 def postpone(held: Claim, *, delay_s: float, reason: str) -> Call[bool]:
     """Put a step back to be tried again after a delay; False when it was not ours any more."""
     event = StageFinished(stage=held.step, state="retrying", reason=reason)
@@ -138,12 +145,6 @@ def postpone(held: Claim, *, delay_s: float, reason: str) -> Call[bool]:
         [held.job_id, held.step, held.attempt, int(delay_s * 1000), reason, event.model_dump_json()],
         bool,
     )
-
-
-def add_steps(job_id: str, steps: Sequence[str], *, ring_grace_s: float) -> Call[list[str]]:
-    """Give a job further steps; answers those it did not have."""
-    names = keys.of_job(job_id, "job", "steps", "due")
-    return Call("add_steps", names, [job_id, int(ring_grace_s * 1000), *steps], list)
 
 
 def tell(job_id: str, event: Told, held: Claim | None) -> Call[bool]:

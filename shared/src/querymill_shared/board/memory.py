@@ -145,6 +145,20 @@ class MemoryBoard:
                 job.due[SETTLE] = now + SETTLE_GRACE_MS / 1000
             return _picture(job)
 
+    def add_steps(self, job_id: str, names: Sequence[str]) -> list[str]:
+        """See `Board.add_steps`."""
+        with self._changed:
+            job = self._live(job_id)
+            if job is None or job.record.is_over:
+                return []
+            added = [name for name in dict.fromkeys(names) if name not in job.steps]
+            job.steps |= {name: Step(name, "waiting", 0) for name in added}
+            job.due |= dict.fromkeys(added, self._clock() + self._settings.querymill_ring_grace_s)
+            job.record = replace(job.record, open_steps=job.record.open_steps + len(added))
+            if added:
+                job.due.pop(SETTLE, None)
+            return added
+
     def postpone(self, held: Claim, *, delay_s: float, reason: str) -> bool:
         """See `Board.postpone`."""
         with self._changed:
@@ -155,20 +169,6 @@ class MemoryBoard:
             job.due[held.step] = self._clock() + delay_s
             self._tell(job, StageFinished(stage=held.step, state="retrying", reason=reason))
             return True
-
-    def add_steps(self, job_id: str, steps: Sequence[str]) -> list[str]:
-        """See `Board.add_steps`."""
-        with self._changed:
-            job = self._live(job_id)
-            if job is None or job.record.is_over:
-                return []
-            added = [name for name in dict.fromkeys(steps) if name not in job.steps]
-            job.steps |= {name: Step(name, "waiting", 0) for name in added}
-            job.due |= dict.fromkeys(added, self._clock() + self._settings.querymill_ring_grace_s)
-            job.record = replace(job.record, open_steps=job.record.open_steps + len(added))
-            if added:
-                job.due.pop(SETTLE, None)
-            return added
 
     def tell(self, job_id: str, event: Told, *, held: Claim | None = None) -> bool:
         """See `Board.tell`."""

@@ -35,15 +35,17 @@ class Board(Protocol):
         """Close a step with its hits; None when a later attempt holds it, and then nothing is written."""
         ...
 
-    def postpone(self, held: Claim, *, delay_s: float, reason: str) -> bool:
-        """Put a step back, to be rung again after a delay."""
+    def add_steps(self, job_id: str, names: Sequence[str]) -> list[str]:
+        """Give a job further steps, to be rung now; return those it did not have. [] when the job is over.
+
+        Steps come one after the other: the worker that closed the last open one adds what follows from it. Should
+        that worker die first, the sweeper concludes the job, which adds the same. So what follows must depend
+        on nothing but the picture.
+        """
         ...
 
-    def add_steps(self, job_id: str, steps: Sequence[str]) -> list[str]:
-        """Give a job steps that follow from what it did; return those it did not have, none once it is over.
-
-        Their bells are the caller's to ring; one that is not rung is rung by the sweeper.
-        """
+    def postpone(self, held: Claim, *, delay_s: float, reason: str) -> bool:
+        """Put a step back, to be rung again after a delay."""
         ...
 
     def tell(self, job_id: str, event: Told, *, held: Claim | None = None) -> bool:

@@ -82,13 +82,13 @@ class ValkeyBoard:
         """See `Board.finish`."""
         return self._run(calls.finish(held, outcome))
 
+    def add_steps(self, job_id: str, names: Sequence[str]) -> list[str]:
+        """See `Board.add_steps`."""
+        return self._run(calls.add_steps(job_id, names, ring_grace_s=self._settings.querymill_ring_grace_s))
+
     def postpone(self, held: Claim, *, delay_s: float, reason: str) -> bool:
         """See `Board.postpone`."""
         return self._run(calls.postpone(held, delay_s=delay_s, reason=reason))
-
-    def add_steps(self, job_id: str, steps: Sequence[str]) -> list[str]:
-        """See `Board.add_steps`."""
-        return self._run(calls.add_steps(job_id, steps, ring_grace_s=self._settings.querymill_ring_grace_s))
 
     def tell(self, job_id: str, event: Told, *, held: Claim | None = None) -> bool:
         """See `Board.tell`."""

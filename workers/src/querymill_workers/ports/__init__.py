@@ -9,6 +9,20 @@ from querymill_shared.board import Board, Claim
 from querymill_shared.queues import Queue
 from querymill_workers.domain.calibration import Calibration
 from querymill_workers.ports.answers import Answers, Hear, Judged, Written
+from querymill_workers.ports.files import (
+    FileCard,
+    FileCounts,
+    FileDraft,
+    Files,
+    FileSymbol,
+    FoundChunk,
+    KeyedChunk,
+    Parsed,
+    PatternHit,
+    PatternHits,
+    PendingChunk,
+    SourceParser,
+)
 from querymill_workers.ports.models import (
     Caller,
     Embeddings,
@@ -44,22 +58,34 @@ __all__ = [
     "Caller",
     "ContentHash",
     "Embeddings",
+    "FileCard",
+    "FileCounts",
+    "FileDraft",
+    "FileSymbol",
+    "Files",
+    "FoundChunk",
     "FoundPassage",
     "Hear",
     "Heartbeat",
     "InputType",
     "Judge",
     "Judged",
+    "KeyedChunk",
     "Messages",
     "Modules",
     "Nearest",
+    "Parsed",
     "PassageText",
+    "PatternHit",
+    "PatternHits",
+    "PendingChunk",
     "Ports",
     "Refused",
     "Reports",
     "Revision",
     "Rewriter",
     "SessionDraft",
+    "SourceParser",
     "TextVector",
     "TextVectors",
     "Unavailable",
@@ -95,6 +121,8 @@ class Ports:
     words: Words
     shorthands: Mapping[str, Sequence[str]]
     messages: Messages
+    files: Files
+    parser: SourceParser
     calibration: Calibration
     glossary: Mapping[str, str]
     count_tokens: Callable[[str], int]
