@@ -250,7 +250,7 @@ def test_the_deadline_cuts_the_answer_and_leaves_the_hits(mill: Querymill, opena
     started = time.monotonic()
     job = mill.submit(search(deadline=1.0))
     result = job.result(timeout=5)
-    assert time.monotonic() - started < 1.1
+    assert time.monotonic() - started < 1.5
     assert (result.answer, bool(result.results), result.complete) == (None, True, False)
     assert [part.stage for part in result.degraded] == ["answer"]
     assert "deadline" in result.degraded[0].reason

@@ -137,7 +137,7 @@ def test_the_deadline_cuts_a_stream_that_goes_on(provider: Provider, openai_serv
     started = time.monotonic()
     with pytest.raises(Refused, match="cut by the deadline"):
         stream(provider, Ear(), seconds=0.6)
-    assert 0.5 < time.monotonic() - started < 1
+    assert 0.5 < time.monotonic() - started < 3
 
 
 def test_who_has_heard_enough_ends_the_stream(provider: Provider, openai_server: OpenAIServer) -> None:
@@ -145,7 +145,7 @@ def test_who_has_heard_enough_ends_the_stream(provider: Provider, openai_server:
     started = time.monotonic()
     ear = Ear(enough=3)
     stream(provider, ear)
-    assert (len(ear.parts), time.monotonic() - started < 1) == (3, True)
+    assert (len(ear.parts), time.monotonic() - started < 3) == (3, True)
     time.sleep(0.3)
     assert openai_server.streamed_whole == 0
 

@@ -39,6 +39,7 @@ def test_the_hits_are_told_before_the_answer_begins(world: World) -> None:
     written = next(place for place, event in enumerate(events) if isinstance(event, AnswerPart))
     assert told < begun < written < events.index(StageStarted(stage="judge", attempt=1)) < len(events) - 1
     assert events[-1] == Done(complete=True)
+    assert sum(isinstance(event, Hits) for event in events) == 1
     assert world.answers.judged[0][0] == world.answers.asked[0][1]
 
 

@@ -133,7 +133,8 @@ def conclude(picture: Picture, request: ReportSearch, ports: Ports, *, after: st
     if is_last and next_step is None:
         settle(picture, request, ports)
         return []
-    if picture.hits and (next_step == ANSWER or worth_telling(picture)):
+    # Whoever waits for an answer sees the hits first; between answer and judgement they are no news.
+    if picture.hits and (worth_telling(picture) if next_step is None else next_step == ANSWER):
         ports.board.tell(picture.record.job_id, standing(picture, request, ports, after))
     return [] if next_step is None else answering.begin(picture, next_step, request, ports)
 
