@@ -16,13 +16,16 @@ from querymill_workers import app as workers_app
 from querymill_workers import wiring
 from querymill_workers.domain.calibration import IDENTITY
 from querymill_workers.domain.chunking import Chunk
+from querymill_workers.parsing.lexical import LexicalParser
 from querymill_workers.ports import Caller, FoundPassage, InputType, Ports, Revision, Usage, Vectors
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors, MemoryWords
+from querymill_workers.stores.memory_files import MemoryFiles
 from querymill_workers.stores.memory_messages import MemoryMessages
 from querymill_workers.stores.memory_modules import MemoryModules
 from querymill_workers.stores.memory_sessions import MemorySessions
 from querymill_workers.upkeep.heartbeat import Heartbeat
 from tests.benchmarks.script import COLLECTION, EMBEDDING_S, LLM_S, PAGES, SEARCH_S, found
+from tests.fakes.answers import NoAnswers
 
 
 class WaitingEmbeddings:
@@ -85,11 +88,14 @@ def scripted_ports() -> Ports:
         embeddings=WaitingEmbeddings(),
         rewriter=WaitingRewriter(),
         judge=AbsentJudge(),
+        answers=NoAnswers(),
         reports=reports,
         text_vectors=MemoryTextVectors(),
         modules=MemoryModules(),
         messages=MemoryMessages(),
         sessions=MemorySessions(),
+        files=MemoryFiles(),
+        parser=LexicalParser(),
         calibration=IDENTITY,
         words=MemoryWords(),
         shorthands={},

@@ -8,10 +8,11 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
 from typing import Any, Literal
 
 from querymill_workers.inference.prompts import turns
@@ -29,6 +30,9 @@ class Answer:
     after_s: float = 0.0
     headers: dict[str, str] = field(default_factory=dict)
     ends: Literal["well", "reset", "cut"] = "well"
+    #: Instead of a body: events sent one by one, so many seconds apart; "cut" then ends the connection after them.
+    events: Sequence[bytes] = ()
+    apart_s: float = 0.0
 
 
 def chat_answer(content: object, *, after_s: float = 0.0) -> Answer:
@@ -44,6 +48,29 @@ def chat_answer(content: object, *, after_s: float = 0.0) -> Answer:
         "usage": usage,
     }
     return Answer(json.dumps(reply).encode(), after_s=after_s)
+
+
+def chat_stream(
+    *parts: str, after_s: float = 0.0, apart_s: float = 0.0, ends: Literal["well", "cut"] = "well",
+    finish: str | None = "stop",
+) -> Answer:  # fmt: skip
+    """Answer a chat request that asks for a stream with these parts; one that is cut has no end."""
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}, *({"content": part} for part in parts)]
+    chunks = [_chunk([{"index": 0, "delta": delta, "finish_reason": None}]) for delta in deltas]
+    # The role comes with the first part: between parts there is time, not before them.
+    chunks[:2] = [b"".join(chunks[:2])]
+    if ends == "well":
+        if finish is not None:
+            chunks.append(_chunk([{"index": 0, "delta": {}, "finish_reason": finish}]))
+        usage = {"prompt_tokens": 10, "completion_tokens": len(parts), "total_tokens": 10 + len(parts)}
+        chunks += [_chunk([], usage=usage), b"data: [DONE]\n\n"]
+    headers = {"Content-Type": "text/event-stream"}
+    return Answer(b"", after_s=after_s, headers=headers, ends=ends, events=chunks, apart_s=apart_s)
+
+
+def _chunk(choices: list[dict[str, Any]], **more: Any) -> bytes:
+    chunk = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "m", "choices": choices} | more
+    return f"data: {json.dumps(chunk)}\n\n".encode()
 
 
 def embedding_answer(vectors: list[list[float]], *, after_s: float = 0.0) -> Answer:
@@ -75,6 +102,26 @@ def reworded(request: dict[str, Any]) -> Answer:
     return chat_answer("| revenue | 10 |" if method == "hyde" else f"<a question by {method}>")
 
 
+def stream_events(handler: BaseHTTPRequestHandler, answer: Answer) -> bool:
+    """Send the events one by one; whether somebody listened to the last."""
+    handler.send_header("Transfer-Encoding", "chunked")
+    handler.end_headers()
+    handler.close_connection = answer.ends != "well"
+    try:
+        for event in answer.events:
+            handler.wfile.write(b"%x\r\n%s\r\n" % (len(event), event))
+            handler.wfile.flush()
+            time.sleep(answer.apart_s)
+        handler.wfile.write(b"0\r\n\r\n" if answer.ends == "well" else b"")
+        handler.wfile.flush()
+    except OSError:
+        # Nobody listens any more: what is left in the buffer must not be sent, either.
+        handler.wfile = BytesIO()
+        handler.close_connection = True
+        return False
+    return True
+
+
 @dataclass
 class Script:
     """What the server does; a test may change it while the server runs."""
@@ -85,11 +132,12 @@ class Script:
 
 
 class OpenAIServer:
-    """The server, its script, and every request it saw as (path, body)."""
+    """The server, its script, every request it saw as (path, body), and how many streams were heard to their end."""
 
     def __init__(self) -> None:
         self.script = Script()
         self.requests: list[tuple[str, dict[str, Any]]] = []
+        self.streamed_whole = 0
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._http.daemon_threads = True
 
@@ -97,6 +145,7 @@ class OpenAIServer:
         """Forget the requests and the script."""
         self.script = Script()
         self.requests = []
+        self.streamed_whole = 0
 
     @property
     def url(self) -> str:
@@ -136,6 +185,9 @@ class OpenAIServer:
                 headers = {"Content-Type": "application/json"} | answer.headers
                 for name, value in headers.items():
                     self.send_header(name, value)
+                if answer.events:
+                    server.streamed_whole += stream_events(self, answer)
+                    return
                 self.send_header("Content-Length", str(len(answer.body)))
                 self.end_headers()
                 try:

@@ -11,6 +11,14 @@ from querymill.client import AsyncQuerymill, Querymill
 from querymill.job import AsyncJob, Job
 
 # Requests and results
+from querymill_shared.contracts.answer import (
+    AnswerHit,
+    AnswerQuestion,
+    AnswerResult,
+    Citation,
+    Judgement,
+    WrittenAnswer,
+)
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import (
     IdempotencyConflict,
@@ -20,6 +28,7 @@ from querymill_shared.contracts.errors import (
     UnknownCollection,
     UnknownJob,
 )
+from querymill_shared.contracts.events import AnswerPart
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.message_life import (
     EmbedMessages,
@@ -62,10 +71,15 @@ from querymill_shared.contracts.sessions import ChatMessage, ChatSession
 from querymill_shared.settings import Settings
 
 __all__ = [
+    "AnswerHit",
+    "AnswerPart",
+    "AnswerQuestion",
+    "AnswerResult",
     "AsyncJob",
     "AsyncQuerymill",
     "ChatMessage",
     "ChatSession",
+    "Citation",
     "EmbedMessages",
     "EmbedMessagesResult",
     "EmbedResult",
@@ -82,6 +96,7 @@ __all__ = [
     "Job",
     "JobCancelled",
     "JobFailed",
+    "Judgement",
     "Lane",
     "LearnLexicon",
     "LexiconResult",
@@ -112,4 +127,5 @@ __all__ = [
     "TextToEmbed",
     "UnknownCollection",
     "UnknownJob",
+    "WrittenAnswer",
 ]

@@ -7,6 +7,7 @@ from typing import Any, Self, overload
 from querymill.broker import Doorbell
 from querymill.job import AsyncJob, Job
 from querymill_shared.board import AsyncValkeyBoard, ValkeyBoard
+from querymill_shared.contracts.answer import AnswerQuestion, AnswerResult
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
 from querymill_shared.contracts.errors import UnknownCollection
 from querymill_shared.contracts.jobs import JobRequest
@@ -73,6 +74,8 @@ class Querymill:
     def submit(self, request: EmbedTexts, *, idempotency_key: str | None = None) -> Job[EmbedResult]: ...
     @overload
     def submit(self, request: Rerank, *, idempotency_key: str | None = None) -> Job[RerankResult]: ...
+    @overload
+    def submit(self, request: AnswerQuestion, *, idempotency_key: str | None = None) -> Job[AnswerResult]: ...
     @overload
     def submit(self, request: ModuleSearch, *, idempotency_key: str | None = None) -> Job[ModuleResult]: ...
     @overload
@@ -156,6 +159,10 @@ class AsyncQuerymill:
     async def submit(self, request: EmbedTexts, *, idempotency_key: str | None = None) -> AsyncJob[EmbedResult]: ...
     @overload
     async def submit(self, request: Rerank, *, idempotency_key: str | None = None) -> AsyncJob[RerankResult]: ...
+    @overload
+    async def submit(
+        self, request: AnswerQuestion, *, idempotency_key: str | None = None
+    ) -> AsyncJob[AnswerResult]: ...
     @overload
     async def submit(self, request: ModuleSearch, *, idempotency_key: str | None = None) -> AsyncJob[ModuleResult]: ...
     @overload

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import assert_never
 
+from querymill_shared.contracts.answer import AnswerQuestion
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.message_life import EmbedMessages, ForgetSession, ReembedMessages
@@ -39,6 +40,8 @@ def queue_of(request: JobRequest, step: str) -> Queue:
             return Queue.EMBED
         case Rerank():
             return Queue.RERANK
+        case AnswerQuestion():
+            return Queue.EXPAND
         case _:
             assert_never(request)
 

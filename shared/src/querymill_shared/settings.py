@@ -49,7 +49,7 @@ class Settings(BaseSettings):
     embedding_base_url: Annotated[str, Field(description="embedding models; empty: OPENAI_BASE_URL")] = ""
     embedding_api_key: Annotated[SecretStr, Field(description="its key; empty: OPENAI_API_KEY")] = SecretStr("")
     embedding_model: Annotated[str, Field(description="embeds queries and passages")] = "text-embedding-3-small"
-    chat_model: Annotated[str, Field(description="expands queries, judges relevance")] = "gpt-5-mini"
+    chat_model: Annotated[str, Field(description="expands queries, judges relevance, answers")] = "gpt-5-mini"
     rerank_base_url: Annotated[str, Field(description="a rerank endpoint; empty: CHAT_MODEL judges")] = ""
     rerank_api_key: Annotated[SecretStr, Field(description="its key")] = SecretStr("")
     rerank_model: Annotated[str, Field(description="its model; empty: the endpoint's own")] = ""
@@ -116,6 +116,13 @@ class Settings(BaseSettings):
         Field(
             ge=100,
             description="passages of one judging call are cut to this many tokens together",
+        ),
+    ] = 4_000
+    querymill_answer_tokens: Annotated[
+        int,
+        Field(
+            ge=100,
+            description="passages that one answer is written from are cut to this many tokens together",
         ),
     ] = 4_000
     querymill_embedding_dimensions: Annotated[

@@ -21,6 +21,7 @@ def test_every_part_leads_to_its_own_port() -> None:
         "OPENAI_API_KEY": "embedded",
         "CHAT_MODEL": "smollm2-135m-instruct",
         "QUERYMILL_RERANK_TOKENS": "500",
+        "QUERYMILL_ANSWER_TOKENS": "500",
     }
 
 

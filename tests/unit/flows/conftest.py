@@ -14,11 +14,14 @@ from querymill_shared.queues import queue_of
 from querymill_shared.settings import Settings
 from querymill_workers.domain.calibration import IDENTITY
 from querymill_workers.flows import journey
+from querymill_workers.parsing.lexical import LexicalParser
 from querymill_workers.ports import Bell, Ports
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors
+from querymill_workers.stores.memory_files import MemoryFiles
 from querymill_workers.stores.memory_messages import MemoryMessages
 from querymill_workers.stores.memory_modules import MemoryModules
 from querymill_workers.stores.memory_sessions import MemorySessions
+from tests.fakes.answers import ScriptedAnswers
 from tests.fakes.models import ScriptedJudge, ScriptedRewriter, WordEmbeddings
 from tests.fakes.words import FailingWords
 
@@ -36,11 +39,13 @@ class World:
     embeddings: WordEmbeddings
     rewriter: ScriptedRewriter
     judge: ScriptedJudge
+    answers: ScriptedAnswers
     reports: MemoryReports
     text_vectors: MemoryTextVectors
     modules: MemoryModules
     messages: MemoryMessages
     sessions: MemorySessions
+    files: MemoryFiles
     words: FailingWords
     ports: Ports
 
@@ -85,14 +90,16 @@ class World:
 def world() -> World:
     board, reports, text_vectors = MemoryBoard(Settings()), MemoryReports(), MemoryTextVectors()
     embeddings = WordEmbeddings()
-    rewriter, judge = ScriptedRewriter({}), ScriptedJudge()
+    rewriter, judge, answers = ScriptedRewriter({}), ScriptedJudge(), ScriptedAnswers()
     modules, messages, words = MemoryModules(), MemoryMessages(), FailingWords()
+    files = MemoryFiles()
     ports = Ports(
         board=board,
         heartbeat=NoHeartbeat(),
         embeddings=embeddings,
         rewriter=rewriter,
         judge=judge,
+        answers=answers,
         reports=reports,
         text_vectors=text_vectors,
         modules=modules,
@@ -100,6 +107,8 @@ def world() -> World:
         shorthands={"actor": [], "mapper": [], "axes": ["vtkAxesActor"]},
         messages=messages,
         sessions=messages.sessions,
+        files=files,
+        parser=LexicalParser(),
         calibration=IDENTITY,
         glossary={"EBITDA": "earnings before interest, taxes, depreciation and amortisation"},
         count_tokens=lambda text: len(text.split()),
@@ -107,7 +116,19 @@ def world() -> World:
         max_attempts=3,
     )
     return World(
-        board, embeddings, rewriter, judge, reports, text_vectors, modules, messages, messages.sessions, words, ports
+        board=board,
+        embeddings=embeddings,
+        rewriter=rewriter,
+        judge=judge,
+        answers=answers,
+        reports=reports,
+        text_vectors=text_vectors,
+        modules=modules,
+        messages=messages,
+        sessions=messages.sessions,
+        files=files,
+        words=words,
+        ports=ports,
     )
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from querymill_workers.domain.queries import wrapped
 from querymill_workers.inference.glossary import bundled
-from querymill_workers.inference.prompts import language_of, turns
+from querymill_workers.inference.prompts import turns
 from tests.fakes.openai_server import METHODS
 
 QUESTIONS = {"en": "What was the revenue in 2022?", "zh": "2022年的营业收入是多少？"}
@@ -26,13 +26,6 @@ def test_only_the_synonym_prompt_takes_terms() -> None:
 
 def test_a_question_that_spells_a_placeholder_is_not_filled_in_again() -> None:
     assert "{terms}" in turns("synonym", "what is {terms}?", {"a": "b"})[-1]["content"]
-
-
-@pytest.mark.parametrize(
-    ("question", "language"), [("revenue?", "en"), ("营业收入?", "zh"), ("请用vtkActor渲染", "zh")]
-)
-def test_the_language_is_the_questions(question: str, language: str) -> None:
-    assert language_of(question) == language
 
 
 @pytest.mark.parametrize("method", [method for method in METHODS if method != "hyde"])

@@ -8,12 +8,15 @@ from querymill_shared.contracts.reports import IngestReport, Report, ReportSearc
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 from querymill_workers.domain.calibration import IDENTITY
+from querymill_workers.parsing.lexical import LexicalParser
 from querymill_workers.ports import Bell, Ports
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors, MemoryWords
+from querymill_workers.stores.memory_files import MemoryFiles
 from querymill_workers.stores.memory_messages import MemoryMessages
 from querymill_workers.stores.memory_modules import MemoryModules
 from querymill_workers.stores.memory_sessions import MemorySessions
 from querymill_workers.upkeep.sweeper import sweep
+from tests.fakes.answers import ScriptedAnswers
 from tests.fakes.models import ScriptedJudge, ScriptedRewriter, WordEmbeddings
 
 SEARCH = ReportSearch(query="q", collection="filings", hyde=True, deadline=30)
@@ -50,11 +53,14 @@ def ports(clock: Clock) -> Ports:
         embeddings=WordEmbeddings(),
         rewriter=ScriptedRewriter({}),
         judge=ScriptedJudge(),
+        answers=ScriptedAnswers(),
         reports=MemoryReports(),
         text_vectors=MemoryTextVectors(),
         modules=MemoryModules(),
         messages=MemoryMessages(),
         sessions=MemorySessions(),
+        files=MemoryFiles(),
+        parser=LexicalParser(),
         calibration=IDENTITY,
         words=MemoryWords(),
         shorthands={},

@@ -13,6 +13,7 @@ from querymill_shared.settings import Settings
 from querymill_workers.domain.tokens import estimate
 from querymill_workers.inference import glossary
 from querymill_workers.inference.account import Account
+from querymill_workers.inference.answers import ChatAnswers
 from querymill_workers.inference.calibrations import calibration_of
 from querymill_workers.inference.chat import ChatModel, OpenAIChat
 from querymill_workers.inference.chat_judge import ChatJudge
@@ -24,7 +25,9 @@ from querymill_workers.inference.http_judge import HttpJudge, open_endpoint
 from querymill_workers.inference.profiles import EmbeddingProfile, profile_of
 from querymill_workers.inference.rewriter import ChatRewriter
 from querymill_workers.inference.sharing import Shared
+from querymill_workers.parsing.lexical import LexicalParser
 from querymill_workers.ports import FormerModel, Judge, Ports
+from querymill_workers.stores.memory_files import MemoryFiles
 from querymill_workers.stores.mongo import MongoModules
 from querymill_workers.stores.postgres.connection import open_pool
 from querymill_workers.stores.postgres.messages import PostgresMessages
@@ -178,6 +181,7 @@ def ports() -> Ports:
         embeddings=embeddings(chosen),
         rewriter=ChatRewriter(chat_model),
         judge=judge_of(chosen, chat_model),
+        answers=ChatAnswers(chat_model, passage_tokens=chosen.querymill_answer_tokens),
         reports=PostgresReports(pool),
         text_vectors=PostgresTextVectors(pool),
         words=PostgresWords(pool),
@@ -185,6 +189,8 @@ def ports() -> Ports:
         shorthands=chosen.querymill_module_shorthands,
         messages=PostgresMessages(pool),
         sessions=PostgresSessions(pool),
+        files=MemoryFiles(),
+        parser=LexicalParser(),
         calibration=calibration_of(chosen.embedding_model, chosen.querymill_calibration),
         glossary=glossary.bundled(),
         count_tokens=estimate,

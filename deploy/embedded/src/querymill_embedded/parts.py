@@ -111,6 +111,7 @@ def _endpoint(part: Part, at: str) -> dict[str, str]:
                 "CHAT_MODEL": CHAT_MODEL,
                 # Of the server's context an answer has 2048 tokens; Chinese takes twice what is estimated.
                 "QUERYMILL_RERANK_TOKENS": "500",
+                "QUERYMILL_ANSWER_TOKENS": "500",
             }
         case _:
             assert_never(part)

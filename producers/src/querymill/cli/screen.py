@@ -9,11 +9,23 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from querymill_shared.contracts.events import Event, Hits, PartialHit, Queued, StageFinished, StageStarted
+from querymill.cli.screen_answers import show_answer
+from querymill_shared.contracts.events import (
+    AnswerPart,
+    Done,
+    Event,
+    Hits,
+    PartialHit,
+    Queued,
+    StageFinished,
+    StageStarted,
+)
 from querymill_shared.contracts.reports import ReportHit, ReportResult
 from querymill_shared.contracts.rerank import RerankedHit, RerankResult
 
 _SHOWN_HITS = 5
+#: Of an answer under way its end is shown, in characters: a picture higher than the screen would hide it.
+_SHOWN_ANSWER = 800
 
 
 class JobScreen:
@@ -24,6 +36,7 @@ class JobScreen:
         self._states: dict[str, RenderableType] = {}
         self._notes: dict[str, str] = {}
         self._hits: tuple[PartialHit, ...] = ()
+        self._answer = ""
 
     def see(self, event: Event) -> None:
         """Take one event into the picture."""
@@ -39,6 +52,10 @@ class JobScreen:
                 self._notes[stage] = reason or (f"{ms:,.0f} ms" if ms is not None else "")
             case Hits(hits=hits):
                 self._hits = hits
+            case AnswerPart(offset=offset, text=text):
+                self._answer = self._answer[:offset] + text
+            case Done():
+                self._answer = ""  # printed below, whole and with its citations
             case _:
                 pass
 
@@ -49,7 +66,8 @@ class JobScreen:
         best = [
             Text(f"     {hit.score:.4f}  {_named(hit)}", style="dim", no_wrap=True) for hit in self._hits[:_SHOWN_HITS]
         ]
-        return Group(Text(self._title, style="bold"), table, *best)
+        answer = [Text(self._answer[-_SHOWN_ANSWER:])] if self._answer else []
+        return Group(Text(self._title, style="bold"), table, *best, *answer)
 
 
 def follow(console: Console, title: str, events: Iterable[Event]) -> None:
@@ -63,6 +81,8 @@ def follow(console: Console, title: str, events: Iterable[Event]) -> None:
 
 def show_reports(console: Console, result: ReportResult, *, most: int | None = None) -> None:
     """Print the hits with what their scores are made of, then how the search went."""
+    if result.answer is not None:
+        show_answer(console, result.answer)
     hits = result.results if most is None else result.results[:most]
     for rank, hit in enumerate(hits, start=1):
         console.print(f"[bold]{rank:>2}[/]  [green]{hit.score:.4f}[/]  {_heading(hit)}", highlight=False)

@@ -17,10 +17,9 @@ from querymill_shared.contracts.events import (
     Done,
     Event,
     Failed,
-    Hits,
-    Progress,
     Queued,
     StageFinished,
+    Told,
 )
 from querymill_shared.contracts.jobs import JobRequest, decode_request, fingerprint
 from querymill_shared.hits import PackedHits, pack
@@ -130,6 +129,13 @@ def finish(held: Claim, outcome: Outcome) -> Call[Picture | None]:
     )
 
 
+def add_steps(job_id: str, names: Sequence[str], *, ring_grace_s: float) -> Call[list[str]]:
+    """Give a job further steps; answers those it did not have."""
+    return Call(
+        "add_steps", keys.of_job(job_id, "job", "steps", "due"), [job_id, int(ring_grace_s * 1000), *names], list
+    )
+
+
 def postpone(held: Claim, *, delay_s: float, reason: str) -> Call[bool]:
     """Put a step back to be tried again after a delay; False when it was not ours any more."""
     event = StageFinished(stage=held.step, state="retrying", reason=reason)
@@ -141,9 +147,11 @@ def postpone(held: Claim, *, delay_s: float, reason: str) -> Call[bool]:
     )
 
 
-def tell(job_id: str, event: Hits | Progress) -> Call[bool]:
-    """Append an event; False when the job is over."""
-    return Call("tell", keys.of_job(job_id, "job", "events"), [event.type, event.model_dump_json()], bool)
+def tell(job_id: str, event: Told, held: Claim | None) -> Call[bool]:
+    """Append an event; False when the job is over, or the step not ours any more."""
+    fence: list[str | int] = [] if held is None else [held.step, held.attempt]
+    names = keys.of_job(job_id, "job", "steps", "events")
+    return Call("tell", names, [event.type, event.model_dump_json(), *fence], bool)
 
 
 def settle(job_id: str, verdict: Verdict, *, result_ttl_s: float) -> Call[bool]:

@@ -9,7 +9,7 @@ from querymill_shared.board import keys
 from querymill_shared.board.calls import DEAD_TTL_MS, SETTLE_GRACE_MS, SETTLE_MARGIN_MS, last_event
 from querymill_shared.board.picture import Claim, Due, Outcome, Picture, Record, Step, Verdict
 from querymill_shared.contracts.errors import IdempotencyConflict, UnknownJob
-from querymill_shared.contracts.events import Event, Hits, Progress, Queued, StageFinished, StageStarted
+from querymill_shared.contracts.events import Event, Hits, Queued, StageFinished, StageStarted, Told
 from querymill_shared.contracts.jobs import JobRequest, fingerprint
 from querymill_shared.hits import BoardHit
 from querymill_shared.settings import Settings
@@ -145,6 +145,20 @@ class MemoryBoard:
                 job.due[SETTLE] = now + SETTLE_GRACE_MS / 1000
             return _picture(job)
 
+    def add_steps(self, job_id: str, names: Sequence[str]) -> list[str]:
+        """See `Board.add_steps`."""
+        with self._changed:
+            job = self._live(job_id)
+            if job is None or job.record.is_over:
+                return []
+            added = [name for name in dict.fromkeys(names) if name not in job.steps]
+            job.steps |= {name: Step(name, "waiting", 0) for name in added}
+            job.due |= dict.fromkeys(added, self._clock() + self._settings.querymill_ring_grace_s)
+            job.record = replace(job.record, open_steps=job.record.open_steps + len(added))
+            if added:
+                job.due.pop(SETTLE, None)
+            return added
+
     def postpone(self, held: Claim, *, delay_s: float, reason: str) -> bool:
         """See `Board.postpone`."""
         with self._changed:
@@ -156,11 +170,11 @@ class MemoryBoard:
             self._tell(job, StageFinished(stage=held.step, state="retrying", reason=reason))
             return True
 
-    def tell(self, job_id: str, event: Hits | Progress) -> bool:
+    def tell(self, job_id: str, event: Told, *, held: Claim | None = None) -> bool:
         """See `Board.tell`."""
         with self._changed:
             job = self._live(job_id)
-            if job is None or job.record.is_over:
+            if job is None or job.record.is_over or (held is not None and not job.holds(held)):
                 return False
             if isinstance(event, Hits):
                 job.record = replace(job.record, told=self._clock())

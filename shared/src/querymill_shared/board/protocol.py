@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from querymill_shared.board.picture import Claim, Due, Outcome, Picture, Verdict
-from querymill_shared.contracts.events import Event, Hits, Progress
+from querymill_shared.contracts.events import Event, Told
 from querymill_shared.contracts.jobs import JobRequest
 
 
@@ -35,12 +35,21 @@ class Board(Protocol):
         """Close a step with its hits; None when a later attempt holds it, and then nothing is written."""
         ...
 
+    def add_steps(self, job_id: str, names: Sequence[str]) -> list[str]:
+        """Give a job further steps, to be rung now; return those it did not have. [] when the job is over.
+
+        Steps come one after the other: the worker that closed the last open one adds what follows from it. Should
+        that worker die first, the sweeper concludes the job, which adds the same. So what follows must depend
+        on nothing but the picture.
+        """
+        ...
+
     def postpone(self, held: Claim, *, delay_s: float, reason: str) -> bool:
         """Put a step back, to be rung again after a delay."""
         ...
 
-    def tell(self, job_id: str, event: Hits | Progress) -> bool:
-        """Append an event; False when the job is over."""
+    def tell(self, job_id: str, event: Told, *, held: Claim | None = None) -> bool:
+        """Append an event; False when the job is over, or the claim it is told under is no longer held."""
         ...
 
     def settle(self, job_id: str, verdict: Verdict) -> bool:

@@ -11,7 +11,7 @@ import redis.asyncio
 from querymill_shared.board import calls, keys
 from querymill_shared.board.calls import Call
 from querymill_shared.board.picture import Claim, Due, Outcome, Picture, Verdict
-from querymill_shared.contracts.events import Event, Hits, Progress, decode_event
+from querymill_shared.contracts.events import Event, Told, decode_event
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.settings import Settings
 
@@ -82,13 +82,17 @@ class ValkeyBoard:
         """See `Board.finish`."""
         return self._run(calls.finish(held, outcome))
 
+    def add_steps(self, job_id: str, names: Sequence[str]) -> list[str]:
+        """See `Board.add_steps`."""
+        return self._run(calls.add_steps(job_id, names, ring_grace_s=self._settings.querymill_ring_grace_s))
+
     def postpone(self, held: Claim, *, delay_s: float, reason: str) -> bool:
         """See `Board.postpone`."""
         return self._run(calls.postpone(held, delay_s=delay_s, reason=reason))
 
-    def tell(self, job_id: str, event: Hits | Progress) -> bool:
+    def tell(self, job_id: str, event: Told, *, held: Claim | None = None) -> bool:
         """See `Board.tell`."""
-        return self._run(calls.tell(job_id, event))
+        return self._run(calls.tell(job_id, event, held))
 
     def settle(self, job_id: str, verdict: Verdict) -> bool:
         """See `Board.settle`."""

@@ -58,6 +58,37 @@ class Progress(Contract):
     total: int
 
 
+class SearchRound(Contract):
+    """One round of an iterative search: what it asked, how many files it judged, and how things stand after it.
+
+    ``bands`` counts the files of this round by band; ``files`` are its high and medium ones, best first; ``gaps``
+    are names that high files use and nothing retrieved defines; ``stop`` says why there is no further round.
+    """
+
+    type: Literal["search_round"] = "search_round"
+    round: int
+    queries: tuple[str, ...]
+    evaluated: int
+    bands: dict[str, int]
+    files: tuple[PartialHit, ...]
+    gaps: tuple[str, ...]
+    stop: str | None = None
+
+
+class AnswerPart(Contract):
+    """A part of an answer that is being written: ``text`` stands ``offset`` characters from its beginning.
+
+    What stood there before, and after it, no longer counts: an answer that is begun anew begins at 0. So the
+    answer so far is ``so_far[:offset] + text``, whichever events a reader saw last.
+    """
+
+    type: Literal["answer"] = "answer"
+    stage: str
+    attempt: int
+    offset: int
+    text: str
+
+
 class Done(Contract):
     """The result is on the board."""
 
@@ -78,7 +109,9 @@ class Cancelled(Contract):
     type: Literal["cancelled"] = "cancelled"
 
 
-Event = Queued | StageStarted | StageFinished | Hits | Progress | Done | Failed | Cancelled
+#: What a flow tells on its way.
+Told = Hits | Progress | SearchRound | AnswerPart
+Event = Queued | StageStarted | StageFinished | Told | Done | Failed | Cancelled
 #: After one of these nothing more comes.
 LAST = (Done, Failed, Cancelled)
 

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
+from querymill_shared.contracts.answer import AnswerQuestion, AnswerResult
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
 from querymill_shared.contracts.message_life import (
     EmbedMessages,
@@ -41,6 +42,7 @@ JobRequest = (
     | Reindex
     | EmbedTexts
     | Rerank
+    | AnswerQuestion
 )
 AnyResult = (
     ReportResult
@@ -56,6 +58,7 @@ AnyResult = (
     | ReindexResult
     | EmbedResult
     | RerankResult
+    | AnswerResult
 )
 
 _REQUESTS: TypeAdapter[JobRequest] = TypeAdapter(Annotated[JobRequest, Field(discriminator="kind")])

@@ -6,6 +6,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
+from querymill_shared.contracts.answer import (
+    ANSWER_TOKENS,
+    AnswerTokens,
+    PassageTokens,
+    WrittenAnswer,
+)
 from querymill_shared.contracts.fields import (
     Contract,
     DeadlineSeconds,
@@ -41,6 +47,10 @@ class ReportSearch(Request):
     and ``period`` route instead of the question's own words; ``documents`` names the reports outright.
     ``today`` is the caller's calendar day, which "last year" is relative to (by default the day of
     submission in UTC).
+
+    With ``answer`` a chat model answers the question from the hits, once these stand, and with ``judge`` that
+    answer is judged; ``answer_tokens`` and ``passage_tokens`` are the longest answer asked for and what the
+    hits may take of the prompt.
     """
 
     kind: Literal["reports"] = "reports"
@@ -55,12 +65,22 @@ class ReportSearch(Request):
     period: Name | None = None
     documents: Annotated[tuple[Sha1, ...], Field(min_length=1, max_length=1000), Distinct] | None = None
     today: date | None = None
+    answer: bool = False
+    judge: bool = False
+    answer_tokens: AnswerTokens = ANSWER_TOKENS
+    passage_tokens: PassageTokens = None
     deadline: DeadlineSeconds = 30.0
 
     @model_validator(mode="after")
     def _candidates_cover_top_n(self) -> "ReportSearch":
         if self.candidates is not None and self.candidates < self.top_n:
             raise ValueError(f"candidates ({self.candidates}) must be at least top_n ({self.top_n})")
+        return self
+
+    @model_validator(mode="after")
+    def _an_answer_is_judged(self) -> "ReportSearch":
+        if self.judge and not self.answer:
+            raise ValueError("judge: needs answer, there is nothing else to judge")
         return self
 
     @property
@@ -70,7 +90,7 @@ class ReportSearch(Request):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The branches this search fans out into, the original first."""
+        """The branches this search fans out into, the original first; answer and judge follow from them."""
         return (ORIGINAL, *((HYDE,) if self.hyde else ()), *self.multi_query)
 
 
@@ -105,7 +125,10 @@ class ReportHit(Contract):
 
 
 class ReportResult(JobResult):
-    """The answer to a `ReportSearch`, best hit first. ``total`` counts the hits before the cut to top_n."""
+    """The answer to a `ReportSearch`, best hit first. ``total`` counts the hits before the cut to top_n.
+
+    ``answer`` is None unless one was asked for and could be had; its citations are numbered as the hits are.
+    """
 
     kind: Literal["reports"] = "reports"
     query: str
@@ -113,6 +136,7 @@ class ReportResult(JobResult):
     results: tuple[ReportHit, ...]
     routing: Routing
     expansion_texts: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+    answer: WrittenAnswer | None = None
 
 
 class ReportPage(Contract):

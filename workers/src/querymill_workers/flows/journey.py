@@ -9,6 +9,7 @@ from typing import assert_never
 import structlog
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
+from querymill_shared.contracts.answer import AnswerQuestion
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.message_life import EmbedMessages, ForgetSession, ReembedMessages
 from querymill_shared.contracts.messages import IngestSession, MessageSearch
@@ -16,6 +17,7 @@ from querymill_shared.contracts.modules import IngestModule, LearnLexicon, Modul
 from querymill_shared.contracts.reindex import Reindex
 from querymill_shared.contracts.reports import IngestReport, ReportSearch
 from querymill_shared.contracts.rerank import Rerank
+from querymill_workers.flows import answer as answer_flow
 from querymill_workers.flows import (
     embed,
     embed_messages,
@@ -82,6 +84,8 @@ def step(claim: Claim, ports: Ports) -> Sequence[Bell]:  # noqa: C901  # one arm
             return embed.step(claim, request, ports)
         case Rerank() as request:
             return rerank.step(claim, request, ports)
+        case AnswerQuestion() as request:
+            return answer_flow.step(claim, request, ports)
         case ModuleSearch() as request:
             return modules.step(claim, request, ports)
         case IngestModule() as request:
@@ -92,11 +96,11 @@ def step(claim: Claim, ports: Ports) -> Sequence[Bell]:  # noqa: C901  # one arm
             assert_never(claim.request)
 
 
-def conclude(picture: Picture, ports: Ports) -> None:  # noqa: C901  # one arm for each kind, and nothing else
-    """Go on from a closed step: settle the job if it was the last, else show how things stand."""
+def conclude(picture: Picture, ports: Ports) -> Sequence[Bell]:  # noqa: C901  # one arm for each kind, and nothing else
+    """Go on from a closed step: settle the job if nothing follows, else show how things stand."""
     match picture.request:
         case ReportSearch() as request:
-            reports.conclude(picture, request, ports)
+            return reports.conclude(picture, request, ports)
         case IngestReport():
             one_step.conclude(picture, ingest_reports.to_result, ports)
         case MessageSearch() as request:
@@ -115,6 +119,8 @@ def conclude(picture: Picture, ports: Ports) -> None:  # noqa: C901  # one arm f
             one_step.conclude(picture, embed.to_result, ports)
         case Rerank() as request:
             rerank.conclude(picture, request, ports)
+        case AnswerQuestion() as request:
+            return answer_flow.conclude(picture, request, ports)
         case ModuleSearch() as request:
             modules.conclude(picture, request, ports)
         case IngestModule():
@@ -125,6 +131,7 @@ def conclude(picture: Picture, ports: Ports) -> None:  # noqa: C901  # one arm f
             pass  # over already: there is nothing to conclude
         case _:
             assert_never(picture.request)
+    return []
 
 
 def try_again_or_fail(claim: Claim, reason: str, ports: Ports, *, not_before_s: float = 0.0) -> Sequence[Bell]:
@@ -141,9 +148,7 @@ def try_again_or_fail(claim: Claim, reason: str, ports: Ports, *, not_before_s: 
 def fail(claim: Claim, reason: str, ports: Ports, *, dead: bool = False) -> Sequence[Bell]:
     """Close a step as failed, and go on without it."""
     picture = ports.board.finish(claim, Outcome(state="failed", reason=reason, notes={"dead": dead}))
-    if picture is not None:
-        conclude(picture, ports)
-    return []
+    return [] if picture is None else conclude(picture, ports)
 
 
 def settle_at_deadline(picture: Picture, ports: Ports) -> None:
@@ -159,6 +164,8 @@ def settle_at_deadline(picture: Picture, ports: Ports) -> None:
             ports.board.settle(picture.record.job_id, Verdict("failed", reason="its deadline passed"))
         case Rerank() as request:
             rerank.settle(picture, request, ports)
+        case AnswerQuestion() as request:
+            answer_flow.settle(picture, request, ports)
         case None:
             pass  # over already
         case _:

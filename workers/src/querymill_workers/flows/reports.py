@@ -2,16 +2,19 @@
 
     question -> original ───────────────────────┐
              -> hyde, synonym, … (chat model) ──┼-> route -> embed -> search -> hits on the board
-                                                └-> the last branch fuses and settles
+                                                └-> the last branch fuses and settles,
+                                                    or rings for the answer, this for its judgement
 
 Every branch is a step of its own, and none waits for another: while the chat model still writes, the
 original's hits are on the board. Rules and formulas: ``domain/``.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
+from querymill_shared.contracts.answer import ANSWER, JUDGE
 from querymill_shared.contracts.events import Hits, PartialHit
 from querymill_shared.contracts.reports import HYDE, ORIGINAL, ReportHit, ReportResult, ReportSearch, Routing
 from querymill_shared.contracts.results import Degradation
@@ -20,6 +23,8 @@ from querymill_workers.domain.fusion import FusedHit, HitKey, QueryHit, decode_k
 from querymill_workers.domain.glossary import terms_in
 from querymill_workers.domain.queries import distinct, normalise, wrapped
 from querymill_workers.domain.routing import Route, route
+from querymill_workers.flows import answering
+from querymill_workers.flows.answering import Source
 from querymill_workers.flows.branches import Laps, stage, timing, used, why_nothing, worth_telling
 from querymill_workers.ports import Bell, Caller, FoundPassage, Ports, Refused, Unavailable, Usage
 
@@ -33,6 +38,10 @@ SEARCH_MARGIN_S = 0.12
 
 def step(claim: Claim, request: ReportSearch, ports: Ports) -> Sequence[Bell]:
     """Carry out one branch: expand, drop what other branches search, embed, search, hand in."""
+    if claim.step in (ANSWER, JUDGE):
+        picture = ports.board.picture(claim.job_id)
+        sources = sources_of(picture, request, ports)
+        return handed_in(claim, answering.answered(claim, request, picture, sources, ports), request, ports)
     laps = Laps(ports)
     chosen = routed(request, claim.submitted, ports)
     laps.lap("route")
@@ -114,17 +123,20 @@ def searched(
 def handed_in(claim: Claim, outcome: Outcome, request: ReportSearch, ports: Ports) -> Sequence[Bell]:
     """Close the branch on the board and go on from what the board then shows."""
     picture = ports.board.finish(claim, outcome)
-    if picture is not None:
-        conclude(picture, request, ports, after=claim.step)
-    return []
+    return [] if picture is None else conclude(picture, request, ports, after=claim.step)
 
 
-def conclude(picture: Picture, request: ReportSearch, ports: Ports, *, after: str = "") -> None:
-    """Settle if that was the last branch, else tell how the ranking stands."""
-    if picture.record.open_steps <= 0:
+def conclude(picture: Picture, request: ReportSearch, ports: Ports, *, after: str = "") -> Sequence[Bell]:
+    """Settle if nothing follows from what is there, else tell how the ranking stands."""
+    is_last = picture.record.open_steps <= 0
+    next_step = answering.following(picture, request, has_sources=has_sources(picture, request)) if is_last else None
+    if is_last and next_step is None:
         settle(picture, request, ports)
-    elif picture.hits and worth_telling(picture):
+        return []
+    # Whoever waits for an answer sees the hits first; between answer and judgement they are no news.
+    if picture.hits and (worth_telling(picture) if next_step is None else next_step == ANSWER):
         ports.board.tell(picture.record.job_id, standing(picture, request, ports, after))
+    return [] if next_step is None else answering.begin(picture, next_step, request, ports)
 
 
 def standing(picture: Picture, request: ReportSearch, ports: Ports, after: str) -> Hits:
@@ -145,13 +157,17 @@ def settle(picture: Picture, request: ReportSearch, ports: Ports) -> None:
 
 def verdict(picture: Picture, request: ReportSearch, ports: Ports) -> Verdict:
     """Decide how the job ends with what the board shows."""
-    searches = [branch for branch in picture.steps if branch.state == "done"]
+    branches = [step for step in picture.steps if step.name not in (ANSWER, JUDGE)]
+    searches = [branch for branch in branches if branch.state == "done"]
     # A branch that had nothing left to search is no search: without the original's it must not pass for "no hits".
     if not searches or not (picture.hits or searches[0].name == ORIGINAL):
         dead = any(branch.notes.get("dead") for branch in picture.steps)
         return Verdict("dead" if dead else "failed", reason=why_nothing(picture))
     ranking = fused(picture, request)
-    degraded = missing_parts(picture)
+    degraded = (
+        *missing_parts(picture),
+        *answering.missing(picture, request, has_sources=has_sources(picture, request)),
+    )
     result = ReportResult(
         job_id=picture.record.job_id,
         query=request.query,
@@ -161,10 +177,11 @@ def verdict(picture: Picture, request: ReportSearch, ports: Ports) -> Verdict:
         complete=not degraded,
         degraded=degraded,
         stages=tuple(stage(branch) for branch in picture.steps),
-        timing=timing(picture),
+        timing=timing(replace(picture, steps=tuple(branches))) | answering.timing(picture),
         usage=used(picture),
         routing=Routing.model_validate(searches[0].notes["routing"]),
         expansion_texts={branch.name: tuple(branch.notes["texts"]) for branch in searches if branch.notes.get("texts")},
+        answer=answering.answer_on(picture),
     )
     return Verdict("done", result=result.model_dump_json(), complete=result.complete)
 
@@ -211,6 +228,17 @@ def shown(ranking: Sequence[FusedHit], request: ReportSearch, ports: Ports) -> t
         for hit in ranking
         if (text := texts.get(hit.key)) is not None
     )
+
+
+def sources_of(picture: Picture, request: ReportSearch, ports: Ports) -> list[Source]:
+    """List the hits that the answer may cite, in the order in which the result will have them."""
+    hits = shown(fused(picture, request)[: request.top_n], request, ports)
+    return [Source(HitKey(hit.document, hit.unit, hit.number).encoded(), hit.text, hit.page, hit.title) for hit in hits]
+
+
+def has_sources(picture: Picture, request: ReportSearch) -> bool:
+    """Whether there is a hit to answer from; nobody looks where no answer was asked for."""
+    return request.answer and any(picture.hits.values())
 
 
 def routing(chosen: Route) -> Routing:

@@ -15,7 +15,8 @@ from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.prompts import Turn
 from querymill_workers.inference.sharing import Shared
-from querymill_workers.ports import Caller, Refused, Usage
+from querymill_workers.inference.streams import ChatStream
+from querymill_workers.ports import Caller, Hear, Refused, Usage, Written
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
@@ -24,6 +25,7 @@ _SAMPLING: Mapping[str, Any] = {"temperature": 0.0, "frequency_penalty": 0.3}
 #: Models of these families take no sampling parameters, and think within the tokens of the reply.
 _REASONING = ("gpt-5", "o1", "o3", "o4")
 _REASONING_TOKENS = 2_000
+_STREAMED: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
 #: What roles and separators add to a message, in tokens.
 _TURN_TOKENS = 4
 
@@ -69,6 +71,31 @@ class OpenAIChat:
 
         return asked(call)
 
+    def begin(self, turns: Sequence[Turn], options: dict[str, Any], timeout_s: float) -> Answer[ChatStream]:
+        """Ask for a reply in parts, and wait for the first.
+
+        Raises:
+            Limited, NoAnswer, Rejected: See `asked`.
+            Refused: The reply is empty, and would be again.
+        """
+
+        def call() -> Answer[ChatStream]:
+            raw = self._client.chat.completions.with_raw_response.create(
+                messages=list(turns),  # type: ignore[arg-type]  # roles are our files'
+                timeout=timeout_s,
+                **options | _STREAMED,
+            )
+            chunks: Any = raw.parse()  # the call's types follow from what is in the options
+            return Answer(ChatStream(chunks), None, told_by(raw.headers))
+
+        answer = asked(call)
+        try:
+            answer.value.await_first()
+        except BaseException:
+            answer.value.close()
+            raise
+        return answer
+
 
 class ChatModel:
     """One chat model of an OpenAI-compatible server, behind the fleet's budget and cache."""
@@ -113,6 +140,21 @@ class ChatModel:
         key = _key(caller.collection if self._scoped else "", turns, options)
         values = self._shared.obtain([key], compute, lane=caller.lane, until=caller.expires_at)
         return values[key].decode(), sum(spent, Usage())
+
+    def stream(self, turns: Sequence[Turn], *, most_tokens: int, caller: Caller, hear: Hear) -> Written:
+        """Let the model's reply be heard as it comes; it is neither kept nor shared with who asks the same.
+
+        Raises:
+            Unavailable: No reply, or one that broke off, and the caller has time to come back.
+            Refused: No reply in the caller's time, or an empty one.
+        """
+        options = self._endpoint.options(most_tokens, None)
+        tokens = _tokens_of_prompt(turns) + int(options["max_completion_tokens"])
+        self._daily.spend(caller.collection, tokens)
+        reply = self._gateway.listen(
+            caller, tokens, lambda timeout_s: self._endpoint.begin(turns, options, timeout_s), hear
+        )
+        return Written(is_whole=reply.is_whole, usage=Usage(1, reply.tokens or 0))
 
     def structured(
         self, turns: Sequence[Turn], shape: type[Shape], *, most_tokens: int, caller: Caller

@@ -8,11 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+import httpx
 import openai
 
 from querymill_workers.inference.account import Told
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 #: What a client raises on bytes that are no answer at all (garbage, invalid UTF-8, JSON of another shape).
 UNREADABLE = (json.JSONDecodeError, UnicodeDecodeError, ValueError, TypeError, AttributeError, KeyError, IndexError)
@@ -59,7 +61,7 @@ def open_client(base_url: str, key: str, *, timeout_s: float) -> openai.OpenAI:
     )
 
 
-def asked(call: Callable[[], Answer[T]]) -> Answer[T]:
+def asked(call: Callable[[], U]) -> U:
     """Make a call by the OpenAI client and sort what can go wrong into three kinds.
 
     Raises:
@@ -69,11 +71,11 @@ def asked(call: Callable[[], Answer[T]]) -> Answer[T]:
     """
     try:
         return call()
-    except openai.APITimeoutError as error:
+    except (openai.APITimeoutError, httpx.TimeoutException) as error:
         raise NoAnswer("no answer in time") from error
     except openai.APIStatusError as error:
         raise of_status(error.status_code, error.response.headers) from error
-    except openai.APIConnectionError as error:
+    except (openai.APIConnectionError, httpx.HTTPError) as error:
         raise NoAnswer("no connection") from error
     except (openai.OpenAIError, *UNREADABLE) as error:
         raise NoAnswer(f"unreadable answer ({type(error).__name__})") from error

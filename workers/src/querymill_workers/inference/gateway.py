@@ -4,14 +4,15 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from querymill_shared.contracts.fields import Lane
-from querymill_workers.inference.account import Account, Grant, LimitReached
+from querymill_workers.inference.account import Account, Grant, LimitReached, Outcome
 from querymill_workers.inference.client import Answer, Limited, NoAnswer, Rejected
 from querymill_workers.ports import Caller, Refused, Unavailable
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 #: A call is tried so often; answers of 429 do not count, for they only say when.
 TRIES = 3
@@ -90,6 +91,30 @@ class OneCall(Generic[T]):
         return self.ask(timeout_s)
 
 
+class Streamed(Protocol):
+    """A reply that comes in parts."""
+
+    @property
+    def tokens(self) -> int | None:
+        """Tokens it was charged with; None while that was not told."""
+        ...
+
+    def next(self) -> str | None:
+        """Return the next part; None after the last.
+
+        Raises:
+            NoAnswer: It broke off.
+        """
+        ...
+
+    def close(self) -> None:
+        """Hear no more of it."""
+        ...
+
+
+S = TypeVar("S", bound=Streamed)
+
+
 class Gateway(Generic[T]):
     """Calls one provider on behalf of many, charging its ``account``; ``clock`` gives monotonic seconds."""
 
@@ -110,13 +135,50 @@ class Gateway(Generic[T]):
             Refused: The provider rejects this, gave what must not be used, or the caller's time is up.
             Unavailable: No answer; a caller without a deadline may come back later.
         """
+        return self._persistently(work, lambda grant: self._sent(work, grant))
+
+    def listen(
+        self, caller: Caller, tokens: int, begin: Callable[[float], Answer[S]], hear: Callable[[str], bool]
+    ) -> S:  # fmt: skip
+        """Ask for a reply in parts, and let each be heard until it ends or nobody hears; see `call`.
+
+        Only its beginning is tried again: nobody hears anything twice. The budget is reserved before, and what
+        the provider then says it was is charged after the last part; of a reply left early, all that was reserved.
+
+        Raises:
+            Unavailable: It broke off after it had begun.
+        """
+        work = OneCall(caller, tokens, begin)
+        begun = self._persistently(work, lambda grant: (grant, self._asked(work, grant)))
+        if begun is None:
+            raise RuntimeError("work that never shrinks to nothing was left unasked")
+        grant, answer = begun
+        reply = answer.value
+        outcome: Outcome = "answered"
+        try:
+            self._heard(reply, caller.expires_at, hear)
+        except NoAnswer as error:
+            outcome = "failed"
+            raise Unavailable(f"{self._name}: the reply broke off: {error}") from error
+        finally:
+            reply.close()
+            self.account.report(grant, outcome, tokens=reply.tokens, told=answer.told)
+        return reply
+
+    def _heard(self, reply: Streamed, until: float | None, hear: Callable[[str], bool]) -> None:
+        while (part := reply.next()) is not None and hear(part):
+            if until is not None and self.clock() >= until:
+                raise Refused(f"{self._name}: the reply was cut by the deadline")
+
+    def _persistently(self, work: Work[Any], ask: Callable[[Grant], U]) -> U | None:
+        """Ask until there is an answer, within the limits and the time there is; see `call`."""
         tries = patience = 0
         while True:
             grant = self._granted(work)
             if grant is None:
                 return None
             try:
-                return self._sent(work, grant)
+                return ask(grant)
             except Limited:
                 patience += 1
                 if patience >= PATIENCE and work.until() is None:
@@ -132,7 +194,7 @@ class Gateway(Generic[T]):
             raise RuntimeError("work that never shrinks to nothing was left unasked")
         return answer
 
-    def _granted(self, work: Work[T]) -> Grant | None:
+    def _granted(self, work: Work[Any]) -> Grant | None:
         while True:
             grant = self.account.reserve(lane=work.lane, tokens=work.tokens(), until=work.until())
             work.expect(grant.at)
@@ -154,8 +216,14 @@ class Gateway(Generic[T]):
                 return Grant(grant.lane, sealed, added.at, added.epoch)
 
     def _sent(self, work: Work[T], grant: Grant) -> Answer[T]:
+        answer = self._asked(work, grant)
+        self.account.report(grant, "answered", tokens=answer.tokens, told=answer.told)
+        return answer
+
+    def _asked(self, work: Work[U], grant: Grant) -> Answer[U]:
+        """Ask once; an answer is yet to be reported, a failure was."""
         try:
-            answer = work.send(self._time_left_s(work))
+            return work.send(self._time_left_s(work))
         except Limited as error:
             self.account.report(grant, "limited", told=error.told)
             raise
@@ -168,10 +236,8 @@ class Gateway(Generic[T]):
         except Refused:
             self.account.report(grant, "answered")
             raise
-        self.account.report(grant, "answered", tokens=answer.tokens, told=answer.told)
-        return answer
 
-    def _back_off_or_give_up(self, work: Work[T], tries: int, error: NoAnswer) -> None:
+    def _back_off_or_give_up(self, work: Work[Any], tries: int, error: NoAnswer) -> None:
         until, reason = work.until(), f"{self._name} unavailable: {error}"
         if tries >= TRIES:
             raise (Unavailable if until is None else Refused)(reason) from error
@@ -180,6 +246,6 @@ class Gateway(Generic[T]):
             raise Refused(reason) from error
         time.sleep(wait)
 
-    def _time_left_s(self, work: Work[T]) -> float:
+    def _time_left_s(self, work: Work[Any]) -> float:
         until = work.until()
         return self._timeout_s if until is None else min(self._timeout_s, max(until - self.clock(), 0.01))

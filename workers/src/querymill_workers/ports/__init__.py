@@ -8,6 +8,21 @@ from typing import Protocol
 from querymill_shared.board import Board, Claim
 from querymill_shared.queues import Queue
 from querymill_workers.domain.calibration import Calibration
+from querymill_workers.ports.answers import Answers, Hear, Judged, Written
+from querymill_workers.ports.files import (
+    FileCard,
+    FileCounts,
+    FileDraft,
+    Files,
+    FileSymbol,
+    FoundChunk,
+    KeyedChunk,
+    Parsed,
+    PatternHit,
+    PatternHits,
+    PendingChunk,
+    SourceParser,
+)
 from querymill_workers.ports.messages import Messages, Nearest, SessionDraft, Sessions
 from querymill_workers.ports.models import (
     Caller,
@@ -37,19 +52,33 @@ from querymill_workers.ports.stores import (
 )
 
 __all__ = [
+    "Answers",
     "Bell",
     "Caller",
     "ContentHash",
     "Embeddings",
+    "FileCard",
+    "FileCounts",
+    "FileDraft",
+    "FileSymbol",
+    "Files",
     "FormerModel",
+    "FoundChunk",
     "FoundPassage",
+    "Hear",
     "Heartbeat",
     "InputType",
     "Judge",
+    "Judged",
+    "KeyedChunk",
     "Messages",
     "Modules",
     "Nearest",
+    "Parsed",
     "PassageText",
+    "PatternHit",
+    "PatternHits",
+    "PendingChunk",
     "Ports",
     "Refused",
     "Reports",
@@ -57,6 +86,7 @@ __all__ = [
     "Rewriter",
     "SessionDraft",
     "Sessions",
+    "SourceParser",
     "TextVector",
     "TextVectors",
     "Unavailable",
@@ -66,6 +96,7 @@ __all__ = [
     "WordHit",
     "WordUnit",
     "Words",
+    "Written",
 ]
 
 
@@ -84,6 +115,7 @@ class Ports:
     embeddings: Embeddings
     rewriter: Rewriter
     judge: Judge
+    answers: Answers
     reports: Reports
     text_vectors: TextVectors
     modules: Modules
@@ -91,6 +123,8 @@ class Ports:
     shorthands: Mapping[str, Sequence[str]]
     messages: Messages
     sessions: Sessions
+    files: Files
+    parser: SourceParser
     calibration: Calibration
     glossary: Mapping[str, str]
     count_tokens: Callable[[str], int]

@@ -1,7 +1,13 @@
--- Append an event, unless the job is over.
--- KEYS job events
--- ARGV type body
-if is_over(KEYS[1]) then return 0 end
-if ARGV[1] == 'hits' then redis.call('HSET', KEYS[1], 'told', now_ms()) end
-tell(KEYS[2], ARGV[1], ARGV[2])
+-- Append an event, unless the job is over, or the attempt that tells it no longer holds its step (the fence).
+-- KEYS job steps events
+-- ARGV type body [step attempt]
+local job, steps, events = unpack(KEYS)
+local step = ARGV[3]
+if is_over(job) then return 0 end
+if step then
+  if redis.call('HGET', steps, step .. '.state') ~= 'running' then return 0 end
+  if redis.call('HGET', steps, step .. '.attempt') ~= ARGV[4] then return 0 end
+end
+if ARGV[1] == 'hits' then redis.call('HSET', job, 'told', now_ms()) end
+tell(events, ARGV[1], ARGV[2])
 return 1

@@ -4,13 +4,12 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
-from typing import Literal, TypedDict
+from typing import TypedDict
 
+from querymill_workers.domain.languages import Language, language_of
 from querymill_workers.inference.prompts.fences import fenced, new_fence
 
-Language = Literal["en", "zh"]
 _TURN = re.compile(r"^--- (?P<role>system|user|assistant)\n", re.MULTILINE)
-_CHINESE = re.compile(r"[\u4e00-\u9fff]")
 
 
 class Turn(TypedDict):
@@ -18,11 +17,6 @@ class Turn(TypedDict):
 
     role: str
     content: str
-
-
-def language_of(question: str) -> Language:
-    """Chinese as soon as a Chinese character occurs."""
-    return "zh" if _CHINESE.search(question) else "en"
 
 
 def turns(method: str, question: str, terms: Mapping[str, str]) -> list[Turn]:
@@ -34,14 +28,27 @@ def turns(method: str, question: str, terms: Mapping[str, str]) -> list[Turn]:
 
 def rerank_turns(question: str, passages: Sequence[str]) -> list[Turn]:
     """Fill the rerank prompt: the question, and the passages numbered from 1, all behind one new fence."""
-    *before, last = _template("rerank", language_of(question))
-    fence = new_fence([question, *passages])
-    listed = "\n".join(fenced(fence, f"passage {number}", text) for number, text in enumerate(passages, start=1))
-    ours = [_filled(turn, {"{fence}": fence}) for turn in before]
-    return [
-        *ours,
-        _filled(last, {"{fence}": fence, "{question}": fenced(fence, "question", question), "{passages}": listed}),
-    ]
+    return _fenced_turns("rerank", language_of(question), question, passage=passages)
+
+
+def answer_turns(question: str, passages: Sequence[str], language: Language) -> list[Turn]:
+    """Fill the prompt of answers: the passages numbered from 1, then the question, all behind one new fence."""
+    return _fenced_turns("answer", language, question, passage=passages)
+
+
+def judge_turns(question: str, passages: Sequence[str], sentences: Sequence[str], language: Language) -> list[Turn]:
+    """Fill the judge's prompt: question, passages, and the answer's sentences, each numbered from 1."""
+    return _fenced_turns("judge", language, question, passage=passages, sentence=sentences)
+
+
+def _fenced_turns(method: str, language: Language, question: str, **numbered: Sequence[str]) -> list[Turn]:
+    """Fill a prompt whose last turn takes a question and lists of texts ({passages} for ``passage``), all fenced."""
+    *before, last = _template(method, language)
+    fence = new_fence([question, *(text for texts in numbered.values() for text in texts)])
+    fill = {"{fence}": fence, "{question}": fenced(fence, "question", question)}
+    for name, texts in numbered.items():
+        fill[f"{{{name}s}}"] = "\n".join(fenced(fence, f"{name} {n}", text) for n, text in enumerate(texts, start=1))
+    return [*(_filled(turn, {"{fence}": fence}) for turn in before), _filled(last, fill)]
 
 
 def _filled(turn: Turn, fill: Mapping[str, str]) -> Turn:

@@ -1,0 +1,52 @@
+"""``querymill answer``: answer a question from hits that one has already."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from querymill.cli import screen
+from querymill.cli.request_file import fields_in
+from querymill.cli.screen_answers import show_answered
+from querymill.client import Querymill
+from querymill_shared.contracts.answer import AnswerQuestion
+from querymill_shared.contracts.fields import Lane
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(answer)
+
+
+def answer(
+    file: Annotated[Path, typer.Argument(help='a JSON file: {"query", "hits": [{"id", "text", "title"?, "page"?}]}')],
+    judge: Annotated[bool | None, typer.Option(help="judge the answer: grounded, relevant, complete")] = None,
+    answer_tokens: Annotated[int | None, typer.Option(help="the longest answer asked for, 16 to 4000")] = None,
+    passage_tokens: Annotated[int | None, typer.Option(help="what the hits may take of the prompt")] = None,
+    collection: Annotated[
+        str | None, typer.Option(help="whose budget it is; none must exist  [default: default]")
+    ] = None,
+    deadline: Annotated[float | None, typer.Option(help="seconds until the answer is due")] = None,
+    lane: Annotated[Lane | None, typer.Option(help="who goes first")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Answer the query from the hits; shows the answer as it is written, then what it cites."""
+    options = {
+        "judge": judge,
+        "answer_tokens": answer_tokens,
+        "passage_tokens": passage_tokens,
+        "collection": collection,
+        "deadline": deadline,
+        "lane": lane,
+    }
+    given = {name: value for name, value in options.items() if value is not None}
+    wanted = AnswerQuestion.model_validate({"collection": "default"} | fields_in(file, named="FILE") | given)
+    with Querymill() as mill:
+        job = mill.submit(wanted)
+        if as_json:
+            typer.echo(job.result(timeout=wanted.deadline + 10).model_dump_json())
+            return
+        console = Console()
+        screen.follow(console, wanted.query, job.events(timeout=wanted.deadline + 10))
+        show_answered(console, job.result(timeout=5))

@@ -1,0 +1,35 @@
+"""The demo's step on answers: one of the questions again, answered from its hits and judged."""
+
+from rich.console import Console
+from rich.text import Text
+
+from querymill.cli import screen
+from querymill.cli.screen_answers import show_answer
+from querymill.client import Querymill
+from querymill_shared.contracts.reports import ReportResult, ReportSearch
+
+#: A chat model on one's own cores reads slowly: few passages, and a short answer.
+HITS, PASSAGE_TOKENS, ANSWER_TOKENS = 3, 300, 60
+
+
+def answered_and_judged(mill: Querymill, question: str, known: str, console: Console) -> ReportResult:
+    """Search, let the chat model answer from the hits while one watches, and judge; print what it cites."""
+    request = ReportSearch(
+        query=question, collection="demo", top_n=HITS, answer=True, judge=True,
+        answer_tokens=ANSWER_TOKENS, passage_tokens=PASSAGE_TOKENS, deadline=40,
+    )  # fmt: skip
+    job = mill.submit(request)
+    console.print()
+    screen.follow(console, question, job.events(timeout=50))
+    result = job.result(timeout=5)
+    if result.answer is not None:
+        show_answer(console, result.answer)
+    for part in result.degraded:
+        console.print(Text(f"  degraded: {part.stage}: {part.reason}", style="yellow"))
+    console.print(Text(f"  the answer the sample knows: {known}", "bold"))
+    console.print(
+        "   The chat model from the wheel (135 million parameters) is far too small for this: expect a poor answer,\n"
+        "   wrong or no citations, and no judgement worth the name. What holds with any model: a number in brackets\n"
+        "   names a hit that is there, and what could not be had is named, with the hits left standing."
+    )
+    return result

@@ -1,0 +1,39 @@
+"""What an answer looks like on a terminal."""
+
+from rich.console import Console
+from rich.text import Text
+
+from querymill_shared.contracts.answer import AnswerResult, Citation, WrittenAnswer
+
+
+def show_answered(console: Console, result: AnswerResult) -> None:
+    """Print the answer, or why there is none."""
+    if result.answer is not None:
+        show_answer(console, result.answer)
+    for part in result.degraded:
+        console.print(Text(f"  degraded: {part.stage}: {part.reason}", style="yellow"))
+    timing = ", ".join(f"{name.removesuffix('_ms')} {ms:,.0f} ms" for name, ms in result.timing.items())
+    console.print(Text(f"  from {result.total} hits · {timing}", style="dim"))
+
+
+def show_answer(console: Console, answer: WrittenAnswer) -> None:
+    """Print an answer, what it cites, and how it was judged."""
+    console.print(Text(f"  {answer.text}", style="bold"))
+    for citation in answer.citations:
+        console.print(Text(f"    [{citation.number}] {_place(citation)}", style="green"))
+    if answer.removed_citations:
+        numbers = ", ".join(f"[{number}]" for number in answer.removed_citations)
+        console.print(Text(f"    taken out, for they name no passage: {numbers}", style="yellow"))
+    judgement = answer.judgement
+    if judgement is None:
+        return
+    degrees = {"grounded": judgement.grounded, "relevant": judgement.relevant, "complete": judgement.complete}
+    said = " · ".join(f"{name} {degree:.2f}" for name, degree in degrees.items())
+    console.print(Text(f"    judged: {said}", style="dim"))
+    for sentence in judgement.unsupported:
+        console.print(Text(f"    no passage supports: {sentence}", style="yellow"))
+
+
+def _place(citation: Citation) -> str:
+    page = "" if citation.page is None else f", page {citation.page}"
+    return f"{citation.id if citation.title is None else citation.title}{page}"

@@ -1,0 +1,21 @@
+-- Give a job steps that it was not submitted with; those it has already stay as they are.
+-- KEYS job steps due
+-- ARGV job_id grace_ms step...
+local job, steps, due = unpack(KEYS)
+local id = ARGV[1]
+if is_over(job) then return {} end
+local added = {}
+for i = 3, #ARGV do
+  if redis.call('HSETNX', steps, ARGV[i] .. '.state', 'waiting') == 1 then
+    redis.call('HSET', steps, ARGV[i] .. '.attempt', 0)
+    redis.call('ZADD', due, now_ms() + tonumber(ARGV[2]), id .. ' ' .. ARGV[i])
+    added[#added + 1] = ARGV[i]
+  end
+end
+if #added > 0 then
+  redis.call('HINCRBY', job, 'open', #added)
+  redis.call('HSET', job, 'order', redis.call('HGET', job, 'order') .. ' ' .. table.concat(added, ' '))
+  -- The job goes on: there is nothing to settle now.
+  redis.call('ZREM', due, id .. ' @settle')
+end
+return added

@@ -1,0 +1,118 @@
+"""Steps that a job gets on its way: on the board in memory and on a real Valkey."""
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+import redis
+
+from querymill_shared.board import Board, Claim, Due, MemoryBoard, Outcome, ValkeyBoard, Verdict
+from querymill_shared.contracts.events import PartialHit, SearchRound
+from querymill_shared.contracts.reports import ReportSearch
+from querymill_shared.settings import Settings
+
+GRACE = 0.1
+SEARCH = ReportSearch(query="revenue?", collection="filings", deadline=5)
+
+
+@pytest.fixture(params=["memory", "valkey"])
+def board(request: pytest.FixtureRequest, valkey_url: str) -> Iterator[Board]:
+    settings = Settings(redis_url=valkey_url, querymill_ring_grace_s=GRACE)
+    if request.param == "memory":
+        yield MemoryBoard(settings)
+        return
+    with redis.Redis.from_url(settings.redis_url) as client:
+        client.flushdb()
+    on_valkey = ValkeyBoard.connect(settings)
+    yield on_valkey
+    on_valkey.close()
+
+
+def claimed(board: Board, job_id: str, step: str) -> Claim:
+    claim = board.claim(job_id, step)
+    assert claim is not None
+    return claim
+
+
+def with_first_step_closed(board: Board) -> str:
+    job_id, _ = board.submit(SEARCH)
+    board.finish(claimed(board, job_id, "original"), Outcome())
+    return job_id
+
+
+def test_an_added_step_is_one_like_the_others(board: Board) -> None:
+    job_id = with_first_step_closed(board)
+    assert board.add_steps(job_id, ["second", "third"]) == ["second", "third"]
+    picture = board.picture(job_id)
+    assert picture.record.open_steps == 2
+    assert [(step.name, step.state) for step in picture.steps] == [
+        ("original", "done"),
+        ("second", "waiting"),
+        ("third", "waiting"),
+    ]
+    claim = claimed(board, job_id, "second")
+    assert claim.attempt == 1
+    after = board.finish(claim, Outcome(notes={"found": 3}))
+    assert after is not None
+    assert after.record.open_steps == 1
+    assert after.steps[1].notes == {"found": 3}
+
+
+def test_a_step_is_added_once_whoever_asks_and_how_often(board: Board) -> None:
+    job_id = with_first_step_closed(board)
+    added: list[list[str]] = []
+    workers = [threading.Thread(target=lambda: added.append(board.add_steps(job_id, ["a", "b"]))) for _ in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert sorted(name for names in added for name in names) == ["a", "b"]
+    assert board.picture(job_id).record.open_steps == 2
+
+
+def test_adding_a_step_that_is_done_does_not_open_it_again(board: Board) -> None:
+    job_id = with_first_step_closed(board)
+    board.add_steps(job_id, ["second"])
+    board.finish(claimed(board, job_id, "second"), Outcome())
+    assert board.add_steps(job_id, ["second"]) == []
+    assert board.picture(job_id).record.open_steps == 0
+    assert board.claim(job_id, "second") is None
+
+
+def test_a_job_that_is_over_gets_no_further_step(board: Board) -> None:
+    job_id = with_first_step_closed(board)
+    board.settle(job_id, Verdict("cancelled"))
+    assert board.add_steps(job_id, ["second"]) == []
+    assert board.claim(job_id, "second") is None
+
+
+def test_an_added_step_whose_bell_was_lost_comes_due_and_its_job_is_not_settled_meanwhile(board: Board) -> None:
+    job_id = with_first_step_closed(board)
+    board.add_steps(job_id, ["second"])
+    time.sleep(GRACE + 0.05)
+    assert [due for due in board.due() if due.job_id == job_id] == [Due(job_id, "second")]
+    time.sleep(2.1)
+    assert {due.step for due in board.due()} == {"second"}
+
+
+def test_an_added_step_of_a_job_that_ended_is_never_due(board: Board) -> None:
+    job_id = with_first_step_closed(board)
+    board.add_steps(job_id, ["second"])
+    board.settle(job_id, Verdict("done", result="{}"))
+    time.sleep(GRACE + 0.05)
+    assert board.due() == []
+
+
+def test_a_round_is_told_like_any_event(board: Board) -> None:
+    job_id = with_first_step_closed(board)
+    told = SearchRound(
+        round=1,
+        queries=("words: restore",),
+        evaluated=20,
+        bands={"high": 1},
+        files=(PartialHit(key="a.py", score=0.9),),
+        gaps=("Channel",),
+    )
+    assert board.tell(job_id, told)
+    assert board.events(job_id)[-1][1] == told

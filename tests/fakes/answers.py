@@ -1,0 +1,87 @@
+"""Answers that a test dictates, in memory; and a prompt of answers read back as a model would read it."""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from querymill_workers.domain.languages import Language
+from querymill_workers.ports import Caller, Hear, Judged, Unavailable, Usage, Written
+
+_FENCED = re.compile(
+    r"^<<(?P<fence>[0-9a-f]+) (?P<name>[a-z]+)(?: \d+)?>>\n(?P<text>.*?)\n<<(?P=fence) end>>$", re.M | re.S
+)
+
+
+class ScriptedAnswers:
+    """Writes the parts of `reply`, whose exceptions are raised where they stand; judges as told."""
+
+    def __init__(self) -> None:
+        self.reply: Callable[[], Sequence[str | Exception]] = lambda: ["It is so [1]."]
+        self.is_whole = True
+        self.passage_tokens = 4_000
+        self.judgement: Judged | Exception = Judged(0.9, 0.8, 0.7, ())
+        self.asked: list[tuple[str, list[str], Language, int, Caller]] = []
+        self.judged: list[tuple[list[str], list[str], Language]] = []
+        self.parts_heard = 0
+
+    def write(
+        self,
+        question: str,
+        passages: Sequence[str],
+        *,
+        language: Language,
+        most_tokens: int,
+        caller: Caller,
+        hear: Hear,
+    ) -> Written:
+        self.asked.append((question, list(passages), language, most_tokens, caller))
+        for part in self.reply():
+            if isinstance(part, Exception):
+                raise part
+            self.parts_heard += 1
+            if not hear(part):
+                break
+        return Written(self.is_whole, Usage(1, 20))
+
+    def judge(
+        self, question: str, passages: Sequence[str], sentences: Sequence[str], *, language: Language, caller: Caller
+    ) -> tuple[Judged, Usage]:
+        self.judged.append((list(passages), list(sentences), language))
+        if isinstance(self.judgement, Exception):
+            raise self.judgement
+        return self.judgement, Usage(1, 10)
+
+
+class NoAnswers(ScriptedAnswers):
+    """A chat model that is away."""
+
+    def write(
+        self,
+        question: str,
+        passages: Sequence[str],
+        *,
+        language: Language,
+        most_tokens: int,
+        caller: Caller,
+        hear: Hear,
+    ) -> Written:
+        raise Unavailable("chat model: no answer in time")
+
+
+def is_judging(request: Mapping[str, Any]) -> bool:
+    """Whether a chat request asks for a judgement of an answer."""
+    return "sentence 1>>" in request["messages"][-1]["content"]
+
+
+def fenced_texts(request: Mapping[str, Any], name: str) -> list[str]:
+    """Read what a chat request shows of a sort: "question", "passage" or "sentence"."""
+    asked: str = request["messages"][-1]["content"]
+    return [found["text"] for found in _FENCED.finditer(asked) if found["name"] == name]
+
+
+def judgement(grounded: object = 0.9, relevant: object = 0.8, complete: object = 0.7, *unsupported: object) -> str:
+    """Write the reply that the judge's prompt asks for."""
+    return json.dumps(
+        {"grounded": grounded, "relevant": relevant, "complete": complete, "unsupported": list(unsupported)}
+    )

@@ -1,0 +1,213 @@
+"""Replies in parts from a real HTTP server: what is charged, what is tried again, and what never is."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+import redis
+
+from querymill_shared import meters
+from querymill_shared.contracts.fields import Lane
+from querymill_workers.inference.account import CircuitOpen, LimitReached
+from querymill_workers.inference.prompts import Turn
+from querymill_workers.ports import Caller, Refused, Unavailable, Usage, Written
+from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, chat_stream
+from tests.fixtures.inference import Provider
+
+TURNS = [Turn(role="user", content="how many ships?")]
+
+
+def caller(seconds: float | None = 5.0) -> Caller:
+    return Caller("filings", Lane.INTERACTIVE, None if seconds is None else time.monotonic() + seconds)
+
+
+class Ear:
+    """Hears parts, and when; has heard enough after so many."""
+
+    def __init__(self, enough: int = 10_000) -> None:
+        self.parts: list[str] = []
+        self.at: list[float] = []
+        self._enough = enough
+
+    def __call__(self, part: str) -> bool:
+        self.parts.append(part)
+        self.at.append(time.monotonic())
+        return len(self.parts) < self._enough
+
+    @property
+    def text(self) -> str:
+        return "".join(self.parts)
+
+
+def stream(
+    provider: Provider, ear: Ear, *, seconds: float | None = 5.0, most_tokens: int = 50, **options: Any
+) -> Written:
+    return provider.chat(**options).stream(TURNS, most_tokens=most_tokens, caller=caller(seconds), hear=ear)
+
+
+def first(*answers: Answer) -> Callable[[dict[str, Any]], Answer]:
+    left = list(answers)
+    return lambda body: left.pop(0) if left else chat_stream("nine ", "ships")
+
+
+def counts(provider: Provider) -> Mapping[str, float]:
+    provider.meters.flush()
+    return meters.read(provider.client)
+
+
+def test_parts_are_heard_as_they_come_and_the_tokens_are_the_providers(
+    provider: Provider, openai_server: OpenAIServer
+) -> None:
+    openai_server.script.chat = lambda body: chat_stream("nine", " ships", " sail", apart_s=0.4)
+    ear = Ear()
+    written = stream(provider, ear)
+    assert ear.text == "nine ships sail"
+    assert written == Written(is_whole=True, usage=Usage(1, 13))
+    assert ear.at[-1] - ear.at[0] > 0.25
+    (request,) = openai_server.seen("completions")
+    assert (request["stream"], request["stream_options"]) == (True, {"include_usage": True})
+
+
+def test_a_reply_cut_at_its_most_tokens_is_not_whole(provider: Provider, openai_server: OpenAIServer) -> None:
+    openai_server.script.chat = lambda body: chat_stream("nine", finish="length")
+    assert not stream(provider, Ear()).is_whole
+
+
+PASSING = {
+    "500": Answer(b"{}", status=500),
+    "429": Answer(b"{}", status=429, headers={"retry-after-ms": "100"}),
+    "reset": Answer(b"", ends="reset"),
+    "no answer in time": chat_stream("late", after_s=0.7),
+    "cut before the first part": chat_stream(ends="cut"),
+    "cut after nothing but blanks": chat_stream("  ", "\n", ends="cut"),
+    "an error instead of a part": Answer(
+        b"", headers={"Content-Type": "text/event-stream"}, events=[b'data: {"error": {"message": "overloaded"}}\n\n']
+    ),
+    "garbage": Answer(b"", headers={"Content-Type": "text/event-stream"}, events=[b"data: {{{\n\n"]),
+    "no stream at all": chat_answer("nine ships"),
+}
+
+
+@pytest.mark.parametrize("answer", PASSING.values(), ids=PASSING.keys())
+def test_what_happens_before_the_first_part_is_tried_again_unheard(
+    provider: Provider, openai_server: OpenAIServer, answer: Answer
+) -> None:
+    openai_server.script.chat = first(answer)
+    ear = Ear()
+    assert stream(provider, ear, timeout_s=0.5).is_whole
+    assert ear.text == "nine ships"
+    assert len(openai_server.requests) == 2
+
+
+BROKEN = {
+    "cut": chat_stream("nine ", "sh", ends="cut"),
+    "no end": chat_stream("nine ", "sh", finish=None),
+    "an error": Answer(
+        b"",
+        headers={"Content-Type": "text/event-stream"},
+        events=[*chat_stream("nine ", "sh").events[:2], b'data: {"error": {"message": "overloaded"}}\n\n'],
+    ),
+}
+
+
+@pytest.mark.parametrize("answer", BROKEN.values(), ids=BROKEN.keys())
+@pytest.mark.parametrize("seconds", [5.0, None])
+def test_what_breaks_off_after_the_first_part_is_not_tried_again_here(
+    provider: Provider, openai_server: OpenAIServer, answer: Answer, seconds: float | None
+) -> None:
+    openai_server.script.chat = lambda body: answer
+    ear = Ear()
+    with pytest.raises(Unavailable, match="chat model: the reply broke off"):
+        stream(provider, ear, seconds=seconds)
+    assert ear.text == "nine sh"
+    assert len(openai_server.requests) == 1
+
+
+def test_a_silent_stream_is_left(provider: Provider, openai_server: OpenAIServer) -> None:
+    openai_server.script.chat = lambda body: chat_stream("nine ", "ships", apart_s=1.0)
+    started = time.monotonic()
+    with pytest.raises(Unavailable, match="broke off: no answer in time"):
+        stream(provider, Ear(), timeout_s=0.6)
+    assert time.monotonic() - started < 2.5
+
+
+def test_the_deadline_cuts_a_stream_that_goes_on(provider: Provider, openai_server: OpenAIServer) -> None:
+    openai_server.script.chat = lambda body: chat_stream(*["word "] * 100, apart_s=0.05)
+    started = time.monotonic()
+    with pytest.raises(Refused, match="cut by the deadline"):
+        stream(provider, Ear(), seconds=0.6)
+    assert 0.5 < time.monotonic() - started < 3
+
+
+def test_who_has_heard_enough_ends_the_stream(provider: Provider, openai_server: OpenAIServer) -> None:
+    openai_server.script.chat = lambda body: chat_stream(*["word "] * 100, apart_s=0.05)
+    started = time.monotonic()
+    ear = Ear(enough=3)
+    stream(provider, ear)
+    assert (len(ear.parts), time.monotonic() - started < 3) == (3, True)
+    time.sleep(0.3)
+    assert openai_server.streamed_whole == 0
+
+
+def test_a_stream_without_an_end_is_left(provider: Provider, openai_server: OpenAIServer) -> None:
+    openai_server.script.chat = lambda body: chat_stream(*["x" * 10_000] * 30)
+    ear = Ear()
+    with pytest.raises(Unavailable, match="does not come to an end"):
+        stream(provider, ear)
+    assert len(ear.text) <= 100_000
+
+
+def test_an_empty_reply_is_refused_at_once(provider: Provider, openai_server: OpenAIServer) -> None:
+    openai_server.script.chat = lambda body: chat_stream(" ", "\n")
+    with pytest.raises(Refused, match="empty reply"):
+        stream(provider, Ear())
+    assert len(openai_server.requests) == 1
+
+
+def test_the_budget_is_reserved_before_and_corrected_after(provider: Provider, openai_server: OpenAIServer) -> None:
+    openai_server.script.chat = lambda body: chat_stream("nine", " ships")
+    for _ in range(3):
+        stream(provider, Ear(), most_tokens=1000)
+    # Reserved: about 1010 tokens each; told by the provider: 12 each.
+    told = counts(provider)
+    assert told["provider_calls/answered"] == 3
+    assert told["tokens_refunded"] > 2900
+
+
+def test_a_limit_that_leaves_no_call_in_time_refuses_before_anything_is_heard(
+    provider: Provider, openai_server: OpenAIServer
+) -> None:
+    openai_server.script.chat = lambda body: chat_stream("nine")
+    ear = Ear()
+    stream(provider, ear, rpm=2)
+    with pytest.raises(LimitReached):
+        stream(provider, ear, rpm=2, seconds=1.0)
+    assert len(ear.parts) == len(openai_server.requests) == 1
+
+
+def test_streams_that_break_open_the_breaker_and_one_that_ends_closes_it(
+    provider: Provider, openai_server: OpenAIServer
+) -> None:
+    openai_server.script.chat = first(*[chat_stream("nine ", ends="cut")] * 5)
+    for _ in range(5):
+        with pytest.raises(Unavailable, match="broke off"):
+            stream(provider, Ear())
+    with pytest.raises(CircuitOpen):
+        stream(provider, Ear(), seconds=0.2)
+    time.sleep(1.1)
+    assert stream(provider, Ear()).is_whole
+
+
+def test_a_listener_that_fails_does_not_count_against_the_provider(
+    provider: Provider, openai_server: OpenAIServer
+) -> None:
+    openai_server.script.chat = lambda body: chat_stream("nine")
+
+    def deaf(part: str) -> bool:
+        raise redis.ConnectionError("the board is away")
+
+    chat = provider.chat()
+    with pytest.raises(redis.ConnectionError):
+        chat.stream(TURNS, most_tokens=50, caller=caller(), hear=deaf)
+    assert counts(provider).get("provider_calls/failed", 0) == 0

@@ -1,0 +1,70 @@
+"""Answering questions from passages by a chat model, and judging answers by it."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict
+
+from querymill_workers.domain.languages import Language
+from querymill_workers.inference.chat import ChatModel
+from querymill_workers.inference.prompts import answer_turns, judge_turns
+from querymill_workers.ports import Caller, Hear, Judged, Usage, Written
+
+#: What the JSON of a judgement takes, with room for blanks, and what each sentence may add to it.
+TOKENS_OF_JUDGEMENT = 80
+TOKENS_PER_SENTENCE = 5
+
+
+def _from_0_to_1(degree: float) -> float:
+    if not 0 <= degree <= 1:
+        raise ValueError("must be from 0 to 1")
+    return degree
+
+
+# Not in the schema: not every server's schemas know ranges of numbers.
+Degree = Annotated[float, AfterValidator(_from_0_to_1)]
+
+
+class Judgement(BaseModel):
+    """The reply asked for; ``unsupported`` numbers sentences of the answer."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    grounded: Degree
+    relevant: Degree
+    complete: Degree
+    unsupported: list[int]
+
+
+class ChatAnswers:
+    """`Answers` by a chat model and our prompts."""
+
+    def __init__(self, chat: ChatModel, *, passage_tokens: int) -> None:
+        self._chat = chat
+        self.passage_tokens = passage_tokens
+
+    def write(
+        self,
+        question: str,
+        passages: Sequence[str],
+        *,
+        language: Language,
+        most_tokens: int,
+        caller: Caller,
+        hear: Hear,
+    ) -> Written:
+        """See `Answers.write`."""
+        turns = answer_turns(question, passages, language)
+        return self._chat.stream(turns, most_tokens=most_tokens, caller=caller, hear=hear)
+
+    def judge(
+        self, question: str, passages: Sequence[str], sentences: Sequence[str], *, language: Language, caller: Caller
+    ) -> tuple[Judged, Usage]:
+        """See `Answers.judge`."""
+        reply, usage = self._chat.structured(
+            judge_turns(question, passages, sentences, language),
+            Judgement,
+            most_tokens=TOKENS_OF_JUDGEMENT + TOKENS_PER_SENTENCE * len(sentences),
+            caller=caller,
+        )
+        return Judged(reply.grounded, reply.relevant, reply.complete, tuple(reply.unsupported)), usage

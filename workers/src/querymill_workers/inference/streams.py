@@ -1,0 +1,83 @@
+"""A chat model's reply as it comes, part by part."""
+
+import openai
+from openai.types.chat import ChatCompletionChunk
+
+from querymill_workers.inference.client import NoAnswer, asked, tokens_of
+from querymill_workers.ports import Refused
+
+#: A reply is left when it grows beyond this, in characters: far more than the most tokens anybody may ask for.
+LONGEST_REPLY = 100_000
+
+
+class ChatStream:
+    """A reply under way. It ended well only if the model said why it stopped."""
+
+    def __init__(self, chunks: openai.Stream[ChatCompletionChunk]) -> None:
+        self._chunks = chunks
+        self._first: str | None = None
+        self._finish: str | None = None
+        self._length = 0
+        self.tokens: int | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the model came to an end by itself."""
+        return self._finish != "length"
+
+    def await_first(self) -> None:
+        """Wait for the first part that is more than blank space.
+
+        Raises:
+            NoAnswer: The reply broke off before.
+            Refused: The reply is empty.
+        """
+        heard = ""
+        while not heard.strip():
+            part = self._read()
+            if part is None:
+                raise Refused("chat model: empty reply")
+            heard += part
+        self._first = heard
+
+    def next(self) -> str | None:
+        """Return the next part; None after the last.
+
+        Raises:
+            NoAnswer: The reply broke off, or does not come to an end.
+        """
+        if self._first is not None:
+            first, self._first = self._first, None
+            return first
+        return self._read()
+
+    def close(self) -> None:
+        """Close the connection, whether or not the reply is over."""
+        self._chunks.close()
+
+    def _read(self) -> str | None:
+        text = asked(self._next_text)
+        if text is None and self._finish is None:
+            raise NoAnswer("it ended without an end")
+        return text
+
+    def _next_text(self) -> str | None:
+        for chunk in self._chunks:
+            self.tokens = tokens_of(chunk) or self.tokens
+            text = self._text_of(chunk)
+            if text:
+                return text
+        return None
+
+    def _text_of(self, chunk: ChatCompletionChunk) -> str:
+        if not chunk.choices:
+            return ""
+        choice = chunk.choices[0]
+        self._finish = choice.finish_reason or self._finish
+        text = choice.delta.content
+        if not isinstance(text, str):
+            return ""
+        self._length += len(text)
+        if self._length > LONGEST_REPLY:
+            raise NoAnswer("it does not come to an end")
+        return text.encode("utf-8", "ignore").decode("utf-8")

@@ -1,0 +1,1 @@
+"""Adapters that read symbols out of source code."""
