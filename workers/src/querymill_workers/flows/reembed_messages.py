@@ -34,15 +34,16 @@ def step(claim: Claim, request: ReembedMessages, ports: Ports) -> Sequence[Bell]
             return []  # cancelled; what is stored is there for the next one
     notes = {"embedded": embedded, "usage": {"provider_calls": usage.calls, "tokens": usage.tokens}}
     picture = ports.board.finish(claim, Outcome(notes=notes))
-    if picture is not None:
-        conclude(picture, request, ports)
+    if picture is not None and conclude(picture, request, ports):
+        # It takes a while, and nobody waits for it: what a kill leaves of them goes with the next run.
+        ports.sessions.drop_other_models(collection, model=model.model)
     return []
 
 
-def conclude(picture: Picture, request: ReembedMessages, ports: Ports) -> None:
-    """Switch once every part is in; old rows go after that."""
+def conclude(picture: Picture, request: ReembedMessages, ports: Ports) -> bool:
+    """Switch once every part is in; tell whether the collection is searched by the model now."""
     if not all(step.is_closed for step in picture.steps):
-        return
+        return False
     failed = [step for step in picture.steps if step.state == "failed"]
     if failed:
         dead = any(step.notes.get("dead") for step in failed)
@@ -53,9 +54,9 @@ def conclude(picture: Picture, request: ReembedMessages, ports: Ports) -> None:
         )
         verdict = Verdict("failed", reason=reason)
     else:
-        ports.sessions.drop_other_models(request.collection, model=request.model)
         verdict = Verdict("done", result=result_of(picture, request).model_dump_json())
     ports.board.settle(picture.record.job_id, verdict)
+    return verdict.state == "done"
 
 
 def result_of(picture: Picture, request: ReembedMessages) -> ReembedResult:
