@@ -6,6 +6,12 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
+from querymill_shared.contracts.ingest_conversations import (
+    DropConversation,
+    IngestConversation,
+    IngestConversationResult,
+    UpdateConversation,
+)
 from querymill_shared.contracts.messages import IngestSession, IngestSessionResult, MessageResult, MessageSearch
 from querymill_shared.contracts.modules import (
     IngestModule,
@@ -15,6 +21,7 @@ from querymill_shared.contracts.modules import (
     ModuleResult,
     ModuleSearch,
 )
+from querymill_shared.contracts.ranks import RanksResult, RecomputeRanks
 from querymill_shared.contracts.reports import IngestReport, IngestResult, ReportResult, ReportSearch
 from querymill_shared.contracts.rerank import Rerank, RerankResult
 
@@ -26,6 +33,10 @@ JobRequest = (
     | LearnLexicon
     | MessageSearch
     | IngestSession
+    | IngestConversation
+    | UpdateConversation
+    | DropConversation
+    | RecomputeRanks
     | EmbedTexts
     | Rerank
 )
@@ -37,6 +48,8 @@ AnyResult = (
     | LexiconResult
     | MessageResult
     | IngestSessionResult
+    | IngestConversationResult
+    | RanksResult
     | EmbedResult
     | RerankResult
 )

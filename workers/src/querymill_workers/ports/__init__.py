@@ -8,6 +8,15 @@ from typing import Protocol
 from querymill_shared.board import Board, Claim
 from querymill_shared.queues import Queue
 from querymill_workers.domain.calibration import Calibration
+from querymill_workers.domain.references import Near, Reference
+from querymill_workers.domain.technical_keywords import TechnicalKeywords
+from querymill_workers.ports.conversation_ranks import (
+    ConversationRanks,
+    Published,
+    RankMode,
+    RankRow,
+    ReferenceGraph,
+)
 from querymill_workers.ports.conversations import (
     Conversation,
     ConversationDraft,
@@ -52,6 +61,7 @@ __all__ = [
     "Conversation",
     "ConversationDraft",
     "ConversationMessage",
+    "ConversationRanks",
     "Conversations",
     "Embeddings",
     "FoundPassage",
@@ -60,9 +70,15 @@ __all__ = [
     "Judge",
     "Messages",
     "Modules",
+    "Near",
     "Nearest",
     "PassageText",
     "Ports",
+    "Published",
+    "RankMode",
+    "RankRow",
+    "Reference",
+    "ReferenceGraph",
     "Refused",
     "Reports",
     "Revision",
@@ -104,6 +120,8 @@ class Ports:
     shorthands: Mapping[str, Sequence[str]]
     messages: Messages
     conversations: Conversations
+    ranks: ConversationRanks
+    technical_keywords: TechnicalKeywords
     calibration: Calibration
     glossary: Mapping[str, str]
     count_tokens: Callable[[str], int]
