@@ -43,6 +43,7 @@ class World:
     modules: MemoryModules
     messages: MemoryMessages
     conversations: MemoryConversations
+    ranks: MemoryRanks
     words: FailingWords
     ports: Ports
 
@@ -87,6 +88,7 @@ def world() -> World:
     rewriter, judge = ScriptedRewriter({}), ScriptedJudge()
     modules, messages, words = MemoryModules(), MemoryMessages(), FailingWords()
     conversations = MemoryConversations()
+    ranks = MemoryRanks(conversations)
     ports = Ports(
         board=board,
         heartbeat=NoHeartbeat(),
@@ -100,7 +102,7 @@ def world() -> World:
         shorthands={"actor": [], "mapper": [], "axes": ["vtkAxesActor"]},
         messages=messages,
         conversations=conversations,
-        ranks=MemoryRanks(conversations),
+        ranks=ranks,
         technical_keywords=TechnicalKeywords(),
         calibration=IDENTITY,
         glossary={"EBITDA": "earnings before interest, taxes, depreciation and amortisation"},
@@ -109,7 +111,7 @@ def world() -> World:
         max_attempts=3,
     )
     return World(
-        board, embeddings, rewriter, judge, reports, text_vectors, modules, messages, conversations, words, ports
+        board, embeddings, rewriter, judge, reports, text_vectors, modules, messages, conversations, ranks, words, ports
     )
 
 

@@ -21,7 +21,7 @@ from querymill_shared.contracts.modules import (
     ModuleResult,
     ModuleSearch,
 )
-from querymill_shared.contracts.ranks import RanksResult, RecomputeRanks
+from querymill_shared.contracts.ranks import RankList, RankListResult, RanksResult, RecomputeRanks
 from querymill_shared.contracts.reports import IngestReport, IngestResult, ReportResult, ReportSearch
 from querymill_shared.contracts.rerank import Rerank, RerankResult
 
@@ -37,6 +37,7 @@ JobRequest = (
     | UpdateConversation
     | DropConversation
     | RecomputeRanks
+    | RankList
     | EmbedTexts
     | Rerank
 )
@@ -50,6 +51,7 @@ AnyResult = (
     | IngestSessionResult
     | IngestConversationResult
     | RanksResult
+    | RankListResult
     | EmbedResult
     | RerankResult
 )
