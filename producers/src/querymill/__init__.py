@@ -21,6 +21,13 @@ from querymill_shared.contracts.errors import (
     UnknownJob,
 )
 from querymill_shared.contracts.fields import Lane
+from querymill_shared.contracts.ingest_conversations import (
+    DropConversation,
+    IngestConversation,
+    IngestConversationResult,
+    SessionUpdate,
+    UpdateConversation,
+)
 from querymill_shared.contracts.messages import (
     IngestSession,
     IngestSessionResult,
@@ -39,6 +46,7 @@ from querymill_shared.contracts.modules import (
     ModuleSearch,
     SubQuery,
 )
+from querymill_shared.contracts.ranks import RankList, RankListResult, RanksResult, RecomputeRanks
 from querymill_shared.contracts.reports import (
     IngestReport,
     IngestResult,
@@ -56,9 +64,12 @@ __all__ = [
     "AsyncQuerymill",
     "ChatMessage",
     "ChatSession",
+    "DropConversation",
     "EmbedResult",
     "EmbedTexts",
     "IdempotencyConflict",
+    "IngestConversation",
+    "IngestConversationResult",
     "IngestModule",
     "IngestModuleResult",
     "IngestReport",
@@ -80,6 +91,10 @@ __all__ = [
     "ModuleSearch",
     "Querymill",
     "QuerymillError",
+    "RankList",
+    "RankListResult",
+    "RanksResult",
+    "RecomputeRanks",
     "Report",
     "ReportHit",
     "ReportPage",
@@ -89,9 +104,11 @@ __all__ = [
     "RerankCandidate",
     "RerankResult",
     "RerankedHit",
+    "SessionUpdate",
     "Settings",
     "SubQuery",
     "TextToEmbed",
     "UnknownCollection",
     "UnknownJob",
+    "UpdateConversation",
 ]
