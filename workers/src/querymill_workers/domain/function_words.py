@@ -25,9 +25,12 @@ _CHINESE: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
 
 
 def without_function_words(text: str) -> str:
-    """Put a blank for every Chinese function word; the same rule for what is stored and for what is asked."""
+    """Put blanks for Chinese function words, a blank a character: what is left stands where it stood.
+
+    The same rule for what is stored and for what is asked.
+    """
     return _CHINESE.sub(_kept, text)
 
 
 def _kept(run: re.Match[str]) -> str:
-    return "".join(" " if word in CHINESE_FUNCTION_WORDS else word for word in rjieba.cut(run[0]))
+    return "".join(" " * len(word) if word in CHINESE_FUNCTION_WORDS else word for word in rjieba.cut(run[0]))
