@@ -16,9 +16,12 @@ from querymill_workers import app as workers_app
 from querymill_workers import wiring
 from querymill_workers.domain.calibration import IDENTITY
 from querymill_workers.domain.chunking import Chunk
+from querymill_workers.domain.technical_keywords import TechnicalKeywords
 from querymill_workers.parsing.lexical import LexicalParser
 from querymill_workers.ports import Caller, FoundPassage, InputType, Ports, Revision, Usage, Vectors
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors, MemoryWords
+from querymill_workers.stores.memory_conversation_ranks import MemoryRanks
+from querymill_workers.stores.memory_conversations import MemoryConversations
 from querymill_workers.stores.memory_files import MemoryFiles
 from querymill_workers.stores.memory_messages import MemoryMessages
 from querymill_workers.stores.memory_modules import MemoryModules
@@ -96,6 +99,9 @@ def scripted_ports() -> Ports:
         sessions=MemorySessions(),
         files=MemoryFiles(),
         parser=LexicalParser(),
+        conversations=MemoryConversations(),
+        ranks=MemoryRanks(MemoryConversations()),
+        technical_keywords=TechnicalKeywords(),
         calibration=IDENTITY,
         words=MemoryWords(),
         shorthands={},

@@ -30,6 +30,13 @@ from querymill_shared.contracts.errors import (
 )
 from querymill_shared.contracts.events import AnswerPart
 from querymill_shared.contracts.fields import Lane
+from querymill_shared.contracts.ingest_conversations import (
+    DropConversation,
+    IngestConversation,
+    IngestConversationResult,
+    SessionUpdate,
+    UpdateConversation,
+)
 from querymill_shared.contracts.message_life import (
     EmbedMessages,
     EmbedMessagesResult,
@@ -56,6 +63,7 @@ from querymill_shared.contracts.modules import (
     ModuleSearch,
     SubQuery,
 )
+from querymill_shared.contracts.ranks import RankList, RankListResult, RanksResult, RecomputeRanks
 from querymill_shared.contracts.reindex import Reindex, ReindexResult
 from querymill_shared.contracts.reports import (
     IngestReport,
@@ -80,6 +88,7 @@ __all__ = [
     "ChatMessage",
     "ChatSession",
     "Citation",
+    "DropConversation",
     "EmbedMessages",
     "EmbedMessagesResult",
     "EmbedResult",
@@ -87,6 +96,8 @@ __all__ = [
     "ForgetResult",
     "ForgetSession",
     "IdempotencyConflict",
+    "IngestConversation",
+    "IngestConversationResult",
     "IngestModule",
     "IngestModuleResult",
     "IngestReport",
@@ -109,6 +120,10 @@ __all__ = [
     "ModuleSearch",
     "Querymill",
     "QuerymillError",
+    "RankList",
+    "RankListResult",
+    "RanksResult",
+    "RecomputeRanks",
     "ReembedMessages",
     "ReembedResult",
     "Reindex",
@@ -122,10 +137,12 @@ __all__ = [
     "RerankCandidate",
     "RerankResult",
     "RerankedHit",
+    "SessionUpdate",
     "Settings",
     "SubQuery",
     "TextToEmbed",
     "UnknownCollection",
     "UnknownJob",
+    "UpdateConversation",
     "WrittenAnswer",
 ]

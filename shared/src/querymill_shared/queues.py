@@ -6,10 +6,12 @@ from typing import assert_never
 
 from querymill_shared.contracts.answer import AnswerQuestion
 from querymill_shared.contracts.embed import EmbedTexts
+from querymill_shared.contracts.ingest_conversations import DropConversation, IngestConversation, UpdateConversation
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.message_life import EmbedMessages, ForgetSession, ReembedMessages
 from querymill_shared.contracts.messages import IngestSession, MessageSearch
 from querymill_shared.contracts.modules import SPLIT, IngestModule, LearnLexicon, ModuleSearch
+from querymill_shared.contracts.ranks import RankList, RecomputeRanks
 from querymill_shared.contracts.reindex import Reindex
 from querymill_shared.contracts.reports import ORIGINAL, IngestReport, ReportSearch
 from querymill_shared.contracts.rerank import Rerank
@@ -23,19 +25,24 @@ class Queue(StrEnum):
     INGEST = "ingest"  # documents: chunking, the embedding model, the stores
     EMBED = "embed"  # the embedding model alone, in bulk
     RERANK = "rerank"  # the judge of relevance: a chat model, or a rerank endpoint
+    RANKS = "ranks"  # the processor: how conversations refer to each other
 
 
-def queue_of(request: JobRequest, step: str) -> Queue:
+def queue_of(request: JobRequest, step: str) -> Queue:  # noqa: C901  # one arm for each queue, and nothing else
     """Name the queue on which the bell of one step of a job is rung."""
     match request:
         case ReportSearch():
             return Queue.SEARCH if step == ORIGINAL else Queue.EXPAND
         case ModuleSearch():
             return Queue.EXPAND if step == SPLIT else Queue.SEARCH
-        case MessageSearch():
+        case MessageSearch() | RankList():
             return Queue.SEARCH
         case IngestReport() | IngestModule() | LearnLexicon() | IngestSession() | ForgetSession() | Reindex():
             return Queue.INGEST
+        case IngestConversation() | UpdateConversation() | DropConversation():
+            return Queue.INGEST
+        case RecomputeRanks():
+            return Queue.RANKS
         case EmbedTexts() | EmbedMessages() | ReembedMessages():
             return Queue.EMBED
         case Rerank():

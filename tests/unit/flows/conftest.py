@@ -13,10 +13,13 @@ from querymill_shared.contracts.reports import IngestReport, Report
 from querymill_shared.queues import queue_of
 from querymill_shared.settings import Settings
 from querymill_workers.domain.calibration import IDENTITY
+from querymill_workers.domain.technical_keywords import TechnicalKeywords
 from querymill_workers.flows import journey
 from querymill_workers.parsing.lexical import LexicalParser
 from querymill_workers.ports import Bell, Ports
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors
+from querymill_workers.stores.memory_conversation_ranks import MemoryRanks
+from querymill_workers.stores.memory_conversations import MemoryConversations
 from querymill_workers.stores.memory_files import MemoryFiles
 from querymill_workers.stores.memory_messages import MemoryMessages
 from querymill_workers.stores.memory_modules import MemoryModules
@@ -46,6 +49,8 @@ class World:
     messages: MemoryMessages
     sessions: MemorySessions
     files: MemoryFiles
+    conversations: MemoryConversations
+    ranks: MemoryRanks
     words: FailingWords
     ports: Ports
 
@@ -93,6 +98,8 @@ def world() -> World:
     rewriter, judge, answers = ScriptedRewriter({}), ScriptedJudge(), ScriptedAnswers()
     modules, messages, words = MemoryModules(), MemoryMessages(), FailingWords()
     files = MemoryFiles()
+    conversations = MemoryConversations()
+    ranks = MemoryRanks(conversations)
     ports = Ports(
         board=board,
         heartbeat=NoHeartbeat(),
@@ -109,6 +116,9 @@ def world() -> World:
         sessions=messages.sessions,
         files=files,
         parser=LexicalParser(),
+        conversations=conversations,
+        ranks=ranks,
+        technical_keywords=TechnicalKeywords(),
         calibration=IDENTITY,
         glossary={"EBITDA": "earnings before interest, taxes, depreciation and amortisation"},
         count_tokens=lambda text: len(text.split()),
@@ -129,6 +139,8 @@ def world() -> World:
         files=files,
         words=words,
         ports=ports,
+        conversations=conversations,
+        ranks=ranks,
     )
 
 

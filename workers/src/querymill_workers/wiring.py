@@ -10,6 +10,7 @@ from querymill_shared.board import ValkeyBoard
 from querymill_shared.board.valkey import CONNECTION
 from querymill_shared.meters import Meters
 from querymill_shared.settings import Settings
+from querymill_workers.domain.technical_keywords import TECHNICAL_KEYWORDS, TechnicalKeywords
 from querymill_workers.domain.tokens import estimate
 from querymill_workers.inference import glossary
 from querymill_workers.inference.account import Account
@@ -30,6 +31,8 @@ from querymill_workers.ports import FormerModel, Judge, Ports
 from querymill_workers.stores.memory_files import MemoryFiles
 from querymill_workers.stores.mongo import MongoModules
 from querymill_workers.stores.postgres.connection import open_pool
+from querymill_workers.stores.postgres.conversation_ranks import PostgresRanks
+from querymill_workers.stores.postgres.conversations import PostgresConversations
 from querymill_workers.stores.postgres.messages import PostgresMessages
 from querymill_workers.stores.postgres.reports import PostgresReports
 from querymill_workers.stores.postgres.sessions import PostgresSessions
@@ -191,6 +194,9 @@ def ports() -> Ports:
         sessions=PostgresSessions(pool),
         files=MemoryFiles(),
         parser=LexicalParser(),
+        conversations=PostgresConversations(pool),
+        ranks=PostgresRanks(pool),
+        technical_keywords=TechnicalKeywords(chosen.querymill_technical_keywords or TECHNICAL_KEYWORDS),
         calibration=calibration_of(chosen.embedding_model, chosen.querymill_calibration),
         glossary=glossary.bundled(),
         count_tokens=estimate,

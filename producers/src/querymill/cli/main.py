@@ -2,7 +2,22 @@
 
 import typer
 
-from querymill.cli import answer, bench, calibrate, demo, embed, evaluate, ingest, jobs, rerank, search, stack, upkeep
+from querymill.cli import (
+    answer,
+    bench,
+    calibrate,
+    conversations,
+    demo,
+    embed,
+    evaluate,
+    ingest,
+    jobs,
+    ranks,
+    rerank,
+    search,
+    stack,
+    upkeep,
+)
 from querymill.cli.exits import guarded
 
 app = typer.Typer(
@@ -11,7 +26,9 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for group in (stack, ingest, search, embed, rerank, upkeep, jobs, evaluate, calibrate, bench, demo, answer):
+for group in (
+    stack, ingest, conversations, search, ranks, embed, rerank, upkeep, jobs, evaluate, calibrate, bench, demo, answer,
+):  # fmt: skip
     group.register(app)
 
 

@@ -7,6 +7,12 @@ from pydantic import Field, TypeAdapter
 
 from querymill_shared.contracts.answer import AnswerQuestion, AnswerResult
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
+from querymill_shared.contracts.ingest_conversations import (
+    DropConversation,
+    IngestConversation,
+    IngestConversationResult,
+    UpdateConversation,
+)
 from querymill_shared.contracts.message_life import (
     EmbedMessages,
     EmbedMessagesResult,
@@ -24,6 +30,7 @@ from querymill_shared.contracts.modules import (
     ModuleResult,
     ModuleSearch,
 )
+from querymill_shared.contracts.ranks import RankList, RankListResult, RanksResult, RecomputeRanks
 from querymill_shared.contracts.reindex import Reindex, ReindexResult
 from querymill_shared.contracts.reports import IngestReport, IngestResult, ReportResult, ReportSearch
 from querymill_shared.contracts.rerank import Rerank, RerankResult
@@ -40,6 +47,11 @@ JobRequest = (
     | ReembedMessages
     | ForgetSession
     | Reindex
+    | IngestConversation
+    | UpdateConversation
+    | DropConversation
+    | RecomputeRanks
+    | RankList
     | EmbedTexts
     | Rerank
     | AnswerQuestion
@@ -56,6 +68,9 @@ AnyResult = (
     | ReembedResult
     | ForgetResult
     | ReindexResult
+    | IngestConversationResult
+    | RanksResult
+    | RankListResult
     | EmbedResult
     | RerankResult
     | AnswerResult

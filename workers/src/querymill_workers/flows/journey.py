@@ -11,9 +11,11 @@ import structlog
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.answer import AnswerQuestion
 from querymill_shared.contracts.embed import EmbedTexts
+from querymill_shared.contracts.ingest_conversations import DropConversation, IngestConversation, UpdateConversation
 from querymill_shared.contracts.message_life import EmbedMessages, ForgetSession, ReembedMessages
 from querymill_shared.contracts.messages import IngestSession, MessageSearch
 from querymill_shared.contracts.modules import IngestModule, LearnLexicon, ModuleSearch
+from querymill_shared.contracts.ranks import RankList, RecomputeRanks
 from querymill_shared.contracts.reindex import Reindex
 from querymill_shared.contracts.reports import IngestReport, ReportSearch
 from querymill_shared.contracts.rerank import Rerank
@@ -22,13 +24,16 @@ from querymill_workers.flows import (
     embed,
     embed_messages,
     forget_messages,
+    ingest_conversations,
     ingest_messages,
     ingest_modules,
     ingest_reports,
     learn_lexicon,
+    list_ranks,
     messages,
     modules,
     one_step,
+    recompute_ranks,
     reembed_messages,
     reindex,
     reports,
@@ -92,6 +97,16 @@ def step(claim: Claim, ports: Ports) -> Sequence[Bell]:  # noqa: C901  # one arm
             return ingest_modules.step(claim, request, ports)
         case LearnLexicon() as request:
             return learn_lexicon.step(claim, request, ports)
+        case IngestConversation() as request:
+            return ingest_conversations.step(claim, request, ports)
+        case UpdateConversation() as request:
+            return ingest_conversations.update(claim, request, ports)
+        case DropConversation() as request:
+            return ingest_conversations.drop(claim, request, ports)
+        case RecomputeRanks() as request:
+            return recompute_ranks.step(claim, request, ports)
+        case RankList() as request:
+            return list_ranks.step(claim, request, ports)
         case _:
             assert_never(claim.request)
 
@@ -127,6 +142,12 @@ def conclude(picture: Picture, ports: Ports) -> Sequence[Bell]:  # noqa: C901  #
             one_step.conclude(picture, ingest_modules.to_result, ports)
         case LearnLexicon():
             one_step.conclude(picture, learn_lexicon.to_result, ports)
+        case IngestConversation() | UpdateConversation() | DropConversation():
+            one_step.conclude(picture, ingest_conversations.to_result, ports)
+        case RecomputeRanks() as request:
+            recompute_ranks.conclude(picture, request, ports)
+        case RankList():
+            one_step.conclude(picture, list_ranks.to_result, ports)
         case None:
             pass  # over already: there is nothing to conclude
         case _:
@@ -158,14 +179,28 @@ def settle_at_deadline(picture: Picture, ports: Ports) -> None:
             reports.settle(picture, request, ports)
         case ModuleSearch() as request:
             modules.settle(picture, request, ports)
-        case IngestReport() | IngestModule() | LearnLexicon() | MessageSearch() | IngestSession() | EmbedTexts():
-            ports.board.settle(picture.record.job_id, Verdict("failed", reason="its deadline passed"))
-        case EmbedMessages() | ReembedMessages() | ForgetSession() | Reindex():
-            ports.board.settle(picture.record.job_id, Verdict("failed", reason="its deadline passed"))
         case Rerank() as request:
             rerank.settle(picture, request, ports)
         case AnswerQuestion() as request:
             answer_flow.settle(picture, request, ports)
+        case (
+            MessageSearch()
+            | RankList()
+            | IngestReport()
+            | IngestModule()
+            | LearnLexicon()
+            | IngestSession()
+            | ForgetSession()
+            | IngestConversation()
+            | UpdateConversation()
+            | DropConversation()
+            | RecomputeRanks()
+            | EmbedTexts()
+            | EmbedMessages()
+            | ReembedMessages()
+            | Reindex()
+        ):
+            ports.board.settle(picture.record.job_id, Verdict("failed", reason="its deadline passed"))
         case None:
             pass  # over already
         case _:

@@ -8,7 +8,24 @@ from typing import Protocol
 from querymill_shared.board import Board, Claim
 from querymill_shared.queues import Queue
 from querymill_workers.domain.calibration import Calibration
+from querymill_workers.domain.references import Near, Reference
+from querymill_workers.domain.technical_keywords import TechnicalKeywords
 from querymill_workers.ports.answers import Answers, Hear, Judged, Written
+from querymill_workers.ports.conversation_ranks import (
+    ConversationRanks,
+    Published,
+    RankMode,
+    RankRow,
+    ReferenceGraph,
+)
+from querymill_workers.ports.conversations import (
+    Conversation,
+    ConversationDraft,
+    ConversationMessage,
+    Conversations,
+    StoredSession,
+    conversation_of,
+)
 from querymill_workers.ports.files import (
     FileCard,
     FileCounts,
@@ -56,6 +73,11 @@ __all__ = [
     "Bell",
     "Caller",
     "ContentHash",
+    "Conversation",
+    "ConversationDraft",
+    "ConversationMessage",
+    "ConversationRanks",
+    "Conversations",
     "Embeddings",
     "FileCard",
     "FileCounts",
@@ -73,6 +95,7 @@ __all__ = [
     "KeyedChunk",
     "Messages",
     "Modules",
+    "Near",
     "Nearest",
     "Parsed",
     "PassageText",
@@ -80,6 +103,11 @@ __all__ = [
     "PatternHits",
     "PendingChunk",
     "Ports",
+    "Published",
+    "RankMode",
+    "RankRow",
+    "Reference",
+    "ReferenceGraph",
     "Refused",
     "Reports",
     "Revision",
@@ -87,6 +115,7 @@ __all__ = [
     "SessionDraft",
     "Sessions",
     "SourceParser",
+    "StoredSession",
     "TextVector",
     "TextVectors",
     "Unavailable",
@@ -97,6 +126,7 @@ __all__ = [
     "WordUnit",
     "Words",
     "Written",
+    "conversation_of",
 ]
 
 
@@ -125,6 +155,9 @@ class Ports:
     sessions: Sessions
     files: Files
     parser: SourceParser
+    conversations: Conversations
+    ranks: ConversationRanks
+    technical_keywords: TechnicalKeywords
     calibration: Calibration
     glossary: Mapping[str, str]
     count_tokens: Callable[[str], int]
