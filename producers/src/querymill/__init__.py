@@ -21,6 +21,15 @@ from querymill_shared.contracts.errors import (
     UnknownJob,
 )
 from querymill_shared.contracts.fields import Lane
+from querymill_shared.contracts.ingest_files import (
+    CompareFiles,
+    CompareFilesResult,
+    EmbedFiles,
+    EmbedFilesResult,
+    IngestFiles,
+    IngestFilesResult,
+    SourceFile,
+)
 from querymill_shared.contracts.messages import (
     IngestSession,
     IngestSessionResult,
@@ -56,9 +65,15 @@ __all__ = [
     "AsyncQuerymill",
     "ChatMessage",
     "ChatSession",
+    "CompareFiles",
+    "CompareFilesResult",
+    "EmbedFiles",
+    "EmbedFilesResult",
     "EmbedResult",
     "EmbedTexts",
     "IdempotencyConflict",
+    "IngestFiles",
+    "IngestFilesResult",
     "IngestModule",
     "IngestModuleResult",
     "IngestReport",
@@ -90,6 +105,7 @@ __all__ = [
     "RerankResult",
     "RerankedHit",
     "Settings",
+    "SourceFile",
     "SubQuery",
     "TextToEmbed",
     "UnknownCollection",

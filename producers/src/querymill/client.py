@@ -9,6 +9,14 @@ from querymill.job import AsyncJob, Job
 from querymill_shared.board import AsyncValkeyBoard, ValkeyBoard
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
 from querymill_shared.contracts.errors import UnknownCollection
+from querymill_shared.contracts.ingest_files import (
+    CompareFiles,
+    CompareFilesResult,
+    EmbedFiles,
+    EmbedFilesResult,
+    IngestFiles,
+    IngestFilesResult,
+)
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages import IngestSession, IngestSessionResult, MessageResult, MessageSearch
 from querymill_shared.contracts.modules import (
@@ -62,6 +70,12 @@ class Querymill:
     def submit(self, request: IngestModule, *, idempotency_key: str | None = None) -> Job[IngestModuleResult]: ...
     @overload
     def submit(self, request: LearnLexicon, *, idempotency_key: str | None = None) -> Job[LexiconResult]: ...
+    @overload
+    def submit(self, request: CompareFiles, *, idempotency_key: str | None = None) -> Job[CompareFilesResult]: ...
+    @overload
+    def submit(self, request: IngestFiles, *, idempotency_key: str | None = None) -> Job[IngestFilesResult]: ...
+    @overload
+    def submit(self, request: EmbedFiles, *, idempotency_key: str | None = None) -> Job[EmbedFilesResult]: ...
     @overload
     def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> Job[Any]: ...
 
@@ -135,6 +149,18 @@ class AsyncQuerymill:
     ) -> AsyncJob[IngestModuleResult]: ...
     @overload
     async def submit(self, request: LearnLexicon, *, idempotency_key: str | None = None) -> AsyncJob[LexiconResult]: ...
+    @overload
+    async def submit(
+        self, request: CompareFiles, *, idempotency_key: str | None = None
+    ) -> AsyncJob[CompareFilesResult]: ...
+    @overload
+    async def submit(
+        self, request: IngestFiles, *, idempotency_key: str | None = None
+    ) -> AsyncJob[IngestFilesResult]: ...
+    @overload
+    async def submit(
+        self, request: EmbedFiles, *, idempotency_key: str | None = None
+    ) -> AsyncJob[EmbedFilesResult]: ...
     @overload
     async def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> AsyncJob[Any]: ...
 

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from querymill_shared.contracts.embed import EmbedTexts
+from querymill_shared.contracts.ingest_files import CompareFiles, EmbedFiles, IngestFiles
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages import IngestSession, MessageSearch
 from querymill_shared.contracts.modules import SPLIT, IngestModule, LearnLexicon, ModuleSearch
@@ -33,7 +34,9 @@ def queue_of(request: JobRequest, step: str) -> Queue:
             return Queue.SEARCH
         case IngestReport() | IngestModule() | LearnLexicon() | IngestSession():
             return Queue.INGEST
-        case EmbedTexts():
+        case CompareFiles() | IngestFiles():
+            return Queue.INGEST
+        case EmbedTexts() | EmbedFiles():
             return Queue.EMBED
         case Rerank():
             return Queue.RERANK

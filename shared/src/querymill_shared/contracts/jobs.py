@@ -6,6 +6,14 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
+from querymill_shared.contracts.ingest_files import (
+    CompareFiles,
+    CompareFilesResult,
+    EmbedFiles,
+    EmbedFilesResult,
+    IngestFiles,
+    IngestFilesResult,
+)
 from querymill_shared.contracts.messages import IngestSession, IngestSessionResult, MessageResult, MessageSearch
 from querymill_shared.contracts.modules import (
     IngestModule,
@@ -26,6 +34,9 @@ JobRequest = (
     | LearnLexicon
     | MessageSearch
     | IngestSession
+    | CompareFiles
+    | IngestFiles
+    | EmbedFiles
     | EmbedTexts
     | Rerank
 )
@@ -37,6 +48,9 @@ AnyResult = (
     | LexiconResult
     | MessageResult
     | IngestSessionResult
+    | CompareFilesResult
+    | IngestFilesResult
+    | EmbedFilesResult
     | EmbedResult
     | RerankResult
 )
