@@ -19,7 +19,10 @@ class Ignored:
 
     @classmethod
     def above(cls, root: Path) -> Self:
-        """Read the ignore files above a folder (a resolved path), if it is part of a git repository."""
+        """Read the ignore files above a folder (a resolved path), if it is part of a git repository.
+
+        Whoever names a folder that they ignore, such as an installed package, wants it all the same.
+        """
         folders = list(root.parents)
         if (root / ".git").exists():
             return cls()
@@ -27,7 +30,7 @@ class Ignored:
         ignored = cls()
         for folder in reversed(folders[: top + 1] if top is not None else []):
             ignored = ignored.within(folder)
-        return ignored
+        return cls() if ignored.has(root, is_folder=True) else ignored
 
     def within(self, folder: Path) -> Self:
         """Add the ignore file of a folder below."""

@@ -52,6 +52,14 @@ def test_a_blank_file_has_no_chunk(content: str) -> None:
     assert chunk_code(content, [], count_tokens=count) == []
 
 
+def test_very_many_blank_lines_or_definitions_are_cut_in_linear_time() -> None:
+    assert chunk_code("\n" * 200_000, [], count_tokens=count) == []
+    symbols = [defined(f"D{line}", line, line) for line in range(1, 50_001)]
+    chunks = chunk_code("a b\n" * 50_000, symbols, count_tokens=count, size=20)
+    assert len(chunks) == 10_000
+    assert chunks[-1].symbol == "D49996"
+
+
 @given(
     st.lists(st.lists(st.sampled_from(["a", "bb", "船"]), max_size=6).map(" ".join), max_size=40),
     st.sets(st.integers(1, 40)),

@@ -1,6 +1,6 @@
 """Code cut into chunks of whole lines: at definitions where it can be, at blank lines else."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -40,16 +40,13 @@ def chunk_code(
         size: Tokens of a chunk at most.
     """
     definitions = [symbol for symbol in symbols if symbol.role == "definition"]
-    chunks: list[CodeChunk] = []
-    for lines in _parts(_lines(content, {symbol.line for symbol in definitions}, count_tokens, size), size):
-        while lines and not lines[-1].text.strip():
-            lines.pop()
-        begin = next((place for place, line in enumerate(lines) if line.text.strip()), None)
-        if begin is not None:
-            text = "\n".join(line.text for line in lines[begin:])
-            first, last = lines[begin].number, lines[-1].number
-            chunks.append(CodeChunk(len(chunks), first, last, text, _part_of(first, last, definitions)))
-    return chunks
+    starts = {symbol.line for symbol in definitions}
+    spans = [span for part in _parts(_lines(content, starts, count_tokens, size), size) if (span := _stripped(part))]
+    names = _names([(span[0].number, span[-1].number) for span in spans], definitions)
+    return [
+        CodeChunk(number, span[0].number, span[-1].number, "\n".join(line.text for line in span), name)
+        for number, (span, name) in enumerate(zip(spans, names, strict=True))
+    ]
 
 
 def embedded_text(path: str, chunk: CodeChunk) -> str:
@@ -78,16 +75,18 @@ def _fitted(text: str, count_tokens: Callable[[str], int], size: int) -> tuple[s
 def _parts(lines: Sequence[_Line], size: int) -> list[list[_Line]]:
     parts: list[list[_Line]] = []
     held: list[_Line] = []
+    used = 0
     for line in lines:
-        used = sum(one.tokens for one in held)
         if held and used + line.tokens > size:
             cut = len(held) if line.worth == _DEFINITION else _best_break(held)
             parts.append(held[:cut])
             held = held[cut:]
+            used = sum(one.tokens for one in held)
         elif line.worth == _DEFINITION and used * 2 >= size:
             parts.append(held)
-            held = []
+            held, used = [], 0
         held.append(line)
+        used += line.tokens
     return [*parts, held]
 
 
@@ -102,14 +101,21 @@ def _best_break(held: Sequence[_Line]) -> int:
     return best
 
 
-def _part_of(first: int, last: int, definitions: Sequence[Symbol]) -> str:
-    """Name what lines are part of: the innermost definition around the first, else the first one within."""
-    around = [symbol for symbol in definitions if symbol.line <= first <= symbol.end_line]
-    within = [symbol for symbol in definitions if first <= symbol.line <= last]
-    if around:
-        found = max(around, key=lambda symbol: (symbol.line, -symbol.end_line))
-    elif within:
-        found = min(within, key=lambda symbol: symbol.line)
-    else:
-        return ""
-    return f"{found.qualifier}.{found.name}".lstrip(".")
+def _stripped(part: Sequence[_Line]) -> Sequence[_Line]:
+    filled = [place for place, line in enumerate(part) if line.text.strip()]
+    return part[filled[0] : filled[-1] + 1] if filled else []
+
+
+def _names(spans: Sequence[tuple[int, int]], definitions: Sequence[Symbol]) -> Iterator[str]:
+    """Name what each span is part of: the innermost definition around its first line, else the first one within."""
+    ordered = sorted(definitions, key=lambda symbol: (symbol.line, -symbol.end_line))
+    begun: list[Symbol] = []
+    place = 0
+    for first, last in spans:
+        while place < len(ordered) and ordered[place].line <= first:
+            begun.append(ordered[place])
+            place += 1
+        begun = [symbol for symbol in begun if symbol.end_line >= first]
+        within = ordered[place : place + 1]
+        found = begun[-1:] or [symbol for symbol in within if symbol.line <= last]
+        yield "".join(f"{symbol.qualifier}.{symbol.name}".lstrip(".") for symbol in found)
