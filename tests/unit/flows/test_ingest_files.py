@@ -172,10 +172,10 @@ def test_a_cancelled_embedding_keeps_what_it_has_and_the_next_goes_on(world: Wor
 
     world.files.fill = cancelling  # type: ignore[method-assign]
     world.ring(job_id, request, "embed")
-    assert pending(world) == 24
+    assert pending(world) == 36
     world.files.fill = honest  # type: ignore[method-assign]
     result = world.result(world.run(request))
-    assert (result.total, pending(world)) == (24, 0)
+    assert (result.total, pending(world)) == (36, 0)
 
 
 def test_words_are_put_before_a_file_counts_as_ingested(world: World) -> None:

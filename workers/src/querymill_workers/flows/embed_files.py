@@ -14,8 +14,9 @@ from querymill_workers.flows import one_step
 from querymill_workers.flows.one_step import Notes
 from querymill_workers.ports import Bell, Caller, PendingChunk, Ports, Usage
 
-#: Texts embedded between two looks at whether the job still lives: at most these are lost by a kill.
-SLICE = 16
+#: Texts embedded between two looks at whether the job still lives. Each is as long as the model reads, and several
+#: jobs ask at once: a small server on few cores must answer before its call is given up.
+SLICE = 4
 #: Chunks listed at a time.
 LISTED = 512
 
