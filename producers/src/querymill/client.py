@@ -2,43 +2,17 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, Self, overload
+from typing import Any, Self, TypeVar, cast
 
 from querymill.broker import Doorbell
 from querymill.job import AsyncJob, Job
 from querymill_shared.board import AsyncValkeyBoard, ValkeyBoard
-from querymill_shared.contracts.answer import AnswerQuestion, AnswerResult
-from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
 from querymill_shared.contracts.errors import UnknownCollection
-from querymill_shared.contracts.ingest_conversations import (
-    DropConversation,
-    IngestConversation,
-    IngestConversationResult,
-    UpdateConversation,
-)
-from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.contracts.message_life import (
-    EmbedMessages,
-    EmbedMessagesResult,
-    ForgetResult,
-    ForgetSession,
-    ReembedMessages,
-    ReembedResult,
-)
-from querymill_shared.contracts.messages import IngestSession, IngestSessionResult, MessageResult, MessageSearch
-from querymill_shared.contracts.modules import (
-    IngestModule,
-    IngestModuleResult,
-    LearnLexicon,
-    LexiconResult,
-    ModuleResult,
-    ModuleSearch,
-)
-from querymill_shared.contracts.ranks import RankList, RankListResult, RanksResult, RecomputeRanks
-from querymill_shared.contracts.reindex import Reindex, ReindexResult
-from querymill_shared.contracts.reports import IngestReport, IngestResult, ReportResult, ReportSearch
-from querymill_shared.contracts.rerank import Rerank, RerankResult
+from querymill_shared.contracts.jobs import JobRequest, Search
+from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.settings import Settings
+
+R = TypeVar("R", bound=JobResult)
 
 
 class Querymill:
@@ -61,46 +35,7 @@ class Querymill:
         self._board.close()
         self._doorbell.close()
 
-    @overload
-    def submit(self, request: ReportSearch, *, idempotency_key: str | None = None) -> Job[ReportResult]: ...
-    @overload
-    def submit(self, request: IngestReport, *, idempotency_key: str | None = None) -> Job[IngestResult]: ...
-    @overload
-    def submit(self, request: MessageSearch, *, idempotency_key: str | None = None) -> Job[MessageResult]: ...
-    @overload
-    def submit(self, request: IngestSession, *, idempotency_key: str | None = None) -> Job[IngestSessionResult]: ...
-    @overload
-    def submit(self, request: EmbedMessages, *, idempotency_key: str | None = None) -> Job[EmbedMessagesResult]: ...
-    @overload
-    def submit(self, request: ReembedMessages, *, idempotency_key: str | None = None) -> Job[ReembedResult]: ...
-    @overload
-    def submit(self, request: ForgetSession, *, idempotency_key: str | None = None) -> Job[ForgetResult]: ...
-    @overload
-    def submit(self, request: Reindex, *, idempotency_key: str | None = None) -> Job[ReindexResult]: ...
-    @overload
-    def submit(self, request: EmbedTexts, *, idempotency_key: str | None = None) -> Job[EmbedResult]: ...
-    @overload
-    def submit(self, request: Rerank, *, idempotency_key: str | None = None) -> Job[RerankResult]: ...
-    @overload
-    def submit(self, request: AnswerQuestion, *, idempotency_key: str | None = None) -> Job[AnswerResult]: ...
-    @overload
-    def submit(self, request: ModuleSearch, *, idempotency_key: str | None = None) -> Job[ModuleResult]: ...
-    @overload
-    def submit(self, request: IngestModule, *, idempotency_key: str | None = None) -> Job[IngestModuleResult]: ...
-    @overload
-    def submit(self, request: LearnLexicon, *, idempotency_key: str | None = None) -> Job[LexiconResult]: ...
-    @overload
-    def submit(
-        self, request: IngestConversation | UpdateConversation | DropConversation, *, idempotency_key: str | None = None
-    ) -> Job[IngestConversationResult]: ...
-    @overload
-    def submit(self, request: RecomputeRanks, *, idempotency_key: str | None = None) -> Job[RanksResult]: ...
-    @overload
-    def submit(self, request: RankList, *, idempotency_key: str | None = None) -> Job[RankListResult]: ...
-    @overload
-    def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> Job[Any]: ...
-
-    def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> Job[Any]:
+    def submit(self, request: Asks[R], *, idempotency_key: str | None = None) -> Job[R]:
         """Hand a job over; it is on the board when this returns, and will end, whatever dies.
 
         With an ``idempotency_key`` that was used before, the first job is returned and nothing is started.
@@ -109,12 +44,13 @@ class Querymill:
             UnknownCollection: Nothing was ever ingested there; nothing is enqueued.
             IdempotencyConflict: The key belongs to another request.
         """
-        if _asks_unknown(request, self._known):
-            self._known[request.kind] = self._board.collections(request.kind)
-            _refuse_unknown(request, self._known)
-        job_id, is_new = self._board.submit(request, idempotency_key=idempotency_key)
+        asked = cast("JobRequest", request)
+        if _asks_unknown(asked, self._known):
+            self._known[asked.kind] = self._board.collections(asked.kind)
+            _refuse_unknown(asked, self._known)
+        job_id, is_new = self._board.submit(asked, idempotency_key=idempotency_key)
         if is_new:
-            self._doorbell.ring(job_id, request)
+            self._doorbell.ring(job_id, asked)
         return Job(job_id, self._board, is_new=is_new)
 
     def job(self, job_id: str) -> Job[Any]:
@@ -146,65 +82,15 @@ class AsyncQuerymill:
         await self._board.close()
         self._doorbell.close()
 
-    @overload
-    async def submit(self, request: ReportSearch, *, idempotency_key: str | None = None) -> AsyncJob[ReportResult]: ...
-    @overload
-    async def submit(self, request: IngestReport, *, idempotency_key: str | None = None) -> AsyncJob[IngestResult]: ...
-    @overload
-    async def submit(
-        self, request: MessageSearch, *, idempotency_key: str | None = None
-    ) -> AsyncJob[MessageResult]: ...
-    @overload
-    async def submit(
-        self, request: IngestSession, *, idempotency_key: str | None = None
-    ) -> AsyncJob[IngestSessionResult]: ...
-    @overload
-    async def submit(
-        self, request: EmbedMessages, *, idempotency_key: str | None = None
-    ) -> AsyncJob[EmbedMessagesResult]: ...
-    @overload
-    async def submit(
-        self, request: ReembedMessages, *, idempotency_key: str | None = None
-    ) -> AsyncJob[ReembedResult]: ...
-    @overload
-    async def submit(self, request: ForgetSession, *, idempotency_key: str | None = None) -> AsyncJob[ForgetResult]: ...
-    @overload
-    async def submit(self, request: Reindex, *, idempotency_key: str | None = None) -> AsyncJob[ReindexResult]: ...
-    @overload
-    async def submit(self, request: EmbedTexts, *, idempotency_key: str | None = None) -> AsyncJob[EmbedResult]: ...
-    @overload
-    async def submit(self, request: Rerank, *, idempotency_key: str | None = None) -> AsyncJob[RerankResult]: ...
-    @overload
-    async def submit(
-        self, request: AnswerQuestion, *, idempotency_key: str | None = None
-    ) -> AsyncJob[AnswerResult]: ...
-    @overload
-    async def submit(self, request: ModuleSearch, *, idempotency_key: str | None = None) -> AsyncJob[ModuleResult]: ...
-    @overload
-    async def submit(
-        self, request: IngestModule, *, idempotency_key: str | None = None
-    ) -> AsyncJob[IngestModuleResult]: ...
-    @overload
-    async def submit(self, request: LearnLexicon, *, idempotency_key: str | None = None) -> AsyncJob[LexiconResult]: ...
-    @overload
-    async def submit(
-        self, request: IngestConversation | UpdateConversation | DropConversation, *, idempotency_key: str | None = None
-    ) -> AsyncJob[IngestConversationResult]: ...
-    @overload
-    async def submit(self, request: RecomputeRanks, *, idempotency_key: str | None = None) -> AsyncJob[RanksResult]: ...
-    @overload
-    async def submit(self, request: RankList, *, idempotency_key: str | None = None) -> AsyncJob[RankListResult]: ...
-    @overload
-    async def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> AsyncJob[Any]: ...
-
-    async def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> AsyncJob[Any]:
+    async def submit(self, request: Asks[R], *, idempotency_key: str | None = None) -> AsyncJob[R]:
         """See `Querymill.submit`."""
-        if _asks_unknown(request, self._known):
-            self._known[request.kind] = await self._board.collections(request.kind)
-            _refuse_unknown(request, self._known)
-        job_id, is_new = await self._board.submit(request, idempotency_key=idempotency_key)
+        asked = cast("JobRequest", request)
+        if _asks_unknown(asked, self._known):
+            self._known[asked.kind] = await self._board.collections(asked.kind)
+            _refuse_unknown(asked, self._known)
+        job_id, is_new = await self._board.submit(asked, idempotency_key=idempotency_key)
         if is_new:
-            await asyncio.to_thread(self._doorbell.ring, job_id, request)
+            await asyncio.to_thread(self._doorbell.ring, job_id, asked)
         return AsyncJob(job_id, self._board, is_new=is_new)
 
     def job(self, job_id: str) -> AsyncJob[Any]:
@@ -218,7 +104,7 @@ def _chosen(redis_url: str | None, settings: Settings | None) -> Settings:
 
 
 def _asks_unknown(request: JobRequest, known: Mapping[str, set[str]]) -> bool:
-    searches = isinstance(request, ReportSearch | ModuleSearch | MessageSearch)
+    searches = isinstance(request, Search)
     return searches and request.collection not in known.get(request.kind, set())
 
 

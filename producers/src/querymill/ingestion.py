@@ -14,14 +14,15 @@ from querymill.job import Job
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.ingest_conversations import IngestConversation, IngestConversationResult
+from querymill_shared.contracts.ingest_files import IngestFiles, IngestFilesResult
 from querymill_shared.contracts.message_life import EmbedMessagesResult
 from querymill_shared.contracts.messages import IngestSession, IngestSessionResult
 from querymill_shared.contracts.modules import IngestModule, IngestModuleResult
 from querymill_shared.contracts.reports import IngestReport, IngestResult
 
-Ingestion = IngestReport | IngestModule | IngestSession | IngestConversation
-Ingested = IngestResult | IngestModuleResult | IngestSessionResult | IngestConversationResult
-Q = TypeVar("Q", IngestReport, IngestModule, IngestSession, IngestConversation, covariant=True)
+Ingestion = IngestReport | IngestModule | IngestSession | IngestConversation | IngestFiles
+Ingested = IngestResult | IngestModuleResult | IngestSessionResult | IngestConversationResult | IngestFilesResult
+Q = TypeVar("Q", IngestReport, IngestModule, IngestSession, IngestConversation, IngestFiles, covariant=True)
 
 #: Documents handed over before the first must be done: enough to keep the workers busy, few enough for the board.
 IN_FLIGHT = 8
@@ -37,11 +38,12 @@ class BadLine:
 
 @dataclass(frozen=True, slots=True)
 class GoodLine(Generic[Q]):
-    """A line that can be loaded; ``size`` is its length in bytes."""
+    """A line, or another ``unit``, that can be loaded; ``size`` is its length in bytes."""
 
     number: int
     size: int
     request: Q
+    unit: str = "line"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +159,8 @@ def named(request: Ingestion) -> str:
             return str(document.document)
         case IngestSession(session=session) | IngestConversation(session=session):
             return session.session_id
+        case IngestFiles(files=files):
+            return files[0].path if len(files) == 1 else f"{files[0].path} and {len(files) - 1} more"
         case _:
             assert_never(request)
 
@@ -176,4 +180,4 @@ def _arrived(size: int, line: GoodLine[Any], job: Job[Ingested]) -> Advance:
     try:
         return Advance(size, result=job.result(timeout=5), document=document)
     except JobEnded as error:
-        return Advance(size, document=document, reason=f"line {line.number}: {error.reason}")
+        return Advance(size, document=document, reason=f"{line.unit} {line.number}: {error.reason}")

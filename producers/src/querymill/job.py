@@ -7,9 +7,10 @@ from typing import Generic, TypeVar, cast
 from querymill_shared.board import AsyncValkeyBoard, Picture, ValkeyBoard, Verdict
 from querymill_shared.contracts.errors import JobCancelled, JobFailed, UnknownJob
 from querymill_shared.contracts.events import LAST, Cancelled, Done, Event, Failed
-from querymill_shared.contracts.jobs import AnyResult, decode_result
+from querymill_shared.contracts.jobs import decode_result
+from querymill_shared.contracts.results import JobResult
 
-R = TypeVar("R", bound=AnyResult)
+R = TypeVar("R", bound=JobResult)
 
 #: How long one look at the event stream waits, in seconds.
 _LOOK_S = 2.0
@@ -134,7 +135,7 @@ def _raise_if_lost(job_id: str, event: Event) -> None:
             pass
 
 
-def _decoded(job_id: str, result: str | None) -> AnyResult:
+def _decoded(job_id: str, result: str | None) -> JobResult:
     if result is None:
         raise UnknownJob(job_id)
     return decode_result(result)

@@ -7,6 +7,7 @@ from typing import assert_never
 from querymill_shared.contracts.answer import AnswerQuestion
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.ingest_conversations import DropConversation, IngestConversation, UpdateConversation
+from querymill_shared.contracts.ingest_files import CompareFiles, EmbedFiles, IngestFiles
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.message_life import EmbedMessages, ForgetSession, ReembedMessages
 from querymill_shared.contracts.messages import IngestSession, MessageSearch
@@ -39,11 +40,11 @@ def queue_of(request: JobRequest, step: str) -> Queue:  # noqa: C901  # one arm 
             return Queue.SEARCH
         case IngestReport() | IngestModule() | LearnLexicon() | IngestSession() | ForgetSession() | Reindex():
             return Queue.INGEST
-        case IngestConversation() | UpdateConversation() | DropConversation():
+        case IngestConversation() | UpdateConversation() | DropConversation() | CompareFiles() | IngestFiles():
             return Queue.INGEST
         case RecomputeRanks():
             return Queue.RANKS
-        case EmbedTexts() | EmbedMessages() | ReembedMessages():
+        case EmbedTexts() | EmbedMessages() | ReembedMessages() | EmbedFiles():
             return Queue.EMBED
         case Rerank():
             return Queue.RERANK

@@ -26,13 +26,13 @@ from querymill_workers.inference.http_judge import HttpJudge, open_endpoint
 from querymill_workers.inference.profiles import EmbeddingProfile, profile_of
 from querymill_workers.inference.rewriter import ChatRewriter
 from querymill_workers.inference.sharing import Shared
-from querymill_workers.parsing.lexical import LexicalParser
+from querymill_workers.parsing.tree_sitter import TreeSitterParser
 from querymill_workers.ports import FormerModel, Judge, Ports
-from querymill_workers.stores.memory_files import MemoryFiles
 from querymill_workers.stores.mongo import MongoModules
 from querymill_workers.stores.postgres.connection import open_pool
 from querymill_workers.stores.postgres.conversation_ranks import PostgresRanks
 from querymill_workers.stores.postgres.conversations import PostgresConversations
+from querymill_workers.stores.postgres.files import PostgresFiles
 from querymill_workers.stores.postgres.messages import PostgresMessages
 from querymill_workers.stores.postgres.reports import PostgresReports
 from querymill_workers.stores.postgres.sessions import PostgresSessions
@@ -192,11 +192,11 @@ def ports() -> Ports:
         shorthands=chosen.querymill_module_shorthands,
         messages=PostgresMessages(pool),
         sessions=PostgresSessions(pool),
-        files=MemoryFiles(),
-        parser=LexicalParser(),
         conversations=PostgresConversations(pool),
         ranks=PostgresRanks(pool),
         technical_keywords=TechnicalKeywords(chosen.querymill_technical_keywords or TECHNICAL_KEYWORDS),
+        files=PostgresFiles(pool),
+        parser=TreeSitterParser(),
         calibration=calibration_of(chosen.embedding_model, chosen.querymill_calibration),
         glossary=glossary.bundled(),
         count_tokens=estimate,

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field, FiniteFloat
 
 from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Name, PassageText, QueryText, Request
 from querymill_shared.contracts.rerank import HitId
-from querymill_shared.contracts.results import JobResult
+from querymill_shared.contracts.results import Asks, JobResult
 
 #: The step that writes an answer, and the one that judges it.
 ANSWER, JUDGE = "answer", "judge"
@@ -40,7 +40,7 @@ def _ids_occur_once(hits: tuple[AnswerHit, ...]) -> tuple[AnswerHit, ...]:
     return hits
 
 
-class AnswerQuestion(Request):
+class AnswerQuestion(Request, Asks["AnswerResult"]):
     """Answer a question from hits that somebody has already, in the language of the question.
 
     ``hits`` is a ranking, best first: where ``passage_tokens`` do not suffice for all, long ones are cut and the

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from querymill_shared.contracts.fields import Contract, Lane, Name, Request, not_blank, without_nul
-from querymill_shared.contracts.results import JobResult
+from querymill_shared.contracts.results import Asks, JobResult
 
 #: Most texts in one job: its vectors travel in one result.
 MOST_TEXTS = 512
@@ -35,7 +35,7 @@ def _ids_are_distinct(texts: tuple[TextToEmbed, ...]) -> tuple[TextToEmbed, ...]
     return texts
 
 
-class EmbedTexts(Request):
+class EmbedTexts(Request, Asks["EmbedResult"]):
     """Embed texts as one side of a search: what is asked ("query"), or what is found ("passage").
 
     ``into`` "result" returns the vectors; "table" files them in PostgreSQL (`text_vectors`, by collection, id

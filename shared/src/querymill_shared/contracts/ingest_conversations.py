@@ -5,13 +5,13 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from querymill_shared.contracts.fields import Contract, Id, Lane, Moment, Name, Request
-from querymill_shared.contracts.results import JobResult
+from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.contracts.sessions import MOST_MESSAGES, ChatMessage, ChatSession
 
 Outcome = Literal["ingested", "unchanged", "dropped"]
 
 
-class IngestConversation(Request):
+class IngestConversation(Request, Asks["IngestConversationResult"]):
     """Take one session in, whole, in place of what is there of it; the same again changes nothing."""
 
     kind: Literal["ingest_conversations"] = "ingest_conversations"
@@ -48,7 +48,7 @@ class SessionUpdate(Contract):
         return self
 
 
-class UpdateConversation(Request):
+class UpdateConversation(Request, Asks["IngestConversationResult"]):
     """Add live messages to a session, or change them."""
 
     kind: Literal["update_conversation"] = "update_conversation"
@@ -62,7 +62,7 @@ class UpdateConversation(Request):
         return ("update",)
 
 
-class DropConversation(Request):
+class DropConversation(Request, Asks["IngestConversationResult"]):
     """Take a session away; one that is not there is taken away already."""
 
     kind: Literal["drop_conversation"] = "drop_conversation"

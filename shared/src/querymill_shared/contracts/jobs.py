@@ -13,6 +13,14 @@ from querymill_shared.contracts.ingest_conversations import (
     IngestConversationResult,
     UpdateConversation,
 )
+from querymill_shared.contracts.ingest_files import (
+    CompareFiles,
+    CompareFilesResult,
+    EmbedFiles,
+    EmbedFilesResult,
+    IngestFiles,
+    IngestFilesResult,
+)
 from querymill_shared.contracts.message_life import (
     EmbedMessages,
     EmbedMessagesResult,
@@ -35,6 +43,8 @@ from querymill_shared.contracts.reindex import Reindex, ReindexResult
 from querymill_shared.contracts.reports import IngestReport, IngestResult, ReportResult, ReportSearch
 from querymill_shared.contracts.rerank import Rerank, RerankResult
 
+#: Requests that only a collection can answer that holds something.
+Search = ReportSearch | ModuleSearch | MessageSearch
 JobRequest = (
     ReportSearch
     | IngestReport
@@ -52,6 +62,9 @@ JobRequest = (
     | DropConversation
     | RecomputeRanks
     | RankList
+    | CompareFiles
+    | IngestFiles
+    | EmbedFiles
     | EmbedTexts
     | Rerank
     | AnswerQuestion
@@ -71,6 +84,9 @@ AnyResult = (
     | IngestConversationResult
     | RanksResult
     | RankListResult
+    | CompareFilesResult
+    | IngestFilesResult
+    | EmbedFilesResult
     | EmbedResult
     | RerankResult
     | AnswerResult

@@ -3,13 +3,13 @@
 from typing import Literal
 
 from querymill_shared.contracts.fields import Id, Lane, Name, Request
-from querymill_shared.contracts.results import JobResult
+from querymill_shared.contracts.results import Asks, JobResult
 
 #: Parts of a collection that are embedded anew side by side; each is a step.
 PARTS = 8
 
 
-class EmbedMessages(Request):
+class EmbedMessages(Request, Asks["EmbedMessagesResult"]):
     """Embed what of a session lacks its vector. Ingestion asks for it; nothing is embedded twice."""
 
     kind: Literal["embed_messages"] = "embed_messages"
@@ -30,7 +30,7 @@ class EmbedMessagesResult(JobResult):
     session_id: str
 
 
-class ReembedMessages(Request):
+class ReembedMessages(Request, Asks["ReembedResult"]):
     """Embed all messages of a collection by another model, and what is pending; then search by that model.
 
     The vectors are made beside those of the model before, by which searches go on; the switch is one transaction.
@@ -56,7 +56,7 @@ class ReembedResult(JobResult):
     model: str
 
 
-class ForgetSession(Request):
+class ForgetSession(Request, Asks["ForgetResult"]):
     """Drop a session: its messages, their words and their vectors. Doing it twice changes nothing."""
 
     kind: Literal["forget_messages"] = "forget_messages"

@@ -17,7 +17,7 @@ from querymill_shared.contracts.fields import (
     Request,
     TopN,
 )
-from querymill_shared.contracts.results import JobResult
+from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.contracts.sessions import ChatSession
 
 VectorType = Literal["message", "context"]
@@ -58,7 +58,7 @@ PRESETS: Final[Mapping[PresetName, Preset]] = {
 Similarity = Annotated[FiniteFloat, Field(ge=0, le=1)]
 
 
-class MessageSearch(Request):
+class MessageSearch(Request, Asks["MessageResult"]):
     """Find the messages of chats that mean what is asked.
 
     ``session_id`` restricts the search to that session. ``similarity_threshold`` is applied to the calibrated
@@ -153,7 +153,7 @@ class MessageResult(JobResult):
     skipped: int = 0
 
 
-class IngestSession(Request):
+class IngestSession(Request, Asks["IngestSessionResult"]):
     """Take one session in, whole: what is there of it and not given any more goes.
 
     Its messages are found by their words when this ends, and by their vectors when the embedding ends that it asks

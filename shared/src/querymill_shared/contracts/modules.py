@@ -15,7 +15,7 @@ from querymill_shared.contracts.fields import (
     QueryText,
     Request,
 )
-from querymill_shared.contracts.results import JobResult
+from querymill_shared.contracts.results import Asks, JobResult
 
 #: The branch that searches the request as it stands; every search has it.
 ORIGINAL = "original"
@@ -46,7 +46,7 @@ def _with_weight(part: object) -> object:
     return {"description": part} if isinstance(part, str) else part
 
 
-class ModuleSearch(Request):
+class ModuleSearch(Request, Asks["ModuleResult"]):
     """Find the documents whose code uses the modules that a request speaks of.
 
     ``top_k`` cuts the ranking; ``candidates`` is how many documents each channel brings to it. ``sub_queries``
@@ -190,7 +190,7 @@ class ModuleDocument(Contract):
         return own | ({"meta_info": self.meta_info.model_extra} if self.meta_info.model_extra else {})
 
 
-class IngestModule(Request):
+class IngestModule(Request, Asks["IngestModuleResult"]):
     """Take one code document in. Idempotent by content."""
 
     kind: Literal["ingest_modules"] = "ingest_modules"
@@ -212,7 +212,7 @@ class IngestModuleResult(JobResult):
     outcome: Literal["ingested", "unchanged"]
 
 
-class LearnLexicon(Request):
+class LearnLexicon(Request, Asks["LexiconResult"]):
     """Learn a collection's lexicon anew: which words of descriptions speak of which modules.
 
     In the ``background`` it first waits for more documents: whoever ingests one often ingests more.

@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Lane, Moment, Request, TopN
-from querymill_shared.contracts.results import JobResult
+from querymill_shared.contracts.results import Asks, JobResult
 
 
-class RecomputeRanks(Request):
+class RecomputeRanks(Request, Asks["RanksResult"]):
     """Work out how sessions refer to each other.
 
     ``scope="changed"`` brings the sessions that changed up to date; ``scope="all"`` makes everything anew, in
@@ -47,7 +47,7 @@ class RanksResult(JobResult):
     version: int | None = None
 
 
-class RankList(Request):
+class RankList(Request, Asks["RankListResult"]):
     """List the sessions of the highest ranks, as of ``now`` (the time of the answer without it)."""
 
     kind: Literal["ranks"] = "ranks"

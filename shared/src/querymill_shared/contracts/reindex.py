@@ -3,12 +3,12 @@
 from typing import Literal
 
 from querymill_shared.contracts.fields import Lane, Request
-from querymill_shared.contracts.results import JobResult
+from querymill_shared.contracts.results import Asks, JobResult
 
 IndexedKind = Literal["modules", "messages"]
 
 
-class Reindex(Request):
+class Reindex(Request, Asks["ReindexResult"]):
     """Make the words of a collection anew where another tokeniser made them.
 
     The new ones are searched once all of them are there. Until then a search goes without words, and says so.

@@ -25,7 +25,7 @@ from querymill_shared.contracts.fields import (
     Sha1,
     TopN,
 )
-from querymill_shared.contracts.results import JobResult
+from querymill_shared.contracts.results import Asks, JobResult
 
 #: The branch that searches the question as it was asked; every search has it.
 ORIGINAL = "original"
@@ -39,7 +39,7 @@ Unit = Literal["page", "chunk"]
 CANDIDATES = 10
 
 
-class ReportSearch(Request):
+class ReportSearch(Request, Asks["ReportResult"]):
     """Find the passages, or the pages, of reports that answer a question.
 
     ``top_n`` cuts the fused list; ``candidates`` is how many passages (or pages, where those are returned)
@@ -169,7 +169,7 @@ class Report(Contract):
         return self
 
 
-class IngestReport(Request):
+class IngestReport(Request, Asks["IngestResult"]):
     """Take one report in: chunk it, embed it, make it searchable. Idempotent by content."""
 
     kind: Literal["ingest_reports"] = "ingest_reports"

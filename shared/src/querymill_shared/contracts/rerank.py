@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, FiniteFloat, StrictInt
 
 from querymill_shared.contracts.fields import Contract, DeadlineSeconds, PassageText, QueryText, Request, TopN
-from querymill_shared.contracts.results import JobResult
+from querymill_shared.contracts.results import Asks, JobResult
 
 Combine = Literal["product", "weighted"]
 
@@ -49,7 +49,7 @@ def _ids_occur_once(hits: tuple[RerankCandidate, ...]) -> tuple[RerankCandidate,
     return hits
 
 
-class Rerank(Request):
+class Rerank(Request, Asks["RerankResult"]):
     """Judge each hit's relevance to a query, and order the hits by relevance and similarity together.
 
     ``hits`` is a ranking, best first: a hit that nobody judged keeps its place in it, below the judged ones.

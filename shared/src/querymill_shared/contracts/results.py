@@ -1,6 +1,6 @@
 """What every result says besides its hits."""
 
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 from pydantic import Field
 
@@ -43,3 +43,10 @@ class JobResult(Contract):
     stages: tuple[Stage, ...] = ()
     timing: dict[str, float] = Field(default_factory=dict)
     usage: dict[str, int] = Field(default_factory=dict)
+
+
+R_co = TypeVar("R_co", bound=JobResult, covariant=True)
+
+
+class Asks(Generic[R_co]):
+    """Beside a request: the type of the result that answers it, for who writes code against it."""

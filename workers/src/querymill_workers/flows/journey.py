@@ -12,6 +12,7 @@ from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.answer import AnswerQuestion
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.ingest_conversations import DropConversation, IngestConversation, UpdateConversation
+from querymill_shared.contracts.ingest_files import CompareFiles, EmbedFiles, IngestFiles
 from querymill_shared.contracts.message_life import EmbedMessages, ForgetSession, ReembedMessages
 from querymill_shared.contracts.messages import IngestSession, MessageSearch
 from querymill_shared.contracts.modules import IngestModule, LearnLexicon, ModuleSearch
@@ -21,10 +22,13 @@ from querymill_shared.contracts.reports import IngestReport, ReportSearch
 from querymill_shared.contracts.rerank import Rerank
 from querymill_workers.flows import answer as answer_flow
 from querymill_workers.flows import (
+    compare_files,
     embed,
+    embed_files,
     embed_messages,
     forget_messages,
     ingest_conversations,
+    ingest_files,
     ingest_messages,
     ingest_modules,
     ingest_reports,
@@ -87,6 +91,12 @@ def step(claim: Claim, ports: Ports) -> Sequence[Bell]:  # noqa: C901  # one arm
             return reindex.step(claim, request, ports)
         case EmbedTexts() as request:
             return embed.step(claim, request, ports)
+        case CompareFiles() as request:
+            return compare_files.step(claim, request, ports)
+        case IngestFiles() as request:
+            return ingest_files.step(claim, request, ports)
+        case EmbedFiles() as request:
+            return embed_files.step(claim, request, ports)
         case Rerank() as request:
             return rerank.step(claim, request, ports)
         case AnswerQuestion() as request:
@@ -132,6 +142,12 @@ def conclude(picture: Picture, ports: Ports) -> Sequence[Bell]:  # noqa: C901  #
             one_step.conclude(picture, reindex.to_result, ports)
         case EmbedTexts():
             one_step.conclude(picture, embed.to_result, ports)
+        case CompareFiles():
+            one_step.conclude(picture, compare_files.to_result, ports)
+        case IngestFiles():
+            one_step.conclude(picture, ingest_files.to_result, ports)
+        case EmbedFiles():
+            one_step.conclude(picture, embed_files.to_result, ports)
         case Rerank() as request:
             rerank.conclude(picture, request, ports)
         case AnswerQuestion() as request:
@@ -194,6 +210,9 @@ def settle_at_deadline(picture: Picture, ports: Ports) -> None:
             | IngestConversation()
             | UpdateConversation()
             | DropConversation()
+            | CompareFiles()
+            | IngestFiles()
+            | EmbedFiles()
             | RecomputeRanks()
             | EmbedTexts()
             | EmbedMessages()

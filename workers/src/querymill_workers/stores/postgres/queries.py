@@ -8,13 +8,17 @@ from typing import LiteralString
 
 _HEADING = re.compile(r"^-- (?P<name>[a-z_]+): .*$", re.MULTILINE)
 
+FILES = ("queries.sql", "messages.sql", "sessions.sql", "conversations.sql", "conversation_ranks.sql", "files.sql")
+
 
 @cache
 def named() -> dict[str, LiteralString]:
     """Return the statements by name; a heading ``-- name: what it does`` begins each."""
     folder = resources.files("querymill_workers.stores.postgres")
-    files = ("queries.sql", "messages.sql", "sessions.sql", "conversations.sql", "conversation_ranks.sql")
-    return dict(statement for file in files for statement in _statements((folder / file).read_text()))
+    statements: dict[str, LiteralString] = {}
+    for file in FILES:
+        statements.update(_statements((folder / file).read_text()))
+    return statements
 
 
 def _statements(text: LiteralString) -> Iterator[tuple[str, LiteralString]]:

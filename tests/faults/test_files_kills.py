@@ -1,0 +1,86 @@
+"""A code base whose worker is killed while it takes files in and while it embeds: nothing lost, nothing doubled."""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from querymill_workers.stores.postgres.connection import open_pool
+from querymill_workers.stores.postgres.files import PostgresFiles
+from tests.fakes.openai_server import Answer, OpenAIServer, embedded
+from tests.fakes.worker import WorkerProcess
+from tests.fixtures.command_line import CommandLine
+from tests.fixtures.deployment import Deployment
+
+FILES = 200
+MODEL = "multilingual-e5-small"
+ATTEMPTS = {"QUERYMILL_MAX_ATTEMPTS": "8"}
+
+
+@pytest.fixture
+def victim(deployment: Deployment, worker: WorkerProcess) -> Iterator[WorkerProcess]:
+    """A worker to kill; the one of the other tests steps aside."""
+    worker.kill()
+    with WorkerProcess(deployment.environment | ATTEMPTS, queues="ingest,embed", threads=2) as process:
+        yield process
+    worker.start()
+
+
+@pytest.fixture
+def files(database_url: str) -> Iterator[PostgresFiles]:
+    with open_pool(database_url, most=2) as pool:
+        yield PostgresFiles(pool)
+
+
+def until(met: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 90
+    while not met():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_code_base_killed_half_way_is_taken_in_whole(
+    querymill: CommandLine,
+    victim: WorkerProcess,
+    openai_server: OpenAIServer,
+    files: PostgresFiles,
+    database: psycopg.Connection,
+    tmp_path: Path,
+) -> None:
+    openai_server.script.embeddings = lambda request: Answer(embedded(request).body, after_s=0.2)
+    collection = run = f"c{uuid4().hex[:8]}"
+    for number in range(FILES):
+        (tmp_path / f"f{number}.py").write_text(f"def {run}_{number}():\n    call_{number}()\n")
+    command = ("ingest", "files", tmp_path, "--collection", collection, "--json")
+    running = querymill.begin(*command)
+    until(lambda: len(files.revisions(collection)) > 0)
+    victim.kill()
+    running.kill()
+    running.wait()
+    victim.start()
+    said = json.loads(querymill(*command).stdout)
+    assert (said["failed"], said["removed"]) == ([], [])
+    assert said["ingested"] + said["unchanged"] == FILES
+    until(lambda: files.counts(collection, model=MODEL).pending < FILES)
+    victim.kill()
+    victim.start()
+    until(lambda: files.counts(collection, model=MODEL).pending == 0)
+
+    counts = files.counts(collection, model=MODEL)
+    assert (counts.files, counts.chunks) == (FILES, FILES)
+    names = [f"{run}_{number}" for number in range(FILES)]
+    assert Counter(
+        found.symbol.name for found in files.named(collection, names, roles=["definition"], most=9)
+    ) == dict.fromkeys(names, 1)
+    units = database.execute(
+        "SELECT units FROM word_spaces WHERE collection = %s AND space = 'files'", [collection]
+    ).fetchone()
+    assert units == (FILES,)
+    asked = Counter(text for request in openai_server.seen("embeddings") for text in request["input"])
+    assert len(asked) == FILES
+    assert max(asked.values()) <= 1 + 2
