@@ -16,6 +16,7 @@ from querymill_workers import app as workers_app
 from querymill_workers import wiring
 from querymill_workers.domain.calibration import IDENTITY
 from querymill_workers.domain.chunking import Chunk
+from querymill_workers.inference.relevance import file_profiles
 from querymill_workers.parsing.lexical import LexicalParser
 from querymill_workers.ports import Caller, FoundPassage, InputType, Ports, Revision, Usage, Vectors
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors, MemoryWords
@@ -92,6 +93,7 @@ def scripted_ports() -> Ports:
         messages=MemoryMessages(),
         files=MemoryFiles(),
         parser=LexicalParser(),
+        file_profiles=file_profiles(),
         calibration=IDENTITY,
         words=MemoryWords(),
         shorthands={},

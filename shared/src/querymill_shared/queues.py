@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from querymill_shared.contracts.embed import EmbedTexts
+from querymill_shared.contracts.files import FileSearch
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages import IngestSession, MessageSearch
 from querymill_shared.contracts.modules import SPLIT, IngestModule, LearnLexicon, ModuleSearch
@@ -31,6 +32,9 @@ def queue_of(request: JobRequest, step: str) -> Queue:
             return Queue.EXPAND if step == SPLIT else Queue.SEARCH
         case MessageSearch():
             return Queue.SEARCH
+        case FileSearch():
+            is_judged = request.evaluator == "judge" and step.startswith("evaluate")
+            return Queue.RERANK if is_judged else Queue.SEARCH
         case IngestReport() | IngestModule() | LearnLexicon() | IngestSession():
             return Queue.INGEST
         case EmbedTexts():

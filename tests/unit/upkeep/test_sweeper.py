@@ -8,6 +8,7 @@ from querymill_shared.contracts.reports import IngestReport, Report, ReportSearc
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 from querymill_workers.domain.calibration import IDENTITY
+from querymill_workers.inference.relevance import file_profiles
 from querymill_workers.parsing.lexical import LexicalParser
 from querymill_workers.ports import Bell, Ports
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors, MemoryWords
@@ -57,6 +58,7 @@ def ports(clock: Clock) -> Ports:
         messages=MemoryMessages(),
         files=MemoryFiles(),
         parser=LexicalParser(),
+        file_profiles=file_profiles(),
         calibration=IDENTITY,
         words=MemoryWords(),
         shorthands={},

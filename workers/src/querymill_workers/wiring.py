@@ -22,6 +22,7 @@ from querymill_workers.inference.embeddings import OpenAIEndpoint, SharedEmbeddi
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.http_judge import HttpJudge, open_endpoint
 from querymill_workers.inference.profiles import EmbeddingProfile, profile_of
+from querymill_workers.inference.relevance import file_profiles
 from querymill_workers.inference.rewriter import ChatRewriter
 from querymill_workers.inference.sharing import Shared
 from querymill_workers.parsing.lexical import LexicalParser
@@ -145,6 +146,7 @@ def ports() -> Ports:
         messages=PostgresMessages(pool),
         files=MemoryFiles(),
         parser=LexicalParser(),
+        file_profiles=file_profiles(chosen.querymill_file_relevance),
         calibration=calibration_of(chosen.embedding_model, chosen.querymill_calibration),
         glossary=glossary.bundled(),
         count_tokens=estimate,

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
+from querymill_shared.contracts.files import FileResult, FileSearch
 from querymill_shared.contracts.messages import IngestSession, IngestSessionResult, MessageResult, MessageSearch
 from querymill_shared.contracts.modules import (
     IngestModule,
@@ -28,6 +29,7 @@ JobRequest = (
     | IngestSession
     | EmbedTexts
     | Rerank
+    | FileSearch
 )
 AnyResult = (
     ReportResult
@@ -39,6 +41,7 @@ AnyResult = (
     | IngestSessionResult
     | EmbedResult
     | RerankResult
+    | FileResult
 )
 
 _REQUESTS: TypeAdapter[JobRequest] = TypeAdapter(Annotated[JobRequest, Field(discriminator="kind")])

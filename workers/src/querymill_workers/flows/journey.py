@@ -10,12 +10,15 @@ import structlog
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.embed import EmbedTexts
+from querymill_shared.contracts.files import FileSearch
 from querymill_shared.contracts.messages import IngestSession, MessageSearch
 from querymill_shared.contracts.modules import IngestModule, LearnLexicon, ModuleSearch
 from querymill_shared.contracts.reports import IngestReport, ReportSearch
 from querymill_shared.contracts.rerank import Rerank
 from querymill_workers.flows import (
     embed,
+    file_results,
+    files,
     ingest_messages,
     ingest_modules,
     ingest_reports,
@@ -74,12 +77,14 @@ def step(claim: Claim, ports: Ports) -> Sequence[Bell]:  # noqa: C901  # one arm
             return ingest_modules.step(claim, request, ports)
         case LearnLexicon() as request:
             return learn_lexicon.step(claim, request, ports)
+        case FileSearch() as request:
+            return files.step(claim, request, ports)
         case _:
             assert_never(claim.request)
 
 
-def conclude(picture: Picture, ports: Ports) -> None:  # noqa: C901  # one arm for each kind, and nothing else
-    """Go on from a closed step: settle the job if it was the last, else show how things stand."""
+def conclude(picture: Picture, ports: Ports) -> Sequence[Bell]:  # noqa: C901  # one arm for each kind, and nothing else
+    """Go on from a closed step: settle the job if it was the last, else show how things stand, or go on."""
     match picture.request:
         case ReportSearch() as request:
             reports.conclude(picture, request, ports)
@@ -99,10 +104,13 @@ def conclude(picture: Picture, ports: Ports) -> None:  # noqa: C901  # one arm f
             one_step.conclude(picture, ingest_modules.to_result, ports)
         case LearnLexicon():
             one_step.conclude(picture, learn_lexicon.to_result, ports)
+        case FileSearch() as request:
+            return files.conclude(picture, request, ports)
         case None:
             pass  # over already: there is nothing to conclude
         case _:
             assert_never(picture.request)
+    return []
 
 
 def try_again_or_fail(claim: Claim, reason: str, ports: Ports, *, not_before_s: float = 0.0) -> Sequence[Bell]:
@@ -119,9 +127,7 @@ def try_again_or_fail(claim: Claim, reason: str, ports: Ports, *, not_before_s: 
 def fail(claim: Claim, reason: str, ports: Ports, *, dead: bool = False) -> Sequence[Bell]:
     """Close a step as failed, and go on without it."""
     picture = ports.board.finish(claim, Outcome(state="failed", reason=reason, notes={"dead": dead}))
-    if picture is not None:
-        conclude(picture, ports)
-    return []
+    return [] if picture is None else conclude(picture, ports)
 
 
 def settle_at_deadline(picture: Picture, ports: Ports) -> None:
@@ -131,6 +137,8 @@ def settle_at_deadline(picture: Picture, ports: Ports) -> None:
             reports.settle(picture, request, ports)
         case ModuleSearch() as request:
             modules.settle(picture, request, ports)
+        case FileSearch() as request:
+            file_results.settle(picture, request, ports)
         case IngestReport() | IngestModule() | LearnLexicon() | MessageSearch() | IngestSession() | EmbedTexts():
             ports.board.settle(picture.record.job_id, Verdict("failed", reason="its deadline passed"))
         case Rerank() as request:

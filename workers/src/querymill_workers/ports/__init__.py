@@ -8,6 +8,7 @@ from typing import Protocol
 from querymill_shared.board import Board, Claim
 from querymill_shared.queues import Queue
 from querymill_workers.domain.calibration import Calibration
+from querymill_workers.domain.file_relevance import FileProfiles
 from querymill_workers.ports.files import (
     FileCard,
     FileCounts,
@@ -117,6 +118,7 @@ class Ports:
     messages: Messages
     files: Files
     parser: SourceParser
+    file_profiles: FileProfiles
     calibration: Calibration
     glossary: Mapping[str, str]
     count_tokens: Callable[[str], int]

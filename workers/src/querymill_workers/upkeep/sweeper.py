@@ -39,8 +39,7 @@ def look_at(due: Due, ports: Ports) -> Sequence[Bell]:
         journey.settle_at_deadline(picture, ports)
         return []
     if due.step is None:
-        journey.conclude(picture, ports)
-        return []
+        return journey.conclude(picture, ports)
     (step,) = (step for step in picture.steps if step.name == due.step)
     if picture.request is None:
         return []
