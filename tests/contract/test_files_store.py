@@ -1,6 +1,7 @@
 """What every store of code must do: run on the one in memory and on PostgreSQL."""
 
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from uuid import uuid4
 
@@ -21,14 +22,20 @@ from querymill_workers.ports import (
     Revision,
 )
 from querymill_workers.stores.memory_files import MemoryFiles
+from querymill_workers.stores.postgres.connection import open_pool
+from querymill_workers.stores.postgres.files import PostgresFiles
 from tests.fakes.vectors import DIMENSIONS, vector_of
 
 MODEL = "words"
 
 
-@pytest.fixture(params=["memory"])
-def files(request: pytest.FixtureRequest) -> Files:
-    return MemoryFiles()
+@pytest.fixture(params=["memory", "postgres"])
+def files(request: pytest.FixtureRequest) -> Iterator[Files]:
+    if request.param == "memory":
+        yield MemoryFiles()
+        return
+    with open_pool(request.getfixturevalue("database_url"), most=4) as pool:
+        yield PostgresFiles(pool)
 
 
 @pytest.fixture

@@ -27,9 +27,9 @@ from querymill_workers.inference.rewriter import ChatRewriter
 from querymill_workers.inference.sharing import Shared
 from querymill_workers.parsing.lexical import LexicalParser
 from querymill_workers.ports import Judge, Ports
-from querymill_workers.stores.memory_files import MemoryFiles
 from querymill_workers.stores.mongo import MongoModules
 from querymill_workers.stores.postgres.connection import open_pool
+from querymill_workers.stores.postgres.files import PostgresFiles
 from querymill_workers.stores.postgres.messages import PostgresMessages
 from querymill_workers.stores.postgres.reports import PostgresReports
 from querymill_workers.stores.postgres.text_vectors import PostgresTextVectors
@@ -144,7 +144,7 @@ def ports() -> Ports:
         modules=MongoModules(chosen.mongodb_uri.get_secret_value()),
         shorthands=chosen.querymill_module_shorthands,
         messages=PostgresMessages(pool),
-        files=MemoryFiles(),
+        files=PostgresFiles(pool),
         parser=LexicalParser(),
         file_profiles=file_profiles(chosen.querymill_file_relevance),
         calibration=calibration_of(chosen.embedding_model, chosen.querymill_calibration),

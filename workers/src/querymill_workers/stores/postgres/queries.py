@@ -14,7 +14,9 @@ def named() -> dict[str, LiteralString]:
     """Return the statements by name; a heading ``-- name: what it does`` begins each."""
     folder = resources.files("querymill_workers.stores.postgres")
     return dict(
-        statement for file in ("queries.sql", "messages.sql") for statement in _statements((folder / file).read_text())
+        statement
+        for file in ("queries.sql", "messages.sql", "files.sql")
+        for statement in _statements((folder / file).read_text())
     )
 
 

@@ -1,0 +1,126 @@
+-- file_cards: what is known of files
+SELECT path, revision, language, size, lines, tokens, parsed_by FROM code_files
+WHERE collection = %(collection)s AND path = ANY(%(paths)s);
+
+-- file_contents: whole files
+SELECT path, content FROM code_files WHERE collection = %(collection)s AND path = ANY(%(paths)s);
+
+-- file_paths: every path of a collection
+SELECT path FROM code_files WHERE collection = %(collection)s ORDER BY path;
+
+-- file_revisions: every file's revision
+SELECT path, revision FROM code_files WHERE collection = %(collection)s;
+
+-- next_files: the files after one
+SELECT path, content FROM code_files WHERE collection = %(collection)s AND path > %(after)s ORDER BY path LIMIT %(most)s;
+
+-- file_symbols: the symbols of files
+SELECT path, name, role, kind, line, end_line, qualifier, times FROM code_symbols
+WHERE collection = %(collection)s AND path = ANY(%(paths)s)
+ORDER BY path, line, role, name, kind, end_line, qualifier;
+
+-- named_symbols: where names are, the first places of each name and role
+WITH placed AS (
+    SELECT s.*, row_number() OVER (PARTITION BY name, role ORDER BY path, line) AS place
+    FROM code_symbols AS s
+    WHERE collection = %(collection)s AND name = ANY(%(names)s) AND role = ANY(%(roles)s)
+)
+SELECT path, name, role, kind, line, end_line, qualifier, times FROM placed
+WHERE place <= %(most)s
+ORDER BY path, line, role, name, kind, end_line, qualifier;
+
+-- name_frequencies: in how many files each name is
+SELECT name, count(DISTINCT path) FROM code_symbols
+WHERE collection = %(collection)s AND name = ANY(%(names)s)
+GROUP BY name;
+
+-- nearest_files: each file's nearest chunk, every one compared
+WITH scored AS (
+    SELECT path, number, coalesce(nullif(1 - (embedding <=> %(vector)s::vector), 'NaN'), 0) AS cosine
+    FROM code_chunks
+    WHERE collection = %(collection)s AND model = %(model)s
+        AND (%(paths)s::text[] IS NULL OR path = ANY(%(paths)s::text[]))
+),
+nearest AS (SELECT DISTINCT ON (path) path, number, cosine FROM scored ORDER BY path, cosine DESC, number),
+best AS (SELECT * FROM nearest ORDER BY cosine DESC, path LIMIT %(most)s)
+SELECT c.path, c.number, c.line, c.end_line, c.text, c.symbol, best.cosine
+FROM best
+JOIN code_chunks AS c ON c.collection = %(collection)s AND c.path = best.path AND c.number = best.number
+ORDER BY best.cosine DESC, best.path;
+
+-- file_counts: files, their tokens, chunks, and chunks without a vector of the model
+SELECT
+    (SELECT count(*) FROM code_files WHERE collection = %(collection)s),
+    (SELECT coalesce(sum(tokens), 0) FROM code_files WHERE collection = %(collection)s),
+    count(*), count(*) FILTER (WHERE model IS DISTINCT FROM %(model)s)
+FROM code_chunks WHERE collection = %(collection)s;
+
+-- put_files: over those of the same path; their rows stay locked, in one order
+INSERT INTO code_files AS f
+    (collection, path, revision, language, size, lines, tokens, parsed_by, content)
+SELECT %(collection)s, added.*
+FROM unnest(
+    %(paths)s::text[], %(revisions)s::text[], %(languages)s::text[], %(sizes)s::integer[], %(lines)s::integer[],
+    %(tokens)s::integer[], %(parsers)s::text[], %(contents)s::text[]
+) AS added (path, revision, language, size, lines, tokens, parsed_by, content)
+ORDER BY added.path COLLATE "C"
+ON CONFLICT (collection, path) DO UPDATE SET
+    revision = excluded.revision, language = excluded.language, size = excluded.size, lines = excluded.lines,
+    tokens = excluded.tokens, parsed_by = excluded.parsed_by, content = excluded.content;
+
+-- lock_files: hold files before they are dropped, in one order
+SELECT path FROM code_files WHERE collection = %(collection)s AND path = ANY(%(paths)s) ORDER BY path FOR UPDATE;
+
+-- drop_files: their descriptions and contents
+DELETE FROM code_files WHERE collection = %(collection)s AND path = ANY(%(paths)s);
+
+-- drop_symbols: all of some files
+DELETE FROM code_symbols WHERE collection = %(collection)s AND path = ANY(%(paths)s);
+
+-- add_symbols: of some files
+INSERT INTO code_symbols (collection, path, name, role, kind, line, end_line, qualifier, times)
+SELECT %(collection)s, added.*
+FROM unnest(
+    %(paths)s::text[], %(names)s::text[], %(roles)s::text[], %(kinds)s::text[], %(lines)s::integer[],
+    %(end_lines)s::integer[], %(qualifiers)s::text[], %(times)s::integer[]
+) AS added;
+
+-- drop_chunks: of some files, all that is not among these
+DELETE FROM code_chunks AS c
+WHERE collection = %(collection)s AND path = ANY(%(paths)s)
+    AND NOT EXISTS (
+        SELECT FROM unnest(%(chunk_paths)s::text[], %(keys)s::text[]) AS kept (path, key)
+        WHERE kept.path = c.path AND kept.key = c.key
+    );
+
+-- put_chunks: over those of the same key, which keep their vectors
+INSERT INTO code_chunks AS c (collection, path, key, number, line, end_line, symbol, text)
+SELECT %(collection)s, added.*
+FROM unnest(
+    %(chunk_paths)s::text[], %(keys)s::text[], %(numbers)s::integer[], %(lines)s::integer[], %(end_lines)s::integer[],
+    %(symbols)s::text[], %(texts)s::text[]
+) AS added
+ON CONFLICT (collection, path, key) DO UPDATE SET
+    number = excluded.number, line = excluded.line, end_line = excluded.end_line, symbol = excluded.symbol,
+    text = excluded.text
+WHERE (c.number, c.line, c.end_line, c.symbol, c.text)
+    IS DISTINCT FROM (excluded.number, excluded.line, excluded.end_line, excluded.symbol, excluded.text);
+
+-- pending_chunks: chunks without a vector of the model
+SELECT path, key, number, line, end_line, text, symbol FROM code_chunks
+WHERE collection = %(collection)s AND model IS DISTINCT FROM %(model)s
+    AND (%(paths)s::text[] IS NULL OR path = ANY(%(paths)s::text[]))
+ORDER BY path, number LIMIT %(most)s;
+
+-- fill_chunks: vectors, of what is there still; rows in one order, so that two writers wait and do not deadlock
+UPDATE code_chunks AS c SET model = %(model)s, embedding = held.embedding::vector
+FROM (
+    SELECT o.path, o.key, done.embedding
+    FROM code_chunks AS o
+    JOIN unnest(%(paths)s::text[], %(keys)s::text[], %(embeddings)s::text[]) AS done (path, key, embedding)
+        ON o.path = done.path AND o.key = done.key
+    WHERE o.collection = %(collection)s
+    ORDER BY o.path, o.key
+    FOR UPDATE OF o
+) AS held
+WHERE c.collection = %(collection)s AND c.path = held.path AND c.key = held.key;
