@@ -21,6 +21,7 @@ from querymill_shared.contracts.errors import (
     UnknownJob,
 )
 from querymill_shared.contracts.fields import Lane
+from querymill_shared.contracts.files import FileHit, FileResult, FileSearch
 from querymill_shared.contracts.messages import (
     IngestSession,
     IngestSessionResult,
@@ -58,6 +59,9 @@ __all__ = [
     "ChatSession",
     "EmbedResult",
     "EmbedTexts",
+    "FileHit",
+    "FileResult",
+    "FileSearch",
     "IdempotencyConflict",
     "IngestModule",
     "IngestModuleResult",

@@ -9,6 +9,7 @@ from querymill.job import AsyncJob, Job
 from querymill_shared.board import AsyncValkeyBoard, ValkeyBoard
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
 from querymill_shared.contracts.errors import UnknownCollection
+from querymill_shared.contracts.files import FileResult, FileSearch
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages import IngestSession, IngestSessionResult, MessageResult, MessageSearch
 from querymill_shared.contracts.modules import (
@@ -62,6 +63,8 @@ class Querymill:
     def submit(self, request: IngestModule, *, idempotency_key: str | None = None) -> Job[IngestModuleResult]: ...
     @overload
     def submit(self, request: LearnLexicon, *, idempotency_key: str | None = None) -> Job[LexiconResult]: ...
+    @overload
+    def submit(self, request: FileSearch, *, idempotency_key: str | None = None) -> Job[FileResult]: ...
     @overload
     def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> Job[Any]: ...
 
@@ -136,6 +139,8 @@ class AsyncQuerymill:
     @overload
     async def submit(self, request: LearnLexicon, *, idempotency_key: str | None = None) -> AsyncJob[LexiconResult]: ...
     @overload
+    async def submit(self, request: FileSearch, *, idempotency_key: str | None = None) -> AsyncJob[FileResult]: ...
+    @overload
     async def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> AsyncJob[Any]: ...
 
     async def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> AsyncJob[Any]:
@@ -159,7 +164,7 @@ def _chosen(redis_url: str | None, settings: Settings | None) -> Settings:
 
 
 def _asks_unknown(request: JobRequest, known: Mapping[str, set[str]]) -> bool:
-    searches = isinstance(request, ReportSearch | ModuleSearch | MessageSearch)
+    searches = isinstance(request, ReportSearch | ModuleSearch | MessageSearch | FileSearch)
     return searches and request.collection not in known.get(request.kind, set())
 
 
