@@ -22,6 +22,15 @@ from querymill_shared.contracts.errors import (
 )
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.files import FileHit, FileResult, FileSearch
+from querymill_shared.contracts.ingest_files import (
+    CompareFiles,
+    CompareFilesResult,
+    EmbedFiles,
+    EmbedFilesResult,
+    IngestFiles,
+    IngestFilesResult,
+    SourceFile,
+)
 from querymill_shared.contracts.messages import (
     IngestSession,
     IngestSessionResult,
@@ -57,12 +66,18 @@ __all__ = [
     "AsyncQuerymill",
     "ChatMessage",
     "ChatSession",
+    "CompareFiles",
+    "CompareFilesResult",
+    "EmbedFiles",
+    "EmbedFilesResult",
     "EmbedResult",
     "EmbedTexts",
     "FileHit",
     "FileResult",
     "FileSearch",
     "IdempotencyConflict",
+    "IngestFiles",
+    "IngestFilesResult",
     "IngestModule",
     "IngestModuleResult",
     "IngestReport",
@@ -94,6 +109,7 @@ __all__ = [
     "RerankResult",
     "RerankedHit",
     "Settings",
+    "SourceFile",
     "SubQuery",
     "TextToEmbed",
     "UnknownCollection",

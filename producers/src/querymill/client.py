@@ -10,6 +10,14 @@ from querymill_shared.board import AsyncValkeyBoard, ValkeyBoard
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
 from querymill_shared.contracts.errors import UnknownCollection
 from querymill_shared.contracts.files import FileResult, FileSearch
+from querymill_shared.contracts.ingest_files import (
+    CompareFiles,
+    CompareFilesResult,
+    EmbedFiles,
+    EmbedFilesResult,
+    IngestFiles,
+    IngestFilesResult,
+)
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages import IngestSession, IngestSessionResult, MessageResult, MessageSearch
 from querymill_shared.contracts.modules import (
@@ -65,6 +73,12 @@ class Querymill:
     def submit(self, request: LearnLexicon, *, idempotency_key: str | None = None) -> Job[LexiconResult]: ...
     @overload
     def submit(self, request: FileSearch, *, idempotency_key: str | None = None) -> Job[FileResult]: ...
+    @overload
+    def submit(self, request: CompareFiles, *, idempotency_key: str | None = None) -> Job[CompareFilesResult]: ...
+    @overload
+    def submit(self, request: IngestFiles, *, idempotency_key: str | None = None) -> Job[IngestFilesResult]: ...
+    @overload
+    def submit(self, request: EmbedFiles, *, idempotency_key: str | None = None) -> Job[EmbedFilesResult]: ...
     @overload
     def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> Job[Any]: ...
 
@@ -140,6 +154,18 @@ class AsyncQuerymill:
     async def submit(self, request: LearnLexicon, *, idempotency_key: str | None = None) -> AsyncJob[LexiconResult]: ...
     @overload
     async def submit(self, request: FileSearch, *, idempotency_key: str | None = None) -> AsyncJob[FileResult]: ...
+    @overload
+    async def submit(
+        self, request: CompareFiles, *, idempotency_key: str | None = None
+    ) -> AsyncJob[CompareFilesResult]: ...
+    @overload
+    async def submit(
+        self, request: IngestFiles, *, idempotency_key: str | None = None
+    ) -> AsyncJob[IngestFilesResult]: ...
+    @overload
+    async def submit(
+        self, request: EmbedFiles, *, idempotency_key: str | None = None
+    ) -> AsyncJob[EmbedFilesResult]: ...
     @overload
     async def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> AsyncJob[Any]: ...
 

@@ -13,13 +13,14 @@ from querymill.client import Querymill
 from querymill.job import Job
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.events import Progress
+from querymill_shared.contracts.ingest_files import IngestFiles, IngestFilesResult
 from querymill_shared.contracts.messages import IngestSession, IngestSessionResult
 from querymill_shared.contracts.modules import IngestModule, IngestModuleResult
 from querymill_shared.contracts.reports import IngestReport, IngestResult
 
-Ingestion = IngestReport | IngestModule | IngestSession
-Ingested = IngestResult | IngestModuleResult | IngestSessionResult
-Q = TypeVar("Q", IngestReport, IngestModule, IngestSession, covariant=True)
+Ingestion = IngestReport | IngestModule | IngestSession | IngestFiles
+Ingested = IngestResult | IngestModuleResult | IngestSessionResult | IngestFilesResult
+Q = TypeVar("Q", IngestReport, IngestModule, IngestSession, IngestFiles, covariant=True)
 
 #: Documents handed over before the first must be done: enough to keep the workers busy, few enough for the board.
 IN_FLIGHT = 8
@@ -35,11 +36,12 @@ class BadLine:
 
 @dataclass(frozen=True, slots=True)
 class GoodLine(Generic[Q]):
-    """A line that can be loaded; ``size`` is its length in bytes."""
+    """A line, or another ``unit``, that can be loaded; ``size`` is its length in bytes."""
 
     number: int
     size: int
     request: Q
+    unit: str = "line"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +142,8 @@ def named(request: Ingestion) -> str:
             return str(document.document)
         case IngestSession(session=session):
             return session.session_id
+        case IngestFiles(files=files):
+            return files[0].path if len(files) == 1 else f"{files[0].path} and {len(files) - 1} more"
         case _:
             assert_never(request)
 
@@ -149,4 +153,4 @@ def _arrived(size: int, line: GoodLine[Any], job: Job[Ingested]) -> Advance:
     try:
         return Advance(size, result=job.result(timeout=5), document=document)
     except JobEnded as error:
-        return Advance(size, document=document, reason=f"line {line.number}: {error.reason}")
+        return Advance(size, document=document, reason=f"{line.unit} {line.number}: {error.reason}")

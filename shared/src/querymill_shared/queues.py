@@ -6,6 +6,7 @@ from typing import assert_never
 
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.files import FileSearch
+from querymill_shared.contracts.ingest_files import CompareFiles, EmbedFiles, IngestFiles
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages import IngestSession, MessageSearch
 from querymill_shared.contracts.modules import SPLIT, IngestModule, LearnLexicon, ModuleSearch
@@ -37,7 +38,9 @@ def queue_of(request: JobRequest, step: str) -> Queue:
             return Queue.RERANK if is_judged else Queue.SEARCH
         case IngestReport() | IngestModule() | LearnLexicon() | IngestSession():
             return Queue.INGEST
-        case EmbedTexts():
+        case CompareFiles() | IngestFiles():
+            return Queue.INGEST
+        case EmbedTexts() | EmbedFiles():
             return Queue.EMBED
         case Rerank():
             return Queue.RERANK

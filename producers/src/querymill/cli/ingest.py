@@ -7,18 +7,12 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
 from querymill.cli.exits import Exit, WrongUse
+from querymill.cli.ingest_files import load_files
+from querymill.cli.progress import with_bar
 from querymill.client import Querymill
-from querymill.ingestion import READERS, Advance, BadLine, GoodLine, ingest
+from querymill.ingestion import READERS, Advance, BadLine, GoodLine
 
 #: What the totals of each kind count.
 COUNTED = {"reports": "passages", "modules": "modules", "messages": "vectors"}
@@ -30,14 +24,21 @@ def register(app: typer.Typer) -> None:
 
 
 def load(
-    kind: Annotated[str, typer.Argument(help="what the file holds: reports, modules, messages")],
-    path: Annotated[Path, typer.Argument(help="a file of JSON lines")],
+    kind: Annotated[str, typer.Argument(help="what is loaded: reports, modules, messages, files")],
+    path: Annotated[Path, typer.Argument(help="a file of JSON lines; for files a directory, or JSON lines")],
     collection: Annotated[str, typer.Option(help="the collection to load into")],
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Load documents; a bad line is reported with its number and reason, the rest is loaded."""
+    """Load documents; a bad line is reported with its number and reason, the rest is loaded.
+
+    Of a directory of files, those that its ignore files name are left out, and what is no more in it is taken
+    away from the collection.
+    """
+    if kind == "files":
+        load_files(path, collection, as_json=as_json)
+        return
     if kind not in READERS:
-        raise WrongUse(f"kind: {kind!r} is not one of: {', '.join(READERS)}")
+        raise WrongUse(f"kind: {kind!r} is not one of: {', '.join([*READERS, 'files'])}")
     try:
         lines = list(READERS[kind](path, collection))
     except OSError as error:
@@ -61,18 +62,7 @@ def load(
 
 def follow(mill: Querymill, lines: Sequence[GoodLine[Any]], console: Console) -> list[Advance]:
     """Ingest with a progress bar; returns one outcome per document."""
-    bar = Progress(
-        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
-        console=console,
-    )  # fmt: skip
-    outcomes = []
-    with bar:
-        task = bar.add_task("ingesting", total=sum(line.size for line in lines))
-        for advance in ingest(mill, lines):
-            bar.update(task, completed=advance.size)
-            if advance.document is not None:
-                outcomes.append(advance)
-    return outcomes
+    return with_bar(mill, lines, console, size=sum(line.size for line in lines))
 
 
 def report(outcomes: list[Advance], bad: list[BadLine], *, counted: str, as_json: bool) -> None:

@@ -7,6 +7,14 @@ from pydantic import Field, TypeAdapter
 
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
 from querymill_shared.contracts.files import FileResult, FileSearch
+from querymill_shared.contracts.ingest_files import (
+    CompareFiles,
+    CompareFilesResult,
+    EmbedFiles,
+    EmbedFilesResult,
+    IngestFiles,
+    IngestFilesResult,
+)
 from querymill_shared.contracts.messages import IngestSession, IngestSessionResult, MessageResult, MessageSearch
 from querymill_shared.contracts.modules import (
     IngestModule,
@@ -27,6 +35,9 @@ JobRequest = (
     | LearnLexicon
     | MessageSearch
     | IngestSession
+    | CompareFiles
+    | IngestFiles
+    | EmbedFiles
     | EmbedTexts
     | Rerank
     | FileSearch
@@ -39,6 +50,9 @@ AnyResult = (
     | LexiconResult
     | MessageResult
     | IngestSessionResult
+    | CompareFilesResult
+    | IngestFilesResult
+    | EmbedFilesResult
     | EmbedResult
     | RerankResult
     | FileResult

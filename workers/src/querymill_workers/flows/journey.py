@@ -11,14 +11,18 @@ import structlog
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.files import FileSearch
+from querymill_shared.contracts.ingest_files import CompareFiles, EmbedFiles, IngestFiles
 from querymill_shared.contracts.messages import IngestSession, MessageSearch
 from querymill_shared.contracts.modules import IngestModule, LearnLexicon, ModuleSearch
 from querymill_shared.contracts.reports import IngestReport, ReportSearch
 from querymill_shared.contracts.rerank import Rerank
 from querymill_workers.flows import (
+    compare_files,
     embed,
+    embed_files,
     file_results,
     files,
+    ingest_files,
     ingest_messages,
     ingest_modules,
     ingest_reports,
@@ -69,6 +73,12 @@ def step(claim: Claim, ports: Ports) -> Sequence[Bell]:  # noqa: C901  # one arm
             return ingest_messages.step(claim, request, ports)
         case EmbedTexts() as request:
             return embed.step(claim, request, ports)
+        case CompareFiles() as request:
+            return compare_files.step(claim, request, ports)
+        case IngestFiles() as request:
+            return ingest_files.step(claim, request, ports)
+        case EmbedFiles() as request:
+            return embed_files.step(claim, request, ports)
         case Rerank() as request:
             return rerank.step(claim, request, ports)
         case ModuleSearch() as request:
@@ -96,6 +106,12 @@ def conclude(picture: Picture, ports: Ports) -> Sequence[Bell]:  # noqa: C901  #
             one_step.conclude(picture, ingest_messages.to_result, ports)
         case EmbedTexts():
             one_step.conclude(picture, embed.to_result, ports)
+        case CompareFiles():
+            one_step.conclude(picture, compare_files.to_result, ports)
+        case IngestFiles():
+            one_step.conclude(picture, ingest_files.to_result, ports)
+        case EmbedFiles():
+            one_step.conclude(picture, embed_files.to_result, ports)
         case Rerank() as request:
             rerank.conclude(picture, request, ports)
         case ModuleSearch() as request:
@@ -140,6 +156,8 @@ def settle_at_deadline(picture: Picture, ports: Ports) -> None:
         case FileSearch() as request:
             file_results.settle(picture, request, ports)
         case IngestReport() | IngestModule() | LearnLexicon() | MessageSearch() | IngestSession() | EmbedTexts():
+            ports.board.settle(picture.record.job_id, Verdict("failed", reason="its deadline passed"))
+        case CompareFiles() | IngestFiles() | EmbedFiles():
             ports.board.settle(picture.record.job_id, Verdict("failed", reason="its deadline passed"))
         case Rerank() as request:
             rerank.settle(picture, request, ports)

@@ -1,0 +1,135 @@
+"""Taking a code base in: which files changed, the files themselves, and the vectors that follow."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from querymill_shared.contracts.fields import Contract, Lane, Request, not_blank, without_nul
+from querymill_shared.contracts.results import JobResult
+
+#: A larger file, in bytes, is not taken in.
+LARGEST_FILE: Final = 1_000_000
+#: A longer path, in characters, is refused.
+LONGEST_PATH: Final = 500
+#: Files, and the characters of their contents together, that one job may hold.
+MOST_FILES, MOST_CHARACTERS = 200, 2_000_000
+#: Files of a whole code base.
+MOST_LISTED: Final = 100_000
+
+
+def _inside_the_root(path: str) -> str:
+    if path.startswith("/") or any(part in ("", ".", "..") for part in path.split("/")):
+        raise ValueError("must be relative, with / between names, and must not leave the root")
+    if any(character < " " or character == "\x7f" for character in path):
+        raise ValueError("must not contain control characters")
+    return path
+
+
+SourcePath = Annotated[str, Field(max_length=LONGEST_PATH), AfterValidator(not_blank), AfterValidator(_inside_the_root)]
+Sha256 = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
+
+
+class SourceFile(Contract):
+    """A file of a code base; its path is relative to the root."""
+
+    path: SourcePath
+    content: Annotated[str, Field(max_length=LARGEST_FILE), AfterValidator(without_nul)]
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the content."""
+        return hashlib.sha256(self.content.encode()).hexdigest()
+
+
+def _fit_one_job(files: tuple[SourceFile, ...]) -> tuple[SourceFile, ...]:
+    if len({file.path for file in files}) != len(files):
+        raise ValueError("every path must occur once")
+    if sum(len(file.content) for file in files) > MOST_CHARACTERS:
+        raise ValueError(f"contents must have at most {MOST_CHARACTERS} characters together")
+    return files
+
+
+class CompareFiles(Request):
+    """Tell which of the files, given by the hash of their content, are new or changed.
+
+    With ``remove`` the list is the whole code base: files that are not on it are taken away.
+    """
+
+    kind: Literal["compare_files"] = "compare_files"
+    lane: Lane = Lane.BULK
+    files: Annotated[Mapping[SourcePath, Sha256], Field(min_length=1, max_length=MOST_LISTED)]
+    remove: bool = False
+    deadline: None = None
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """Comparing is one step."""
+        return ("compare",)
+
+
+class CompareFilesResult(JobResult):
+    """What is to be ingested, and what was taken away. ``total`` counts the files that were given.
+
+    ``pending`` counts the chunks that lack their vector; they are being embedded.
+    """
+
+    kind: Literal["compare_files"] = "compare_files"
+    collection: str
+    changed: tuple[str, ...]
+    removed: tuple[str, ...]
+    pending: int
+
+
+class IngestFiles(Request):
+    """Take files of a code base in. Idempotent by content; their vectors follow in a job of their own."""
+
+    kind: Literal["ingest_files"] = "ingest_files"
+    lane: Lane = Lane.BULK
+    files: Annotated[tuple[SourceFile, ...], Field(min_length=1, max_length=MOST_FILES), AfterValidator(_fit_one_job)]
+    deadline: None = None
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """Ingestion is one step, resumed where it was cut."""
+        return ("ingest",)
+
+
+class IngestFilesResult(JobResult):
+    """What ingestion did. ``total`` counts the files; after a kill ``unchanged`` has what was ingested before it.
+
+    ``symbols`` and ``chunks`` are those of the files that were ingested now; ``pending`` counts the chunks of the
+    whole collection that lacked their vector when this ended.
+    """
+
+    kind: Literal["ingest_files"] = "ingest_files"
+    collection: str
+    outcome: Literal["ingested", "unchanged"]
+    ingested: int
+    unchanged: int
+    symbols: int
+    chunks: int
+    pending: int
+
+
+class EmbedFiles(Request):
+    """Embed the chunks that lack a vector: of the files at ``paths``, or without any of the whole collection."""
+
+    kind: Literal["embed_files"] = "embed_files"
+    lane: Lane = Lane.BULK
+    paths: Annotated[tuple[SourcePath, ...], Field(max_length=MOST_FILES)] = ()
+    deadline: None = None
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """Embedding is one step, resumed where it was cut."""
+        return ("embed",)
+
+
+class EmbedFilesResult(JobResult):
+    """How many chunks got their vector (``total``), and how many of the whole collection lack theirs still."""
+
+    kind: Literal["embed_files"] = "embed_files"
+    collection: str
+    pending: int

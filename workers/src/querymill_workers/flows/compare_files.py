@@ -1,0 +1,40 @@
+"""Comparing a code base with what is stored of it: what changed, what is gone, what lacks its vectors."""
+
+from collections.abc import Sequence
+
+from querymill_shared.board import Claim
+from querymill_shared.contracts.events import Progress
+from querymill_shared.contracts.ingest_files import CompareFiles, CompareFilesResult
+from querymill_workers.domain.code import SPACE
+from querymill_workers.flows import one_step
+from querymill_workers.flows.embed_files import embed_soon
+from querymill_workers.flows.ingest_files import revision_of
+from querymill_workers.flows.one_step import Notes
+from querymill_workers.ports import Bell, Ports
+
+#: Files taken away between two looks at whether the job still lives.
+SLICE = 200
+
+
+def step(claim: Claim, request: CompareFiles, ports: Ports) -> Sequence[Bell]:
+    """Name the files that are new or changed, and take away those that are gone."""
+    collection, known = request.collection, ports.files.revisions(request.collection)
+    changed = [path for path, sha256 in request.files.items() if known.get(path) != revision_of(sha256, ports)]
+    gone = sorted(known.keys() - request.files.keys()) if request.remove else []
+    for start in range(0, len(gone), SLICE):
+        paths = gone[start : start + SLICE]
+        ports.words.drop(collection, SPACE, paths)  # first: a kill leaves no words without a file
+        ports.files.drop(collection, paths)
+        progress = Progress(stage=claim.step, done=start + len(paths), total=len(gone))
+        if not ports.board.tell(claim.job_id, progress):
+            return []  # cancelled; what is gone is gone
+    bells = embed_soon(collection, [], ports, after=claim.job_id)
+    pending = ports.files.counts(collection, model=ports.embeddings.model).pending
+    notes = {"total": len(request.files), "changed": changed, "removed": gone, "pending": pending}
+    one_step.hand_in(claim, notes, to_result, ports)
+    return bells
+
+
+def to_result(request: CompareFiles, job_id: str, notes: Notes) -> CompareFilesResult:
+    """Say what is to be ingested, and what was taken away."""
+    return CompareFilesResult(job_id=job_id, complete=True, collection=request.collection, **notes)
