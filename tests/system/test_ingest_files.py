@@ -108,7 +108,7 @@ def test_what_was_taken_in_is_found_by_words_names_and_expressions(
         hits = PostgresWords(pool).search(collection, "files", "where is restore_unacked", most=9)
     assert [hit.id for hit in hits] == ["src/channel.py"]
     (found,) = files.named(collection, ["restore_unacked"], roles=["definition"], most=9)
-    assert (found.path, found.symbol.line) == ("src/channel.py", 6)
+    assert (found.path, found.symbol.line, found.symbol.qualifier) == ("src/channel.py", 6, "QoS")
     (called,) = files.named(collection, ["basic_reject"], roles=["call"], most=9)
     assert called.path == "src/channel.py"
     assert [hit.path for hit in files.matching(collection, "渲染|pour", most=9, time_s=5).hits] == [

@@ -24,7 +24,7 @@ class Queue(StrEnum):
     RERANK = "rerank"  # the judge of relevance: a chat model, or a rerank endpoint
 
 
-def queue_of(request: JobRequest, step: str) -> Queue:
+def queue_of(request: JobRequest, step: str) -> Queue:  # noqa: C901  # one arm for each kind, and nothing else
     """Name the queue on which the bell of one step of a job is rung."""
     match request:
         case ReportSearch():

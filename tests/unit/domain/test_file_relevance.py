@@ -13,6 +13,8 @@ from querymill_workers.domain.file_relevance import (
     excerpt,
     intent_of,
     relevance,
+    speaking,
+    windows_of,
 )
 
 PROFILE = RelevanceProfile({"lexical": 5.0, "names": 2.0}, Calibration(((0.0, 0.0), (2.0, 0.5), (6.0, 1.0))))
@@ -45,13 +47,13 @@ def test_a_word_that_no_file_has_weighs_on_the_share_that_is_covered() -> None:
 
 
 def test_nothing_found_is_no_evidence() -> None:
-    evidence = evidence_of(intent_of("zeppelin", []), None, path="a.py", names=[], content="x = 1\n", cosine=None)
+    evidence = evidence_of(intent_of("zeppelin", []), None, path="a.py", names=[], windows=[], cosine=None)
     assert evidence == Evidence(0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def test_names_and_path_count_by_their_words() -> None:
     intent = intent_of("restore messages", [scored({"restor": 1, "messag": 1}, ("restor", 1), ("messag", 1))])
-    found = evidence_of(intent, None, path="transport/messages.py", names=["restore_visible"], content="", cosine=None)
+    found = evidence_of(intent, None, path="transport/messages.py", names=["restore_visible"], windows=[], cosine=None)
     assert found.path == pytest.approx(0.5)
     assert found.names == pytest.approx(0.5)
 
@@ -60,15 +62,15 @@ def test_an_excerpt_is_the_windows_that_speak_of_the_intent() -> None:
     lines = ["nothing here"] * 200
     lines[100] = "def restore_visible(self):"
     intent = intent_of("restore visible", [scored({"restor": 1, "visibl": 1}, ("restor", 1), ("visibl", 1))])
-    ((first, last),) = excerpt(intent, "\n".join(lines))
+    ((first, last),) = excerpt(windows_of(intent, "\n".join(lines)))
     assert first <= 101 <= last
     assert last - first < 40
 
 
 def test_a_file_with_none_of_the_words_has_no_excerpt() -> None:
     intent = intent_of("restore", [scored({"restor": 1}, ("restor", 1))])
-    assert excerpt(intent, "x = 1\n") == []
-    assert excerpt(intent, "") == []
+    assert excerpt(windows_of(intent, "x = 1\n")) == []
+    assert excerpt(windows_of(intent, "")) == []
 
 
 def words_in(text: str) -> int:
@@ -95,3 +97,19 @@ def test_a_file_cannot_close_the_fence_around_it() -> None:
     fence = text.splitlines()[1]
     assert fence == "`````"
     assert text.count(fence) == 2
+
+
+def test_names_that_speak_of_the_intent_come_first_whatever_their_case_and_form() -> None:
+    terms = ("restor", 1), ("messag", 1), ("retri", 1)
+    intent = intent_of("restored messages retried", [scored({term: 1 for term, _ in terms}, *terms)])
+    assert speaking(intent, ["paint", "restoreMessages", "RETRY", "restores"]) == [
+        "restoreMessages",
+        "RETRY",
+        "restores",
+    ]
+
+
+@pytest.mark.parametrize("asked", ["(a+)+$", "[", "a|b", ".*"])
+def test_a_request_is_never_an_expression(asked: str) -> None:
+    intent = intent_of(asked, [scored({"a": 1}, ("a", 1))])
+    assert [window.share for window in windows_of(intent, "xyz\n")] == [0.0]

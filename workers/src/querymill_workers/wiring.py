@@ -25,7 +25,7 @@ from querymill_workers.inference.profiles import EmbeddingProfile, profile_of
 from querymill_workers.inference.relevance import file_profiles
 from querymill_workers.inference.rewriter import ChatRewriter
 from querymill_workers.inference.sharing import Shared
-from querymill_workers.parsing.lexical import LexicalParser
+from querymill_workers.parsing.tree_sitter import TreeSitterParser
 from querymill_workers.ports import Judge, Ports
 from querymill_workers.stores.mongo import MongoModules
 from querymill_workers.stores.postgres.connection import open_pool
@@ -145,7 +145,7 @@ def ports() -> Ports:
         shorthands=chosen.querymill_module_shorthands,
         messages=PostgresMessages(pool),
         files=PostgresFiles(pool),
-        parser=LexicalParser(),
+        parser=TreeSitterParser(),
         file_profiles=file_profiles(chosen.querymill_file_relevance),
         calibration=calibration_of(chosen.embedding_model, chosen.querymill_calibration),
         glossary=glossary.bundled(),

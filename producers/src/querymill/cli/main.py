@@ -2,7 +2,7 @@
 
 import typer
 
-from querymill.cli import bench, calibrate, demo, embed, evaluate, ingest, jobs, rerank, search, stack
+from querymill.cli import bench, calibrate, calibrate_files, demo, embed, evaluate, ingest, jobs, rerank, search, stack
 from querymill.cli.exits import guarded
 
 app = typer.Typer(
@@ -11,7 +11,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for group in (stack, ingest, search, embed, rerank, jobs, evaluate, calibrate, bench, demo):
+for group in (stack, ingest, search, embed, rerank, jobs, evaluate, calibrate, calibrate_files, bench, demo):
     group.register(app)
 
 

@@ -120,14 +120,16 @@ class TokenAccount(Contract):
 
     ``spent`` is ``context`` (the joined text) plus ``listing`` (path, relevance and why of every file returned)
     plus ``judged`` (what a language model read and wrote to evaluate; 0 for the default evaluator, which reads no
-    tokens). ``returned_files`` is what reading the files returned, whole, would cost; ``one_shot`` the same for
-    every candidate of the first round, and ``all_candidates`` for every candidate of the job.
+    tokens). Reading the excerpt of every file returned, medium ones too, would cost ``returned_excerpts``, reading
+    these files whole ``returned_files``; ``one_shot`` is what reading every candidate of the first round whole
+    would cost, and ``all_candidates`` the same for every candidate of the job.
     """
 
     spent: int
     context: int
     listing: int
     judged: int
+    returned_excerpts: int
     returned_files: int
     one_shot: int
     all_candidates: int

@@ -1,5 +1,6 @@
 """Relevance of a file to what the caller asked for, without a language model: evidence, weighted and calibrated."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -16,6 +17,7 @@ STRIDE: Final = 20
 #: A file's parts in an excerpt, and how much of the best one's words each of them must have.
 MOST_PARTS: Final = 3
 LEAST_SHARE: Final = 0.5
+_CHANGED_BY_STEMMING: Final = 2
 
 #: First and last line, from 1.
 Lines = tuple[int, int]
@@ -61,6 +63,14 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Window:
+    """Some lines of a file, and the share of the intent's weight that their words have."""
+
+    lines: Lines
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
 class RelevanceProfile:
     """Measured on judged files: how much each kind of evidence weighs, and the bands laid through the sums."""
 
@@ -90,7 +100,13 @@ def intent_of(text: str, found: Sequence[Scored]) -> Intent:
 
 
 def evidence_of(
-    intent: Intent, scored: Scored | None, *, path: str, names: Sequence[str], content: str, cosine: float | None
+    intent: Intent,
+    scored: Scored | None,
+    *,
+    path: str,
+    names: Sequence[str],
+    windows: Sequence[Window],
+    cosine: float | None,
 ) -> Evidence:
     """Gather what speaks for a file.
 
@@ -98,17 +114,16 @@ def evidence_of(
         intent: What the caller asked for.
         scored: The file's BM25 score for it; None when it has none of the words.
         path: The file's path.
-        names: The names that it defines.
-        content: The whole file.
+        names: Those of the names it defines that have a word of the intent (`speaking`), or all of them.
+        windows: What `windows_of` cut its content into.
         cosine: Of its nearest chunk, None without vectors.
     """
-    found = windows(content)
     return Evidence(
         lexical=scored.score / intent.best if scored is not None and intent.best > 0 else 0.0,
         covered=intent.share(term.term for term in scored.terms) if scored is not None else 0.0,
         path=intent.share(words(code_text(path.replace("/", " ")))),
         names=intent.share(chain.from_iterable(words(code_text(name)) for name in names)),
-        passage=max((intent.share(held) for _, held in found), default=0.0),
+        passage=max((window.share for window in windows), default=0.0),
         vector=cosine,
     )
 
@@ -125,33 +140,57 @@ def summed(evidence: Evidence, profile: RelevanceProfile) -> float:
     return sum(weight * (getattr(evidence, name) or 0.0) for name, weight in profile.weights.items())
 
 
-def windows(content: str) -> list[tuple[Lines, frozenset[str]]]:
-    """Cut a file into overlapping windows of 40 lines, each with its words."""
-    of_lines = [words(code_text(line)) for line in content.splitlines()]
-    starts = range(0, max(1, len(of_lines) - WINDOW + STRIDE), STRIDE)
+def windows_of(intent: Intent, content: str) -> list[Window]:
+    """Cut a file into overlapping windows of 40 lines, each with the share of the intent that its words have."""
+    lines = content.splitlines()
+    held = _words_of_lines(intent, lines)
+    starts = range(0, max(1, len(lines) - WINDOW + STRIDE), STRIDE) if lines else ()
     return [
-        (
-            (start + 1, min(start + WINDOW, len(of_lines))),
-            frozenset(chain.from_iterable(of_lines[start : start + WINDOW])),
+        Window(
+            (start + 1, min(start + WINDOW, len(lines))),
+            intent.share(chain.from_iterable(held.get(line, ()) for line in range(start, start + WINDOW))),
         )
         for start in starts
-        if of_lines
     ]
 
 
-def excerpt(intent: Intent, content: str) -> list[Lines]:
-    """Choose the lines of a file that speak of the intent: its best window, and others that add words to it.
+def excerpt(windows: Sequence[Window]) -> list[Lines]:
+    """Choose the lines of a file that speak of the intent: its best window, and others that have half as much of it.
 
     Returns:
         At most three parts in the order of the file, none overlapping; [] for a file with none of the words.
     """
-    found = sorted(windows(content), key=lambda window: (-intent.share(window[1]), window[0]))
-    least = LEAST_SHARE * intent.share(found[0][1]) if found else 0.0
+    found = sorted(windows, key=lambda window: (-window.share, window.lines))
+    least = LEAST_SHARE * found[0].share if found else 0.0
     chosen: list[Lines] = []
-    for lines, held in found:
-        share = intent.share(held)
-        if share <= 0 or share < least or len(chosen) == MOST_PARTS:
+    for window in found:
+        if window.share <= 0 or window.share < least or len(chosen) == MOST_PARTS:
             break
-        if all(lines[0] > other[1] or lines[1] < other[0] for other in chosen):
-            chosen.append(lines)
+        if all(window.lines[0] > other[1] or window.lines[1] < other[0] for other in chosen):
+            chosen.append(window.lines)
     return sorted(chosen)
+
+
+def speaking(intent: Intent, names: Sequence[str]) -> list[str]:
+    """List the names that have a word of the intent, those that have most of it first, ties on the name."""
+    may_hold = _may_hold(intent)
+    shares = {
+        name: intent.share(words(code_text(name)))
+        for name in dict.fromkeys(names)
+        if may_hold is not None and may_hold.search(name.casefold())
+    }
+    return sorted((name for name, share in shares.items() if share > 0), key=lambda name: (-shares[name], name))
+
+
+def _words_of_lines(intent: Intent, lines: Sequence[str]) -> dict[int, list[str]]:
+    """Take the words of those lines that may hold one of the intent: most of a file need not be read word by word."""
+    may_hold = _may_hold(intent)
+    if may_hold is None:
+        return {}
+    return {number: words(code_text(line)) for number, line in enumerate(lines) if may_hold.search(line.casefold())}
+
+
+def _may_hold(intent: Intent) -> re.Pattern[str] | None:
+    # A stem differs from its word in its last letters only. Escaped: a word of a request is no expression.
+    beginnings = {word[: max(1, len(word) - _CHANGED_BY_STEMMING)] for word in intent.weights}
+    return re.compile("|".join(map(re.escape, sorted(beginnings)))) if beginnings else None

@@ -11,8 +11,16 @@ from querymill_workers.domain.bm25 import Scored
 from querymill_workers.domain.code import SPACE, Symbol, code_text
 from querymill_workers.domain.file_candidates import shards
 from querymill_workers.domain.file_context import shown
-from querymill_workers.domain.file_relevance import Evidence, Intent, evidence_of, excerpt, intent_of, relevance
-from querymill_workers.domain.words import words
+from querymill_workers.domain.file_relevance import (
+    Evidence,
+    Intent,
+    evidence_of,
+    excerpt,
+    intent_of,
+    relevance,
+    speaking,
+    windows_of,
+)
 from querymill_workers.flows.file_stages import candidates_of, place_of, rounds_of
 from querymill_workers.ports import Caller, FileCard, Ports, Refused, Unavailable, Usage
 
@@ -42,7 +50,8 @@ def evaluation(claim: Claim, request: FileSearch, ports: Ports) -> dict[str, Any
         for path, content in contents.items()
         if path in cards
     }
-    for notes in files.values():
+    for path, notes in files.items():
+        notes["excerpt_tokens"] = ports.count_tokens(excerpted(path, contents[path], notes["excerpt"]))
         notes["relevance"] = relevance(Evidence(**notes["evidence"]), ports.file_profiles)
     judged, usage, unjudged = judgements(files, contents, claim, request, ports)
     for path, value in judged.items():
@@ -65,16 +74,16 @@ def noted(
     cosine: float | None,
 ) -> dict[str, Any]:
     """Note what speaks for a file, in numbers and in words."""
-    names = list(dict.fromkeys(one.name for one in symbols if one.role == "definition"))
-    evidence = evidence_of(intent, scored, path=path, names=names, content=content, cosine=cosine)
+    windows = windows_of(intent, content)
+    names = speaking(intent, [one.name for one in symbols if one.role == "definition"])
+    evidence = evidence_of(intent, scored, path=path, names=names, windows=windows, cosine=cosine)
     held = sorted(scored.terms, key=lambda term: -term.score) if scored is not None else []
-    speaking = sorted(names, key=lambda name: (-intent.share(words(code_text(name))), name))
     return {
         "evidence": {name: None if value is None else round(value, 6) for name, value in asdict(evidence).items()},
         "tokens": card.tokens,
-        "excerpt": excerpt(intent, content),
+        "excerpt": excerpt(windows),
         "words": [term.term for term in held[:SAID_WORDS]],
-        "names": [name for name in speaking[:SAID_NAMES] if intent.share(words(code_text(name))) > 0],
+        "names": names[:SAID_NAMES],
     }
 
 

@@ -141,6 +141,7 @@ def account(
         context=handed,
         listing=listing,
         judged=judged,
+        returned_excerpts=sum(files[hit.path].notes["excerpt_tokens"] for hit in returned),
         returned_files=sum(hit.tokens for hit in returned),
         one_shot=sum(file.notes["tokens"] for file in files.values() if file.round == 1),
         all_candidates=sum(file.notes["tokens"] for file in files.values()),
