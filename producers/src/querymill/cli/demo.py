@@ -13,6 +13,7 @@ from rich.text import Text
 
 from querymill.cli import ingest as ingest_command
 from querymill.cli import screen
+from querymill.cli.demo_files import search_packages
 from querymill.cli.demo_messages import show_message_search
 from querymill.cli.demo_models import rerank_and_embed
 from querymill.cli.exits import WrongUse
@@ -57,9 +58,11 @@ def demo(
         said = show_message_search(mill, sample, console)
         heading(console, "6. The models alone: hits reranked, texts embedded")
         alone = rerank_and_embed(mill, results[0], console)
+        heading(console, "7. A code base, searched in rounds: the source of two installed packages")
+        code = search_packages(mill, console)
         after(console, results, time.monotonic() - started)
     if as_json:
-        every = (*results, *found, *said, *alone)
+        every = (*results, *found, *said, *alone, *code)
         typer.echo(json.dumps([json.loads(result.model_dump_json()) for result in every], ensure_ascii=False))
     console.print("Cleaned up: every process has ended and the temporary folder is gone.", style="dim")
 
