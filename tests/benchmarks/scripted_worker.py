@@ -17,6 +17,7 @@ from querymill_workers import wiring
 from querymill_workers.domain.calibration import IDENTITY
 from querymill_workers.domain.chunking import Chunk
 from querymill_workers.domain.technical_keywords import TechnicalKeywords
+from querymill_workers.inference.relevance import file_profiles
 from querymill_workers.parsing.lexical import LexicalParser
 from querymill_workers.ports import Caller, FoundPassage, InputType, Ports, Revision, Usage, Vectors
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors, MemoryWords
@@ -102,6 +103,7 @@ def scripted_ports() -> Ports:
         conversations=MemoryConversations(),
         ranks=MemoryRanks(MemoryConversations()),
         technical_keywords=TechnicalKeywords(),
+        file_profiles=file_profiles(),
         calibration=IDENTITY,
         words=MemoryWords(),
         shorthands={},

@@ -30,6 +30,7 @@ from querymill_shared.contracts.errors import (
 )
 from querymill_shared.contracts.events import AnswerPart
 from querymill_shared.contracts.fields import Lane
+from querymill_shared.contracts.files import FileHit, FileResult, FileSearch
 from querymill_shared.contracts.ingest_conversations import (
     DropConversation,
     IngestConversation,
@@ -106,6 +107,9 @@ __all__ = [
     "EmbedMessagesResult",
     "EmbedResult",
     "EmbedTexts",
+    "FileHit",
+    "FileResult",
+    "FileSearch",
     "ForgetResult",
     "ForgetSession",
     "IdempotencyConflict",

@@ -6,6 +6,7 @@ from typing import assert_never
 
 from querymill_shared.contracts.answer import AnswerQuestion
 from querymill_shared.contracts.embed import EmbedTexts
+from querymill_shared.contracts.files import FileSearch
 from querymill_shared.contracts.ingest_conversations import DropConversation, IngestConversation, UpdateConversation
 from querymill_shared.contracts.ingest_files import CompareFiles, EmbedFiles, IngestFiles
 from querymill_shared.contracts.jobs import JobRequest
@@ -29,7 +30,7 @@ class Queue(StrEnum):
     RANKS = "ranks"  # the processor: how conversations refer to each other
 
 
-def queue_of(request: JobRequest, step: str) -> Queue:  # noqa: C901  # one arm for each queue, and nothing else
+def queue_of(request: JobRequest, step: str) -> Queue:  # noqa: C901  # one arm for each kind, and nothing else
     """Name the queue on which the bell of one step of a job is rung."""
     match request:
         case ReportSearch():
@@ -38,6 +39,9 @@ def queue_of(request: JobRequest, step: str) -> Queue:  # noqa: C901  # one arm 
             return Queue.EXPAND if step == SPLIT else Queue.SEARCH
         case MessageSearch() | RankList():
             return Queue.SEARCH
+        case FileSearch():
+            is_judged = request.evaluator == "judge" and step.startswith("evaluate")
+            return Queue.RERANK if is_judged else Queue.SEARCH
         case IngestReport() | IngestModule() | LearnLexicon() | IngestSession() | ForgetSession() | Reindex():
             return Queue.INGEST
         case IngestConversation() | UpdateConversation() | DropConversation() | CompareFiles() | IngestFiles():

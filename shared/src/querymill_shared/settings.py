@@ -158,6 +158,10 @@ class Settings(BaseSettings):
             description="a profile that `querymill calibrate` wrote; empty: the one we have of the model, if any",
         ),
     ] = ""
+    querymill_file_relevance: Annotated[
+        str,
+        Field(description="profiles that `querymill calibrate-files` wrote; empty: those that come with us"),
+    ] = ""
     querymill_cache_scope: Annotated[
         Literal["collection", "shared"],
         Field(

@@ -15,6 +15,7 @@ from querymill_shared.settings import Settings
 from querymill_workers.domain.calibration import IDENTITY
 from querymill_workers.domain.technical_keywords import TechnicalKeywords
 from querymill_workers.flows import journey
+from querymill_workers.inference.relevance import file_profiles
 from querymill_workers.parsing.lexical import LexicalParser
 from querymill_workers.ports import Bell, Ports
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors
@@ -119,6 +120,7 @@ def world() -> World:
         conversations=conversations,
         ranks=ranks,
         technical_keywords=TechnicalKeywords(),
+        file_profiles=file_profiles(),
         calibration=IDENTITY,
         glossary={"EBITDA": "earnings before interest, taxes, depreciation and amortisation"},
         count_tokens=lambda text: len(text.split()),

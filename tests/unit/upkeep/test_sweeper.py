@@ -9,6 +9,7 @@ from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 from querymill_workers.domain.calibration import IDENTITY
 from querymill_workers.domain.technical_keywords import TechnicalKeywords
+from querymill_workers.inference.relevance import file_profiles
 from querymill_workers.parsing.lexical import LexicalParser
 from querymill_workers.ports import Bell, Ports
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors, MemoryWords
@@ -67,6 +68,7 @@ def ports(clock: Clock) -> Ports:
         conversations=MemoryConversations(),
         ranks=MemoryRanks(MemoryConversations()),
         technical_keywords=TechnicalKeywords(),
+        file_profiles=file_profiles(),
         calibration=IDENTITY,
         words=MemoryWords(),
         shorthands={},

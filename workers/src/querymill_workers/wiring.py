@@ -24,6 +24,7 @@ from querymill_workers.inference.embeddings import OpenAIEndpoint, SharedEmbeddi
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.http_judge import HttpJudge, open_endpoint
 from querymill_workers.inference.profiles import EmbeddingProfile, profile_of
+from querymill_workers.inference.relevance import file_profiles
 from querymill_workers.inference.rewriter import ChatRewriter
 from querymill_workers.inference.sharing import Shared
 from querymill_workers.parsing.tree_sitter import TreeSitterParser
@@ -197,6 +198,7 @@ def ports() -> Ports:
         technical_keywords=TechnicalKeywords(chosen.querymill_technical_keywords or TECHNICAL_KEYWORDS),
         files=PostgresFiles(pool),
         parser=TreeSitterParser(),
+        file_profiles=file_profiles(chosen.querymill_file_relevance),
         calibration=calibration_of(chosen.embedding_model, chosen.querymill_calibration),
         glossary=glossary.bundled(),
         count_tokens=estimate,

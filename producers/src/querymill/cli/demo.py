@@ -14,6 +14,7 @@ from rich.text import Text
 from querymill.cli import ingest as ingest_command
 from querymill.cli import screen
 from querymill.cli.demo_answers import answered_and_judged
+from querymill.cli.demo_files import search_packages
 from querymill.cli.demo_messages import show_message_search
 from querymill.cli.demo_models import rerank_and_embed
 from querymill.cli.exits import WrongUse
@@ -63,7 +64,9 @@ def demo(
         answered = answered_and_judged(mill, first.text, first.answer, console)
         after(console, results, time.monotonic() - started)
     if as_json:
-        every = (*results, *found, *said, *alone, answered)
+        heading(console, "8. A code base, searched in rounds: the source of two installed packages")
+        code = search_packages(mill, console)
+        every = (*results, *found, *said, *alone, answered, *code)
         typer.echo(json.dumps([json.loads(result.model_dump_json()) for result in every], ensure_ascii=False))
     console.print("Cleaned up: every process has ended and the temporary folder is gone.", style="dim")
 

@@ -2,8 +2,8 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import track
 
 from querymill.cli import ingest as ingest_command
+from querymill.cli.evaluate_files import prepare_files
 from querymill.cli.evaluate_kinds import PREPARED, Evaluation, Sample, Search
 from querymill.cli.exits import WrongUse
 from querymill.cli.stack import services
@@ -21,10 +22,12 @@ from querymill.evaluation.sets import BadSet
 from querymill.job import Job
 from querymill_shared.contracts.errors import JobFailed
 
+KINDS = PREPARED | {"files": prepare_files}
+
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """One query's ranking (judged id → score), and what it took."""
+    """One query's ranking (judged id → score), and what it took; ``figures`` are those of its kind."""
 
     query_id: str
     scores: dict[str, float]
@@ -32,6 +35,7 @@ class Answered:
     calls: int
     tokens: int
     degraded: bool
+    figures: Mapping[str, float] = field(default_factory=dict)
 
 
 def register(app: typer.Typer) -> None:
@@ -41,7 +45,7 @@ def register(app: typer.Typer) -> None:
 
 def evaluate(
     folder: Annotated[Path, typer.Argument(help="a folder with corpus, queries and qrels")],
-    kind: Annotated[str, typer.Option(help="which retriever: reports, modules, messages")],
+    kind: Annotated[str, typer.Option(help="which retriever: reports, modules, messages, files")],
     run_out: Annotated[Path | None, typer.Option(help="write the rankings there, in TREC format")] = None,
     option: Annotated[
         list[str] | None, typer.Option(help="a request field as name=value; routing=documents|given|question")
@@ -57,11 +61,11 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Ingest the set's corpus (once, with --data), ask its queries, and measure."""
-    if kind not in PREPARED:
-        raise WrongUse(f"--kind: {kind!r} is not one of: {', '.join(PREPARED)}")
+    if kind not in KINDS:
+        raise WrongUse(f"--kind: {kind!r} is not one of: {', '.join(KINDS)}")
     options = dict(_pair(text) for text in option or ())
     try:
-        chosen = PREPARED[kind](folder, options, Sample(limit, distractors, sessions))
+        chosen = KINDS[kind](folder, options, Sample(limit, distractors, sessions))
     except BadSet as error:
         raise WrongUse(str(error)) from error
     say = Console(stderr=True, highlight=False)
@@ -90,7 +94,7 @@ def _ask(mill: Querymill, query_id: str, request: Search, chosen: Evaluation) ->
     ms = (time.perf_counter() - started) * 1000
     return Answered(
         query_id, chosen.scores(result), ms, result.usage["provider_calls"], result.usage["tokens"],
-        degraded=not result.complete,
+        degraded=not result.complete, figures=chosen.figures(query_id, result),
     )  # fmt: skip
 
 
@@ -113,6 +117,7 @@ def _report(
         "queries": len(answers),
         **measures.measured(run, chosen.qrels),
         **({"groups": _by_group(run, chosen)} if len(set(chosen.groups.values())) > 1 else {}),
+        **_averaged([answer.figures for answer in answers]),
         "p50_ms": round(measures.percentile(times, 50), 1),
         "p95_ms": round(measures.percentile(times, 95), 1),
         "provider_calls": sum(answer.calls for answer in answers),
@@ -134,6 +139,12 @@ def _by_group(run: measures.Run, chosen: Evaluation) -> dict[str, float]:
         if query_id in chosen.groups:
             groups.setdefault(chosen.groups[query_id], {})[query_id] = scores
     return {group: measures.measured(part, chosen.qrels)["ndcg@10"] for group, part in sorted(groups.items())}
+
+
+def _averaged(figures: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Average what a kind measures besides, over all queries; one that failed counts as 0."""
+    names = dict.fromkeys(name for one in figures for name in one)
+    return {name: round(sum(one.get(name, 0.0) for one in figures) / len(figures), 3) for name in names}
 
 
 def _pair(text: str) -> tuple[str, Any]:

@@ -12,6 +12,7 @@ from querymill.evaluation.message_sets import message_fields, read_message_set
 from querymill.evaluation.module_sets import module_request, read_module_set
 from querymill.evaluation.sets import Routing, SetQuery, read_report_set, request_fields
 from querymill.ingestion import GoodLine, Q
+from querymill_shared.contracts.files import FileSearch
 from querymill_shared.contracts.jobs import decode_request
 from querymill_shared.contracts.messages import IngestSession, MessageResult, MessageSearch
 from querymill_shared.contracts.modules import IngestModule, LearnLexicon, ModuleResult, ModuleSearch
@@ -21,7 +22,7 @@ from querymill_shared.contracts.reports import IngestReport, ReportResult, Repor
 _DEPTH = 10
 
 
-Search = ReportSearch | ModuleSearch | MessageSearch
+Search = ReportSearch | ModuleSearch | MessageSearch | FileSearch
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,8 @@ class Evaluation:
     """A set made ready for one kind.
 
     ``settle`` does what must be done between ingesting and asking; ``scores`` maps judged ids to numbers in the
-    order of the answer; ``groups`` tells kinds of queries apart where the set does.
+    order of the answer; ``groups`` tells kinds of queries apart where the set does; ``figures`` gives what a kind
+    measures besides, averaged over the queries.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Evaluation:
     groups: Mapping[str, str]
     scores: Callable[[Any], dict[str, float]]
     settle: Callable[[Querymill], object]
+    figures: Callable[[str, Any], Mapping[str, float]] = lambda _, __: {}
 
 
 def prepare_reports(folder: Path, options: Mapping[str, Any], sample: Sample) -> Evaluation:
@@ -80,7 +83,7 @@ def prepare_reports(folder: Path, options: Mapping[str, Any], sample: Sample) ->
         return request
 
     def scores(result: ReportResult) -> dict[str, float]:
-        return _in_order([chosen.corpus_ids[hit.document, hit.page] for hit in result.results])
+        return in_order([chosen.corpus_ids[hit.document, hit.page] for hit in result.results])
 
     return Evaluation(
         name=chosen.name,
@@ -109,7 +112,7 @@ def prepare_modules(folder: Path, options: Mapping[str, Any], sample: Sample) ->
         return request
 
     def scores(result: ModuleResult) -> dict[str, float]:
-        return _in_order([chosen.corpus_ids[hit.document] for hit in result.results])
+        return in_order([chosen.corpus_ids[hit.document] for hit in result.results])
 
     def settle(mill: Querymill) -> None:
         mill.submit(LearnLexicon(collection=chosen.name)).result(timeout=120)
@@ -142,7 +145,7 @@ def prepare_messages(folder: Path, options: Mapping[str, Any], sample: Sample) -
         return MessageSearch.model_validate(own | {"query": query.text} | message_fields(query) | dict(options))
 
     def scores(result: MessageResult) -> dict[str, float]:
-        return _in_order(list(dict.fromkeys(hit.message_id for hit in result.results if hit.message_id is not None)))
+        return in_order(list(dict.fromkeys(hit.message_id for hit in result.results if hit.message_id is not None)))
 
     lines = [IngestSession(collection=chosen.name, session=one) for one in chosen.sessions]
     return Evaluation(
@@ -159,7 +162,8 @@ def prepare_messages(folder: Path, options: Mapping[str, Any], sample: Sample) -
 PREPARED = {"reports": prepare_reports, "modules": prepare_modules, "messages": prepare_messages}
 
 
-def _in_order(judged: Sequence[str]) -> dict[str, float]:
+def in_order(judged: Sequence[str]) -> dict[str, float]:
+    """Score ids by their place, best first."""
     # The measures look at the order only, and in single precision: scores that nearly tie would be shuffled.
     return {one: 1 / rank for rank, one in enumerate(judged, start=1)}
 

@@ -6,6 +6,7 @@ from querymill.cli import (
     answer,
     bench,
     calibrate,
+    calibrate_files,
     conversations,
     demo,
     embed,
@@ -26,9 +27,24 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for group in (
-    stack, ingest, conversations, search, ranks, embed, rerank, upkeep, jobs, evaluate, calibrate, bench, demo, answer,
-):  # fmt: skip
+GROUPS = (
+    stack,
+    ingest,
+    conversations,
+    search,
+    answer,
+    rerank,
+    embed,
+    ranks,
+    upkeep,
+    jobs,
+    evaluate,
+    calibrate,
+    calibrate_files,
+    bench,
+    demo,
+)
+for group in GROUPS:
     group.register(app)
 
 

@@ -12,11 +12,13 @@ from rich.console import Console
 from querymill.cli import screen
 from querymill.cli.exits import WrongUse
 from querymill.cli.request_file import fields_in
+from querymill.cli.screen_files import follow_rounds, show_files
 from querymill.cli.screen_messages import show_messages
 from querymill.cli.screen_modules import show_modules
 from querymill.client import Querymill
 from querymill.job import Job
 from querymill_shared.contracts.fields import Lane
+from querymill_shared.contracts.files import FileResult, FileSearch
 from querymill_shared.contracts.jobs import decode_request
 from querymill_shared.contracts.messages import MessageResult, MessageSearch
 from querymill_shared.contracts.modules import ModuleResult, ModuleSearch
@@ -39,6 +41,7 @@ def register(app: typer.Typer) -> None:
     group.command("reports")(reports)
     group.command("modules")(modules)
     group.command("messages")(messages)
+    group.command("files")(files)
     app.add_typer(group, name="search")
 
 
@@ -157,6 +160,34 @@ def messages(
     run("messages", request, given, as_json=as_json)
 
 
+def files(
+    query: Query = None,
+    collection: Collection = None,
+    request: RequestFile = None,
+    mode: Annotated[str | None, typer.Option(help="iterative, oneshot")] = None,
+    channels: Annotated[list[str] | None, typer.Option(help="words, vectors; may be repeated")] = None,
+    patterns: Annotated[
+        list[str] | None, typer.Option("--pattern", help="a regular expression for contents (RE2); may be repeated")
+    ] = None,
+    globs: Annotated[
+        list[str] | None, typer.Option("--glob", help="a pattern for paths, as in ignore files; may be repeated")
+    ] = None,
+    rounds: Annotated[int | None, typer.Option(help="rounds at most, 1 to 3")] = None,
+    candidates: Annotated[int | None, typer.Option(help="files evaluated in a round, 20 to 50")] = None,
+    top_n: Annotated[int | None, typer.Option(help="files returned, 1 to 200")] = None,
+    evaluator: Annotated[str | None, typer.Option(help="default, judge: who says how relevant a file is")] = None,
+    token_budget: Annotated[int | None, typer.Option(help="tokens at which no further round begins")] = None,
+    context_budget: Annotated[int | None, typer.Option(help="tokens of the joined high files; 0 joins none")] = None,
+    return_low: Annotated[bool | None, typer.Option(help="return low files, too")] = None,
+    deadline: Deadline = None,
+    lane: LaneOption = None,
+    as_json: Json = False,
+) -> None:
+    """Search a code base in rounds; shows each round live, then the files, why, and what it cost."""
+    given = {name: value for name, value in locals().items() if name not in _NO_FIELDS and value != []}
+    run("files", request, given, as_json=as_json)
+
+
 def run(kind: str, path: Path | None, given: dict[str, Any], *, as_json: bool) -> None:
     """Submit what was asked, follow it, print what came back; what is given beats what the file says."""
     from_file = {} if path is None else fields_in(path, named="--request")
@@ -164,7 +195,7 @@ def run(kind: str, path: Path | None, given: dict[str, Any], *, as_json: bool) -
     if asked.get("similarity_threshold") == "null":
         asked["similarity_threshold"] = None
     wanted = decode_request(json.dumps(asked))
-    if not isinstance(wanted, ReportSearch | ModuleSearch | MessageSearch):
+    if not isinstance(wanted, ReportSearch | ModuleSearch | MessageSearch | FileSearch):
         raise WrongUse(f"kind: {kind!r} is not a search; use `querymill ingest`")
     timeout = wanted.deadline + 10
     with Querymill() as mill:
@@ -173,11 +204,12 @@ def run(kind: str, path: Path | None, given: dict[str, Any], *, as_json: bool) -
             typer.echo(job.result(timeout=timeout).model_dump_json())
             return
         console = Console()
-        screen.follow(console, wanted.query, job.events(timeout=timeout))
+        follow = follow_rounds if isinstance(wanted, FileSearch) else screen.follow
+        follow(console, wanted.query, job.events(timeout=timeout))
         show(console, job.result(timeout=5))
 
 
-def show(console: Console, result: ReportResult | ModuleResult | MessageResult) -> None:
+def show(console: Console, result: ReportResult | ModuleResult | MessageResult | FileResult) -> None:
     """Print the hits of any kind."""
     match result:
         case ReportResult():
@@ -186,6 +218,8 @@ def show(console: Console, result: ReportResult | ModuleResult | MessageResult) 
             show_modules(console, result)
         case MessageResult():
             show_messages(console, result)
+        case FileResult():
+            show_files(console, result)
         case _:
             assert_never(result)
 

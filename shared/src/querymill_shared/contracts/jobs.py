@@ -7,6 +7,7 @@ from pydantic import Field, TypeAdapter
 
 from querymill_shared.contracts.answer import AnswerQuestion, AnswerResult
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
+from querymill_shared.contracts.files import FileResult, FileSearch
 from querymill_shared.contracts.ingest_conversations import (
     DropConversation,
     IngestConversation,
@@ -44,7 +45,7 @@ from querymill_shared.contracts.reports import IngestReport, IngestResult, Repor
 from querymill_shared.contracts.rerank import Rerank, RerankResult
 
 #: Requests that only a collection can answer that holds something.
-Search = ReportSearch | ModuleSearch | MessageSearch
+Search = ReportSearch | ModuleSearch | MessageSearch | FileSearch
 JobRequest = (
     ReportSearch
     | IngestReport
@@ -68,6 +69,7 @@ JobRequest = (
     | EmbedTexts
     | Rerank
     | AnswerQuestion
+    | FileSearch
 )
 AnyResult = (
     ReportResult
@@ -90,6 +92,7 @@ AnyResult = (
     | EmbedResult
     | RerankResult
     | AnswerResult
+    | FileResult
 )
 
 _REQUESTS: TypeAdapter[JobRequest] = TypeAdapter(Annotated[JobRequest, Field(discriminator="kind")])

@@ -11,6 +11,7 @@ import structlog
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.answer import AnswerQuestion
 from querymill_shared.contracts.embed import EmbedTexts
+from querymill_shared.contracts.files import FileSearch
 from querymill_shared.contracts.ingest_conversations import DropConversation, IngestConversation, UpdateConversation
 from querymill_shared.contracts.ingest_files import CompareFiles, EmbedFiles, IngestFiles
 from querymill_shared.contracts.message_life import EmbedMessages, ForgetSession, ReembedMessages
@@ -26,6 +27,8 @@ from querymill_workers.flows import (
     embed,
     embed_files,
     embed_messages,
+    file_results,
+    files,
     forget_messages,
     ingest_conversations,
     ingest_files,
@@ -117,6 +120,8 @@ def step(claim: Claim, ports: Ports) -> Sequence[Bell]:  # noqa: C901  # one arm
             return recompute_ranks.step(claim, request, ports)
         case RankList() as request:
             return list_ranks.step(claim, request, ports)
+        case FileSearch() as request:
+            return files.step(claim, request, ports)
         case _:
             assert_never(claim.request)
 
@@ -164,6 +169,8 @@ def conclude(picture: Picture, ports: Ports) -> Sequence[Bell]:  # noqa: C901  #
             recompute_ranks.conclude(picture, request, ports)
         case RankList():
             one_step.conclude(picture, list_ranks.to_result, ports)
+        case FileSearch() as request:
+            return files.conclude(picture, request, ports)
         case None:
             pass  # over already: there is nothing to conclude
         case _:
@@ -188,13 +195,15 @@ def fail(claim: Claim, reason: str, ports: Ports, *, dead: bool = False) -> Sequ
     return [] if picture is None else conclude(picture, ports)
 
 
-def settle_at_deadline(picture: Picture, ports: Ports) -> None:
+def settle_at_deadline(picture: Picture, ports: Ports) -> None:  # one arm for each kind
     """End a job with what is there, because its time is up."""
     match picture.request:
         case ReportSearch() as request:
             reports.settle(picture, request, ports)
         case ModuleSearch() as request:
             modules.settle(picture, request, ports)
+        case FileSearch() as request:
+            file_results.settle(picture, request, ports)
         case Rerank() as request:
             rerank.settle(picture, request, ports)
         case AnswerQuestion() as request:

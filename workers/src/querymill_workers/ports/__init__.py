@@ -8,6 +8,7 @@ from typing import Protocol
 from querymill_shared.board import Board, Claim
 from querymill_shared.queues import Queue
 from querymill_workers.domain.calibration import Calibration
+from querymill_workers.domain.file_relevance import FileProfiles
 from querymill_workers.domain.references import Near, Reference
 from querymill_workers.domain.technical_keywords import TechnicalKeywords
 from querymill_workers.ports.answers import Answers, Hear, Judged, Written
@@ -158,6 +159,7 @@ class Ports:
     conversations: Conversations
     ranks: ConversationRanks
     technical_keywords: TechnicalKeywords
+    file_profiles: FileProfiles
     calibration: Calibration
     glossary: Mapping[str, str]
     count_tokens: Callable[[str], int]

@@ -1,0 +1,87 @@
+"""``querymill calibrate-files``: measure what the evidence for a file is worth, and write the evaluator's profile."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+from rich.console import Console
+from rich.progress import track
+
+from querymill.cli.evaluate_files import prepare_files
+from querymill.cli.evaluate_kinds import Evaluation, Sample
+from querymill.cli.exits import WrongUse
+from querymill.cli.progress import with_bar
+from querymill.cli.stack import services
+from querymill.client import Querymill
+from querymill.evaluation.file_calibration import VECTORS, WORDS, JudgedFile, profile
+from querymill.evaluation.sets import BadSet
+from querymill_shared.contracts.errors import JobFailed
+from querymill_shared.contracts.files import FileResult
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("calibrate-files")(calibrate_files)
+
+
+def calibrate_files(
+    folder: Annotated[Path, typer.Argument(help="an evaluation set of files")],
+    out: Annotated[Path, typer.Option(help="write the profiles there, for QUERYMILL_FILE_RELEVANCE")] = Path(
+        "files.relevance.json"
+    ),
+    vectors: Annotated[bool, typer.Option(help="measure vectors beside words, too; embeds the whole set")] = False,
+    limit: Annotated[int | None, typer.Option(min=1, help="queries of the set")] = None,
+    data: Annotated[Path | None, typer.Option("--data", help="keep the embedded stack's data here")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Fit the evaluator on the 50 candidates of each judged query, and lay the bands of relevance."""
+    channels = ["words", "vectors"] if vectors else ["words"]
+    options = {"mode": "oneshot", "candidates": 50, "top_n": 200, "context_budget": 0, "channels": channels}
+    try:
+        chosen = prepare_files(folder, options, Sample(queries=limit))
+    except BadSet as error:
+        raise WrongUse(str(error)) from error
+    say = Console(stderr=True, highlight=False)
+    with services(data, say), Querymill() as mill:
+        judged = measured(mill, chosen, say)
+    try:
+        written: dict[str, Any] = {"set": chosen.name, "words": profile(judged, WORDS)}
+        if vectors:
+            with_vector = [file for file in judged if file.evidence["vector"] is not None]
+            written["vectors"] = profile(with_vector, VECTORS)
+    except ValueError as error:
+        raise WrongUse(f"{folder}: {error}") from error
+    out.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+    if as_json:
+        typer.echo(json.dumps(written | {"path": str(out)}))
+        return
+    for name in ("words", "vectors"):
+        if name in written:
+            weights = ", ".join(f"{kind} {weight}" for kind, weight in written[name]["weights"].items())
+            typer.echo(f"{name:<8} weights: {weights}")
+            typer.echo(f"{name:<8} sum → relevance: " + ", ".join(f"{a} → {b}" for a, b in written[name]["bands"]))
+    typer.echo(f"written to {out}; workers read it from QUERYMILL_FILE_RELEVANCE")
+
+
+def measured(mill: Querymill, chosen: Evaluation, say: Console) -> Sequence[JudgedFile]:
+    """Take the set in, ask its queries, and gather the evidence for every candidate."""
+    outcomes = with_bar(mill, chosen.lines, say, size=sum(line.size for line in chosen.lines))
+    failed = [outcome.reason for outcome in outcomes if outcome.result is None]
+    if failed:
+        raise WrongUse(f"{chosen.name}: not ingested: {failed[0]}")
+    chosen.settle(mill)
+    judged: list[JudgedFile] = []
+    for query_id, request in track(chosen.requests, "asking", console=say, transient=True):
+        try:
+            result = cast("FileResult", mill.submit(request).result(timeout=request.deadline + 10))
+        except JobFailed as error:
+            raise WrongUse(f"{query_id}: {error.reason}") from error
+        relevant = {found for found, grade in chosen.qrels[query_id].items() if grade > 0}
+        ids = list(chosen.scores(result))
+        judged += [
+            JudgedFile(hit.explanation["evidence"], found in relevant)
+            for hit, found in zip(result.results, ids, strict=True)
+        ]
+    return judged

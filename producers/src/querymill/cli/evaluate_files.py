@@ -1,0 +1,89 @@
+"""The `files` kind on an evaluation set: each repository a collection, asked the queries about it."""
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from querymill.cli.evaluate_kinds import Evaluation, Sample, in_order
+from querymill.cli.exits import WrongUse
+from querymill.client import Querymill
+from querymill.evaluation.file_sets import FileSet, batches, read_file_set
+from querymill.ingestion import GoodLine
+from querymill_shared.contracts.files import FileResult, FileSearch
+from querymill_shared.contracts.ingest_files import CompareFiles, IngestFiles
+
+#: How long all chunks may take to get their vectors, in seconds, and how often that is looked at.
+_VECTORS_S: Final = 3_600
+_LOOK_S: Final = 2.0
+
+
+def prepare_files(folder: Path, options: Mapping[str, Any], sample: Sample) -> Evaluation:
+    """Make a set ready for the `files` kind; where vectors are searched, all chunks get theirs before the first query.
+
+    Raises:
+        BadSet: The folder is no such set.
+    """
+    sample.refuse("distractors", "sessions")
+    chosen = read_file_set(folder, most_queries=sample.queries)
+    requests = [
+        (
+            query.query_id,
+            FileSearch.model_validate(
+                {"query": query.text, "collection": chosen.collection(query), "deadline": 120, **options}
+            ),
+        )
+        for query in chosen.queries
+    ]
+    by_vectors = any("vectors" in request.channels for _, request in requests)
+
+    def judged(result: FileResult) -> list[str]:
+        return [chosen.corpus_ids[result.collection, hit.path] for hit in result.results]
+
+    def figures(query_id: str, result: FileResult) -> Mapping[str, float]:
+        relevant = {corpus_id for corpus_id, grade in chosen.qrels[query_id].items() if grade > 0}
+        pasted = {chosen.corpus_ids[result.collection, path] for path in result.context_files}
+        return {
+            "recall_of_returned": len(relevant.intersection(judged(result))) / max(1, len(relevant)),
+            "recall_of_context": len(relevant.intersection(pasted)) / max(1, len(relevant)),
+            "returned": len(result.results),
+            "high": sum(hit.band == "high" for hit in result.results),
+            "files_read": result.files_read,
+            "rounds": len(result.rounds),
+            **{f"tokens_{name}": count for name, count in result.token_account.model_dump().items()},
+        }
+
+    return Evaluation(
+        name=chosen.name,
+        lines=_lines(chosen),
+        requests=requests,
+        qrels=chosen.qrels,
+        groups={query.query_id: str(query.metadata.get("repo") or "") for query in chosen.queries},
+        scores=lambda result: in_order(judged(result)),
+        settle=lambda mill: _await_vectors(mill, chosen) if by_vectors else None,
+        figures=figures,
+    )
+
+
+def _lines(chosen: FileSet) -> list[GoodLine[Any]]:
+    cut = [(collection, batch) for collection, files in chosen.files.items() for batch in batches(files)]
+    return [
+        GoodLine(
+            number,
+            sum(len(file.content.encode()) for file in batch),
+            IngestFiles(collection=collection, files=tuple(batch)),
+            unit="batch",
+        )
+        for number, (collection, batch) in enumerate(cut, start=1)
+    ]
+
+
+def _await_vectors(mill: Querymill, chosen: FileSet) -> None:
+    """Wait until every chunk has its vector: a half-embedded collection would measure something else."""
+    until = time.monotonic() + _VECTORS_S
+    for collection, files in chosen.files.items():
+        request = CompareFiles(collection=collection, files={file.path: file.sha256 for file in files})
+        while (pending := mill.submit(request).result(timeout=60).pending) > 0:
+            if time.monotonic() > until:
+                raise WrongUse(f"{collection}: {pending} chunks have no vector after {_VECTORS_S} s")
+            time.sleep(_LOOK_S)

@@ -1,0 +1,74 @@
+"""How an iterative search looks on a terminal: its rounds as they end, then the files."""
+
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.text import Text
+
+from querymill_shared.contracts.events import Event, SearchRound
+from querymill_shared.contracts.files import FileHit, FileResult
+
+#: Names and files shown of a round.
+_SHOWN = 5
+
+
+def follow_rounds(console: Console, title: str, events: Iterable[Event]) -> None:
+    """Print each round as it ends: what it asked, how its files fell into the bands, and what is missing."""
+    console.print(Text(title, style="bold"))
+    for event in events:
+        if isinstance(event, SearchRound):
+            show_round(console, event)
+
+
+def show_round(console: Console, told: SearchRound) -> None:
+    """Print one round."""
+    bands = ", ".join(f"{count} {name}" for name, count in told.bands.items())
+    console.print(
+        Text.assemble((f"  round {told.round}  ", "cyan"), f"{told.evaluated} files: {bands}"), highlight=False
+    )
+    _dim(console, f"     asked: {_some(told.queries)}")
+    for file in told.files[:_SHOWN]:
+        console.print(Text(f"     {file.score:.2f}  {file.key}"), highlight=False)
+    if told.gaps:
+        _dim(console, f"     used there and not found yet: {_some(told.gaps)}")
+    if told.stop is not None:
+        _dim(console, f"     stop: {told.stop}")
+
+
+def show_files(console: Console, result: FileResult, *, most: int | None = None) -> None:
+    """Print the files with what speaks for them, then what the search cost."""
+    hits = result.results if most is None else result.results[:most]
+    for rank, hit in enumerate(hits, start=1):
+        score = f"{hit.score:.4f}" if result.mode == "oneshot" else f"{hit.relevance:.2f}"
+        console.print(Text.assemble((f"{rank:>2}", "bold"), (f"  {score} {hit.band:<6} ", "green"), hit.path))
+        _dim(console, f"      {hit.why}   ({_origin(hit)})")
+    if not result.results:
+        console.print("  no files", style="yellow")
+    if len(result.results) > len(hits):
+        _dim(console, f"  … and {len(result.results) - len(hits)} more")
+    for part in result.degraded:
+        console.print(Text(f"  degraded: {part.stage}: {part.reason}", style="yellow"))
+    cost = result.token_account
+    _dim(
+        console,
+        f"  {len(result.rounds)} rounds ({result.stop}), {result.files_read} files read, each once; "
+        f"{cost.spent:,} tokens handed over, {cost.all_candidates:,} to read every candidate whole",
+    )
+    if result.context_files:
+        _dim(console, f"  context of {cost.context:,} tokens, ready to paste: {_some(result.context_files)}")
+
+
+def _origin(hit: FileHit) -> str:
+    lines = ", ".join(f"{part.first}–{part.last}" for part in hit.excerpt)
+    found = f"round {hit.round}, by {_some(hit.found_by)}"
+    return f"{found}; lines {lines}" if lines else found
+
+
+def _some(names: Iterable[str]) -> str:
+    listed = list(names)
+    more = f" and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
+    return ", ".join(listed[:_SHOWN]) + more
+
+
+def _dim(console: Console, line: str) -> None:
+    console.print(Text(line, style="dim"), no_wrap=True, overflow="ellipsis")

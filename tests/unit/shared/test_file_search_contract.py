@@ -1,0 +1,35 @@
+"""What a search over files may ask for."""
+
+import pytest
+from pydantic import ValidationError
+
+from querymill_shared.contracts.files import FileSearch
+from querymill_shared.contracts.jobs import decode_request
+
+
+def test_the_first_steps_are_the_searches_that_were_asked_for() -> None:
+    plain = FileSearch(query="q", collection="c")
+    assert plain.steps == ("search-1-words",)
+    every = FileSearch(query="q", collection="c", channels=("words", "vectors"), patterns=("a.b",))
+    assert every.steps == ("search-1-words", "search-1-vectors", "search-1-patterns")
+    assert decode_request(every.model_dump_json()) == every
+
+
+def test_one_shot_has_one_round_whatever_is_said() -> None:
+    assert FileSearch(query="q", collection="c", mode="oneshot", rounds=3).most_rounds == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("query", " "), ("rounds", 4), ("rounds", 0), ("candidates", 19), ("candidates", 51), ("top_n", 0),
+        ("patterns", ["("]), ("patterns", ["(?=a)b"]), ("patterns", [r"(a)\1"]), ("patterns", ["a" * 301]),
+        ("patterns", ["a"] * 2), ("patterns", [str(n) for n in range(9)]), ("globs", [""]), ("globs", [" "]),
+        ("globs", ["a\nb"]), ("channels", []), ("channels", ["words", "words"]), ("channels", ["smell"]),
+        ("token_budget", 10), ("context_budget", -1), ("evaluator", "oracle"), ("deadline", float("nan")),
+        ("anything", 1),
+    ],
+)  # fmt: skip
+def test_a_request_that_breaks_a_rule_is_refused_with_the_field(field: str, value: object) -> None:
+    with pytest.raises(ValidationError, match=field):
+        FileSearch.model_validate({"query": "q", "collection": "c", field: value})
