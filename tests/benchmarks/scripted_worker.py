@@ -18,6 +18,7 @@ from querymill_workers.domain.calibration import IDENTITY
 from querymill_workers.domain.chunking import Chunk
 from querymill_workers.ports import Caller, FoundPassage, InputType, Ports, Revision, Usage, Vectors
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors, MemoryWords
+from querymill_workers.stores.memory_conversations import MemoryConversations
 from querymill_workers.stores.memory_messages import MemoryMessages
 from querymill_workers.stores.memory_modules import MemoryModules
 from querymill_workers.upkeep.heartbeat import Heartbeat
@@ -88,6 +89,7 @@ def scripted_ports() -> Ports:
         text_vectors=MemoryTextVectors(),
         modules=MemoryModules(),
         messages=MemoryMessages(),
+        conversations=MemoryConversations(),
         calibration=IDENTITY,
         words=MemoryWords(),
         shorthands={},

@@ -16,6 +16,7 @@ from querymill_workers.domain.calibration import IDENTITY
 from querymill_workers.flows import journey
 from querymill_workers.ports import Bell, Ports
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors
+from querymill_workers.stores.memory_conversations import MemoryConversations
 from querymill_workers.stores.memory_messages import MemoryMessages
 from querymill_workers.stores.memory_modules import MemoryModules
 from tests.fakes.models import ScriptedJudge, ScriptedRewriter, WordEmbeddings
@@ -39,6 +40,7 @@ class World:
     text_vectors: MemoryTextVectors
     modules: MemoryModules
     messages: MemoryMessages
+    conversations: MemoryConversations
     words: FailingWords
     ports: Ports
 
@@ -82,6 +84,7 @@ def world() -> World:
     embeddings = WordEmbeddings()
     rewriter, judge = ScriptedRewriter({}), ScriptedJudge()
     modules, messages, words = MemoryModules(), MemoryMessages(), FailingWords()
+    conversations = MemoryConversations()
     ports = Ports(
         board=board,
         heartbeat=NoHeartbeat(),
@@ -94,13 +97,16 @@ def world() -> World:
         words=words,
         shorthands={"actor": [], "mapper": [], "axes": ["vtkAxesActor"]},
         messages=messages,
+        conversations=conversations,
         calibration=IDENTITY,
         glossary={"EBITDA": "earnings before interest, taxes, depreciation and amortisation"},
         count_tokens=lambda text: len(text.split()),
         clock=time.monotonic,
         max_attempts=3,
     )
-    return World(board, embeddings, rewriter, judge, reports, text_vectors, modules, messages, words, ports)
+    return World(
+        board, embeddings, rewriter, judge, reports, text_vectors, modules, messages, conversations, words, ports
+    )
 
 
 def report(sha1: str, *pages: str, company: str = "Acme", period: str | None = "2022") -> dict[str, object]:

@@ -10,6 +10,7 @@ from querymill_shared.settings import Settings
 from querymill_workers.domain.calibration import IDENTITY
 from querymill_workers.ports import Bell, Ports
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors, MemoryWords
+from querymill_workers.stores.memory_conversations import MemoryConversations
 from querymill_workers.stores.memory_messages import MemoryMessages
 from querymill_workers.stores.memory_modules import MemoryModules
 from querymill_workers.upkeep.sweeper import sweep
@@ -53,6 +54,7 @@ def ports(clock: Clock) -> Ports:
         text_vectors=MemoryTextVectors(),
         modules=MemoryModules(),
         messages=MemoryMessages(),
+        conversations=MemoryConversations(),
         calibration=IDENTITY,
         words=MemoryWords(),
         shorthands={},

@@ -8,6 +8,14 @@ from typing import Protocol
 from querymill_shared.board import Board, Claim
 from querymill_shared.queues import Queue
 from querymill_workers.domain.calibration import Calibration
+from querymill_workers.ports.conversations import (
+    Conversation,
+    ConversationDraft,
+    ConversationMessage,
+    Conversations,
+    StoredSession,
+    conversation_of,
+)
 from querymill_workers.ports.models import (
     Caller,
     Embeddings,
@@ -41,6 +49,10 @@ __all__ = [
     "Bell",
     "Caller",
     "ContentHash",
+    "Conversation",
+    "ConversationDraft",
+    "ConversationMessage",
+    "Conversations",
     "Embeddings",
     "FoundPassage",
     "Heartbeat",
@@ -56,6 +68,7 @@ __all__ = [
     "Revision",
     "Rewriter",
     "SessionDraft",
+    "StoredSession",
     "TextVector",
     "TextVectors",
     "Unavailable",
@@ -65,6 +78,7 @@ __all__ = [
     "WordHit",
     "WordUnit",
     "Words",
+    "conversation_of",
 ]
 
 
@@ -89,6 +103,7 @@ class Ports:
     words: Words
     shorthands: Mapping[str, Sequence[str]]
     messages: Messages
+    conversations: Conversations
     calibration: Calibration
     glossary: Mapping[str, str]
     count_tokens: Callable[[str], int]
