@@ -17,6 +17,7 @@ from querymill_workers import wiring
 from querymill_workers.domain.calibration import IDENTITY
 from querymill_workers.domain.chunking import Chunk
 from querymill_workers.ports import Caller, FoundPassage, InputType, Ports, Revision, Usage, Vectors
+from querymill_workers.stores.kept import conversation_caches
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors, MemoryWords
 from querymill_workers.stores.memory_conversations import MemoryConversations
 from querymill_workers.stores.memory_messages import MemoryMessages
@@ -90,6 +91,7 @@ def scripted_ports() -> Ports:
         modules=MemoryModules(),
         messages=MemoryMessages(),
         conversations=MemoryConversations(),
+        conversation_caches=conversation_caches(),
         calibration=IDENTITY,
         words=MemoryWords(),
         shorthands={},

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import assert_never
 
+from querymill_shared.contracts.conversations import ConversationSearch
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages import IngestSession, MessageSearch
@@ -29,7 +30,7 @@ def queue_of(request: JobRequest, step: str) -> Queue:
             return Queue.SEARCH if step == ORIGINAL else Queue.EXPAND
         case ModuleSearch():
             return Queue.EXPAND if step == SPLIT else Queue.SEARCH
-        case MessageSearch():
+        case MessageSearch() | ConversationSearch():
             return Queue.SEARCH
         case IngestReport() | IngestModule() | LearnLexicon() | IngestSession():
             return Queue.INGEST

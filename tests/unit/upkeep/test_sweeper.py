@@ -9,6 +9,7 @@ from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 from querymill_workers.domain.calibration import IDENTITY
 from querymill_workers.ports import Bell, Ports
+from querymill_workers.stores.kept import conversation_caches
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors, MemoryWords
 from querymill_workers.stores.memory_conversations import MemoryConversations
 from querymill_workers.stores.memory_messages import MemoryMessages
@@ -55,6 +56,7 @@ def ports(clock: Clock) -> Ports:
         modules=MemoryModules(),
         messages=MemoryMessages(),
         conversations=MemoryConversations(),
+        conversation_caches=conversation_caches(),
         calibration=IDENTITY,
         words=MemoryWords(),
         shorthands={},

@@ -25,6 +25,7 @@ from querymill_workers.inference.profiles import EmbeddingProfile, profile_of
 from querymill_workers.inference.rewriter import ChatRewriter
 from querymill_workers.inference.sharing import Shared
 from querymill_workers.ports import Judge, Ports
+from querymill_workers.stores.kept import conversation_caches
 from querymill_workers.stores.memory_conversations import MemoryConversations
 from querymill_workers.stores.mongo import MongoModules
 from querymill_workers.stores.postgres.connection import open_pool
@@ -143,6 +144,7 @@ def ports() -> Ports:
         shorthands=chosen.querymill_module_shorthands,
         messages=PostgresMessages(pool),
         conversations=MemoryConversations(),
+        conversation_caches=conversation_caches(),
         calibration=calibration_of(chosen.embedding_model, chosen.querymill_calibration),
         glossary=glossary.bundled(),
         count_tokens=estimate,

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
+from querymill_shared.contracts.conversations import ConversationResult, ConversationSearch
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
 from querymill_shared.contracts.messages import IngestSession, IngestSessionResult, MessageResult, MessageSearch
 from querymill_shared.contracts.modules import (
@@ -26,6 +27,7 @@ JobRequest = (
     | LearnLexicon
     | MessageSearch
     | IngestSession
+    | ConversationSearch
     | EmbedTexts
     | Rerank
 )
@@ -37,6 +39,7 @@ AnyResult = (
     | LexiconResult
     | MessageResult
     | IngestSessionResult
+    | ConversationResult
     | EmbedResult
     | RerankResult
 )

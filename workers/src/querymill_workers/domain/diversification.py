@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-#: Which step placed a hit: relevance, its age, its topic, or the order of the scores.
-Step = Literal["relevance", "age", "topic", "order"]
+#: What placed a hit: its relevance, its age, its topic, what was left in order; or its score, without diversification.
+Step = Literal["relevance", "age", "topic", "order", "score"]
 Age = Literal["today", "week", "month", "older"]
 
 #: How many are placed by relevance alone.

@@ -147,6 +147,11 @@ vulnerability | 漏洞
 """
 #: How many synonyms a word of the query brings at most.
 MOST_PER_TERM: Final = 3
+#: What a synonym weighs beside a word of the query.
+WEIGHT: Final = 1 / 3
+_TIMES: Final = 3
+#: How much of a session's first message says what it is about, in characters.
+_OPENING: Final = 500
 _LATIN: Final = re.compile("[a-z0-9][a-z0-9 ]*")
 
 MEANINGS: Final[Sequence[tuple[str, ...]]] = tuple(
@@ -192,6 +197,21 @@ def expand(text: str) -> list[Expansion]:
         if synonyms:
             found.append(Expansion(term, synonyms))
     return found
+
+
+def weighted(text: str, synonyms: Sequence[str]) -> str:
+    """Build the text whose exact BM25 is 3 × (BM25 of the query + ⅓ × BM25 of the synonyms).
+
+    BM25 counts a word as often as the query has it, so repeating the query weighs its words exactly; no synonym can
+    drown them. Without synonyms it is the query itself.
+    """
+    return "\n".join([*[text] * _TIMES, *synonyms]) if synonyms else text
+
+
+def topic_of(name: str, opening: str) -> str | None:
+    """Say what a session is about: the first technical term of its name, else of how it begins; one name a meaning."""
+    term = next((term for text in (name, opening[:_OPENING]) for term in _terms(text)), None)
+    return None if term is None else next(meaning[0] for meaning in MEANINGS if term in meaning)
 
 
 def _terms(text: str) -> Iterator[str]:

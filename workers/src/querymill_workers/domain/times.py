@@ -86,9 +86,11 @@ def find_time(text: str, *, now: datetime, zone: tzinfo) -> Timed | None:
     mentions = list(_joined(plain, list(_mentions(plain, local))))
     if not mentions:
         return None
-    found = _range_of(mentions)
+    first, last = _range_of(mentions)
+    if first is not None and last is not None and first >= last:
+        return None  # since this year, before the last: nothing can be meant
     pieces = [(mention.first, mention.past) for mention in mentions]
-    start, end = (None if side is None else side.replace(tzinfo=zone).astimezone(UTC) for side in found)
+    start, end = (None if side is None else side.replace(tzinfo=zone).astimezone(UTC) for side in (first, last))
     return Timed(
         TimeRange(start, end), " ".join(text[first:past].strip() for first, past in pieces), _without(text, pieces)
     )

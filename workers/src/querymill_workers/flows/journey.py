@@ -9,12 +9,14 @@ from typing import assert_never
 import structlog
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
+from querymill_shared.contracts.conversations import ConversationSearch
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.messages import IngestSession, MessageSearch
 from querymill_shared.contracts.modules import IngestModule, LearnLexicon, ModuleSearch
 from querymill_shared.contracts.reports import IngestReport, ReportSearch
 from querymill_shared.contracts.rerank import Rerank
 from querymill_workers.flows import (
+    conversations,
     embed,
     ingest_messages,
     ingest_modules,
@@ -64,6 +66,8 @@ def step(claim: Claim, ports: Ports) -> Sequence[Bell]:  # noqa: C901  # one arm
             return messages.step(claim, request, ports)
         case IngestSession() as request:
             return ingest_messages.step(claim, request, ports)
+        case ConversationSearch() as request:
+            return conversations.step(claim, request, ports)
         case EmbedTexts() as request:
             return embed.step(claim, request, ports)
         case Rerank() as request:
@@ -89,6 +93,8 @@ def conclude(picture: Picture, ports: Ports) -> None:  # noqa: C901  # one arm f
             messages.conclude(picture, request, ports)
         case IngestSession():
             one_step.conclude(picture, ingest_messages.to_result, ports)
+        case ConversationSearch():
+            one_step.conclude(picture, conversations.to_result, ports)
         case EmbedTexts():
             one_step.conclude(picture, embed.to_result, ports)
         case Rerank() as request:
@@ -132,6 +138,8 @@ def settle_at_deadline(picture: Picture, ports: Ports) -> None:
         case ModuleSearch() as request:
             modules.settle(picture, request, ports)
         case IngestReport() | IngestModule() | LearnLexicon() | MessageSearch() | IngestSession() | EmbedTexts():
+            ports.board.settle(picture.record.job_id, Verdict("failed", reason="its deadline passed"))
+        case ConversationSearch():
             ports.board.settle(picture.record.job_id, Verdict("failed", reason="its deadline passed"))
         case Rerank() as request:
             rerank.settle(picture, request, ports)

@@ -8,6 +8,13 @@ from typing import Protocol
 from querymill_shared.board import Board, Claim
 from querymill_shared.queues import Queue
 from querymill_workers.domain.calibration import Calibration
+from querymill_workers.ports.conversation_caches import (
+    BestPassage,
+    ConversationCaches,
+    ConversationCard,
+    Kept,
+    Recalled,
+)
 from querymill_workers.ports.conversations import (
     Conversation,
     ConversationDraft,
@@ -47,9 +54,12 @@ from querymill_workers.ports.stores import (
 
 __all__ = [
     "Bell",
+    "BestPassage",
     "Caller",
     "ContentHash",
     "Conversation",
+    "ConversationCaches",
+    "ConversationCard",
     "ConversationDraft",
     "ConversationMessage",
     "Conversations",
@@ -58,11 +68,13 @@ __all__ = [
     "Heartbeat",
     "InputType",
     "Judge",
+    "Kept",
     "Messages",
     "Modules",
     "Nearest",
     "PassageText",
     "Ports",
+    "Recalled",
     "Refused",
     "Reports",
     "Revision",
@@ -104,6 +116,7 @@ class Ports:
     shorthands: Mapping[str, Sequence[str]]
     messages: Messages
     conversations: Conversations
+    conversation_caches: ConversationCaches
     calibration: Calibration
     glossary: Mapping[str, str]
     count_tokens: Callable[[str], int]
