@@ -11,6 +11,13 @@ from querymill.client import AsyncQuerymill, Querymill
 from querymill.job import AsyncJob, Job
 
 # Requests and results
+from querymill_shared.contracts.conversations import (
+    ConversationHit,
+    ConversationResult,
+    ConversationSearch,
+    Understanding,
+    WhyNot,
+)
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import (
     IdempotencyConflict,
@@ -56,6 +63,9 @@ __all__ = [
     "AsyncQuerymill",
     "ChatMessage",
     "ChatSession",
+    "ConversationHit",
+    "ConversationResult",
+    "ConversationSearch",
     "EmbedResult",
     "EmbedTexts",
     "IdempotencyConflict",
@@ -92,6 +102,8 @@ __all__ = [
     "Settings",
     "SubQuery",
     "TextToEmbed",
+    "Understanding",
     "UnknownCollection",
     "UnknownJob",
+    "WhyNot",
 ]

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from querymill.cli import ingest as ingest_command
 from querymill.cli import screen
+from querymill.cli.demo_conversations import show_conversation_search
 from querymill.cli.demo_messages import show_message_search
 from querymill.cli.demo_models import rerank_and_embed
 from querymill.cli.exits import WrongUse
@@ -55,11 +56,13 @@ def demo(
         found = code_examples(mill, sample, console)
         heading(console, "5. Chat messages, by what they mean")
         said = show_message_search(mill, sample, console)
-        heading(console, "6. The models alone: hits reranked, texts embedded")
+        heading(console, "6. Whole conversations, by what was talked about, and when")
+        talked = show_conversation_search(mill, sample, console)
+        heading(console, "7. The models alone: hits reranked, texts embedded")
         alone = rerank_and_embed(mill, results[0], console)
         after(console, results, time.monotonic() - started)
     if as_json:
-        every = (*results, *found, *said, *alone)
+        every = (*results, *found, *said, *talked, *alone)
         typer.echo(json.dumps([json.loads(result.model_dump_json()) for result in every], ensure_ascii=False))
     console.print("Cleaned up: every process has ended and the temporary folder is gone.", style="dim")
 
