@@ -17,7 +17,9 @@ COLLECTION: Final = "demo"
 SAMPLE_DAY: Final = datetime(2026, 6, 30, 9, tzinfo=UTC)
 #: A time and a spelling mistake; Chinese with synonyms; a question about a session that is not found.
 ASKED: Final = (
-    ConversationSearch(collection=COLLECTION, query="What did we decide about the prodcut pages in March?", now=SAMPLE_DAY),
+    ConversationSearch(
+        collection=COLLECTION, query="What did we decide about the prodcut pages in March?", now=SAMPLE_DAY
+    ),
     ConversationSearch(
         collection=COLLECTION, query="上周数据库连接池的超时问题是怎么解决的", expansion=True, now=SAMPLE_DAY
     ),
