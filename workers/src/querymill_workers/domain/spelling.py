@@ -10,7 +10,7 @@ from rapidfuzz.distance import OSA
 from querymill_workers.domain.words import words
 
 #: A shorter word is left as it is: too many others are one letter away.
-SHORTEST: Final = 4
+SHORTEST: Final = 5
 #: From how many letters on two edits are allowed.
 LONG: Final = 8
 
@@ -34,7 +34,7 @@ class Correction:
 def suspects(text: str) -> dict[str, str]:
     """List the words that may be misspelled, in lower case, each with the term it is in the index.
 
-    Only plain words of at least 4 letters: no identifier (camelCase, snake_case, dotted, called), no path, no
+    Only plain words of at least 5 letters: no identifier (camelCase, snake_case, dotted, called), no path, no
     capitals but a leading one, nothing in back quotes. Function words are in no index, and not suspected.
     """
     plain = [match[0].casefold() for match in _plain_words(text)]
