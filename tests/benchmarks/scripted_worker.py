@@ -16,9 +16,11 @@ from querymill_workers import app as workers_app
 from querymill_workers import wiring
 from querymill_workers.domain.calibration import IDENTITY
 from querymill_workers.domain.chunking import Chunk
+from querymill_workers.domain.technical_keywords import TechnicalKeywords
 from querymill_workers.ports import Caller, FoundPassage, InputType, Ports, Revision, Usage, Vectors
 from querymill_workers.stores.kept import conversation_caches
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors, MemoryWords
+from querymill_workers.stores.memory_conversation_ranks import MemoryRanks
 from querymill_workers.stores.memory_conversations import MemoryConversations
 from querymill_workers.stores.memory_messages import MemoryMessages
 from querymill_workers.stores.memory_modules import MemoryModules
@@ -92,6 +94,8 @@ def scripted_ports() -> Ports:
         messages=MemoryMessages(),
         conversations=MemoryConversations(),
         conversation_caches=conversation_caches(),
+        ranks=MemoryRanks(MemoryConversations()),
+        technical_keywords=TechnicalKeywords(),
         calibration=IDENTITY,
         words=MemoryWords(),
         shorthands={},

@@ -15,8 +15,8 @@ class WorkerProcess:
     """Starts a worker for the given queues and waits until it is ready; its log is kept for the failure."""
 
     def __init__(
-        self, environment: dict[str, str], *, queues: str = "search,expand,ingest,embed,rerank", threads: int = 32,
-        app: str = "querymill_workers.app",
+        self, environment: dict[str, str], *, queues: str = "search,expand,ingest,embed,rerank,ranks",
+        threads: int = 32, app: str = "querymill_workers.app",
     ) -> None:  # fmt: skip
         self._environment = os.environ | environment
         self._command = [

@@ -6,9 +6,11 @@ from typing import assert_never
 
 from querymill_shared.contracts.conversations import ConversationSearch
 from querymill_shared.contracts.embed import EmbedTexts
+from querymill_shared.contracts.ingest_conversations import DropConversation, IngestConversation, UpdateConversation
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages import IngestSession, MessageSearch
 from querymill_shared.contracts.modules import SPLIT, IngestModule, LearnLexicon, ModuleSearch
+from querymill_shared.contracts.ranks import RecomputeRanks
 from querymill_shared.contracts.reports import ORIGINAL, IngestReport, ReportSearch
 from querymill_shared.contracts.rerank import Rerank
 
@@ -21,6 +23,7 @@ class Queue(StrEnum):
     INGEST = "ingest"  # documents: chunking, the embedding model, the stores
     EMBED = "embed"  # the embedding model alone, in bulk
     RERANK = "rerank"  # the judge of relevance: a chat model, or a rerank endpoint
+    RANKS = "ranks"  # the processor: how conversations refer to each other
 
 
 def queue_of(request: JobRequest, step: str) -> Queue:
@@ -32,8 +35,18 @@ def queue_of(request: JobRequest, step: str) -> Queue:
             return Queue.EXPAND if step == SPLIT else Queue.SEARCH
         case MessageSearch() | ConversationSearch():
             return Queue.SEARCH
-        case IngestReport() | IngestModule() | LearnLexicon() | IngestSession():
+        case (
+            IngestReport()
+            | IngestModule()
+            | LearnLexicon()
+            | IngestSession()
+            | IngestConversation()
+            | UpdateConversation()
+            | DropConversation()
+        ):
             return Queue.INGEST
+        case RecomputeRanks():
+            return Queue.RANKS
         case EmbedTexts():
             return Queue.EMBED
         case Rerank():

@@ -171,6 +171,12 @@ class Settings(BaseSettings):
             description="what stands for modules in a request: a plain name, or an alias with its modules (JSON)",
         ),
     ] = MODULE_SHORTHANDS
+    querymill_technical_keywords: Annotated[
+        list[str],
+        Field(
+            description="terms that make a conversation technical (JSON); empty: those we have",
+        ),
+    ] = []
     querymill_log_level: Annotated[
         Literal["DEBUG", "INFO", "WARNING", "ERROR"],
         Field(

@@ -13,10 +13,12 @@ from querymill_shared.contracts.reports import IngestReport, Report
 from querymill_shared.queues import queue_of
 from querymill_shared.settings import Settings
 from querymill_workers.domain.calibration import IDENTITY
+from querymill_workers.domain.technical_keywords import TechnicalKeywords
 from querymill_workers.flows import journey
 from querymill_workers.ports import Bell, Ports
 from querymill_workers.stores.kept import conversation_caches
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors
+from querymill_workers.stores.memory_conversation_ranks import MemoryRanks
 from querymill_workers.stores.memory_conversations import MemoryConversations
 from querymill_workers.stores.memory_messages import MemoryMessages
 from querymill_workers.stores.memory_modules import MemoryModules
@@ -100,6 +102,8 @@ def world() -> World:
         messages=messages,
         conversations=conversations,
         conversation_caches=conversation_caches(),
+        ranks=MemoryRanks(conversations),
+        technical_keywords=TechnicalKeywords(),
         calibration=IDENTITY,
         glossary={"EBITDA": "earnings before interest, taxes, depreciation and amortisation"},
         count_tokens=lambda text: len(text.split()),

@@ -8,9 +8,11 @@ from querymill_shared.contracts.reports import IngestReport, Report, ReportSearc
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 from querymill_workers.domain.calibration import IDENTITY
+from querymill_workers.domain.technical_keywords import TechnicalKeywords
 from querymill_workers.ports import Bell, Ports
 from querymill_workers.stores.kept import conversation_caches
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors, MemoryWords
+from querymill_workers.stores.memory_conversation_ranks import MemoryRanks
 from querymill_workers.stores.memory_conversations import MemoryConversations
 from querymill_workers.stores.memory_messages import MemoryMessages
 from querymill_workers.stores.memory_modules import MemoryModules
@@ -57,6 +59,8 @@ def ports(clock: Clock) -> Ports:
         messages=MemoryMessages(),
         conversations=MemoryConversations(),
         conversation_caches=conversation_caches(),
+        ranks=MemoryRanks(MemoryConversations()),
+        technical_keywords=TechnicalKeywords(),
         calibration=IDENTITY,
         words=MemoryWords(),
         shorthands={},

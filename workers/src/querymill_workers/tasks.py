@@ -40,6 +40,12 @@ def rerank(job_id: str, step: str) -> None:
     ring_all(journey.answer(Bell(job_id, step, Queue.RERANK), wiring.ports()))
 
 
+@shared_task(name=task_of(Queue.RANKS))
+def ranks(job_id: str, step: str) -> None:
+    """Do a step that takes the processor."""
+    ring_all(journey.answer(Bell(job_id, step, Queue.RANKS), wiring.ports()))
+
+
 def ring_all(bells: Iterable[Bell]) -> None:
     """Ring what comes next."""
     for bell in bells:

@@ -10,6 +10,7 @@ from querymill_shared.board import ValkeyBoard
 from querymill_shared.board.valkey import CONNECTION
 from querymill_shared.meters import Meters
 from querymill_shared.settings import Settings
+from querymill_workers.domain.technical_keywords import TECHNICAL_KEYWORDS, TechnicalKeywords
 from querymill_workers.domain.tokens import estimate
 from querymill_workers.inference import glossary
 from querymill_workers.inference.account import Account
@@ -26,9 +27,10 @@ from querymill_workers.inference.rewriter import ChatRewriter
 from querymill_workers.inference.sharing import Shared
 from querymill_workers.ports import Judge, Ports
 from querymill_workers.stores.kept import conversation_caches
-from querymill_workers.stores.memory_conversations import MemoryConversations
 from querymill_workers.stores.mongo import MongoModules
 from querymill_workers.stores.postgres.connection import open_pool
+from querymill_workers.stores.postgres.conversation_ranks import PostgresRanks
+from querymill_workers.stores.postgres.conversations import PostgresConversations
 from querymill_workers.stores.postgres.messages import PostgresMessages
 from querymill_workers.stores.postgres.reports import PostgresReports
 from querymill_workers.stores.postgres.text_vectors import PostgresTextVectors
@@ -143,8 +145,10 @@ def ports() -> Ports:
         modules=MongoModules(chosen.mongodb_uri.get_secret_value()),
         shorthands=chosen.querymill_module_shorthands,
         messages=PostgresMessages(pool),
-        conversations=MemoryConversations(),
         conversation_caches=conversation_caches(),
+        conversations=PostgresConversations(pool),
+        ranks=PostgresRanks(pool),
+        technical_keywords=TechnicalKeywords(chosen.querymill_technical_keywords or TECHNICAL_KEYWORDS),
         calibration=calibration_of(chosen.embedding_model, chosen.querymill_calibration),
         glossary=glossary.bundled(),
         count_tokens=estimate,

@@ -7,6 +7,12 @@ from pydantic import Field, TypeAdapter
 
 from querymill_shared.contracts.conversations import ConversationResult, ConversationSearch
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
+from querymill_shared.contracts.ingest_conversations import (
+    DropConversation,
+    IngestConversation,
+    IngestConversationResult,
+    UpdateConversation,
+)
 from querymill_shared.contracts.messages import IngestSession, IngestSessionResult, MessageResult, MessageSearch
 from querymill_shared.contracts.modules import (
     IngestModule,
@@ -16,6 +22,7 @@ from querymill_shared.contracts.modules import (
     ModuleResult,
     ModuleSearch,
 )
+from querymill_shared.contracts.ranks import RanksResult, RecomputeRanks
 from querymill_shared.contracts.reports import IngestReport, IngestResult, ReportResult, ReportSearch
 from querymill_shared.contracts.rerank import Rerank, RerankResult
 
@@ -28,6 +35,10 @@ JobRequest = (
     | MessageSearch
     | IngestSession
     | ConversationSearch
+    | IngestConversation
+    | UpdateConversation
+    | DropConversation
+    | RecomputeRanks
     | EmbedTexts
     | Rerank
 )
@@ -40,6 +51,8 @@ AnyResult = (
     | MessageResult
     | IngestSessionResult
     | ConversationResult
+    | IngestConversationResult
+    | RanksResult
     | EmbedResult
     | RerankResult
 )

@@ -7,6 +7,7 @@ from typing import Final
 
 from querymill_workers.domain import bm25
 from querymill_workers.domain.bm25 import QueryTerm, Scored
+from querymill_workers.domain.conversation_text import searchable
 from querymill_workers.domain.words import places, words
 
 #: Length of a snippet in characters.
@@ -37,7 +38,7 @@ def best_passage(messages: Sequence[str], scored: Scored) -> Snippet | None:
     wanted = {term.term for term in terms}
     best, place = 0.0, None
     for number, text in enumerate(messages):
-        counts = Counter(words(text))
+        counts = Counter(words(searchable([text])))
         worth = bm25.score(counts, counts.total(), terms=terms, statistics=scored.statistics).score
         if worth > best:
             best, place = worth, number
@@ -46,7 +47,7 @@ def best_passage(messages: Sequence[str], scored: Scored) -> Snippet | None:
 
 def snippet(text: str, wanted: Set[str], *, place: int) -> Snippet:
     """Cut a text to where most of the wanted words stand close together, and mark them."""
-    marks = _merged([(start, end) for start, end, found in places(text) if not wanted.isdisjoint(found)])
+    marks = _merged([(start, end) for start, end, found in places(searchable([text])) if not wanted.isdisjoint(found)])
     first = _densest(marks)
     start = _word_start(text, max(marks[first][0] - LEAD, 0)) if marks else 0
     end = min(start + SNIPPET_LENGTH, len(text))

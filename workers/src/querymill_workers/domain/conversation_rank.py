@@ -31,6 +31,16 @@ class RankParts:
     reference: float
     quality: float
 
+    @property
+    def stored_rank(self) -> float:
+        """What the four parts give together, without recency: at most 0.9."""
+        return (
+            BASE_WEIGHT * self.base
+            + DEPTH_WEIGHT * self.depth
+            + REFERENCE_WEIGHT * self.reference
+            + QUALITY_WEIGHT * self.quality
+        )
+
 
 def base(messages: int) -> float:
     """How much was said: ``min(messages / 50, 1)``."""
@@ -64,13 +74,7 @@ def recency(days: float, *, time_constant_days: float = TIME_CONSTANT_DAYS) -> f
 
 def rank(parts: RankParts, days: float, *, time_constant_days: float = TIME_CONSTANT_DAYS) -> float:
     """Weigh the five parts: ``0.2 base + 0.2 depth + 0.3 reference + 0.2 quality + 0.1 recency``."""
-    return (
-        BASE_WEIGHT * parts.base
-        + DEPTH_WEIGHT * parts.depth
-        + REFERENCE_WEIGHT * parts.reference
-        + QUALITY_WEIGHT * parts.quality
-        + RECENCY_WEIGHT * recency(days, time_constant_days=time_constant_days)
-    )
+    return parts.stored_rank + RECENCY_WEIGHT * recency(days, time_constant_days=time_constant_days)
 
 
 def parts_of(facts: SessionFacts, references: float) -> RankParts:

@@ -4,8 +4,18 @@ Decided: nothing depends on the other sessions of a collection, so that one more
 facts, and an incremental update can equal a full rebuild.
 """
 
+import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
+
+from querymill_workers.domain.key_phrases import KEY_PHRASES_VERSION, key_phrases, phrase_number
+from querymill_workers.domain.session_signs import Turn, is_solved, speaks_of_earlier
+from querymill_workers.domain.technical_keywords import TechnicalKeywords
+
+#: Changes whenever the same session would have other facts.
+_FACTS_VERSION: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,3 +30,31 @@ class SessionFacts:
     solved: bool
     explicit: bool
     key_phrases: frozenset[int] = frozenset()
+
+
+def facts_of(
+    session_id: str,
+    turns: Sequence[Turn],
+    *,
+    started_at: datetime,
+    last_active: datetime,
+    vocabulary: TechnicalKeywords,
+) -> SessionFacts:
+    """Read a session once; a keyword counts once, however often it comes up."""
+    text = "\n".join(turn.text for turn in turns)
+    return SessionFacts(
+        session_id,
+        started_at,
+        last_active,
+        len(turns),
+        len(vocabulary.of(text)),
+        is_solved(turns),
+        speaks_of_earlier(turns),
+        frozenset(map(phrase_number, key_phrases(text))),
+    )
+
+
+def facts_version(vocabulary: TechnicalKeywords) -> str:
+    """Name the rules by which facts are found; facts found by others are found anew by the next rebuild."""
+    terms = hashlib.sha256("\n".join(vocabulary.terms).encode()).hexdigest()[:16]
+    return f"{_FACTS_VERSION}.{KEY_PHRASES_VERSION}.{terms}"

@@ -41,19 +41,19 @@ from querymill_workers.domain.conversation_scores import (
     context_of,
     final_score,
 )
+from querymill_workers.domain.conversation_text import searchable
 from querymill_workers.domain.diversification import Placed, Ranked, diversify
 from querymill_workers.domain.query_understanding import importance, intent_of, keywords, mode_of, simplify
 from querymill_workers.domain.spelling import Correction, corrected, corrections, suspects
-from querymill_workers.domain.synonyms import WEIGHT, expand, terms_in, topic_of, weighted
+from querymill_workers.domain.synonyms import WEIGHT, expand, topic_of, weighted
 from querymill_workers.domain.times import Timed, find_time
 from querymill_workers.domain.words import words
 from querymill_workers.flows import one_step
 from querymill_workers.flows.branches import Laps
+from querymill_workers.flows.ingest_conversations import SPACE
 from querymill_workers.flows.one_step import Notes
 from querymill_workers.ports import Bell, BestPassage, Conversation, ConversationCard, Ports, Recalled, WordHit
 
-#: The words of sessions are kept apart from those of other retrievers.
-SPACE: Final = "conversations"
 #: How many sessions BM25 hands on to ranking.
 CANDIDATES: Final[Mapping[SearchMode, int]] = {"normal": 50, "deep": 100}
 
@@ -126,7 +126,8 @@ def recall(asked: Asked, ports: Ports) -> Recalled:
     if kept is not None:
         return kept
     understanding = understood(asked, ports)
-    text = weighted(understanding.searched, [word for one in understanding.synonyms for word in one.synonyms])
+    synonyms = [word for one in understanding.synonyms for word in one.synonyms]
+    text = searchable([weighted(understanding.searched, synonyms)])
     hits = ports.words.search(
         asked.request.collection, SPACE, text, most=CANDIDATES[understanding.mode], groups=active(asked, ports)
     )
@@ -138,7 +139,7 @@ def recall(asked: Asked, ports: Ports) -> Recalled:
 def understood(asked: Asked, ports: Ports) -> Understanding:
     """Take the time out of the question, drop filler, mend its spelling, and find what else to search for."""
     request, timed = asked.request, asked.timed
-    technical = terms_in(request.query)
+    technical = ports.technical_keywords.of(request.query)
     worth = importance(request.query, technical=len(technical))
     mode = mode_of(worth)
     # A question of nothing but a time keeps its words: something must be searched for.
@@ -153,12 +154,18 @@ def understood(asked: Asked, ports: Ports) -> Understanding:
         intent=intent_of(request.query),
         importance=worth,
         mode=mode,
-        keywords=tuple(keywords(text, terms_in(text))),
+        keywords=tuple(keywords(text, terms_of(text, ports))),
         time=None if timed is None else UnderstoodTime(**asdict(timed.range), phrase=timed.phrase),
         corrections=tuple(SpellingCorrection(**asdict(one)) for one in mended),
         synonyms=tuple(SynonymsOf(**asdict(one)) for one in expand(text)) if wanted else (),
         dropped=() if simple is None else simple.dropped,
     )
+
+
+def terms_of(text: str, ports: Ports) -> list[str]:
+    """List the technical keywords of a text in the order in which it has them."""
+    lower = text.lower()
+    return sorted(ports.technical_keywords.of(text), key=lambda term: (lower.find(term), -len(term)))
 
 
 def mendings(text: str, asked: Asked, ports: Ports) -> list[Correction]:

@@ -11,13 +11,16 @@ import structlog
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.conversations import ConversationSearch
 from querymill_shared.contracts.embed import EmbedTexts
+from querymill_shared.contracts.ingest_conversations import DropConversation, IngestConversation, UpdateConversation
 from querymill_shared.contracts.messages import IngestSession, MessageSearch
 from querymill_shared.contracts.modules import IngestModule, LearnLexicon, ModuleSearch
+from querymill_shared.contracts.ranks import RecomputeRanks
 from querymill_shared.contracts.reports import IngestReport, ReportSearch
 from querymill_shared.contracts.rerank import Rerank
 from querymill_workers.flows import (
     conversations,
     embed,
+    ingest_conversations,
     ingest_messages,
     ingest_modules,
     ingest_reports,
@@ -25,6 +28,7 @@ from querymill_workers.flows import (
     messages,
     modules,
     one_step,
+    recompute_ranks,
     reports,
     rerank,
 )
@@ -78,6 +82,14 @@ def step(claim: Claim, ports: Ports) -> Sequence[Bell]:  # noqa: C901  # one arm
             return ingest_modules.step(claim, request, ports)
         case LearnLexicon() as request:
             return learn_lexicon.step(claim, request, ports)
+        case IngestConversation() as request:
+            return ingest_conversations.step(claim, request, ports)
+        case UpdateConversation() as request:
+            return ingest_conversations.update(claim, request, ports)
+        case DropConversation() as request:
+            return ingest_conversations.drop(claim, request, ports)
+        case RecomputeRanks() as request:
+            return recompute_ranks.step(claim, request, ports)
         case _:
             assert_never(claim.request)
 
@@ -105,6 +117,10 @@ def conclude(picture: Picture, ports: Ports) -> None:  # noqa: C901  # one arm f
             one_step.conclude(picture, ingest_modules.to_result, ports)
         case LearnLexicon():
             one_step.conclude(picture, learn_lexicon.to_result, ports)
+        case IngestConversation() | UpdateConversation() | DropConversation():
+            one_step.conclude(picture, ingest_conversations.to_result, ports)
+        case RecomputeRanks() as request:
+            recompute_ranks.conclude(picture, request, ports)
         case None:
             pass  # over already: there is nothing to conclude
         case _:
@@ -130,7 +146,7 @@ def fail(claim: Claim, reason: str, ports: Ports, *, dead: bool = False) -> Sequ
     return []
 
 
-def settle_at_deadline(picture: Picture, ports: Ports) -> None:
+def settle_at_deadline(picture: Picture, ports: Ports) -> None:  # one arm for each kind
     """End a job with what is there, because its time is up."""
     match picture.request:
         case ReportSearch() as request:
@@ -139,7 +155,7 @@ def settle_at_deadline(picture: Picture, ports: Ports) -> None:
             modules.settle(picture, request, ports)
         case IngestReport() | IngestModule() | LearnLexicon() | MessageSearch() | IngestSession() | EmbedTexts():
             ports.board.settle(picture.record.job_id, Verdict("failed", reason="its deadline passed"))
-        case ConversationSearch():
+        case ConversationSearch() | IngestConversation() | UpdateConversation() | DropConversation() | RecomputeRanks():
             ports.board.settle(picture.record.job_id, Verdict("failed", reason="its deadline passed"))
         case Rerank() as request:
             rerank.settle(picture, request, ports)

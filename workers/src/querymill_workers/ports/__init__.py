@@ -8,12 +8,21 @@ from typing import Protocol
 from querymill_shared.board import Board, Claim
 from querymill_shared.queues import Queue
 from querymill_workers.domain.calibration import Calibration
+from querymill_workers.domain.references import Near, Reference
+from querymill_workers.domain.technical_keywords import TechnicalKeywords
 from querymill_workers.ports.conversation_caches import (
     BestPassage,
     ConversationCaches,
     ConversationCard,
     Kept,
     Recalled,
+)
+from querymill_workers.ports.conversation_ranks import (
+    ConversationRanks,
+    Published,
+    RankMode,
+    RankRow,
+    ReferenceGraph,
 )
 from querymill_workers.ports.conversations import (
     Conversation,
@@ -62,6 +71,7 @@ __all__ = [
     "ConversationCard",
     "ConversationDraft",
     "ConversationMessage",
+    "ConversationRanks",
     "Conversations",
     "Embeddings",
     "FoundPassage",
@@ -71,10 +81,16 @@ __all__ = [
     "Kept",
     "Messages",
     "Modules",
+    "Near",
     "Nearest",
     "PassageText",
     "Ports",
+    "Published",
+    "RankMode",
+    "RankRow",
     "Recalled",
+    "Reference",
+    "ReferenceGraph",
     "Refused",
     "Reports",
     "Revision",
@@ -117,6 +133,8 @@ class Ports:
     messages: Messages
     conversations: Conversations
     conversation_caches: ConversationCaches
+    ranks: ConversationRanks
+    technical_keywords: TechnicalKeywords
     calibration: Calibration
     glossary: Mapping[str, str]
     count_tokens: Callable[[str], int]

@@ -39,10 +39,11 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class ConversationDraft:
-    """A session as it is to be stored, with what ranking knows of it."""
+    """A session as it is to be stored, with what ranking knows of it, and by which rules."""
 
     session: ChatSession
     facts: SessionFacts
+    facts_version: str
     revision: Revision
 
 

@@ -13,9 +13,8 @@ _HEADING = re.compile(r"^-- (?P<name>[a-z_]+): .*$", re.MULTILINE)
 def named() -> dict[str, LiteralString]:
     """Return the statements by name; a heading ``-- name: what it does`` begins each."""
     folder = resources.files("querymill_workers.stores.postgres")
-    return dict(
-        statement for file in ("queries.sql", "messages.sql") for statement in _statements((folder / file).read_text())
-    )
+    files = ("queries.sql", "messages.sql", "conversations.sql", "conversation_ranks.sql")
+    return dict(statement for file in files for statement in _statements((folder / file).read_text()))
 
 
 def _statements(text: LiteralString) -> Iterator[tuple[str, LiteralString]]:

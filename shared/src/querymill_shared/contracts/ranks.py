@@ -1,0 +1,46 @@
+"""Jobs that keep the ranks of conversations fresh."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from querymill_shared.contracts.fields import Lane, Request
+from querymill_shared.contracts.results import JobResult
+
+
+class RecomputeRanks(Request):
+    """Work out how sessions refer to each other.
+
+    ``scope="changed"`` brings the sessions that changed up to date; ``scope="all"`` makes everything anew, in
+    ``parts`` that workers share, and puts it in force at once. ``mode`` is for a rebuild: the reference part from
+    the count of references, or from PageRank on them; updates keep to it. With ``background`` it waits a moment
+    for more changes.
+    """
+
+    kind: Literal["recompute_ranks"] = "recompute_ranks"
+    lane: Lane = Lane.BULK
+    scope: Literal["changed", "all"] = "all"
+    mode: Literal["count", "pagerank"] = "count"
+    parts: Annotated[int, Field(ge=1, le=64)] = 4
+    background: bool = False
+    deadline: None = None
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """A rebuild is one step for each part; bringing changes up to date is one step."""
+        if self.scope == "changed":
+            return ("update",)
+        return tuple(f"part-{number}" for number in range(self.parts))
+
+
+class RanksResult(JobResult):
+    """What was worked out: ``total`` counts the sessions that were updated, or are ranked.
+
+    ``references`` counts those that changed, or are there; ``version`` is the rebuild's that is in force.
+    """
+
+    kind: Literal["recompute_ranks"] = "recompute_ranks"
+    collection: str
+    scope: Literal["changed", "all"]
+    references: int
+    version: int | None = None

@@ -1,0 +1,109 @@
+"""Taking conversations in: whole sessions, live messages, and taking a session away.
+
+Words go first, so that whoever sees the new generation finds what it stands for; ranks follow in the background.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from querymill_shared.board import Claim
+from querymill_shared.contracts.ingest_conversations import (
+    DropConversation,
+    IngestConversation,
+    IngestConversationResult,
+    SessionUpdate,
+    UpdateConversation,
+)
+from querymill_shared.contracts.sessions import MOST_MESSAGES, ChatMessage, ChatSession
+from querymill_workers.domain.conversation_text import searchable
+from querymill_workers.flows import one_step
+from querymill_workers.flows.conversation_drafts import drafted
+from querymill_workers.flows.one_step import Notes
+from querymill_workers.flows.recompute_ranks import update_soon
+from querymill_workers.ports import Bell, Ports, Refused, WordUnit
+
+#: The postings of sessions, a unit each, are kept apart from those of other retrievers.
+SPACE: Final = "conversations"
+
+
+def step(claim: Claim, request: IngestConversation, ports: Ports) -> Sequence[Bell]:
+    """Ingest one session, whole; the same content again changes nothing."""
+    return taken_in(claim, request.collection, request.session, ports)
+
+
+def update(claim: Claim, request: UpdateConversation, ports: Ports) -> Sequence[Bell]:
+    """Add messages to what is there of a session, or put them in the places of those with their ids."""
+    known = ports.conversations.stored(request.collection, request.update.session_id)
+    session = updated(None if known is None else known.session, request.update)
+    return taken_in(claim, request.collection, session, ports)
+
+
+def drop(claim: Claim, request: DropConversation, ports: Ports) -> Sequence[Bell]:
+    """Take a session away."""
+    collection, session_id = request.collection, request.session_id
+    ports.words.drop(collection, SPACE, [session_id])
+    was_there = ports.conversations.drop(collection, session_id)
+    bells = update_soon(collection, ports) if was_there else []
+    outcome = "dropped" if was_there else "unchanged"
+    one_step.hand_in(claim, {"session_id": session_id, "outcome": outcome, "total": 0}, to_result, ports)
+    return bells
+
+
+def taken_in(claim: Claim, collection: str, session: ChatSession, ports: Ports) -> Sequence[Bell]:
+    """Store a session and its words.
+
+    Raises:
+        Unavailable: Somebody else changed it meanwhile; the next attempt begins with what is there then.
+    """
+    known = ports.conversations.stored(collection, session.session_id)
+    before = None if known is None else known.revision
+    draft = drafted(session, ports.technical_keywords)
+    bells: Sequence[Bell] = []
+    if draft.revision != before:
+        unit = WordUnit(
+            session.session_id, searchable(message.text for message in session.messages), session.session_id
+        )
+        ports.words.put(collection, SPACE, [unit])
+        ports.conversations.put(collection, draft, replacing=before)
+        ports.board.add_collections("conversations", [collection])
+        bells = update_soon(collection, ports)
+    outcome = "unchanged" if draft.revision == before else "ingested"
+    notes = {"session_id": session.session_id, "outcome": outcome, "total": len(session.messages)}
+    one_step.hand_in(claim, notes, to_result, ports)
+    return bells
+
+
+def updated(known: ChatSession | None, update: SessionUpdate) -> ChatSession:
+    """Join an update to what is there of its session.
+
+    Raises:
+        Refused: The session would have no beginning, or too many messages.
+    """
+    if known is None:
+        return _begun(update)
+    coming: dict[str | None, ChatMessage] = {message.message_id: message for message in update.messages}
+    kept = [coming.pop(message.message_id, message) for message in known.messages]
+    messages = (*kept, *coming.values())
+    if len(messages) > MOST_MESSAGES:
+        raise Refused(f"messages: {known.session_id!r} would have more than {MOST_MESSAGES}")
+    told = {name: getattr(update, name) for name in ("name", "user_name", "started_at")}
+    changes = {name: value for name, value in told.items() if value is not None}
+    return known.model_copy(update={**changes, "messages": messages})
+
+
+def _begun(update: SessionUpdate) -> ChatSession:
+    times = [message.created_at for message in update.messages if message.created_at is not None]
+    started_at = update.started_at or min(times, default=None)
+    if started_at is None:
+        raise Refused(f"started_at: {update.session_id!r} is not there yet, and none of its messages has a time")
+    return ChatSession(
+        session_id=update.session_id, name=update.name, user_name=update.user_name, started_at=started_at,
+        messages=update.messages,
+    )  # fmt: skip
+
+
+def to_result(
+    request: IngestConversation | UpdateConversation | DropConversation, job_id: str, notes: Notes
+) -> IngestConversationResult:
+    """Say what became of the session."""
+    return IngestConversationResult(job_id=job_id, kind=request.kind, complete=True, **notes)
