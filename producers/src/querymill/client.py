@@ -7,6 +7,7 @@ from typing import Any, Self, overload
 from querymill.broker import Doorbell
 from querymill.job import AsyncJob, Job
 from querymill_shared.board import AsyncValkeyBoard, ValkeyBoard
+from querymill_shared.contracts.conversations import ConversationResult, ConversationSearch
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
 from querymill_shared.contracts.errors import UnknownCollection
 from querymill_shared.contracts.jobs import JobRequest
@@ -50,6 +51,8 @@ class Querymill:
     def submit(self, request: IngestReport, *, idempotency_key: str | None = None) -> Job[IngestResult]: ...
     @overload
     def submit(self, request: MessageSearch, *, idempotency_key: str | None = None) -> Job[MessageResult]: ...
+    @overload
+    def submit(self, request: ConversationSearch, *, idempotency_key: str | None = None) -> Job[ConversationResult]: ...
     @overload
     def submit(self, request: IngestSession, *, idempotency_key: str | None = None) -> Job[IngestSessionResult]: ...
     @overload
@@ -121,6 +124,10 @@ class AsyncQuerymill:
     ) -> AsyncJob[MessageResult]: ...
     @overload
     async def submit(
+        self, request: ConversationSearch, *, idempotency_key: str | None = None
+    ) -> AsyncJob[ConversationResult]: ...
+    @overload
+    async def submit(
         self, request: IngestSession, *, idempotency_key: str | None = None
     ) -> AsyncJob[IngestSessionResult]: ...
     @overload
@@ -159,7 +166,7 @@ def _chosen(redis_url: str | None, settings: Settings | None) -> Settings:
 
 
 def _asks_unknown(request: JobRequest, known: Mapping[str, set[str]]) -> bool:
-    searches = isinstance(request, ReportSearch | ModuleSearch | MessageSearch)
+    searches = isinstance(request, ReportSearch | ModuleSearch | MessageSearch | ConversationSearch)
     return searches and request.collection not in known.get(request.kind, set())
 
 

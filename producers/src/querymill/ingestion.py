@@ -13,13 +13,14 @@ from querymill.client import Querymill
 from querymill.job import Job
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.events import Progress
+from querymill_shared.contracts.ingest_conversations import IngestConversation, IngestConversationResult
 from querymill_shared.contracts.messages import IngestSession, IngestSessionResult
 from querymill_shared.contracts.modules import IngestModule, IngestModuleResult
 from querymill_shared.contracts.reports import IngestReport, IngestResult
 
-Ingestion = IngestReport | IngestModule | IngestSession
-Ingested = IngestResult | IngestModuleResult | IngestSessionResult
-Q = TypeVar("Q", IngestReport, IngestModule, IngestSession, covariant=True)
+Ingestion = IngestReport | IngestModule | IngestSession | IngestConversation
+Ingested = IngestResult | IngestModuleResult | IngestSessionResult | IngestConversationResult
+Q = TypeVar("Q", IngestReport, IngestModule, IngestSession, IngestConversation, covariant=True)
 
 #: Documents handed over before the first must be done: enough to keep the workers busy, few enough for the board.
 IN_FLIGHT = 8
@@ -66,6 +67,11 @@ def read_sessions(path: Path, collection: str) -> Iterator[GoodLine[IngestSessio
     return _read(path, collection, IngestSession, "session")
 
 
+def read_conversations(path: Path, collection: str) -> Iterator[GoodLine[IngestConversation] | BadLine]:
+    """Read whole conversations, as `read_reports` reads reports."""
+    return _read(path, collection, IngestConversation, "session")
+
+
 def read_modules(path: Path, collection: str) -> Iterator[GoodLine[IngestModule] | BadLine]:
     """Read code documents, as `read_reports` reads reports."""
     return _read(path, collection, IngestModule, "document")
@@ -74,6 +80,7 @@ def read_modules(path: Path, collection: str) -> Iterator[GoodLine[IngestModule]
 READERS: Final[Mapping[str, Callable[[Path, str], Iterator[GoodLine[Any] | BadLine]]]] = {
     "reports": read_reports,
     "messages": read_sessions,
+    "conversations": read_conversations,
     "modules": read_modules,
 }
 
@@ -138,7 +145,7 @@ def named(request: Ingestion) -> str:
             return report.sha1
         case IngestModule(document=document):
             return str(document.document)
-        case IngestSession(session=session):
+        case IngestSession(session=session) | IngestConversation(session=session):
             return session.session_id
         case _:
             assert_never(request)

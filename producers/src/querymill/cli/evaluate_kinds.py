@@ -23,6 +23,8 @@ from querymill_shared.contracts.reports import IngestReport, ReportResult, Repor
 
 #: Hits asked for and measured.
 _DEPTH = 10
+#: How conversations without any times are searched, unless options say otherwise.
+UNDATED = {"scoring": "bm25", "time_filter": False, "diversify": False}
 
 
 Search = ReportSearch | ModuleSearch | MessageSearch | ConversationSearch
@@ -164,7 +166,7 @@ def prepare_conversations(folder: Path, options: Mapping[str, Any], sample: Samp
     """Make a set ready for the `conversations` kind; its ranks are rebuilt before the first query.
 
     The option ``now`` is "asked", when each query was asked (the default), "after", a day after the last message, or
-    a moment.
+    a moment. A set without any times is searched by words alone: nothing in it is old, or from a time in a question.
 
     Raises:
         BadSet: The folder is no such set.
@@ -183,7 +185,7 @@ def prepare_conversations(folder: Path, options: Mapping[str, Any], sample: Samp
             "recent_sessions": query.metadata.get("recent_sessions") or (),
             "now": moment.get(str(now), now),
         }
-        return ConversationSearch.model_validate(own | fields)
+        return ConversationSearch.model_validate(own | (UNDATED if chosen.undated else {}) | fields)
 
     def scores(result: ConversationResult) -> dict[str, float]:
         return _in_order([hit.session_id for hit in result.results])

@@ -21,7 +21,7 @@ from querymill.client import Querymill
 from querymill.ingestion import READERS, Advance, BadLine, GoodLine, ingest
 
 #: What the totals of each kind count.
-COUNTED = {"reports": "passages", "modules": "modules", "messages": "vectors"}
+COUNTED = {"reports": "passages", "modules": "modules", "messages": "vectors", "conversations": "messages"}
 
 
 def register(app: typer.Typer) -> None:
@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
 
 
 def load(
-    kind: Annotated[str, typer.Argument(help="what the file holds: reports, modules, messages")],
+    kind: Annotated[str, typer.Argument(help="what the file holds: reports, modules, messages, conversations")],
     path: Annotated[Path, typer.Argument(help="a file of JSON lines")],
     collection: Annotated[str, typer.Option(help="the collection to load into")],
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,

@@ -18,13 +18,17 @@ _ASKED_AT: Final = ("committed_at", "created_at")
 
 @dataclass(frozen=True, slots=True)
 class ConversationSet:
-    """Sessions by the collection they are part of, and the queries; ``after`` is a day after the last message."""
+    """Sessions by the collection they are part of, and the queries.
+
+    ``after`` is a day after the last message; ``undated`` tells that no document has a time.
+    """
 
     name: str
     sessions: tuple[tuple[str, ChatSession], ...]
     queries: tuple[SetQuery, ...]
     qrels: Mapping[str, Mapping[str, int]]
     after: datetime
+    undated: bool
 
     def collection(self, metadata: Mapping[str, Any]) -> str:
         """Name the collection of a document or a query: one for each repository, where the set knows any."""
@@ -50,9 +54,9 @@ def read_conversation_set(
     except (OSError, KeyError, ValueError) as error:
         raise BadSet(f"{folder}: {type(error).__name__}: {error}") from error
     moments = [moment for _, session in sessions for moment in _moments(session)]
-    return ConversationSet(
-        folder.name, tuple(sessions), tuple(queries), qrels, max(moments, default=UNDATED) + timedelta(days=1)
-    )
+    last = max(moments, default=UNDATED)
+    undated = set(moments) <= {UNDATED}
+    return ConversationSet(folder.name, tuple(sessions), tuple(queries), qrels, last + timedelta(days=1), undated)
 
 
 def collection_of(name: str, metadata: Mapping[str, Any]) -> str:
