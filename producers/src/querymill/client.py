@@ -10,6 +10,12 @@ from querymill_shared.board import AsyncValkeyBoard, ValkeyBoard
 from querymill_shared.contracts.conversations import ConversationResult, ConversationSearch
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
 from querymill_shared.contracts.errors import UnknownCollection
+from querymill_shared.contracts.ingest_conversations import (
+    DropConversation,
+    IngestConversation,
+    IngestConversationResult,
+    UpdateConversation,
+)
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages import IngestSession, IngestSessionResult, MessageResult, MessageSearch
 from querymill_shared.contracts.modules import (
@@ -20,6 +26,7 @@ from querymill_shared.contracts.modules import (
     ModuleResult,
     ModuleSearch,
 )
+from querymill_shared.contracts.ranks import RankList, RankListResult, RanksResult, RecomputeRanks
 from querymill_shared.contracts.reports import IngestReport, IngestResult, ReportResult, ReportSearch
 from querymill_shared.contracts.rerank import Rerank, RerankResult
 from querymill_shared.settings import Settings
@@ -65,6 +72,14 @@ class Querymill:
     def submit(self, request: IngestModule, *, idempotency_key: str | None = None) -> Job[IngestModuleResult]: ...
     @overload
     def submit(self, request: LearnLexicon, *, idempotency_key: str | None = None) -> Job[LexiconResult]: ...
+    @overload
+    def submit(
+        self, request: IngestConversation | UpdateConversation | DropConversation, *, idempotency_key: str | None = None
+    ) -> Job[IngestConversationResult]: ...
+    @overload
+    def submit(self, request: RecomputeRanks, *, idempotency_key: str | None = None) -> Job[RanksResult]: ...
+    @overload
+    def submit(self, request: RankList, *, idempotency_key: str | None = None) -> Job[RankListResult]: ...
     @overload
     def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> Job[Any]: ...
 
@@ -142,6 +157,14 @@ class AsyncQuerymill:
     ) -> AsyncJob[IngestModuleResult]: ...
     @overload
     async def submit(self, request: LearnLexicon, *, idempotency_key: str | None = None) -> AsyncJob[LexiconResult]: ...
+    @overload
+    async def submit(
+        self, request: IngestConversation | UpdateConversation | DropConversation, *, idempotency_key: str | None = None
+    ) -> AsyncJob[IngestConversationResult]: ...
+    @overload
+    async def submit(self, request: RecomputeRanks, *, idempotency_key: str | None = None) -> AsyncJob[RanksResult]: ...
+    @overload
+    async def submit(self, request: RankList, *, idempotency_key: str | None = None) -> AsyncJob[RankListResult]: ...
     @overload
     async def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> AsyncJob[Any]: ...
 

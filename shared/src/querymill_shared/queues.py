@@ -10,7 +10,7 @@ from querymill_shared.contracts.ingest_conversations import DropConversation, In
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages import IngestSession, MessageSearch
 from querymill_shared.contracts.modules import SPLIT, IngestModule, LearnLexicon, ModuleSearch
-from querymill_shared.contracts.ranks import RecomputeRanks
+from querymill_shared.contracts.ranks import RankList, RecomputeRanks
 from querymill_shared.contracts.reports import ORIGINAL, IngestReport, ReportSearch
 from querymill_shared.contracts.rerank import Rerank
 
@@ -33,7 +33,7 @@ def queue_of(request: JobRequest, step: str) -> Queue:
             return Queue.SEARCH if step == ORIGINAL else Queue.EXPAND
         case ModuleSearch():
             return Queue.EXPAND if step == SPLIT else Queue.SEARCH
-        case MessageSearch() | ConversationSearch():
+        case MessageSearch() | ConversationSearch() | RankList():
             return Queue.SEARCH
         case (
             IngestReport()

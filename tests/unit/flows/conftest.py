@@ -44,6 +44,7 @@ class World:
     modules: MemoryModules
     messages: MemoryMessages
     conversations: MemoryConversations
+    ranks: MemoryRanks
     words: FailingWords
     ports: Ports
 
@@ -88,6 +89,7 @@ def world() -> World:
     rewriter, judge = ScriptedRewriter({}), ScriptedJudge()
     modules, messages, words = MemoryModules(), MemoryMessages(), FailingWords()
     conversations = MemoryConversations()
+    ranks = MemoryRanks(conversations)
     ports = Ports(
         board=board,
         heartbeat=NoHeartbeat(),
@@ -102,7 +104,7 @@ def world() -> World:
         messages=messages,
         conversations=conversations,
         conversation_caches=conversation_caches(),
-        ranks=MemoryRanks(conversations),
+        ranks=ranks,
         technical_keywords=TechnicalKeywords(),
         calibration=IDENTITY,
         glossary={"EBITDA": "earnings before interest, taxes, depreciation and amortisation"},
@@ -111,7 +113,7 @@ def world() -> World:
         max_attempts=3,
     )
     return World(
-        board, embeddings, rewriter, judge, reports, text_vectors, modules, messages, conversations, words, ports
+        board, embeddings, rewriter, judge, reports, text_vectors, modules, messages, conversations, ranks, words, ports
     )
 
 

@@ -73,6 +73,7 @@ def start_upkeep() -> None:
     preflight.refuse_unsafe(settings, board, wiring.embedding_profile(settings).dimensions)
     ports = wiring.ports()
     board.add_collections("reports", ports.reports.collections())
+    board.add_collections("conversations", ports.conversations.collections())
     name = f"{socket.gethostname()}:{os.getpid()}"
     sweeper = Sweeper(ports, ring=ring, elect=lambda: board.elect(name, term_s=TERM_S))
     _sweepers.append(sweeper)

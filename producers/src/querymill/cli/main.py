@@ -2,7 +2,20 @@
 
 import typer
 
-from querymill.cli import bench, calibrate, demo, embed, evaluate, ingest, jobs, rerank, search, stack
+from querymill.cli import (
+    bench,
+    calibrate,
+    conversations,
+    demo,
+    embed,
+    evaluate,
+    ingest,
+    jobs,
+    ranks,
+    rerank,
+    search,
+    stack,
+)
 from querymill.cli.exits import guarded
 
 app = typer.Typer(
@@ -11,7 +24,9 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for group in (stack, ingest, search, embed, rerank, jobs, evaluate, calibrate, bench, demo):
+for group in (
+    stack, ingest, conversations, search, ranks, embed, rerank, jobs, evaluate, calibrate, bench, demo,
+):  # fmt: skip
     group.register(app)
 
 

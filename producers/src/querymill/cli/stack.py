@@ -179,6 +179,8 @@ def workers(environment: Mapping[str, str]) -> "list[embedded.Program]":
     return [
         _worker("worker-search", queues="search,expand,rerank", threads=64, environment=environment),
         _worker("worker-ingest", queues="ingest,embed", threads=2, environment=environment),
+        # Rebuilding ranks keeps a processor busy: apart from the searches, whose threads would wait for it.
+        _worker("worker-ranks", queues="ranks", threads=1, environment=environment),
     ]
 
 

@@ -22,7 +22,7 @@ from querymill_shared.contracts.modules import (
     ModuleResult,
     ModuleSearch,
 )
-from querymill_shared.contracts.ranks import RanksResult, RecomputeRanks
+from querymill_shared.contracts.ranks import RankList, RankListResult, RanksResult, RecomputeRanks
 from querymill_shared.contracts.reports import IngestReport, IngestResult, ReportResult, ReportSearch
 from querymill_shared.contracts.rerank import Rerank, RerankResult
 
@@ -39,6 +39,7 @@ JobRequest = (
     | UpdateConversation
     | DropConversation
     | RecomputeRanks
+    | RankList
     | EmbedTexts
     | Rerank
 )
@@ -53,6 +54,7 @@ AnyResult = (
     | ConversationResult
     | IngestConversationResult
     | RanksResult
+    | RankListResult
     | EmbedResult
     | RerankResult
 )

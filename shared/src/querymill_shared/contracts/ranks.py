@@ -1,10 +1,11 @@
 """Jobs that keep the ranks of conversations fresh."""
 
+from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from querymill_shared.contracts.fields import Lane, Request
+from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Lane, Moment, Request, TopN
 from querymill_shared.contracts.results import JobResult
 
 
@@ -44,3 +45,44 @@ class RanksResult(JobResult):
     scope: Literal["changed", "all"]
     references: int
     version: int | None = None
+
+
+class RankList(Request):
+    """List the sessions of the highest ranks, as of ``now`` (the time of the answer without it)."""
+
+    kind: Literal["ranks"] = "ranks"
+    limit: TopN = 20
+    now: Moment | None = None
+    deadline: DeadlineSeconds = 30.0
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """Listing is one step."""
+        return ("list",)
+
+
+class RankedSession(Contract):
+    """A session's rank: ``0.2 base + 0.2 depth + 0.3 reference + 0.2 quality + 0.1 recency``.
+
+    ``references`` is what the references to it count together, 1 for an explicit one and ½ for an implicit one.
+    """
+
+    session_id: str
+    name: str | None
+    last_active: datetime
+    rank: float
+    base: float
+    depth: float
+    reference: float
+    quality: float
+    recency: float
+    references: float
+
+
+class RankListResult(JobResult):
+    """The answer to a `RankList`, highest first; ``waiting`` sessions changed since ranks were brought up to date."""
+
+    kind: Literal["ranks"] = "ranks"
+    collection: str
+    waiting: int
+    results: tuple[RankedSession, ...]

@@ -60,9 +60,8 @@ def taken_in(claim: Claim, collection: str, session: ChatSession, ports: Ports) 
     draft = drafted(session, ports.technical_keywords)
     bells: Sequence[Bell] = []
     if draft.revision != before:
-        unit = WordUnit(
-            session.session_id, searchable(message.text for message in session.messages), session.session_id
-        )
+        text = searchable(message.text for message in session.messages)
+        unit = WordUnit(session.session_id, text, group=session.session_id)
         ports.words.put(collection, SPACE, [unit])
         ports.conversations.put(collection, draft, replacing=before)
         ports.board.add_collections("conversations", [collection])

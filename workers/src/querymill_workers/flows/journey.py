@@ -14,7 +14,7 @@ from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.ingest_conversations import DropConversation, IngestConversation, UpdateConversation
 from querymill_shared.contracts.messages import IngestSession, MessageSearch
 from querymill_shared.contracts.modules import IngestModule, LearnLexicon, ModuleSearch
-from querymill_shared.contracts.ranks import RecomputeRanks
+from querymill_shared.contracts.ranks import RankList, RecomputeRanks
 from querymill_shared.contracts.reports import IngestReport, ReportSearch
 from querymill_shared.contracts.rerank import Rerank
 from querymill_workers.flows import (
@@ -25,6 +25,7 @@ from querymill_workers.flows import (
     ingest_modules,
     ingest_reports,
     learn_lexicon,
+    list_ranks,
     messages,
     modules,
     one_step,
@@ -90,6 +91,8 @@ def step(claim: Claim, ports: Ports) -> Sequence[Bell]:  # noqa: C901  # one arm
             return ingest_conversations.drop(claim, request, ports)
         case RecomputeRanks() as request:
             return recompute_ranks.step(claim, request, ports)
+        case RankList() as request:
+            return list_ranks.step(claim, request, ports)
         case _:
             assert_never(claim.request)
 
@@ -121,6 +124,8 @@ def conclude(picture: Picture, ports: Ports) -> None:  # noqa: C901  # one arm f
             one_step.conclude(picture, ingest_conversations.to_result, ports)
         case RecomputeRanks() as request:
             recompute_ranks.conclude(picture, request, ports)
+        case RankList():
+            one_step.conclude(picture, list_ranks.to_result, ports)
         case None:
             pass  # over already: there is nothing to conclude
         case _:
@@ -155,7 +160,9 @@ def settle_at_deadline(picture: Picture, ports: Ports) -> None:  # one arm for e
             modules.settle(picture, request, ports)
         case IngestReport() | IngestModule() | LearnLexicon() | MessageSearch() | IngestSession() | EmbedTexts():
             ports.board.settle(picture.record.job_id, Verdict("failed", reason="its deadline passed"))
-        case ConversationSearch() | IngestConversation() | UpdateConversation() | DropConversation() | RecomputeRanks():
+        case ConversationSearch():
+            ports.board.settle(picture.record.job_id, Verdict("failed", reason="its deadline passed"))
+        case IngestConversation() | UpdateConversation() | DropConversation() | RecomputeRanks() | RankList():
             ports.board.settle(picture.record.job_id, Verdict("failed", reason="its deadline passed"))
         case Rerank() as request:
             rerank.settle(picture, request, ports)

@@ -20,7 +20,7 @@ from querymill_workers.flows import one_step
 from querymill_workers.flows.conversation_drafts import facts_in
 from querymill_workers.flows.one_step import Notes
 from querymill_workers.flows.rank_updates import update
-from querymill_workers.ports import Bell, ConversationRanks, Ports
+from querymill_workers.ports import Bell, ConversationRanks, Ports, Refused
 
 #: Whoever changes one session often changes more: wait this long, in seconds.
 SETTLE_S = 1.0
@@ -80,8 +80,9 @@ def rebuild_part(claim: Claim, request: RecomputeRanks, ports: Ports) -> Sequenc
     """Find the references from every n-th session, store them, and publish when all parts are there.
 
     Raises:
-        Unavailable: The publishing of another rebuild or update is under way.
+        Refused: There never was a conversation in the collection, or another rebuild has begun since.
     """
+    refuse_unknown(request.collection, ports)
     collection, rebuild = request.collection, claim.job_id
     part = request.steps.index(claim.step)
     vocabulary = ports.technical_keywords
@@ -118,6 +119,12 @@ def conclude(picture: Picture, request: RecomputeRanks, ports: Ports) -> None:
         reason = failed[0].reason if failed else "another rebuild has begun since"
         verdict = Verdict("dead" if dead else "failed", reason=reason)
     ports.board.settle(job_id, verdict)
+
+
+def refuse_unknown(collection: str, ports: Ports) -> None:
+    """Refuse a collection that never held a conversation."""
+    if ports.conversations.generation(collection) == 0:
+        raise Refused(f"collection: no conversations in {collection!r}")
 
 
 def _is_over(job_id: str, ports: Ports) -> bool:

@@ -100,7 +100,8 @@ class ConversationRanks(Protocol):
     ) -> bool:
         """Find the facts of some sessions anew whose facts were found by other rules; False when none is left.
 
-        Many may do so at once; who finds none left waits for those that others are at.
+        Many may do so at once; who finds none left waits for those that others are at. The parts that are in
+        force stay as they are until a rebuild is published.
         """
         ...
 
@@ -132,8 +133,8 @@ class ConversationRanks(Protocol):
         """
         ...
 
-    def rebuilt_before(self, moment: datetime) -> Sequence[str]:
-        """List the collections whose last rebuild, or whose first session, was before a moment."""
+    def rebuilt_before(self, moment: datetime) -> Sequence[tuple[str, RankMode]]:
+        """List the collections whose last rebuild, or whose first session, was before a moment, with their modes."""
         ...
 
     def top(self, collection: str, *, most: int) -> Sequence[RankRow]:

@@ -79,8 +79,6 @@ class MemoryRanks:
                 draft = self._kept.drafts[place]
                 facts = facts_of(draft.session)
                 self._kept.drafts[place] = replace(draft, facts=facts, facts_version=version)
-                self._kept.parts[place] = replace(parts_of(facts, 0), reference=self._kept.parts[place].reference)
-                self._kept.generations[collection] += 1
             return bool(stale)
 
     def begin(self, collection: str, rebuild: str, *, mode: RankMode) -> set[int]:
@@ -107,7 +105,7 @@ class MemoryRanks:
     def draft(self, collection: str, rebuild: str, part: int, found: Found, table: FactTable) -> None:
         """See `ConversationRanks.draft`."""
         with self._kept.lock:
-            self._newest(collection, rebuild).parts[part] = frozenset(found.references(table))
+            self._newest(collection, rebuild).parts.setdefault(part, frozenset(found.references(table)))
 
     def publish(self, collection: str, rebuild: str, *, parts: int) -> Published | None:
         """See `ConversationRanks.publish`."""
@@ -117,12 +115,13 @@ class MemoryRanks:
                 known.published = self._put_in_force(collection, known)
             return known.published
 
-    def rebuilt_before(self, moment: datetime) -> Sequence[str]:
+    def rebuilt_before(self, moment: datetime) -> Sequence[tuple[str, RankMode]]:
         """See `ConversationRanks.rebuilt_before`."""
         with self._kept.lock:
             for collection in self._kept.collections():
                 self._rebuilt.setdefault(collection, datetime.now(UTC))
-            return sorted(collection for collection, rebuilt in self._rebuilt.items() if rebuilt < moment)
+            old = [collection for collection, rebuilt in self._rebuilt.items() if rebuilt < moment]
+            return [(collection, self._modes.get(collection, "count")) for collection in sorted(old)]
 
     def top(self, collection: str, *, most: int) -> Sequence[RankRow]:
         """See `ConversationRanks.top`."""

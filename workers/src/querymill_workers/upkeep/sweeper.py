@@ -5,6 +5,7 @@ Every worker process runs one; an election on the board lets one sweep at a time
 
 import threading
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 
 import structlog
 
@@ -13,6 +14,7 @@ from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.queues import queue_of
 from querymill_workers.flows import journey
 from querymill_workers.ports import Bell, Ports
+from querymill_workers.upkeep.daily import LOOK_S, rebuilds_due
 
 _log = structlog.get_logger(__name__)
 
@@ -72,6 +74,7 @@ class Sweeper:
         self._ring = ring
         self._elect = elect
         self._stopping = threading.Event()
+        self._looks_again = 0.0
 
     def start(self) -> None:
         """Begin sweeping beside the worker's own work."""
@@ -90,8 +93,15 @@ class Sweeper:
                         self._stopping.wait(TERM_S / 4)
                         continue
                     elected_until = self._ports.clock() + TERM_S / 2
-                for bell in sweep(self._ports):
-                    self._ring(bell)
+                for bells in (sweep, self._daily):
+                    for bell in bells(self._ports):
+                        self._ring(bell)
             except Exception as error:  # noqa: BLE001  # whatever it was: the next round sees it again
                 _log.warning("sweep failed", error=type(error).__name__, detail=str(error)[:200])
                 self._stopping.wait(TERM_S / 4)
+
+    def _daily(self, ports: Ports) -> Sequence[Bell]:
+        if ports.clock() < self._looks_again:
+            return []
+        self._looks_again = ports.clock() + LOOK_S
+        return rebuilds_due(ports, datetime.now(UTC))

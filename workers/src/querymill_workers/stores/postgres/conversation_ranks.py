@@ -74,13 +74,12 @@ class PostgresRanks:
             stale = connection.execute(named()["stale_facts"], values).fetchall()
             if not stale:
                 return connection.execute(named()["stale_facts_elsewhere"], values).fetchone() is not None
-            state = connection.execute(named()["rank_state"], values).fetchone()
             for id_, document, revision, number, phrases in stale:
                 session = ChatSession.model_validate_json(document)
                 draft = ConversationDraft(session, facts_of(session), version, Revision(revision))
                 place = {"collection": collection, "session_id": id_, "number": number, "phrases": phrases}
                 connection.execute(named()["drop_conversation_phrases"], place)
-                write(connection, collection, draft, version=state[0] if state else 0)
+                write(connection, collection, draft)
         return True
 
     def begin(self, collection: str, rebuild: str, *, mode: RankMode) -> set[int]:
@@ -129,10 +128,10 @@ class PostgresRanks:
                 return None
             return put_in_force(connection, collection, known)
 
-    def rebuilt_before(self, moment: datetime) -> Sequence[str]:
+    def rebuilt_before(self, moment: datetime) -> Sequence[tuple[str, RankMode]]:
         """See `ConversationRanks.rebuilt_before`."""
         with lent(self._pool) as connection:
-            return [name for (name,) in connection.execute(named()["rebuilt_before"], {"moment": moment})]
+            return connection.execute(named()["rebuilt_before"], {"moment": moment}).fetchall()
 
     def top(self, collection: str, *, most: int) -> Sequence[RankRow]:
         """See `ConversationRanks.top`."""

@@ -208,7 +208,7 @@ WHERE collection = %(collection)s AND rebuild = %(rebuild)s
 RETURNING sessions, edges;
 
 -- rebuilt_before: collections whose last rebuild is longer ago
-SELECT collection FROM conversation_collections WHERE sessions > 0 AND rebuilt_at < %(moment)s ORDER BY collection;
+SELECT collection, mode FROM conversation_collections WHERE sessions > 0 AND rebuilt_at < %(moment)s ORDER BY collection;
 
 -- top_ranks: the sessions of the highest stored parts
 SELECT c.session_id, c.name, c.last_active, r.base, r.depth, r.reference, r.quality, r.referred

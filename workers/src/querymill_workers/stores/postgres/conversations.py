@@ -90,7 +90,8 @@ class PostgresConversations:
                 )
             else:
                 connection.execute(named()["conversation_total"], {**place, "change": 1})
-            write(connection, collection, draft, version=changed[0] if changed else 0)
+            write(connection, collection, draft)
+            put_own_parts(connection, collection, draft.facts, version=changed[0] if changed else 0)
 
     def drop(self, collection: str, session_id: str) -> bool:
         """See `Conversations.drop`."""
@@ -117,8 +118,8 @@ def within(pool: Pool, collection: str) -> Iterator[psycopg.Connection]:
         yield connection
 
 
-def write(connection: psycopg.Connection, collection: str, draft: ConversationDraft, *, version: int) -> None:
-    """Write a session, its postings and its own parts; old postings are gone already."""
+def write(connection: psycopg.Connection, collection: str, draft: ConversationDraft) -> None:
+    """Write a session and its postings; old postings are gone already."""
     session, facts = draft.session, draft.facts
     place: dict[str, Any] = {"collection": collection, "session_id": facts.session_id}
     phrases = sorted(facts.key_phrases)
@@ -133,7 +134,6 @@ def write(connection: psycopg.Connection, collection: str, draft: ConversationDr
     }
     row = connection.execute(named()["put_conversation"], place | described | columns).fetchone()
     connection.execute(named()["add_conversation_phrases"], place | columns | {"number": row[0] if row else 0})
-    put_own_parts(connection, collection, facts, version=version)
 
 
 def put_own_parts(connection: psycopg.Connection, collection: str, facts: SessionFacts, *, version: int) -> None:

@@ -1,0 +1,62 @@
+"""``querymill ranks``: make the ranks of conversations anew, or look at them."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from querymill.cli.jobs import JsonOption
+from querymill.client import Querymill
+from querymill_shared.contracts.ranks import RankList, RankListResult, RecomputeRanks
+
+Collection = Annotated[str, typer.Option(help="whose conversations")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(help="ConversationRank: make it anew, look at it.", no_args_is_help=True)
+    group.command("rebuild")(rebuild)
+    group.command("show")(show)
+    app.add_typer(group, name="ranks")
+
+
+def rebuild(
+    collection: Collection,
+    mode: Annotated[str, typer.Option(help="the reference part by count, or by pagerank")] = "count",
+    parts: Annotated[int, typer.Option(help="steps that workers share, 1 to 64")] = 4,
+    as_json: JsonOption = False,
+) -> None:
+    """Work out all references and ranks anew; in force whole and at once, until then the old ones are."""
+    asked = RecomputeRanks.model_validate({"collection": collection, "mode": mode, "parts": parts})
+    with Querymill() as mill:
+        result = mill.submit(asked).result()
+    if as_json:
+        typer.echo(result.model_dump_json())
+        return
+    typer.echo(f"version {result.version}: {result.total} sessions, {result.references} references between them")
+
+
+def show(
+    collection: Collection,
+    limit: Annotated[int, typer.Option(help="how many, 1 to 200")] = 20,
+    as_json: JsonOption = False,
+) -> None:
+    """List the sessions of the highest ranks, with the parts of each."""
+    asked = RankList(collection=collection, limit=limit)
+    with Querymill() as mill:
+        result = mill.submit(asked).result(timeout=asked.deadline + 10)
+    if as_json:
+        typer.echo(result.model_dump_json())
+    else:
+        Console().print(table_of(result))
+        typer.echo(f"{result.waiting} changed sessions wait for an update")
+
+
+def table_of(result: RankListResult) -> Table:
+    """Lay the ranks out, a row each."""
+    table = Table("session", "rank", "base", "depth", "reference", "quality", "recency", "references", box=None)
+    for row in result.results:
+        parts = (row.rank, row.base, row.depth, row.reference, row.quality, row.recency)
+        table.add_row(row.session_id, *(f"{part:.3f}" for part in parts), f"{row.references:g}")
+    return table

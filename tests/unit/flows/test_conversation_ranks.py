@@ -1,0 +1,212 @@
+"""Conversations come in, and their ranks follow: as jobs, in memory."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from pydantic import ValidationError
+
+from querymill_shared.contracts.ingest_conversations import (
+    DropConversation,
+    IngestConversation,
+    IngestConversationResult,
+    UpdateConversation,
+)
+from querymill_shared.contracts.ranks import RankList, RankListResult, RanksResult, RecomputeRanks
+from querymill_shared.contracts.sessions import ChatSession
+from querymill_shared.queues import Queue, queue_of
+from querymill_workers.domain.conversation_text import searchable
+from querymill_workers.flows.ingest_conversations import SPACE
+from querymill_workers.upkeep.daily import rebuilds_due
+from tests.fixtures.conversations import START
+from tests.unit.flows.conftest import World
+
+POOLS = ("postgres connectionPool exhausted, pool_timeout raised", "enlarge maxOverflow")
+
+
+def session(session_id: str, *texts: str, day: float = 0) -> ChatSession:
+    began = START + timedelta(days=day)
+    messages = [
+        {"message_id": str(place), "role": "user", "text": text, "created_at": began + timedelta(minutes=place)}
+        for place, text in enumerate(texts)
+    ]
+    return ChatSession.model_validate({"session_id": session_id, "started_at": began, "messages": messages})
+
+
+def ingest(world: World, *args: object, **fields: object) -> IngestConversationResult:
+    request = IngestConversation(collection="chats", session=session(*args, **fields))  # type: ignore[arg-type]
+    result = world.result(world.run(request))
+    assert isinstance(result, IngestConversationResult)
+    return result
+
+
+def bring_up_to_date(world: World) -> RanksResult:
+    result = world.result(world.run(RecomputeRanks(collection="chats", scope="changed")))
+    assert isinstance(result, RanksResult)
+    return result
+
+
+def rebuild(world: World, **fields: object) -> RanksResult:
+    asked = RecomputeRanks.model_validate({"collection": "chats"} | fields)
+    result = world.result(world.run(asked))
+    assert isinstance(result, RanksResult)
+    return result
+
+
+def found(world: World, query: str) -> list[str]:
+    return [hit.id for hit in world.words.search("chats", SPACE, searchable([query]), most=9)]
+
+
+def reference(world: World, session_id: str) -> float:
+    return world.conversations.sessions("chats", [session_id])[session_id].parts.reference
+
+
+def test_a_session_is_found_by_its_words_and_the_same_again_changes_nothing(world: World) -> None:
+    result = ingest(world, "s", *POOLS)
+    assert (result.kind, result.outcome, result.total) == ("ingest_conversations", "ingested", 2)
+    assert found(world, "the connection pool") == ["s"]
+    before = world.conversations.generation("chats")
+    assert ingest(world, "s", *POOLS).outcome == "unchanged"
+    assert world.conversations.generation("chats") == before
+
+
+def test_an_edit_replaces_the_words_and_the_references(world: World) -> None:
+    ingest(world, "early", *POOLS)
+    ingest(world, "late", *POOLS, day=1)
+    assert bring_up_to_date(world).total == 2
+    assert reference(world, "early") == 0.1
+    ingest(world, "late", "tomato soup with basil", day=1)
+    bring_up_to_date(world)
+    assert reference(world, "early") == 0
+    assert found(world, "soup") == ["late"]
+    assert found(world, "connection pool") == ["early"]
+
+
+def test_live_messages_are_added_and_edited_and_counted_once(world: World) -> None:
+    told = {"session_id": "s", "messages": [{"message_id": "a", "text": "soup", "created_at": "2026-01-01T10:00:00Z"}]}
+    request = UpdateConversation.model_validate({"collection": "chats", "update": told})
+    for outcome in ("ingested", "unchanged"):
+        result = world.result(world.run(request))
+        assert isinstance(result, IngestConversationResult)
+        assert (result.kind, result.outcome, result.total) == ("update_conversation", outcome, 1)
+    more = {"session_id": "s", "messages": [{"message_id": "b", "text": "ships"}, {"message_id": "a", "text": "tea"}]}
+    world.run(UpdateConversation.model_validate({"collection": "chats", "update": more}))
+    (known,) = world.conversations.sessions("chats", ["s"]).values()
+    assert [message.text for message in known.messages] == ["tea", "ships"]
+    assert known.started_at == datetime(2026, 1, 1, 10, tzinfo=UTC)
+    assert (found(world, "soup"), found(world, "ships")) == ([], ["s"])
+
+
+def test_live_messages_of_a_session_that_begins_at_no_time_are_refused(world: World) -> None:
+    told = {"session_id": "s", "messages": [{"message_id": "a", "text": "soup"}]}
+    job_id = world.run(UpdateConversation.model_validate({"collection": "chats", "update": told}))
+    record = world.board.picture(job_id).record
+    assert (record.state, record.reason) == (
+        "failed", "started_at: 's' is not there yet, and none of its messages has a time",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("messages", "rule"),
+    [([{"text": "x"}], "needs a message_id"), ([], "at least 1"),
+     ([{"message_id": "a", "text": "x"}, {"message_id": "a", "text": "y"}], "must occur once")],
+)  # fmt: skip
+def test_a_live_message_that_cannot_be_told_apart_is_refused(messages: list[object], rule: str) -> None:
+    with pytest.raises(ValidationError, match=rule):
+        UpdateConversation.model_validate({"collection": "c", "update": {"session_id": "s", "messages": messages}})
+
+
+def test_a_dropped_session_is_not_found_and_refers_to_nothing(world: World) -> None:
+    ingest(world, "early", *POOLS)
+    ingest(world, "late", *POOLS, day=1)
+    bring_up_to_date(world)
+    for outcome in ("dropped", "unchanged"):
+        result = world.result(world.run(DropConversation(collection="chats", session_id="late")))
+        assert isinstance(result, IngestConversationResult)
+        assert (result.kind, result.outcome) == ("drop_conversation", outcome)
+    assert found(world, "connection pool") == ["early"]
+    bring_up_to_date(world)
+    assert reference(world, "early") == 0
+
+
+def test_however_many_sessions_come_in_one_update_waits(world: World) -> None:
+    for number in range(5):
+        ingest(world, f"s{number}", f"text {number}")
+    waiting = [one for one in world.board.recent() if world.board.picture(one).record.kind == "recompute_ranks"]
+    assert len(waiting) == 1
+    (job_id,) = waiting
+    asked = world.board.picture(job_id).request
+    assert asked == RecomputeRanks(collection="chats", scope="changed", background=True)
+    assert queue_of(asked, "update") is Queue.RANKS
+    # Its first ring put it off; the next does the work, and the next change asks for another.
+    world.ring(job_id, asked, "update")
+    assert world.ranks.waiting("chats") == 0
+    ingest(world, "s9", "text 9")
+    waiting = [one for one in world.board.recent() if world.board.picture(one).record.kind == "recompute_ranks"]
+    assert len(waiting) == 2
+
+
+def test_a_rebuild_is_put_in_force_by_whoever_brings_the_last_part(world: World) -> None:
+    ingest(world, "early", *POOLS)
+    ingest(world, "late", *POOLS, day=1)
+    result = rebuild(world, parts=3)
+    assert (result.total, result.references, result.version) == (2, 1, 1)
+    assert reference(world, "early") == 0.1
+    assert world.ranks.waiting("chats") == 0
+    assert rebuild(world, parts=1).version == 2
+
+
+def test_a_rebuild_that_was_killed_goes_on_where_it_was(world: World) -> None:
+    ingest(world, "early", *POOLS)
+    ingest(world, "late", *POOLS, day=1)
+    asked = RecomputeRanks(collection="chats", parts=2)
+    job_id = world.submit(asked)
+    world.ring(job_id, asked, "part-0")
+    # part-1 is claimed by a worker that stores its part and dies before it closes the step.
+    world.ranks.begin("chats", job_id, mode="count")
+    assert reference(world, "early") == 0
+    world.ring(job_id, asked, "part-1")
+    assert isinstance(world.result(job_id), RanksResult)
+    assert reference(world, "early") == 0.1
+
+
+def test_a_rebuild_that_another_one_overtook_fails_and_says_so(world: World) -> None:
+    ingest(world, "early", *POOLS)
+    older = RecomputeRanks(collection="chats", parts=2)
+    job_id = world.submit(older)
+    world.ring(job_id, older, "part-0")
+    rebuild(world, parts=1)
+    world.ring(job_id, older, "part-1")
+    record = world.board.picture(job_id).record
+    assert (record.state, record.reason) == ("failed", "another rebuild of 'chats' has begun since")
+
+
+@pytest.mark.parametrize("request_", [RecomputeRanks(collection="nowhere", parts=1), RankList(collection="nowhere")])
+def test_a_collection_without_conversations_is_refused(world: World, request_: RecomputeRanks | RankList) -> None:
+    record = world.board.picture(world.run(request_)).record
+    assert (record.state, record.reason) == ("failed", "collection: no conversations in 'nowhere'")
+
+
+def test_ranks_are_listed_as_of_a_time_with_parts_that_give_the_rank(world: World) -> None:
+    ingest(world, "early", *POOLS)
+    ingest(world, "late", *POOLS, day=1)
+    rebuild(world)
+    now = START + timedelta(days=90, minutes=1)
+    listed = world.result(world.run(RankList(collection="chats", now=now)))
+    assert isinstance(listed, RankListResult)
+    first, second = listed.results
+    assert (first.session_id, first.references, second.session_id) == ("early", 0.5, "late")
+    assert first.recency == pytest.approx(0.367879, abs=1e-6)
+    weighed = 0.2 * first.base + 0.2 * first.depth + 0.3 * first.reference + 0.2 * first.quality + 0.1 * first.recency
+    assert first.rank == pytest.approx(weighed)
+
+
+def test_ranks_are_rebuilt_once_a_day_in_the_mode_they_have(world: World) -> None:
+    ingest(world, "early", *POOLS)
+    rebuild(world, mode="pagerank")
+    assert rebuilds_due(world.ports, datetime.now(UTC)) == []
+    tomorrow = datetime.now(UTC) + timedelta(days=1, minutes=1)
+    bells = rebuilds_due(world.ports, tomorrow)
+    assert [bell.step for bell in bells] == ["part-0", "part-1", "part-2", "part-3"]
+    asked = world.board.picture(bells[0].job_id).request
+    assert asked == RecomputeRanks(collection="chats", mode="pagerank")
+    assert rebuilds_due(world.ports, tomorrow) == []

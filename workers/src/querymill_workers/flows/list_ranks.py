@@ -1,0 +1,55 @@
+"""Listing the sessions of the highest ranks."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Final
+
+from querymill_shared.board import Claim
+from querymill_shared.contracts.ranks import RankedSession, RankList, RankListResult
+from querymill_workers.domain.conversation_rank import age_days, rank, recency
+from querymill_workers.flows import one_step
+from querymill_workers.flows.one_step import Notes
+from querymill_workers.flows.recompute_ranks import refuse_unknown
+from querymill_workers.ports import Bell, Ports
+
+#: Recency decides a tenth: so many of the highest stored parts are looked at for each session that is listed.
+_LOOKED_AT: Final = 20
+
+
+def step(claim: Claim, request: RankList, ports: Ports) -> Sequence[Bell]:
+    """Rank the sessions of the highest stored parts as of now, and list the best.
+
+    Raises:
+        Refused: There is no conversation in the collection.
+    """
+    refuse_unknown(request.collection, ports)
+    now = request.now or datetime.now(UTC)
+    rows = []
+    for row in ports.ranks.top(request.collection, most=_LOOKED_AT * request.limit):
+        days = age_days(row.last_active, now)
+        ranked = RankedSession(
+            session_id=row.session_id,
+            name=row.name,
+            last_active=row.last_active,
+            rank=rank(row.parts, days),
+            recency=recency(days),
+            references=row.references,
+            **asdict(row.parts),
+        )
+        rows.append(ranked)
+    rows.sort(key=lambda one: (-one.rank, one.session_id))
+    notes = {
+        "results": [one.model_dump(mode="json") for one in rows[: request.limit]],
+        "waiting": ports.ranks.waiting(request.collection),
+    }
+    return one_step.hand_in(claim, notes, to_result, ports)
+
+
+def to_result(request: RankList, job_id: str, notes: Notes) -> RankListResult:
+    """Show the list."""
+    results = tuple(RankedSession.model_validate(one) for one in notes["results"])
+    return RankListResult(
+        job_id=job_id, total=len(results), complete=True, collection=request.collection, waiting=notes["waiting"],
+        results=results,
+    )  # fmt: skip
