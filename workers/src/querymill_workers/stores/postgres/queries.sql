@@ -257,7 +257,7 @@ CROSS JOIN LATERAL (
 WHERE collection = %(collection)s AND space.space = %(space)s;
 
 -- word_near: for each term that no unit has, those that begin with the same letter and are about as long
-SELECT asked.term, coalesce(similar.terms, '{}')
+SELECT asked.term, coalesce(about.terms, '{}')
 FROM unnest(%(terms)s::text[]) AS asked (term)
 JOIN word_spaces AS space ON space.collection = %(collection)s AND space.space = %(space)s
 LEFT JOIN LATERAL (
@@ -266,7 +266,7 @@ LEFT JOIN LATERAL (
     WHERE known.space = space.number
         AND known.term >= left(asked.term, 1) AND known.term < left(asked.term, 1) || chr(1114111)
         AND length(known.term) BETWEEN length(asked.term) - 2 AND length(asked.term) + 2
-) AS similar ON true
+) AS about ON true
 WHERE NOT EXISTS (
     SELECT FROM word_frequencies AS same WHERE same.space = space.number AND same.term = asked.term
 );
