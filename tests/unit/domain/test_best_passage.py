@@ -35,6 +35,22 @@ def test_of_equal_messages_the_first_is_shown() -> None:
     assert found.place == 0
 
 
+SOME = ["ships", "shipping", "crew", "crews", "quickly", "quick", "try", "数据", "据库", "soup", "ponies", "pony"]
+TEXTS = st.lists(st.sampled_from(SOME), max_size=6)
+
+
+@given(st.lists(TEXTS.map(" ".join), min_size=1, max_size=8), TEXTS.map(" ".join))
+def test_it_is_the_best_of_all_however_few_are_looked_at(messages: list[str], query: str) -> None:
+    whole = scored(query, *messages)
+    terms = [bm25.QueryTerm(term.term, term.times, term.df) for term in whole.terms]
+    scores = [
+        bm25.score(counts, counts.total(), terms=terms, statistics=whole.statistics).score
+        for counts in (Counter(words(text)) for text in messages)
+    ]
+    found = best_passage(messages, whole)
+    assert (None if found is None else found.place) == (scores.index(max(scores)) if max(scores) > 0 else None)
+
+
 def test_no_message_has_the_words_of_the_name() -> None:
     assert best_passage(["nothing"], scored("ship", "ship")) is None
 
