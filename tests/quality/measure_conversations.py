@@ -67,7 +67,6 @@ def variants() -> Iterator[dict[str, Any]]:
     for decay in SWINGS:
         yield alone | {"scoring": "bounded", "rank_swing": 0.0, "decay_swing": decay}
     yield alone | {"scoring": "bounded"}
-    yield {"scoring": "product"}
     yield {"scoring": "bounded"}
 
 

@@ -24,7 +24,7 @@ from querymill_shared.contracts.reports import IngestReport, ReportResult, Repor
 #: Hits asked for and measured.
 _DEPTH = 10
 #: How conversations without any times are searched, unless options say otherwise.
-UNDATED = {"scoring": "bm25", "time_filter": False, "diversify": False}
+UNDATED = {"scoring": "bm25", "time_filter": False}
 
 
 Search = ReportSearch | ModuleSearch | MessageSearch | ConversationSearch
@@ -166,7 +166,8 @@ def prepare_conversations(folder: Path, options: Mapping[str, Any], sample: Samp
     """Make a set ready for the `conversations` kind; its ranks are rebuilt before the first query.
 
     The option ``now`` is "asked", when each query was asked (the default), "after", a day after the last message, or
-    a moment. A set without any times is searched by words alone: nothing in it is old, or from a time in a question.
+    a moment. Lists are not diversified: the measures look at relevance alone. A set without any times is searched by
+    words alone: nothing in it is old, or from a time in a question.
 
     Raises:
         BadSet: The folder is no such set.
@@ -182,6 +183,7 @@ def prepare_conversations(folder: Path, options: Mapping[str, Any], sample: Samp
             "collection": chosen.collection(query.metadata),
             "query": query.text,
             "top_n": _DEPTH,
+            "diversify": False,  # what is measured is relevance alone
             "recent_sessions": query.metadata.get("recent_sessions") or (),
             "now": moment.get(str(now), now),
         }

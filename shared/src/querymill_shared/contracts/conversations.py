@@ -74,7 +74,7 @@ class ConversationSearch(Request):
     top_n: TopN | None = None
     scoring: Scoring = "bounded"
     rank_swing: Swing = 0.2
-    decay_swing: Swing = 0.2
+    decay_swing: Swing = 0.1
     context_cap: Annotated[FiniteFloat, Field(ge=1, le=2)] = 1.2
     diversify: bool = True
     time_filter: bool = True
