@@ -149,7 +149,7 @@ def test_a_collection_sees_only_its_own_sessions_and_references(store: Store, co
     assert set(store.conversations.collections()) >= {collection, other}
     store.conversations.drop(other, "early")
     assert other not in store.conversations.collections()
-    assert len(store.ranks.top(collection, most=9)) == 1
+    assert len(store.ranks.top(collection, now=START, most=9)) == 1
 
 
 def test_until_its_last_part_is_there_nothing_of_a_rebuild_is_seen(store: Store, collection: str) -> None:
@@ -241,10 +241,19 @@ def test_facts_found_by_other_rules_are_found_anew(store: Store, collection: str
 def test_the_highest_ranks_come_first_ties_in_the_order_of_ids(store: Store, collection: str) -> None:
     referring(store, collection)
     store.put(collection, draft("also late", day=1, phrases={7}))
-    rows = store.ranks.top(collection, most=9)
+    rows = store.ranks.top(collection, now=START + timedelta(days=1), most=9)
     assert [row.session_id for row in rows] == ["early", "also late", "late"]
     assert rows[0].references == 0.5
-    assert len(store.ranks.top(collection, most=2)) == 2
+    assert len(store.ranks.top(collection, now=START, most=2)) == 2
+
+
+def test_a_fresh_session_comes_before_an_old_one_of_higher_stored_parts(store: Store, collection: str) -> None:
+    # Nine messages more are worth 0.2 × 9 / 50 = 0.036, less than a year costs: 0.1 × (1 - exp(-365 / 90)) = 0.098.
+    store.put(collection, draft("old", *["text"] * 10, day=0))
+    store.put(collection, draft("fresh", "text", day=365))
+    assert [row.session_id for row in store.ranks.top(collection, now=START, most=2)] == ["old", "fresh"]
+    later = START + timedelta(days=365)
+    assert [row.session_id for row in store.ranks.top(collection, now=later, most=2)] == ["fresh", "old"]
 
 
 def test_a_collection_is_due_for_a_rebuild_when_its_last_one_is_old(store: Store, collection: str) -> None:

@@ -28,6 +28,13 @@ from querymill_shared.contracts.errors import (
     UnknownJob,
 )
 from querymill_shared.contracts.fields import Lane
+from querymill_shared.contracts.ingest_conversations import (
+    DropConversation,
+    IngestConversation,
+    IngestConversationResult,
+    SessionUpdate,
+    UpdateConversation,
+)
 from querymill_shared.contracts.messages import (
     IngestSession,
     IngestSessionResult,
@@ -46,6 +53,7 @@ from querymill_shared.contracts.modules import (
     ModuleSearch,
     SubQuery,
 )
+from querymill_shared.contracts.ranks import RankList, RankListResult, RanksResult, RecomputeRanks
 from querymill_shared.contracts.reports import (
     IngestReport,
     IngestResult,
@@ -66,9 +74,12 @@ __all__ = [
     "ConversationHit",
     "ConversationResult",
     "ConversationSearch",
+    "DropConversation",
     "EmbedResult",
     "EmbedTexts",
     "IdempotencyConflict",
+    "IngestConversation",
+    "IngestConversationResult",
     "IngestModule",
     "IngestModuleResult",
     "IngestReport",
@@ -90,6 +101,10 @@ __all__ = [
     "ModuleSearch",
     "Querymill",
     "QuerymillError",
+    "RankList",
+    "RankListResult",
+    "RanksResult",
+    "RecomputeRanks",
     "Report",
     "ReportHit",
     "ReportPage",
@@ -99,11 +114,13 @@ __all__ = [
     "RerankCandidate",
     "RerankResult",
     "RerankedHit",
+    "SessionUpdate",
     "Settings",
     "SubQuery",
     "TextToEmbed",
     "Understanding",
     "UnknownCollection",
     "UnknownJob",
+    "UpdateConversation",
     "WhyNot",
 ]

@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
 def rebuild(
     collection: Collection,
     mode: Annotated[str, typer.Option(help="the reference part by count, or by pagerank")] = "count",
-    parts: Annotated[int, typer.Option(help="steps that workers share, 1 to 64")] = 4,
+    parts: Annotated[int, typer.Option(help="steps that workers share, 1 to 64")] = 2,
     as_json: JsonOption = False,
 ) -> None:
     """Work out all references and ranks anew; in force whole and at once, until then the old ones are."""

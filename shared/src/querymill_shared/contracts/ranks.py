@@ -22,7 +22,7 @@ class RecomputeRanks(Request):
     lane: Lane = Lane.BULK
     scope: Literal["changed", "all"] = "all"
     mode: Literal["count", "pagerank"] = "count"
-    parts: Annotated[int, Field(ge=1, le=64)] = 4
+    parts: Annotated[int, Field(ge=1, le=64)] = 2
     background: bool = False
     deadline: None = None
 

@@ -25,7 +25,7 @@ _CHINESE: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
 
 
 def without_function_words(text: str) -> str:
-    """Put blanks for every Chinese function word, so that the others stay in their places.
+    """Put blanks for Chinese function words, a blank a character: what is left stands where it stood.
 
     The same rule for what is stored and for what is asked.
     """

@@ -2,7 +2,8 @@
 
 An implicit reference shares at least ``needed`` phrases of the earlier session. Any ``leading`` phrases of that
 session hold three of those; its rarest ones are indexed, so that a pair is counted only where it shares three rare
-phrases (Bayardo, Ma and Srikant, "Scaling up all pairs similarity search", 2007, called prefix filtering).
+phrases; likewise two of those that an explicit reference shares. (Bayardo, Ma and Srikant, "Scaling up all pairs
+similarity search", 2007, called this prefix filtering.)
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from querymill_workers.domain.references import LEAST_IMPLICIT, Kind, Reference
+from querymill_workers.domain.references import LEAST_EXPLICIT, LEAST_IMPLICIT, Kind, Reference
 
 _Ints = npt.NDArray[np.int64]
 
@@ -69,7 +70,9 @@ class ReferenceSearch:
         self._needed = np.maximum(LEAST_IMPLICIT, 3 * table.sizes // 5 + 1)
         leads = places < (table.sizes - self._needed + LEAST_IMPLICIT)[owners]
         self._leading = _Postings(self._terms[leads], owners[leads], self._count)
-        self._all = _Postings(self._terms, owners, self._count)
+        enough = np.maximum(LEAST_EXPLICIT, -(-table.sizes // 5))
+        leads = places < (table.sizes - enough + LEAST_EXPLICIT)[owners]
+        self._leading_explicit = _Postings(self._terms[leads], owners[leads], self._count)
         # Only sessions that began earlier count: those below this place.
         self._earlier = np.searchsorted(table.started, table.started, side="left").astype(np.int64)
         # For each phrase and session, so that one can ask whether a session has a phrase.
@@ -89,22 +92,24 @@ class ReferenceSearch:
         )
 
     def _implicit(self, sources: _Ints) -> Iterator[Found]:
-        for pairs in self._pairs(self._leading, sources):
-            keys, counts = np.unique(pairs, return_counts=True)
-            keys = keys[counts >= LEAST_IMPLICIT]
-            source, target = keys // self._count, keys % self._count
-            shared = self._shared(source, target)
+        for source, target, shared in self._candidates(self._leading, sources, least=LEAST_IMPLICIT):
             kept = shared >= self._needed[target]
             yield Found(source[kept], target[kept], np.zeros(int(kept.sum()), bool), shared[kept])
 
     def _explicit(self, sources: _Ints) -> Iterator[Found]:
-        for pairs in self._pairs(self._all, sources):
-            keys, shared = np.unique(pairs, return_counts=True)
+        for source, target, shared in self._candidates(self._leading_explicit, sources, least=LEAST_EXPLICIT):
+            kept = 5 * shared >= self._table.sizes[target]
+            best = self._best(source[kept], target[kept], shared[kept])
+            found = source[kept][best], target[kept][best], np.ones(len(best), bool), shared[kept][best]
+            yield Found(*found)
+
+    def _candidates(self, postings: "_Postings", sources: _Ints, *, least: int) -> Iterator[tuple[_Ints, _Ints, _Ints]]:
+        """Give (source, earlier session, shared phrases) where at least so many leading phrases are shared."""
+        for pairs in self._pairs(postings, sources):
+            keys, counts = np.unique(pairs, return_counts=True)
+            keys = keys[counts >= least]
             source, target = keys // self._count, keys % self._count
-            kept = (shared >= 2) & (5 * shared >= self._table.sizes[target])
-            source, target, shared = source[kept], target[kept], shared[kept].astype(np.int64)
-            best = self._best(source, target, shared)
-            yield Found(source[best], target[best], np.ones(len(best), bool), shared[best])
+            yield source, target, self._shared(source, target)
 
     def _best(self, source: _Ints, target: _Ints, shared: _Ints) -> _Ints:
         """Pick each source's target of the highest overlap, ties by id; fractions of small numbers compare exactly."""

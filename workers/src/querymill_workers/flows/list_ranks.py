@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Final
 
 from querymill_shared.board import Claim
 from querymill_shared.contracts.ranks import RankedSession, RankList, RankListResult
@@ -13,12 +12,9 @@ from querymill_workers.flows.one_step import Notes
 from querymill_workers.flows.recompute_ranks import refuse_unknown
 from querymill_workers.ports import Bell, Ports
 
-#: Recency decides a tenth: so many of the highest stored parts are looked at for each session that is listed.
-_LOOKED_AT: Final = 20
-
 
 def step(claim: Claim, request: RankList, ports: Ports) -> Sequence[Bell]:
-    """Rank the sessions of the highest stored parts as of now, and list the best.
+    """List the sessions of the highest ranks as of a time, with what each rank is made of.
 
     Raises:
         Refused: There is no conversation in the collection.
@@ -26,7 +22,7 @@ def step(claim: Claim, request: RankList, ports: Ports) -> Sequence[Bell]:
     refuse_unknown(request.collection, ports)
     now = request.now or datetime.now(UTC)
     rows = []
-    for row in ports.ranks.top(request.collection, most=_LOOKED_AT * request.limit):
+    for row in ports.ranks.top(request.collection, now=now, most=request.limit):
         days = age_days(row.last_active, now)
         ranked = RankedSession(
             session_id=row.session_id,
@@ -38,9 +34,8 @@ def step(claim: Claim, request: RankList, ports: Ports) -> Sequence[Bell]:
             **asdict(row.parts),
         )
         rows.append(ranked)
-    rows.sort(key=lambda one: (-one.rank, one.session_id))
     notes = {
-        "results": [one.model_dump(mode="json") for one in rows[: request.limit]],
+        "results": [one.model_dump(mode="json") for one in rows],
         "waiting": ports.ranks.waiting(request.collection),
     }
     return one_step.hand_in(claim, notes, to_result, ports)

@@ -137,6 +137,6 @@ class ConversationRanks(Protocol):
         """List the collections whose last rebuild, or whose first session, was before a moment, with their modes."""
         ...
 
-    def top(self, collection: str, *, most: int) -> Sequence[RankRow]:
-        """List sessions, those of the highest stored parts first, ties on the id."""
+    def top(self, collection: str, *, now: datetime, most: int) -> Sequence[RankRow]:
+        """List the sessions of the highest ranks as of a time, highest first, ties on the id."""
         ...

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_workers.domain.conversation_rank import RankParts, parts_of, reference
+from querymill_workers.domain.conversation_rank import RankParts, age_days, parts_of, rank, reference
 from querymill_workers.domain.page_rank import page_ranks
 from querymill_workers.domain.reference_search import FactTable, Found
 from querymill_workers.domain.references import Near, Reference, counted
@@ -123,7 +123,7 @@ class MemoryRanks:
             old = [collection for collection, rebuilt in self._rebuilt.items() if rebuilt < moment]
             return [(collection, self._modes.get(collection, "count")) for collection in sorted(old)]
 
-    def top(self, collection: str, *, most: int) -> Sequence[RankRow]:
+    def top(self, collection: str, *, now: datetime, most: int) -> Sequence[RankRow]:
         """See `ConversationRanks.top`."""
         with self._kept.lock:
             known = self._kept.known_references.get(collection, frozenset())
@@ -135,7 +135,7 @@ class MemoryRanks:
                 for (name, id_), draft in self._kept.drafts.items()
                 if name == collection
             ]  # fmt: skip
-        return sorted(rows, key=lambda row: (-row.parts.stored_rank, row.session_id))[:most]
+        return sorted(rows, key=lambda row: (-rank(row.parts, age_days(row.last_active, now)), row.session_id))[:most]
 
     def _put_in_force(self, collection: str, rebuild: _Rebuild) -> Published:
         self._modes[collection] = rebuild.mode

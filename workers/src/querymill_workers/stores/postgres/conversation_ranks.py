@@ -133,16 +133,20 @@ class PostgresRanks:
         with lent(self._pool) as connection:
             return connection.execute(named()["rebuilt_before"], {"moment": moment}).fetchall()
 
-    def top(self, collection: str, *, most: int) -> Sequence[RankRow]:
+    def top(self, collection: str, *, now: datetime, most: int) -> Sequence[RankRow]:
         """See `ConversationRanks.top`."""
         weights = {
             "base": rank.BASE_WEIGHT,
             "depth": rank.DEPTH_WEIGHT,
             "reference": rank.REFERENCE_WEIGHT,
             "quality": rank.QUALITY_WEIGHT,
+            "recency": rank.RECENCY_WEIGHT,
+            "time_constant_days": rank.TIME_CONSTANT_DAYS,
         }
         with within(self._pool, collection) as connection:
-            rows = connection.execute(named()["top_ranks"], {"collection": collection, "most": most, **weights})
+            rows = connection.execute(
+                named()["top_ranks"], {"collection": collection, "most": most, "now": now, **weights}
+            )
             return [
                 RankRow(id_, name, last_active, RankParts(*parts), referred)
                 for id_, name, last_active, *parts, referred in rows

@@ -210,7 +210,7 @@ RETURNING sessions, edges;
 -- rebuilt_before: collections whose last rebuild is longer ago
 SELECT collection, mode FROM conversation_collections WHERE sessions > 0 AND rebuilt_at < %(moment)s ORDER BY collection;
 
--- top_ranks: the sessions of the highest stored parts
+-- top_ranks: the sessions of the highest ranks as of a time
 SELECT c.session_id, c.name, c.last_active, r.base, r.depth, r.reference, r.quality, r.referred
 FROM conversation_collections AS k
 JOIN conversation_ranks AS r ON r.collection = k.collection AND r.version = k.version
@@ -218,6 +218,8 @@ JOIN conversations AS c ON c.collection = r.collection AND c.session_id = r.sess
 WHERE k.collection = %(collection)s
 ORDER BY
     %(base)s * r.base + %(depth)s * r.depth + %(reference)s * r.reference
-        + %(quality)s * r.quality DESC,
+        + %(quality)s * r.quality + %(recency)s * exp(
+            greatest(extract(epoch FROM %(now)s - c.last_active)::float8 / 86400, 0) / -%(time_constant_days)s::float8
+        ) DESC,
     c.session_id
 LIMIT %(most)s;

@@ -112,8 +112,11 @@ class PostgresConversations:
 
 @contextmanager
 def within(pool: Pool, collection: str) -> Iterator[psycopg.Connection]:
-    """Lend a connection that sees one collection, for one transaction."""
-    with lent(pool) as connection:
+    """Lend a connection that sees one collection, for one transaction.
+
+    Statements travel together up to the first whose rows are read.
+    """
+    with lent(pool) as connection, connection.pipeline():
         connection.execute(named()["as_reader"], {"collection": collection})
         yield connection
 

@@ -82,7 +82,7 @@ RETURNING number;
 -- put_conversation_rank: a session's own parts; what others say of it stays
 INSERT INTO conversation_ranks (collection, version, session_id, base, depth, reference, quality, referred)
 VALUES (%(collection)s, %(version)s, %(session_id)s, %(base)s, %(depth)s, 0, %(quality)s, 0)
-ON CONFLICT (collection, version, session_id) DO UPDATE SET
+ON CONFLICT (collection, session_id, version) DO UPDATE SET
     base = excluded.base, depth = excluded.depth, quality = excluded.quality;
 
 -- drop_conversation_phrases: take the postings of a session away

@@ -26,6 +26,7 @@ class PostgresGraph:
         self._version, self._mode = row or (0, "count")
         self._generations: dict[str, int] = {}
         self._stale_pages = False
+        self._leading: dict[str, list[int]] = {}
         self.settled = 0
 
     @property
@@ -45,17 +46,17 @@ class PostgresGraph:
         row = self._execute("rank_facts", session_id=session_id).fetchone()
         if row is None:
             return None
-        id_, started_at, last_active, messages, keywords, solved, explicit, phrases, _ = row
+        id_, started_at, last_active, messages, keywords, solved, explicit, phrases, leading = row
+        self._leading[id_] = leading
         return SessionFacts(
             id_, started_at, last_active, messages, keywords, solved, explicit, key_phrases=frozenset(phrases)
         )
 
     def near(self, session: SessionFacts) -> Sequence[Near]:
         """See `ReferenceGraph.near`: few are fetched and compared, those that an index cannot rule out."""
-        row = self._execute("rank_facts", session_id=session.session_id).fetchone()
         phrases = sorted(session.key_phrases)
         statement = "rank_near_explicit" if session.explicit else "rank_near"
-        asked = {"phrases": phrases, "leading": row[8] if row else phrases, "size": len(phrases)}
+        asked = {"phrases": phrases, "leading": self._leading.get(session.session_id, phrases), "size": len(phrases)}
         numbers = [number for (number,) in self._execute(statement, **asked)]
         return [
             Near(id_, started_at, len(its), explicit, len(session.key_phrases.intersection(its)))

@@ -68,9 +68,10 @@ CREATE TABLE conversation_references (
     kind       text     NOT NULL CHECK (kind IN ('explicit', 'implicit')),
     shared     smallint NOT NULL,
     size       smallint NOT NULL,
-    PRIMARY KEY (collection, version, source, target, kind)
+    -- The version last: a young one is not in the planner's statistics, and must not look like a way to few rows.
+    PRIMARY KEY (collection, source, target, kind, version)
 );
-CREATE INDEX conversation_references_target ON conversation_references (collection, version, target);
+CREATE INDEX conversation_references_target ON conversation_references (collection, target, version);
 
 CREATE TABLE conversation_ranks (
     collection text NOT NULL,
@@ -81,7 +82,7 @@ CREATE TABLE conversation_ranks (
     reference  double precision NOT NULL,
     quality    double precision NOT NULL,
     referred   double precision NOT NULL,              -- what the references to it count
-    PRIMARY KEY (collection, version, session_id)
+    PRIMARY KEY (collection, session_id, version)
 ) WITH (fillfactor = 80);
 
 CREATE TABLE conversation_rebuilds (
