@@ -82,6 +82,8 @@ FROM (
     GROUP BY target
 ) AS counted
 WHERE r.collection = %(collection)s AND r.version = %(version)s AND r.session_id = counted.target
+    -- Once more, for the planner: without statistics of a young version it would read all sessions.
+    AND r.session_id = ANY(%(targets)s::text[])
     AND r.referred <> counted.weight;
 
 -- settle_changes: sessions that are up to date, unless they changed meanwhile
