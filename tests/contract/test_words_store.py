@@ -406,3 +406,15 @@ def test_a_change_that_fails_leaves_nothing_behind(stored: PostgresWords, collec
     (hit,) = stored.search(collection, SPACE, "ship", most=9)
     assert hit.scored is not None
     assert (hit.id, hit.scored.statistics) == ("u0", bm25.Statistics(1, 1))
+
+
+def test_terms_that_no_unit_has_come_with_those_they_may_be_a_misspelling_of(words: Words, collection: str) -> None:
+    put(words, collection, "database dock ship 渲染")
+    near = words.near(collection, SPACE, ["databs", "dok", "ship", "zebra", "渲梁"])
+    assert {term: list(known) for term, known in near.items()} == {
+        "databs": ["databas", "dock"],
+        "dok": ["dock"],
+        "zebra": [],
+        "渲梁": ["渲染"],
+    }
+    assert list(words.near(collection, "elsewhere", ["ship"]).get("ship", [])) == []

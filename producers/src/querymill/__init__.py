@@ -19,6 +19,13 @@ from querymill_shared.contracts.answer import (
     Judgement,
     WrittenAnswer,
 )
+from querymill_shared.contracts.conversations import (
+    ConversationHit,
+    ConversationResult,
+    ConversationSearch,
+    Understanding,
+    WhyNot,
+)
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import (
     IdempotencyConflict,
@@ -100,6 +107,9 @@ __all__ = [
     "Citation",
     "CompareFiles",
     "CompareFilesResult",
+    "ConversationHit",
+    "ConversationResult",
+    "ConversationSearch",
     "DropConversation",
     "EmbedFiles",
     "EmbedFilesResult",
@@ -161,8 +171,10 @@ __all__ = [
     "SourceFile",
     "SubQuery",
     "TextToEmbed",
+    "Understanding",
     "UnknownCollection",
     "UnknownJob",
     "UpdateConversation",
+    "WhyNot",
     "WrittenAnswer",
 ]

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from querymill_shared.contracts.answer import AnswerQuestion
+from querymill_shared.contracts.conversations import ConversationSearch
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.files import FileSearch
 from querymill_shared.contracts.ingest_conversations import DropConversation, IngestConversation, UpdateConversation
@@ -37,7 +38,7 @@ def queue_of(request: JobRequest, step: str) -> Queue:  # noqa: C901  # one arm 
             return Queue.SEARCH if step == ORIGINAL else Queue.EXPAND
         case ModuleSearch():
             return Queue.EXPAND if step == SPLIT else Queue.SEARCH
-        case MessageSearch() | RankList():
+        case MessageSearch() | ConversationSearch() | RankList():
             return Queue.SEARCH
         case FileSearch():
             is_judged = request.evaluator == "judge" and step.startswith("evaluate")

@@ -18,6 +18,7 @@ from querymill_workers.flows import journey
 from querymill_workers.inference.relevance import file_profiles
 from querymill_workers.parsing.lexical import LexicalParser
 from querymill_workers.ports import Bell, Ports
+from querymill_workers.stores.kept import conversation_caches
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors
 from querymill_workers.stores.memory_conversation_ranks import MemoryRanks
 from querymill_workers.stores.memory_conversations import MemoryConversations
@@ -118,6 +119,7 @@ def world() -> World:
         files=files,
         parser=LexicalParser(),
         conversations=conversations,
+        conversation_caches=conversation_caches(),
         ranks=ranks,
         technical_keywords=TechnicalKeywords(),
         file_profiles=file_profiles(),

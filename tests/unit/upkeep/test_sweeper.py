@@ -12,6 +12,7 @@ from querymill_workers.domain.technical_keywords import TechnicalKeywords
 from querymill_workers.inference.relevance import file_profiles
 from querymill_workers.parsing.lexical import LexicalParser
 from querymill_workers.ports import Bell, Ports
+from querymill_workers.stores.kept import conversation_caches
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors, MemoryWords
 from querymill_workers.stores.memory_conversation_ranks import MemoryRanks
 from querymill_workers.stores.memory_conversations import MemoryConversations
@@ -66,6 +67,7 @@ def ports(clock: Clock) -> Ports:
         files=MemoryFiles(),
         parser=LexicalParser(),
         conversations=MemoryConversations(),
+        conversation_caches=conversation_caches(),
         ranks=MemoryRanks(MemoryConversations()),
         technical_keywords=TechnicalKeywords(),
         file_profiles=file_profiles(),

@@ -29,6 +29,7 @@ from querymill_workers.inference.rewriter import ChatRewriter
 from querymill_workers.inference.sharing import Shared
 from querymill_workers.parsing.tree_sitter import TreeSitterParser
 from querymill_workers.ports import FormerModel, Judge, Ports
+from querymill_workers.stores.kept import conversation_caches
 from querymill_workers.stores.mongo import MongoModules
 from querymill_workers.stores.postgres.connection import open_pool
 from querymill_workers.stores.postgres.conversation_ranks import PostgresRanks
@@ -193,6 +194,7 @@ def ports() -> Ports:
         shorthands=chosen.querymill_module_shorthands,
         messages=PostgresMessages(pool),
         sessions=PostgresSessions(pool),
+        conversation_caches=conversation_caches(),
         conversations=PostgresConversations(pool),
         ranks=PostgresRanks(pool),
         technical_keywords=TechnicalKeywords(chosen.querymill_technical_keywords or TECHNICAL_KEYWORDS),

@@ -14,6 +14,7 @@ from rich.text import Text
 from querymill.cli import ingest as ingest_command
 from querymill.cli import screen
 from querymill.cli.demo_answers import answered_and_judged
+from querymill.cli.demo_conversations import show_conversation_search
 from querymill.cli.demo_files import search_packages
 from querymill.cli.demo_messages import show_message_search
 from querymill.cli.demo_models import rerank_and_embed
@@ -57,16 +58,18 @@ def demo(
         found = code_examples(mill, sample, console)
         heading(console, "5. Chat messages, by what they mean")
         said = show_message_search(mill, sample, console)
-        heading(console, "6. The models alone: hits reranked, texts embedded")
+        heading(console, "6. Whole conversations, by what was talked about, and when")
+        talked = show_conversation_search(mill, sample, console)
+        heading(console, "7. The models alone: hits reranked, texts embedded")
         alone = rerank_and_embed(mill, results[0], console)
-        heading(console, "7. The first question again, answered from its hits, and the answer judged")
+        heading(console, "8. The first question again, answered from its hits, and the answer judged")
         first = questions(sample)[0]
         answered = answered_and_judged(mill, first.text, first.answer, console)
         after(console, results, time.monotonic() - started)
     if as_json:
-        heading(console, "8. A code base, searched in rounds: the source of two installed packages")
+        heading(console, "9. A code base, searched in rounds: the source of two installed packages")
         code = search_packages(mill, console)
-        every = (*results, *found, *said, *alone, answered, *code)
+        every = (*results, *found, *said, *talked, *alone, answered, *code)
         typer.echo(json.dumps([json.loads(result.model_dump_json()) for result in every], ensure_ascii=False))
     console.print("Cleaned up: every process has ended and the temporary folder is gone.", style="dim")
 

@@ -13,7 +13,7 @@ from rich.progress import track
 
 from querymill.cli import ingest as ingest_command
 from querymill.cli.evaluate_files import prepare_files
-from querymill.cli.evaluate_kinds import PREPARED, Evaluation, Sample, Search
+from querymill.cli.evaluate_kinds import PREPARED, Evaluation, Sample
 from querymill.cli.exits import WrongUse
 from querymill.cli.stack import services
 from querymill.client import Querymill
@@ -21,6 +21,7 @@ from querymill.evaluation import measures
 from querymill.evaluation.sets import BadSet
 from querymill.job import Job
 from querymill_shared.contracts.errors import JobFailed
+from querymill_shared.contracts.jobs import Search
 
 KINDS = PREPARED | {"files": prepare_files}
 

@@ -8,21 +8,23 @@ from typing import Any, get_args
 
 from querymill.cli.exits import WrongUse
 from querymill.client import Querymill
+from querymill.evaluation.conversation_sets import asked_at, read_conversation_set
 from querymill.evaluation.message_sets import message_fields, read_message_set
 from querymill.evaluation.module_sets import module_request, read_module_set
 from querymill.evaluation.sets import Routing, SetQuery, read_report_set, request_fields
 from querymill.ingestion import GoodLine, Q
-from querymill_shared.contracts.files import FileSearch
-from querymill_shared.contracts.jobs import decode_request
+from querymill_shared.contracts.conversations import ConversationResult, ConversationSearch
+from querymill_shared.contracts.ingest_conversations import IngestConversation
+from querymill_shared.contracts.jobs import Search, decode_request
 from querymill_shared.contracts.messages import IngestSession, MessageResult, MessageSearch
 from querymill_shared.contracts.modules import IngestModule, LearnLexicon, ModuleResult, ModuleSearch
+from querymill_shared.contracts.ranks import RecomputeRanks
 from querymill_shared.contracts.reports import IngestReport, ReportResult, ReportSearch
 
 #: Hits asked for and measured.
 _DEPTH = 10
-
-
-Search = ReportSearch | ModuleSearch | MessageSearch | FileSearch
+#: How conversations without any times are searched, unless options say otherwise.
+UNDATED = {"scoring": "bm25", "time_filter": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,58 @@ def prepare_messages(folder: Path, options: Mapping[str, Any], sample: Sample) -
     )
 
 
-PREPARED = {"reports": prepare_reports, "modules": prepare_modules, "messages": prepare_messages}
+def prepare_conversations(folder: Path, options: Mapping[str, Any], sample: Sample) -> Evaluation:
+    """Make a set ready for the `conversations` kind; its ranks are rebuilt before the first query.
+
+    The option ``now`` is "asked", when each query was asked (the default), "after", a day after the last message, or
+    a moment. Lists are not diversified: the measures look at relevance alone. A set without any times is searched by
+    words alone: nothing in it is old, or from a time in a question.
+
+    Raises:
+        BadSet: The folder is no such set.
+    """
+    sample.refuse("distractors")
+    chosen = read_conversation_set(folder, most_queries=sample.queries, most_sessions=sample.sessions)
+    fields = {name: value for name, value in options.items() if name != "now"}
+    now = options.get("now", "asked")
+
+    def asked(query: SetQuery) -> ConversationSearch:
+        moment = {"asked": asked_at(query) or chosen.after.isoformat(), "after": chosen.after.isoformat()}
+        own = {
+            "collection": chosen.collection(query.metadata),
+            "query": query.text,
+            "top_n": _DEPTH,
+            "diversify": False,  # what is measured is relevance alone
+            "recent_sessions": query.metadata.get("recent_sessions") or (),
+            "now": moment.get(str(now), now),
+        }
+        return ConversationSearch.model_validate(own | (UNDATED if chosen.undated else {}) | fields)
+
+    def scores(result: ConversationResult) -> dict[str, float]:
+        return in_order([hit.session_id for hit in result.results])
+
+    def settle(mill: Querymill) -> None:
+        for collection in sorted({collection for collection, _ in chosen.sessions}):
+            mill.submit(RecomputeRanks(collection=collection)).result(timeout=300)
+
+    lines = [IngestConversation(collection=collection, session=session) for collection, session in chosen.sessions]
+    return Evaluation(
+        name=chosen.name,
+        lines=[_line(number, request) for number, request in enumerate(lines, start=1)],
+        requests=[(query.query_id, asked(query)) for query in chosen.queries],
+        qrels=chosen.qrels,
+        groups={},
+        scores=scores,
+        settle=settle,
+    )
+
+
+PREPARED = {
+    "reports": prepare_reports,
+    "modules": prepare_modules,
+    "messages": prepare_messages,
+    "conversations": prepare_conversations,
+}
 
 
 def in_order(judged: Sequence[str]) -> dict[str, float]:

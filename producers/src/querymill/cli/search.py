@@ -12,17 +12,19 @@ from rich.console import Console
 from querymill.cli import screen
 from querymill.cli.exits import WrongUse
 from querymill.cli.request_file import fields_in
+from querymill.cli.screen_conversations import show_conversations
 from querymill.cli.screen_files import follow_rounds, show_files
 from querymill.cli.screen_messages import show_messages
 from querymill.cli.screen_modules import show_modules
 from querymill.client import Querymill
 from querymill.job import Job
+from querymill_shared.contracts.conversations import ConversationResult
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.files import FileResult, FileSearch
-from querymill_shared.contracts.jobs import decode_request
-from querymill_shared.contracts.messages import MessageResult, MessageSearch
-from querymill_shared.contracts.modules import ModuleResult, ModuleSearch
-from querymill_shared.contracts.reports import ReportResult, ReportSearch
+from querymill_shared.contracts.jobs import Search, SearchResult, decode_request
+from querymill_shared.contracts.messages import MessageResult
+from querymill_shared.contracts.modules import ModuleResult
+from querymill_shared.contracts.reports import ReportResult
 
 Query = Annotated[str | None, typer.Argument(help="the question")]
 Collection = Annotated[str | None, typer.Option(help="the collection to search")]
@@ -41,6 +43,7 @@ def register(app: typer.Typer) -> None:
     group.command("reports")(reports)
     group.command("modules")(modules)
     group.command("messages")(messages)
+    group.command("conversations")(conversations)
     group.command("files")(files)
     app.add_typer(group, name="search")
 
@@ -160,6 +163,37 @@ def messages(
     run("messages", request, given, as_json=as_json)
 
 
+def conversations(
+    query: Query = None,
+    collection: Collection = None,
+    request: RequestFile = None,
+    current_session: Annotated[str | None, typer.Option(help="the session you are in: counts double")] = None,
+    recent_sessions: Annotated[
+        list[str] | None, typer.Option(help="a session you were in lately: counts one and a half; may be repeated")
+    ] = None,
+    top_n: Annotated[int | None, typer.Option(help="sessions returned, 1 to 200")] = None,
+    scoring: Annotated[str | None, typer.Option(help="product, bounded, bm25")] = None,
+    rank_swing: Annotated[float | None, typer.Option(help="a of bounded: how far the rank moves a score")] = None,
+    decay_swing: Annotated[float | None, typer.Option(help="b of bounded: how far the age moves a score")] = None,
+    context_cap: Annotated[float | None, typer.Option(help="cap of bounded: most that your sessions count")] = None,
+    diversify: Annotated[bool | None, typer.Option(help="mix ages and topics")] = None,
+    time_filter: Annotated[bool | None, typer.Option(help="read times in the query as a filter")] = None,
+    expansion: Annotated[bool | None, typer.Option(help="search synonyms too")] = None,
+    spelling: Annotated[bool | None, typer.Option(help="correct words that the collection does not know")] = None,
+    simplification: Annotated[bool | None, typer.Option(help="drop filler words")] = None,
+    now: Annotated[datetime | None, typer.Option(help="search as if it were then")] = None,
+    time_zone: Annotated[str | None, typer.Option(help="where your days begin: Asia/Shanghai")] = None,
+    why_not: Annotated[str | None, typer.Option(help="say where this session was lost")] = None,
+    deadline: Deadline = None,
+    lane: LaneOption = None,
+    as_json: Json = False,
+) -> None:
+    """Search sessions; shows how the query was understood, the hits, and what their scores are made of."""
+    given = {name: value for name, value in locals().items() if name not in _NO_FIELDS}
+    given |= {"recent_sessions": recent_sessions or None, "now": None if now is None else now.isoformat()}
+    run("conversations", request, given, as_json=as_json)
+
+
 def files(
     query: Query = None,
     collection: Collection = None,
@@ -195,7 +229,7 @@ def run(kind: str, path: Path | None, given: dict[str, Any], *, as_json: bool) -
     if asked.get("similarity_threshold") == "null":
         asked["similarity_threshold"] = None
     wanted = decode_request(json.dumps(asked))
-    if not isinstance(wanted, ReportSearch | ModuleSearch | MessageSearch | FileSearch):
+    if not isinstance(wanted, Search):
         raise WrongUse(f"kind: {kind!r} is not a search; use `querymill ingest`")
     timeout = wanted.deadline + 10
     with Querymill() as mill:
@@ -209,7 +243,7 @@ def run(kind: str, path: Path | None, given: dict[str, Any], *, as_json: bool) -
         show(console, job.result(timeout=5))
 
 
-def show(console: Console, result: ReportResult | ModuleResult | MessageResult | FileResult) -> None:
+def show(console: Console, result: SearchResult) -> None:
     """Print the hits of any kind."""
     match result:
         case ReportResult():
@@ -218,6 +252,8 @@ def show(console: Console, result: ReportResult | ModuleResult | MessageResult |
             show_modules(console, result)
         case MessageResult():
             show_messages(console, result)
+        case ConversationResult():
+            show_conversations(console, result)
         case FileResult():
             show_files(console, result)
         case _:

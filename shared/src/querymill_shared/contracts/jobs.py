@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 
 from querymill_shared.contracts.answer import AnswerQuestion, AnswerResult
+from querymill_shared.contracts.conversations import ConversationResult, ConversationSearch
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
 from querymill_shared.contracts.files import FileResult, FileSearch
 from querymill_shared.contracts.ingest_conversations import (
@@ -45,7 +46,8 @@ from querymill_shared.contracts.reports import IngestReport, IngestResult, Repor
 from querymill_shared.contracts.rerank import Rerank, RerankResult
 
 #: Requests that only a collection can answer that holds something.
-Search = ReportSearch | ModuleSearch | MessageSearch | FileSearch
+Search = ReportSearch | ModuleSearch | MessageSearch | ConversationSearch | FileSearch
+SearchResult = ReportResult | ModuleResult | MessageResult | ConversationResult | FileResult
 JobRequest = (
     ReportSearch
     | IngestReport
@@ -58,6 +60,7 @@ JobRequest = (
     | ReembedMessages
     | ForgetSession
     | Reindex
+    | ConversationSearch
     | IngestConversation
     | UpdateConversation
     | DropConversation
@@ -83,6 +86,7 @@ AnyResult = (
     | ReembedResult
     | ForgetResult
     | ReindexResult
+    | ConversationResult
     | IngestConversationResult
     | RanksResult
     | RankListResult

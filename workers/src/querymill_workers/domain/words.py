@@ -71,6 +71,21 @@ def words(text: str) -> list[str]:
     return found
 
 
+def places(text: str) -> Iterator[tuple[int, int, list[str]]]:
+    """Say where in a text its words stand: from, to, and the words that stand there.
+
+    An identifier stands in one place with all its parts. Letters that only normalisation makes words of (full width)
+    are not found.
+    """
+    for run in _RUN.finditer(text):
+        if run["spaced"]:
+            yield run.start(), run.end(), words(run[0])
+        else:
+            for offset, pair in enumerate(_pairs(run[0])):
+                start = run.start() + offset
+                yield start, start + len(pair), words(pair)
+
+
 def _pairs(run: str) -> list[str]:
     return [run[start : start + 2] for start in range(len(run) - 1)] or [run]
 

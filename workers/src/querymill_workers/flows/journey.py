@@ -10,6 +10,7 @@ import structlog
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.answer import AnswerQuestion
+from querymill_shared.contracts.conversations import ConversationSearch
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.files import FileSearch
 from querymill_shared.contracts.ingest_conversations import DropConversation, IngestConversation, UpdateConversation
@@ -24,6 +25,7 @@ from querymill_shared.contracts.rerank import Rerank
 from querymill_workers.flows import answer as answer_flow
 from querymill_workers.flows import (
     compare_files,
+    conversations,
     embed,
     embed_files,
     embed_messages,
@@ -92,6 +94,8 @@ def step(claim: Claim, ports: Ports) -> Sequence[Bell]:  # noqa: C901  # one arm
             return forget_messages.step(claim, request, ports)
         case Reindex() as request:
             return reindex.step(claim, request, ports)
+        case ConversationSearch() as request:
+            return conversations.step(claim, request, ports)
         case EmbedTexts() as request:
             return embed.step(claim, request, ports)
         case CompareFiles() as request:
@@ -145,6 +149,8 @@ def conclude(picture: Picture, ports: Ports) -> Sequence[Bell]:  # noqa: C901  #
             one_step.conclude(picture, forget_messages.to_result, ports)
         case Reindex():
             one_step.conclude(picture, reindex.to_result, ports)
+        case ConversationSearch():
+            one_step.conclude(picture, conversations.to_result, ports)
         case EmbedTexts():
             one_step.conclude(picture, embed.to_result, ports)
         case CompareFiles():
@@ -195,7 +201,7 @@ def fail(claim: Claim, reason: str, ports: Ports, *, dead: bool = False) -> Sequ
     return [] if picture is None else conclude(picture, ports)
 
 
-def settle_at_deadline(picture: Picture, ports: Ports) -> None:  # one arm for each kind
+def settle_at_deadline(picture: Picture, ports: Ports) -> None:
     """End a job with what is there, because its time is up."""
     match picture.request:
         case ReportSearch() as request:
@@ -210,6 +216,7 @@ def settle_at_deadline(picture: Picture, ports: Ports) -> None:  # one arm for e
             answer_flow.settle(picture, request, ports)
         case (
             MessageSearch()
+            | ConversationSearch()
             | RankList()
             | IngestReport()
             | IngestModule()

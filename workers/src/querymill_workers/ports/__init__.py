@@ -12,6 +12,13 @@ from querymill_workers.domain.file_relevance import FileProfiles
 from querymill_workers.domain.references import Near, Reference
 from querymill_workers.domain.technical_keywords import TechnicalKeywords
 from querymill_workers.ports.answers import Answers, Hear, Judged, Written
+from querymill_workers.ports.conversation_caches import (
+    BestPassage,
+    ConversationCaches,
+    ConversationCard,
+    Kept,
+    Recalled,
+)
 from querymill_workers.ports.conversation_ranks import (
     ConversationRanks,
     Published,
@@ -72,9 +79,12 @@ from querymill_workers.ports.stores import (
 __all__ = [
     "Answers",
     "Bell",
+    "BestPassage",
     "Caller",
     "ContentHash",
     "Conversation",
+    "ConversationCaches",
+    "ConversationCard",
     "ConversationDraft",
     "ConversationMessage",
     "ConversationRanks",
@@ -93,6 +103,7 @@ __all__ = [
     "InputType",
     "Judge",
     "Judged",
+    "Kept",
     "KeyedChunk",
     "Messages",
     "Modules",
@@ -107,6 +118,7 @@ __all__ = [
     "Published",
     "RankMode",
     "RankRow",
+    "Recalled",
     "Reference",
     "ReferenceGraph",
     "Refused",
@@ -157,6 +169,7 @@ class Ports:
     files: Files
     parser: SourceParser
     conversations: Conversations
+    conversation_caches: ConversationCaches
     ranks: ConversationRanks
     technical_keywords: TechnicalKeywords
     file_profiles: FileProfiles

@@ -185,6 +185,14 @@ class Words(Protocol):
         """
         ...
 
+    def near(self, collection: str, space: str, terms: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        """List, for each of the terms that no unit has, terms it may be a misspelling of.
+
+        Those of the space that begin with the same letter and are at most two letters shorter or longer. A term
+        that some unit has is left out.
+        """
+        ...
+
     def stale(self, collection: str, space: str) -> bool:
         """Tell whether another version of the tokeniser made the space, so that it must be made anew."""
         ...

@@ -211,6 +211,17 @@ class MemoryWords:
         hits = [WordHit(id_, scored.score, scored) for id_, scored in scores.items()]
         return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:most]
 
+    def near(self, collection: str, space: str, terms: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        """See `Words.near`."""
+        with self._lock:
+            own = self._spaces.get((collection, space, WORDS_VERSION), _Space(whole=True))
+            known = {term for _, counts in own.units.values() for term in counts}
+        return {
+            term: sorted(one for one in known if one[0] == term[0] and abs(len(one) - len(term)) <= 2)
+            for term in terms
+            if term not in known
+        }
+
     def stale(self, collection: str, space: str) -> bool:
         """See `Words.stale`."""
         versions = self._versions(collection, space)

@@ -272,6 +272,22 @@ CROSS JOIN LATERAL (
 ) AS frequencies
 WHERE collection = %(collection)s AND space.space = %(space)s AND version = %(version)s AND whole;
 
+-- word_near: for each term that no unit has, those that begin with the same letter and are about as long
+SELECT asked.term, coalesce(about.terms, '{}')
+FROM unnest(%(terms)s::text[]) AS asked (term)
+JOIN word_spaces AS space ON space.collection = %(collection)s AND space.space = %(space)s
+    AND space.version = %(version)s AND space.whole
+LEFT JOIN LATERAL (
+    SELECT array_agg(known.term ORDER BY known.term) AS terms
+    FROM word_frequencies AS known
+    WHERE known.space = space.number
+        AND known.term >= left(asked.term, 1) AND known.term < left(asked.term, 1) || chr(1114111)
+        AND length(known.term) BETWEEN length(asked.term) - 2 AND length(asked.term) + 2
+) AS about ON true
+WHERE NOT EXISTS (
+    SELECT FROM word_frequencies AS same WHERE same.space = space.number AND same.term = asked.term
+);
+
 -- word_bar: the score that the best units reach by some of the query's terms alone
 SELECT sum(weight * tf / (tf + %(base)s + %(slope)s * length)) AS score
 FROM unnest(%(leading)s::text[], %(weights)s::float8[]) AS query (term, weight)

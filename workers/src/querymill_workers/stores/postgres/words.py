@@ -155,6 +155,12 @@ class PostgresWords:
         hits = [_hit(counted, *row) for row in rows if counted is not None]
         return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:most]
 
+    def near(self, collection: str, space: str, terms: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        """See `Words.near`."""
+        values = {"collection": collection, "space": space, "version": WORDS_VERSION, "terms": list(terms)}
+        with self._change() as cursor:
+            return dict(cursor.execute(named()["word_near"], values).fetchall())
+
     def stale(self, collection: str, space: str) -> bool:
         """See `Words.stale`."""
         with self._change() as cursor:

@@ -1,0 +1,58 @@
+"""What a search of conversations looks like on a terminal."""
+
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.text import Text
+
+from querymill_shared.contracts.conversations import ConversationHit, ConversationResult, Understanding, UnderstoodTime
+
+
+def show_conversations(console: Console, result: ConversationResult, *, most: int | None = None) -> None:
+    """Print how the query was understood, then the hits with what their scores are made of."""
+    for line in _understood(result.understanding):
+        console.print(Text(f"  {line}", "dim"))
+    for place, hit in enumerate(result.results[:most], start=1):
+        console.print(_heading(place, hit))
+        console.print(Text(f"      {_why(hit)}", "dim"), no_wrap=True, overflow="ellipsis")
+        console.print(_snippet(hit), no_wrap=True, overflow="ellipsis")
+    if not result.results:
+        console.print("  no hits", style="yellow")
+    if (lost := result.why_not) is not None:
+        gate = "is a hit" if lost.gate is None else f"was lost at: {lost.gate}"
+        console.print(Text(f"  {lost.session_id} {gate} ({lost.reason})", "yellow"))
+    took = ", ".join(f"{name.removesuffix('_ms')} {ms:,.0f} ms" for name, ms in result.timing.items())
+    console.print(Text(f"  {result.total} candidates in all · scored by {result.scoring} · {took}", "dim"))
+
+
+def _understood(found: Understanding) -> Iterator[str]:
+    yield f"understood: {found.intent}, importance {found.importance:g}, {found.mode}; searched: {found.searched}"
+    if found.time is not None:
+        yield f"only {_range(found.time)} ({found.time.phrase})"
+    for one in found.corrections:
+        yield f"read {one.written} as {one.read_as}"
+    for added in found.synonyms:
+        yield f"also, at a lower weight, for {added.term}: {', '.join(added.synonyms)}"
+
+
+def _range(time: UnderstoodTime) -> str:
+    start = "" if time.start is None else f"from {time.start:%Y-%m-%d %H:%M} "
+    return f"{start}{'' if time.end is None else f'until {time.end:%Y-%m-%d %H:%M} '}UTC"
+
+
+def _heading(place: int, hit: ConversationHit) -> Text:
+    line = Text.assemble((f"{place:>2}", "bold"), (f"  {hit.score:.4f}", "green"), f"  {hit.name or hit.session_id}")
+    why = hit.placed_by if hit.placed_for is None else f"{hit.placed_by}: {hit.placed_for}"
+    return line.append(f"  {hit.last_active:%Y-%m-%d}  {why}", "dim")
+
+
+def _why(hit: ConversationHit) -> str:
+    factors = " × ".join(f"{value:.3f} {name}" for name, value in hit.explanation["factors"].items())
+    return f"{hit.score:.4f} = {factors}"
+
+
+def _snippet(hit: ConversationHit) -> Text:
+    shown = Text(hit.snippet.replace("\n", " "))
+    for start, end in hit.marks:
+        shown.stylize("bold yellow", start, end)
+    return Text("      ").append_text(shown)

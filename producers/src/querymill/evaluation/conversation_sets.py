@@ -1,0 +1,95 @@
+"""Evaluation sets as the `conversations` kind sees them: a document is a session, with its messages if it has any."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from querymill.evaluation.sets import BadSet, SetQuery, read_parts, sampled
+from querymill_shared.contracts.sessions import LONGEST_MESSAGE, ChatSession
+
+#: When a document without a time of its own was written.
+UNDATED: Final = datetime(2020, 1, 1, tzinfo=UTC)
+#: Fields that tell when a question was asked.
+_ASKED_AT: Final = ("committed_at", "created_at")
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationSet:
+    """Sessions by the collection they are part of, and the queries.
+
+    ``after`` is a day after the last message; ``undated`` tells that no document has a time.
+    """
+
+    name: str
+    sessions: tuple[tuple[str, ChatSession], ...]
+    queries: tuple[SetQuery, ...]
+    qrels: Mapping[str, Mapping[str, int]]
+    after: datetime
+    undated: bool
+
+    def collection(self, metadata: Mapping[str, Any]) -> str:
+        """Name the collection of a document or a query: one for each repository, where the set knows any."""
+        return collection_of(self.name, metadata)
+
+
+def read_conversation_set(
+    folder: Path, *, most_queries: int | None = None, most_sessions: int | None = None
+) -> ConversationSet:
+    """Read a set; of ``most_sessions`` those that are judged come first.
+
+    Raises:
+        BadSet: A file is missing or not of the format.
+    """
+    try:
+        qrels, queries, corpus = read_parts(folder)
+        queries = list(sampled(queries, most_queries))
+        judged = {one for query in queries for one in qrels[query.query_id]}
+        corpus.sort(key=lambda line: _id_of(line) not in judged)
+        sessions = [
+            (collection_of(folder.name, line.get("metadata") or {}), _session(line)) for line in corpus[:most_sessions]
+        ]
+    except (OSError, KeyError, ValueError) as error:
+        raise BadSet(f"{folder}: {type(error).__name__}: {error}") from error
+    moments = [moment for _, session in sessions for moment in _moments(session)]
+    last = max(moments, default=UNDATED)
+    undated = set(moments) <= {UNDATED}
+    return ConversationSet(folder.name, tuple(sessions), tuple(queries), qrels, last + timedelta(days=1), undated)
+
+
+def collection_of(name: str, metadata: Mapping[str, Any]) -> str:
+    """Name the collection of a document or a query; a wall between repositories, as their owners would have it."""
+    repo = metadata.get("repo")
+    return name if repo is None else f"{name}.{re.sub('[^A-Za-z0-9._-]', '.', str(repo))}"[:64]
+
+
+def asked_at(query: SetQuery) -> str | None:
+    """Tell when a question was asked, where the set says so."""
+    return next((str(query.metadata[name]) for name in _ASKED_AT if query.metadata.get(name)), None)
+
+
+def _id_of(line: Mapping[str, Any]) -> str:
+    return str(line["_id"] if "_id" in line else line["session_id"])
+
+
+def _session(line: Mapping[str, Any]) -> ChatSession:
+    if "messages" in line:
+        return ChatSession.model_validate(line)
+    metadata = line.get("metadata") or {}
+    messages = metadata.get("messages") or [{"text": line["text"][:LONGEST_MESSAGE]}]
+    return ChatSession.model_validate({
+        "session_id": line["_id"],
+        "name": line.get("title") or None,
+        "started_at": metadata.get("started_at") or UNDATED,
+        "messages": [_message(message) for message in messages],
+    })  # fmt: skip
+
+
+def _message(message: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: message[name] for name in ("role", "text", "created_at", "user_name") if message.get(name)}
+
+
+def _moments(session: ChatSession) -> list[datetime]:
+    return [session.started_at, *(message.created_at for message in session.messages if message.created_at)]

@@ -1,0 +1,111 @@
+"""Measure the scoring of conversations on sets: ``python -m tests.quality.measure_conversations FOLDER_OF_SETS``.
+
+The flow's own functions over the adapters in memory: candidates are found once for each query, then scored in every
+way. Prints the rows of ``conversations.md``; `querymill eval` gives the same figures through the real servers.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, cast
+
+from querymill.evaluation.conversation_sets import ConversationSet, asked_at, read_conversation_set
+from querymill.evaluation.measures import measured
+from querymill_shared.contracts.conversations import ConversationSearch
+from querymill_workers.domain.conversation_text import searchable
+from querymill_workers.domain.technical_keywords import TechnicalKeywords
+from querymill_workers.flows import conversations as flow
+from querymill_workers.flows.conversation_drafts import drafted
+from querymill_workers.flows.recompute_ranks import update_all
+from querymill_workers.ports import ConversationCaches, Ports, WordUnit
+from querymill_workers.stores.kept import MemoryKept
+from querymill_workers.stores.memory import MemoryWords
+from querymill_workers.stores.memory_conversation_ranks import MemoryRanks
+from querymill_workers.stores.memory_conversations import MemoryConversations
+
+SETS = ("dev_sessions", "irc_threads")
+SWINGS = (0.1, 0.2, 0.4)
+
+
+@dataclass(frozen=True)
+class World:
+    """The ports that a search of conversations touches."""
+
+    conversations: MemoryConversations
+    words: MemoryWords
+    technical_keywords: TechnicalKeywords
+    conversation_caches: ConversationCaches
+
+
+def main() -> int:
+    """Print the tables as Markdown."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    folder = parser.parse_args().folder
+    for name in SETS:
+        chosen = read_conversation_set(folder / name)
+        ports = cast("Ports", world_of(chosen))
+        for now in ("asked", "after"):
+            for options in variants():
+                figures = measured(run(chosen, ports, now, options), chosen.qrels)
+                row = [name, now, " ".join(f"{key}={value}" for key, value in options.items())]
+                print("| " + " | ".join([*row, *(f"{figure:.3f}" for figure in figures.values())]) + " |", flush=True)
+    return 0
+
+
+def variants() -> Iterator[dict[str, Any]]:
+    """List the ways to score that are compared."""
+    alone = {"diversify": False}
+    yield alone | {"scoring": "bm25"}
+    yield alone | {"scoring": "bm25", "time_filter": False}
+    yield alone | {"scoring": "product"}
+    for rank in SWINGS:
+        yield alone | {"scoring": "bounded", "rank_swing": rank, "decay_swing": 0.0}
+    for decay in SWINGS:
+        yield alone | {"scoring": "bounded", "rank_swing": 0.0, "decay_swing": decay}
+    yield alone | {"scoring": "bounded"}
+    yield {"scoring": "bounded"}
+
+
+def world_of(chosen: ConversationSet) -> World:
+    """Take a set in, and bring the ranks up to date."""
+    conversations, words, keywords = MemoryConversations(), MemoryWords(), TechnicalKeywords()
+    for collection, session in chosen.sessions:
+        text = searchable(message.text for message in session.messages)
+        words.put(collection, flow.SPACE, [WordUnit(session.session_id, text, session.session_id)])
+        conversations.put(collection, drafted(session, keywords), replacing=None)
+    for collection in {collection for collection, _ in chosen.sessions}:
+        update_all(collection, MemoryRanks(conversations))
+    caches = ConversationCaches(ranks=MemoryKept(10_000, 1e6), results=MemoryKept(10_000, 1e6))
+    return World(conversations, words, keywords, caches)
+
+
+def run(chosen: ConversationSet, ports: Ports, now: str, options: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """Rank the sessions for every query."""
+    found = {}
+    for query in chosen.queries:
+        told = asked_at(query) if now == "asked" else None
+        moment = chosen.after if told is None else told
+        request = ConversationSearch.model_validate({
+            "collection": chosen.collection(query.metadata), "query": query.text, "now": moment, "top_n": 10, **options,
+        })  # fmt: skip
+        found[query.query_id] = {one: 1 / place for place, one in enumerate(ranking(request, ports), start=1)}
+    return found
+
+
+def ranking(request: ConversationSearch, ports: Ports) -> Sequence[str]:
+    """Rank as the flow does."""
+    now = cast("datetime", request.now)
+    zone = flow.zone_named(request.time_zone)
+    timed = flow.find_time(request.query, now=now, zone=zone) if request.time_filter else None
+    asked = flow.Asked(request, now, timed, ports.conversations.generation(request.collection))
+    recalled = flow.recall(asked, ports)
+    scored = flow.ranked(asked, recalled, {}, ports)
+    return [place.session_id for place in flow.order_of(request, recalled.understanding.mode, scored)]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

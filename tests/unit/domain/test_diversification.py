@@ -1,0 +1,72 @@
+"""Diversification: an example by hand, and what holds for every list."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from querymill_workers.domain.diversification import PICK_FLOOR, Ranked, age_of, diversify
+
+
+def one(session_id: str, score: float, days: float = 40, topic: str | None = None) -> Ranked:
+    return Ranked(session_id, score, days, topic)
+
+
+def test_the_four_steps_by_hand() -> None:
+    ranking = [
+        one("a", 1.0, topic="cache"), one("b", 0.9, topic="cache"), one("c", 0.8, topic="cache"),
+        one("d", 0.7, topic="cache"),  # the best that is left of the older ones
+        one("e", 0.6, topic="cache"),
+        one("f", 0.5, 3, topic="retry"),  # of this week
+        one("g", 0.45, 4, topic="proxy"),  # the week has its one; a topic nobody has
+        one("h", 0.4, 0.5, topic="cache"),  # of today
+        one("i", 0.35, topic="retry"),
+        one("j", 0.29, 20, topic="layout"),  # of this month, but below 0.3 of the best
+    ]  # fmt: skip
+    assert [(place.session_id, place.step, place.reason) for place in diversify(ranking, top_n=10)] == [
+        ("a", "relevance", None), ("b", "relevance", None), ("c", "relevance", None),
+        ("h", "age", "today"), ("f", "age", "week"), ("d", "age", "older"),
+        ("g", "topic", "proxy"),
+        ("e", "order", None), ("i", "order", None), ("j", "order", None),
+    ]  # fmt: skip
+
+
+def test_the_list_is_cut_to_top_n() -> None:
+    ranking = [one(name, 1.0) for name in "abcdef"]
+    assert [place.session_id for place in diversify(ranking, top_n=2)] == ["a", "b"]
+    assert diversify([], top_n=10) == []
+
+
+def test_an_age_ends_where_the_next_begins() -> None:
+    assert [age_of(days) for days in (0, 0.99, 1, 7, 7.01, 30, 30.01)] == [
+        "today", "today", "week", "week", "month", "month", "older",
+    ]  # fmt: skip
+
+
+rankings = st.lists(
+    st.tuples(st.floats(0, 1), st.floats(0, 400), st.sampled_from(["cache", "retry", "proxy", None])), max_size=40
+).map(
+    lambda rows: [
+        Ranked(f"s{number}", score, days, topic)
+        for number, (score, days, topic) in enumerate(sorted(rows, key=lambda row: -row[0]))
+    ]
+)
+
+
+@given(rankings, st.integers(1, 50))
+def test_every_list_is_full_without_repetition_and_says_why(ranking: list[Ranked], top_n: int) -> None:
+    placed = diversify(ranking, top_n=top_n)
+    ids = [place.session_id for place in placed]
+    assert len(ids) == len(set(ids)) == min(top_n, len(ranking))
+    assert ids[:3] == [one.session_id for one in ranking[: min(3, top_n)]]
+    steps = [place.step for place in placed]
+    assert steps == sorted(steps, key=["relevance", "age", "topic", "order"].index)
+
+
+@given(rankings)
+def test_picks_reach_the_floor_and_are_the_first_of_their_kind(ranking: list[Ranked]) -> None:
+    by_id = {one.session_id: one for one in ranking}
+    placed = diversify(ranking, top_n=len(ranking) + 1)
+    picks = [place for place in placed if place.step in {"age", "topic"}]
+    assert all(by_id[pick.session_id].score >= PICK_FLOOR * ranking[0].score for pick in picks)
+    assert len({(pick.step, pick.reason) for pick in picks}) == len(picks)
+    rest = [by_id[place.session_id].score for place in placed if place.step == "order"]
+    assert rest == sorted(rest, reverse=True)

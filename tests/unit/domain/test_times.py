@@ -1,0 +1,226 @@
+"""Time expressions: a table for one fixed now, what must not match, and what is left of the question."""
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from querymill_workers.domain.times import TimeRange, find_time
+
+SHANGHAI = ZoneInfo("Asia/Shanghai")
+#: A Wednesday.
+NOW = datetime(2026, 5, 20, 10, 30, tzinfo=SHANGHAI)
+
+
+def local(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text).replace(tzinfo=SHANGHAI).astimezone(UTC)
+
+
+# Expression, from, to: on the wall clock of Shanghai.
+TABLE: list[tuple[str, str | None, str | None]] = [
+    # Chinese days
+    ("今天", "2026-05-20", "2026-05-21"),
+    ("今早", "2026-05-20 06:00", "2026-05-20 12:00"),
+    ("昨天", "2026-05-19", "2026-05-20"),
+    ("昨晚", "2026-05-19 18:00", "2026-05-20"),
+    ("前天晚上", "2026-05-18 18:00", "2026-05-19"),
+    ("大前天", "2026-05-17", "2026-05-18"),
+    ("三天前", "2026-05-17", "2026-05-18"),
+    ("10天前", "2026-05-10", "2026-05-11"),
+    ("几天前", "2026-05-14", "2026-05-19"),
+    # Chinese weeks
+    ("上周", "2026-05-11", "2026-05-18"),
+    ("这周", "2026-05-18", "2026-05-25"),
+    ("两周前", "2026-05-04", "2026-05-11"),
+    ("上上周五", "2026-05-08", "2026-05-09"),
+    ("上周三", "2026-05-13", "2026-05-14"),
+    ("上周三下午三点", "2026-05-13 15:00", "2026-05-13 16:00"),
+    ("上周三下午三点半", "2026-05-13 15:30", "2026-05-13 16:30"),
+    ("上个星期天", "2026-05-17", "2026-05-18"),
+    ("这周一", "2026-05-18", "2026-05-19"),
+    ("本周二", "2026-05-19", "2026-05-20"),
+    ("礼拜五", "2026-05-15", "2026-05-16"),
+    ("周三", "2026-05-20", "2026-05-21"),
+    ("上周末", "2026-05-16", "2026-05-18"),
+    # Chinese months, quarters, years
+    ("本月", "2026-05-01", "2026-06-01"),
+    ("上个月", "2026-04-01", "2026-05-01"),
+    ("3个月前", "2026-02-01", "2026-03-01"),
+    ("半年前", "2025-11-01", "2025-12-01"),
+    ("三月份", "2026-03-01", "2026-04-01"),
+    ("十二月", "2025-12-01", "2026-01-01"),
+    ("去年三月", "2025-03-01", "2025-04-01"),
+    ("2024年5月", "2024-05-01", "2024-06-01"),
+    ("2024年5月3日", "2024-05-03", "2024-05-04"),
+    ("5月3号上午10点", "2026-05-03 10:00", "2026-05-03 11:00"),
+    ("十一月二十一日", "2025-11-21", "2025-11-22"),
+    ("二〇二四年", "2024-01-01", "2025-01-01"),
+    ("去年", "2025-01-01", "2026-01-01"),
+    ("前年", "2024-01-01", "2025-01-01"),
+    ("今年上半年", "2026-01-01", "2026-07-01"),
+    ("去年第四季度", "2025-10-01", "2026-01-01"),
+    ("上季度", "2026-01-01", "2026-04-01"),
+    # Chinese stretches up to today, hours, open and joined ranges
+    ("最近三天", "2026-05-17", "2026-05-21"),
+    ("过去两个月内", "2026-03-20", "2026-05-21"),
+    ("最近一周", "2026-05-13", "2026-05-21"),
+    ("两个小时前", "2026-05-20 07:30", "2026-05-20 09:30"),
+    ("半小时前", "2026-05-20 09:52:30", "2026-05-20 10:07:30"),
+    ("10分钟前", "2026-05-20 10:15", "2026-05-20 10:25"),
+    ("刚才", "2026-05-20 09:30", "2026-05-21"),
+    ("上周以来", "2026-05-11", None),
+    ("去年之前", None, "2025-01-01"),
+    ("5月3日之后", "2026-05-04", None),
+    ("从三月到五月", "2026-03-01", "2026-06-01"),
+    ("从去年十一月到三月", "2025-11-01", "2026-04-01"),
+    # English days
+    ("today", "2026-05-20", "2026-05-21"),
+    ("this morning", "2026-05-20 06:00", "2026-05-20 12:00"),
+    ("yesterday", "2026-05-19", "2026-05-20"),
+    ("yesterday afternoon", "2026-05-19 12:00", "2026-05-19 18:00"),
+    ("3pm yesterday", "2026-05-19 15:00", "2026-05-19 16:00"),
+    ("last night", "2026-05-19 18:00", "2026-05-20 06:00"),
+    ("the day before yesterday", "2026-05-18", "2026-05-19"),
+    ("3 days ago", "2026-05-17", "2026-05-18"),
+    ("a few days ago", "2026-05-14", "2026-05-19"),
+    # English weeks
+    ("last week", "2026-05-11", "2026-05-18"),
+    ("a couple of weeks ago", "2026-05-04", "2026-05-11"),
+    ("the week before last", "2026-05-04", "2026-05-11"),
+    ("last Tuesday", "2026-05-19", "2026-05-20"),
+    ("last Wednesday", "2026-05-13", "2026-05-14"),
+    ("on Monday", "2026-05-18", "2026-05-19"),
+    ("this Monday", "2026-05-18", "2026-05-19"),
+    ("Friday of last week", "2026-05-15", "2026-05-16"),
+    ("last week on Thursday", "2026-05-14", "2026-05-15"),
+    ("last Friday at 3:30 pm", "2026-05-15 15:30", "2026-05-15 16:30"),
+    ("last weekend", "2026-05-16", "2026-05-18"),
+    # English months, quarters, years
+    ("in March", "2026-03-01", "2026-04-01"),
+    ("in march", "2026-03-01", "2026-04-01"),
+    ("in June", "2025-06-01", "2025-07-01"),
+    ("last March", "2026-03-01", "2026-04-01"),
+    ("last May", "2025-05-01", "2025-06-01"),
+    ("March 2025", "2025-03-01", "2025-04-01"),
+    ("last month", "2026-04-01", "2026-05-01"),
+    ("two months ago", "2026-03-01", "2026-04-01"),
+    ("May 3rd", "2026-05-03", "2026-05-04"),
+    ("May 3, 2025", "2025-05-03", "2025-05-04"),
+    ("the 3rd of May", "2026-05-03", "2026-05-04"),
+    ("Dec 24", "2025-12-24", "2025-12-25"),
+    ("in 2024", "2024-01-01", "2025-01-01"),
+    ("last year", "2025-01-01", "2026-01-01"),
+    ("Q3 2025", "2025-07-01", "2025-10-01"),
+    ("in Q2", "2026-04-01", "2026-07-01"),
+    ("last quarter", "2026-01-01", "2026-04-01"),
+    # ISO
+    ("2024-05", "2024-05-01", "2024-06-01"),
+    ("2024-05-03", "2024-05-03", "2024-05-04"),
+    ("2024/05/03", "2024-05-03", "2024-05-04"),
+    ("2024-05-03T14:20", "2024-05-03 14:20", "2024-05-03 15:20"),
+    ("2024-W18", "2024-04-29", "2024-05-06"),
+    # English stretches up to today, hours, open and joined ranges
+    ("in the last 3 days", "2026-05-17", "2026-05-21"),
+    ("the past week", "2026-05-13", "2026-05-21"),
+    ("past two weeks", "2026-05-06", "2026-05-21"),
+    ("an hour ago", "2026-05-20 08:30", "2026-05-20 10:30"),
+    ("since Monday", "2026-05-18", None),
+    ("before 2024", None, "2024-01-01"),
+    ("after May 3", "2026-05-04", None),
+    ("between March and May", "2026-03-01", "2026-06-01"),
+    ("from March to May 2025", "2025-03-01", "2025-06-01"),
+    ("since last year until March", "2025-01-01", "2026-03-01"),
+]
+
+
+@pytest.mark.parametrize(("expression", "start", "end"), TABLE)
+def test_an_expression_stands_for_a_range_and_is_taken_out(expression: str, start: str | None, end: str | None) -> None:
+    found = find_time(expression, now=NOW, zone=SHANGHAI)
+    assert found is not None
+    assert found.range == TimeRange(local(start), local(end))
+    assert found.rest == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "May I ask something", "march through the list", "the second one", "give me a second", "this may fail",
+        "what may happen", "day one", "the last element", "last 3 commits", "read it in 2000 lines", "3 weeks of work",
+        "log-2024-05-03.txt", "v2024.05.03", "2024-13", "Feb 30, 2025", "`yesterday()` returns a date", "call today()",
+        "every Tuesday", "next week", "next Friday", "this Friday", "a week view", "the month picker", "up to date",
+        "ago", "since then", "march 3 times",
+        "一周三次", "上周三次会议", "每周五的例会", "下周一", "三点建议", "十点原因",
+        "周边设备", "前端三天的工作量", "最近邻搜索",
+        "目前的方案", "以前的代码", "三个月的工作", "五四运动", "明天再说",
+    ],
+)  # fmt: skip
+def test_what_only_looks_like_a_time_is_none(text: str) -> None:
+    assert find_time(text, now=NOW, zone=SHANGHAI) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "phrase", "rest"),
+    [
+        ("What did we decide about caching last week?", "last week", "What did we decide about caching ?"),
+        ("上周三我们怎么处理数据库超时的", "上周三", "我们怎么处理数据库超时的"),
+        ("上周的讨论", "上周的", "讨论"),
+        ("在去年三月的时候讨论的缓存", "在去年三月的时候", "讨论的缓存"),
+        ("deploy at 3pm on last Tuesday failed", "at 3pm on last Tuesday", "deploy failed"),
+        ("retry bug, in the last 3 days", "in the last 3 days", "retry bug,"),
+        ("2024年的 schema 迁移", "2024年的", "schema 迁移"),
+    ],
+)
+def test_the_words_of_the_time_leave_the_question(question: str, phrase: str, rest: str) -> None:
+    found = find_time(question, now=NOW, zone=SHANGHAI)
+    assert found is not None
+    assert (found.phrase, found.rest) == (phrase, rest)
+
+
+def test_several_expressions_give_the_range_that_holds_them() -> None:
+    found = find_time("compare last week with 2024-05", now=NOW, zone=SHANGHAI)
+    assert found is not None
+    assert found.range == TimeRange(local("2024-05-01"), local("2026-05-18"))
+
+
+def test_days_begin_where_the_asker_is() -> None:
+    evening = datetime(2026, 5, 20, 22, 0, tzinfo=UTC)  # the 21st in Shanghai
+    there = find_time("today", now=evening, zone=SHANGHAI)
+    here = find_time("today", now=evening, zone=UTC)
+    assert there is not None
+    assert here is not None
+    assert there.range.start == local("2026-05-21")
+    assert here.range.start == datetime(2026, 5, 20, tzinfo=UTC)
+
+
+def test_a_day_of_summer_time_has_23_hours() -> None:
+    berlin = ZoneInfo("Europe/Berlin")
+    found = find_time("on 2026-03-29", now=NOW, zone=berlin)
+    assert found is not None
+    assert found.range == TimeRange(datetime(2026, 3, 28, 23, tzinfo=UTC), datetime(2026, 3, 29, 22, tzinfo=UTC))
+
+
+PIECES = [expression for expression, _, _ in TABLE] + [
+    "to",
+    "and",
+    "到",
+    "之前",
+    "since ",
+    "before ",
+    "999",
+    "-",
+    "的",
+    " ",
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=6).map(" ".join) | st.text(max_size=60))
+def test_whatever_is_asked_gives_a_range_that_has_begun_or_none(text: str) -> None:
+    found = find_time(text, now=NOW, zone=SHANGHAI)
+    if found is None:
+        return
+    start, end = found.range.start, found.range.end
+    assert start is None or start <= NOW
+    assert start is None or end is None or start < end
+    assert len(found.rest) <= len(text)

@@ -1,0 +1,78 @@
+"""Evaluation sets as conversations: messages, collections, the moment of asking."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from querymill.cli.evaluate_kinds import Sample, prepare_conversations
+from querymill.evaluation.conversation_sets import collection_of, read_conversation_set
+from querymill.evaluation.sets import BadSet
+from querymill_shared.contracts.conversations import ConversationSearch
+
+TALK = {
+    "_id": "a",
+    "title": "",
+    "text": "user: hello",
+    "metadata": {
+        "repo": "someone/thing",
+        "started_at": "2026-01-01T10:00:00",
+        "messages": [{"role": "user", "text": "hello", "created_at": "2026-01-02T10:00:00Z"}],
+    },
+}
+QUERY = {
+    "_id": "q",
+    "text": "hello",
+    "metadata": {"repo": "someone/thing", "committed_at": "2026-01-01T12:00:00+02:00"},
+}
+
+
+def written(folder: Path, corpus: list[dict[str, object]], query: dict[str, object]) -> Path:
+    (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, corpus)), encoding="utf-8")
+    (folder / "queries.jsonl").write_text(json.dumps(query), encoding="utf-8")
+    (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\ta\t1\n", encoding="utf-8")
+    return folder
+
+
+def asked(folder: Path, **options: object) -> ConversationSearch:
+    ((_, request),) = prepare_conversations(folder, options, Sample()).requests
+    assert isinstance(request, ConversationSearch)
+    return request
+
+
+def test_a_document_is_a_session_with_its_messages(tmp_path: Path) -> None:
+    chosen = read_conversation_set(written(tmp_path, [TALK], QUERY))
+    ((collection, session),) = chosen.sessions
+    assert collection == f"{tmp_path.name}.someone.thing"[:64]
+    assert [(one.role, one.text, one.created_at) for one in session.messages] == [
+        ("user", "hello", datetime(2026, 1, 2, 10, tzinfo=UTC))
+    ]
+    assert chosen.after == datetime(2026, 1, 3, 10, tzinfo=UTC)
+    assert not chosen.undated
+
+
+def test_now_is_when_it_was_asked_or_after_everything_or_as_told(tmp_path: Path) -> None:
+    folder = written(tmp_path, [TALK], QUERY)
+    assert asked(folder).now == datetime(2026, 1, 1, 10, tzinfo=UTC)
+    assert asked(folder, now="after").now == datetime(2026, 1, 3, 10, tzinfo=UTC)
+    assert asked(folder, now="2027-01-01T00:00:00Z").now == datetime(2027, 1, 1, tzinfo=UTC)
+    assert asked(folder, scoring="product").scoring == "product"
+
+
+def test_what_has_no_times_is_searched_by_words_alone(tmp_path: Path) -> None:
+    folder = written(tmp_path, [{"_id": "a", "title": "", "text": "你好"}], {"_id": "q", "text": "你好 2019年"})
+    request = asked(folder)
+    assert (request.scoring, request.time_filter, request.collection) == ("bm25", False, tmp_path.name[:64])
+    assert asked(folder, scoring="bounded").scoring == "bounded"
+
+
+def test_a_folder_that_is_no_set_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadSet):
+        read_conversation_set(tmp_path)
+
+
+def test_a_collection_has_a_name_that_is_allowed() -> None:
+    assert collection_of("set", {}) == "set"
+    assert collection_of("set", {"repo": "a b/ç"}) == "set.a.b.."
+    assert len(collection_of("set", {"repo": "x" * 100})) == 64

@@ -1,0 +1,79 @@
+"""The final score of a conversation: relevance first, multiplied by what it is worth to who asks."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, assert_never
+
+Scoring = Literal["product", "bounded", "bm25"]
+Context = Literal["current", "recent", "other"]
+
+BOOSTS: Final[Mapping[Context, float]] = {"current": 2.0, "recent": 1.5, "other": 1.0}
+FORMULAS: Final[Mapping[Scoring, str]] = {
+    "product": "bm25 / max bm25 × rank × exp(−days / 90) × context",
+    "bounded": "bm25 / max bm25 × (1 + a (rank − ½)) × (1 + b (exp(−days / 90) − ½)) × min(context, cap)",
+    "bm25": "bm25 / max bm25",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How far the parts of `bounded` may move a score: a for the rank, b for the decay, the cap of the context.
+
+    a and b are at most 2, so that no factor is negative; with 0.2 it is 0.9 to 1.1.
+    """
+
+    rank: float
+    decay: float
+    cap: float
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What a score is made of: BM25 as a share of the best candidate's, the rest as it is when asked."""
+
+    relevance: float
+    rank: float
+    decay: float
+    context: Context
+
+
+@dataclass(frozen=True, slots=True)
+class FinalScore:
+    """A score, and its factors in the order in which they multiply to it."""
+
+    score: float
+    factors: Mapping[str, float]
+
+
+def context_of(session_id: str, *, current: str | None, recent: frozenset[str]) -> Context:
+    """Say what a session is to who asks."""
+    if current is not None and session_id == current:
+        return "current"
+    return "recent" if session_id in recent else "other"
+
+
+def final_score(worth: Worth, *, scoring: Scoring, bounds: Bounds) -> FinalScore:
+    """Multiply the factors of a score.
+
+    ``product``: relevance × rank × decay × context. Worked example: a perfect hit one year old, every part of its
+    rank full: 1 × 0.9017 × 0.0173 × 1 = 0.0156. A hit of relevance 0.05 and the lowest rank, of today, in the
+    current session: 0.05 × 0.2 × 1 × 2 = 0.0200, which is more. That is why there is ``bounded``: relevance ×
+    (1 + a (rank − ½)) × (1 + b (decay − ½)) × min(context, cap). ``bm25`` is relevance alone.
+    """
+    context = BOOSTS[worth.context]
+    factors = {"bm25": worth.relevance}
+    match scoring:
+        case "product":
+            factors |= {"rank": worth.rank, "decay": worth.decay, "context": context}
+        case "bounded":
+            factors |= {
+                "rank": 1 + bounds.rank * (worth.rank - 0.5),
+                "decay": 1 + bounds.decay * (worth.decay - 0.5),
+                "context": min(context, bounds.cap),
+            }
+        case "bm25":
+            pass
+        case _:
+            assert_never(scoring)
+    return FinalScore(math.prod(factors.values()), factors)

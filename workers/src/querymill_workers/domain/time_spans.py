@@ -1,0 +1,140 @@
+"""Stretches of the calendar on somebody's wall clock: days, weeks, months, and those that lie so long back."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from typing import Final, Literal, assert_never
+
+Unit = Literal["minute", "hour", "day", "week", "month", "quarter", "year"]
+
+DAY: Final = timedelta(days=1)
+WEEK: Final = timedelta(weeks=1)
+#: What "a few" stands for: from so many to so many.
+FEW: Final = (2, 6)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From ``start`` on, up to ``end`` without it: local times without a zone."""
+
+    start: datetime
+    end: datetime
+
+    @property
+    def is_a_day(self) -> bool:
+        """Tell whether this is one whole day, so that a time of the day can narrow it."""
+        return self.end - self.start == DAY and self.start.time() == time.min
+
+    def hours(self, first: float, past: float) -> "Span":
+        """Narrow a day to its hours from ``first`` up to ``past``."""
+        return Span(self.start + timedelta(hours=first), self.start + timedelta(hours=past))
+
+
+def day(one: date) -> Span:
+    """Span one day."""
+    start = datetime.combine(one, time.min)
+    return Span(start, start + DAY)
+
+
+def days(first: date, count: int) -> Span:
+    """Span ``count`` days."""
+    start = datetime.combine(first, time.min)
+    return Span(start, start + count * DAY)
+
+
+def week(one: date) -> Span:
+    """Span the calendar week of a day, Monday to Sunday."""
+    return days(one - one.weekday() * DAY, 7)
+
+
+def month(year: int, number: int) -> Span:
+    """Span a month; numbers below 1 and above 12 count into the years around."""
+    return months(year, number, 1)
+
+
+def months(year: int, number: int, count: int) -> Span:
+    """Span ``count`` months from one on."""
+    return Span(_first_of(year, number), _first_of(year, number + count))
+
+
+def ago(now: datetime, unit: Unit, back: int) -> Span:
+    """Span the calendar unit that lies so many units back; 0 is the one now is in.
+
+    *Decided*: "three weeks ago" is the whole calendar week then, "three days ago" the whole day. Minutes and hours
+    have a quarter of their number on either side (at least 5 minutes, or one hour): nobody remembers exactly.
+
+    Raises:
+        OverflowError, ValueError: That is before the calendar begins.
+    """
+    match unit:
+        case "minute":
+            return _around(now - timedelta(minutes=back), timedelta(minutes=max(5, back / 4)))
+        case "hour":
+            return _around(now - timedelta(hours=back), timedelta(hours=max(1, back / 4)))
+        case "day":
+            return day(now.date() - back * DAY)
+        case "week":
+            return week(now.date() - back * WEEK)
+        case "month":
+            return month(now.year, now.month - back)
+        case "quarter":
+            return months(now.year, (now.month - 1) // 3 * 3 + 1 - 3 * back, 3)
+        case "year":
+            return months(now.year - back, 1, 12)
+        case _:
+            assert_never(unit)
+
+
+def few_ago(now: datetime, unit: Unit) -> Span:
+    """Span what "a few days ago" may mean."""
+    nearest, farthest = FEW
+    return Span(ago(now, unit, farthest).start, ago(now, unit, nearest).end)
+
+
+def past(now: datetime, unit: Unit, count: int) -> Span:
+    """Span "the past ``count`` units" up to the end of today: today, and so many units before it.
+
+    Raises:
+        OverflowError, ValueError: That is before the calendar begins.
+    """
+    today = day(now.date())
+    match unit:
+        case "minute":
+            return Span(now - timedelta(minutes=count), today.end)
+        case "hour":
+            return Span(now - timedelta(hours=count), today.end)
+        case "day":
+            return Span(today.start - count * DAY, today.end)
+        case "week":
+            return Span(today.start - count * WEEK, today.end)
+        case "month" | "quarter":
+            return Span(_months_before(today.start, count * (3 if unit == "quarter" else 1)), today.end)
+        case "year":
+            return Span(_months_before(today.start, 12 * count), today.end)
+        case _:
+            assert_never(unit)
+
+
+def weekend(now: datetime, back: int) -> Span:
+    """Span Saturday and Sunday of the calendar week so many weeks back."""
+    return days(week(now.date() - back * WEEK).start.date() + 5 * DAY, 2)
+
+
+def latest(now: datetime, candidate: Callable[[int], Span]) -> Span:
+    """Choose, of what a year makes of "in March", the latest that has begun."""
+    this_year = candidate(now.year)
+    return this_year if this_year.start <= now else candidate(now.year - 1)
+
+
+def _first_of(year: int, number: int) -> datetime:
+    return datetime(year + (number - 1) // 12, (number - 1) % 12 + 1, 1)  # noqa: DTZ001  # local, without a zone
+
+
+def _months_before(start: datetime, count: int) -> datetime:
+    first = _first_of(start.year, start.month - count)
+    last_day = (_first_of(first.year, first.month + 1) - DAY).day
+    return first.replace(day=min(start.day, last_day))
+
+
+def _around(middle: datetime, margin: timedelta) -> Span:
+    return Span(middle - margin, middle + margin)
