@@ -1,6 +1,8 @@
 import pytest
 
 from querymill_shared.contracts.events import Progress
+from querymill_shared.contracts.ingest_conversations import IngestConversation
+from querymill_shared.contracts.ingest_files import IngestFiles, SourceFile
 from querymill_shared.contracts.messages import IngestSession, MessageResult, MessageSearch
 from querymill_shared.contracts.modules import ModuleResult, ModuleSearch
 from querymill_shared.contracts.reindex import IndexedKind, Reindex, ReindexResult
@@ -115,3 +117,19 @@ def test_code_is_found_by_the_words_of_the_new_tokeniser(world: World, bumped: p
     result = world.result(world.run(request))
     assert isinstance(result, ModuleResult)
     assert sorted(hit.document for hit in result.results) == [0, 2]
+
+
+def test_conversations_and_files_are_found_by_the_words_of_the_new_tokeniser(
+    world: World, bumped: pytest.MonkeyPatch
+) -> None:
+    world.result(world.run(IngestConversation(collection="talks", session=session("s", "nine ships", "soup"))))
+    world.result(world.run(IngestFiles(collection="tree", files=(SourceFile(path="a.py", content="ships = 9"),))))
+    bump(bumped)
+    assert world.words.stale("talks", "conversations")
+    assert world.words.stale("tree", "files")
+    for kind, collection in (("conversations", "talks"), ("files", "tree")):
+        done = world.result(world.run(Reindex.model_validate({"collection": collection, "of": kind})))
+        assert isinstance(done, ReindexResult)
+        assert (done.outcome, done.total) == ("reindexed", 1)
+    assert [hit.id for hit in world.words.search("talks", "conversations", "ships", most=5)] == ["s"]
+    assert [hit.id for hit in world.words.search("tree", "files", "ships", most=5)] == ["a.py"]

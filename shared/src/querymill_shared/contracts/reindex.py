@@ -5,7 +5,7 @@ from typing import Literal
 from querymill_shared.contracts.fields import Lane, Request
 from querymill_shared.contracts.results import Asks, JobResult
 
-IndexedKind = Literal["modules", "messages"]
+IndexedKind = Literal["modules", "messages", "conversations", "files"]
 
 
 class Reindex(Request, Asks["ReindexResult"]):

@@ -60,9 +60,7 @@ def taken_in(claim: Claim, collection: str, session: ChatSession, ports: Ports) 
     draft = drafted(session, ports.technical_keywords)
     bells: Sequence[Bell] = []
     if draft.revision != before:
-        text = searchable(message.text for message in session.messages)
-        unit = WordUnit(session.session_id, text, group=session.session_id)
-        ports.words.put(collection, SPACE, [unit])
+        ports.words.put(collection, SPACE, [unit_of(session)])
         ports.conversations.put(collection, draft, replacing=before)
         ports.board.add_collections("conversations", [collection])
         bells = update_soon(collection, ports)
@@ -70,6 +68,12 @@ def taken_in(claim: Claim, collection: str, session: ChatSession, ports: Ports) 
     notes = {"session_id": session.session_id, "outcome": outcome, "total": len(session.messages)}
     one_step.hand_in(claim, notes, to_result, ports)
     return bells
+
+
+def unit_of(session: ChatSession) -> WordUnit:
+    """Say by which words a session is found: those of all its messages."""
+    text = searchable(message.text for message in session.messages)
+    return WordUnit(session.session_id, text, group=session.session_id)
 
 
 def updated(known: ChatSession | None, update: SessionUpdate) -> ChatSession:

@@ -89,8 +89,7 @@ def keyed(path: str, chunks: Sequence[CodeChunk]) -> Iterator[KeyedChunk]:
 
 def store(collection: str, drafts: Sequence[FileDraft], ports: Ports) -> None:
     """Store files; words go first, as a file that is stored counts as ingested."""
-    units = [WordUnit(draft.card.path, code_text(f"{draft.card.path}\n{draft.content}")) for draft in drafts]
-    ports.words.put(collection, SPACE, units)
+    ports.words.put(collection, SPACE, [unit_of(draft.card.path, draft.content) for draft in drafts])
     ports.files.put(collection, drafts)
 
 
@@ -104,3 +103,8 @@ def to_result(request: IngestFiles, job_id: str, notes: Notes) -> IngestFilesRes
         unchanged=notes["total"] - notes["ingested"],
         **notes,
     )
+
+
+def unit_of(path: str, content: str) -> WordUnit:
+    """Say by which words a file is found: those of its path and of its content."""
+    return WordUnit(path, code_text(f"{path}\n{content}"))

@@ -10,8 +10,9 @@ from typing import assert_never
 from querymill_shared.board import Claim
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.reindex import IndexedKind, Reindex, ReindexResult
+from querymill_workers.domain import code
 from querymill_workers.domain.module_text import searchable_text
-from querymill_workers.flows import ingest_messages, modules, one_step
+from querymill_workers.flows import ingest_conversations, ingest_files, ingest_messages, modules, one_step
 from querymill_workers.flows.one_step import Notes
 from querymill_workers.ports import Bell, Ports, WordUnit
 
@@ -41,6 +42,10 @@ def spaces_of(kind: IndexedKind) -> Sequence[str]:
             return list(ingest_messages.SPACES.values())
         case "modules":
             return [modules.SPACE]
+        case "conversations":
+            return [ingest_conversations.SPACE]
+        case "files":
+            return [code.SPACE]
         case _:
             assert_never(kind)
 
@@ -52,6 +57,10 @@ def reindexed(request: Reindex, ports: Ports) -> Iterator[tuple[int, int, int]]:
             return messages_reindexed(request.collection, ports)
         case "modules":
             return modules_reindexed(request.collection, ports)
+        case "conversations":
+            return conversations_reindexed(request.collection, ports)
+        case "files":
+            return files_reindexed(request.collection, ports)
         case _:
             assert_never(request.of)
 
@@ -82,6 +91,26 @@ def modules_reindexed(collection: str, ports: Ports) -> Iterator[tuple[int, int,
         ]
         ports.words.refill(collection, modules.SPACE, units)
         yield min(start + DOCUMENTS_BATCH, len(ids)), len(ids), len(units)
+
+
+def conversations_reindexed(collection: str, ports: Ports) -> Iterator[tuple[int, int, int]]:
+    """Go through the sessions."""
+    ids = ports.conversations.active_between(collection, None, None)
+    for start in range(0, len(ids), DOCUMENTS_BATCH):
+        found = [ports.conversations.stored(collection, id_) for id_ in ids[start : start + DOCUMENTS_BATCH]]
+        units = [ingest_conversations.unit_of(known.session) for known in found if known is not None]
+        ports.words.refill(collection, ingest_conversations.SPACE, units)
+        yield min(start + DOCUMENTS_BATCH, len(ids)), len(ids), len(units)
+
+
+def files_reindexed(collection: str, ports: Ports) -> Iterator[tuple[int, int, int]]:
+    """Go through the files of a code base."""
+    paths = sorted(ports.files.revisions(collection))
+    for start in range(0, len(paths), DOCUMENTS_BATCH):
+        contents = ports.files.contents(collection, paths[start : start + DOCUMENTS_BATCH])
+        units = [ingest_files.unit_of(path, content) for path, content in contents.items()]
+        ports.words.refill(collection, code.SPACE, units)
+        yield min(start + DOCUMENTS_BATCH, len(paths)), len(paths), len(units)
 
 
 def to_result(request: Reindex, job_id: str, notes: Notes) -> ReindexResult:
