@@ -36,6 +36,10 @@ def test_a_full_chunk_ends_at_a_definition_of_its_second_half_else_at_a_blank_li
     assert cut("a\nb\nc\nd\ne", size=4) == [(1, 4, ""), (5, 5, "")]
 
 
+def test_what_is_left_of_a_full_chunk_makes_room_for_a_long_line() -> None:
+    assert cut("a\n\na\na a a a", size=4) == [(1, 1, ""), (3, 3, ""), (4, 4, "")]
+
+
 def test_a_chunk_is_named_after_what_encloses_its_first_line() -> None:
     symbols = [defined("Pot", 1, 9), defined("stir", 2, 5, "Pot"), Symbol("f", "call", "call", 1, 1)]
     assert cut("a b\nc d\ne f\ng h\ni j\nk l", *symbols) == [(1, 1, "Pot"), (2, 3, "Pot.stir"), (4, 5, "Pot.stir"),

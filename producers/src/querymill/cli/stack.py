@@ -178,7 +178,9 @@ def workers(environment: Mapping[str, str]) -> "list[embedded.Program]":
     """Say how the workers are started: by name, for this package knows nothing of them."""
     return [
         _worker("worker-search", queues="search,expand,rerank", threads=64, environment=environment),
-        _worker("worker-ingest", queues="ingest,embed", threads=2, environment=environment),
+        # Two calls at a time keep a small embedding server busy; documents do not wait behind them to be taken in.
+        _worker("worker-embed", queues="embed", threads=2, environment=environment),
+        _worker("worker-ingest", queues="ingest", threads=2, environment=environment),
         # Rebuilding ranks keeps a processor busy: apart from the searches, whose threads would wait for it.
         _worker("worker-ranks", queues="ranks", threads=1, environment=environment),
     ]

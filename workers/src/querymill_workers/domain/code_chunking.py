@@ -7,7 +7,7 @@ from typing import Final
 from querymill_workers.domain.code import CodeChunk, Symbol
 
 #: Raise it with every change of these rules, or of what is embedded: files that are stored are then taken in anew.
-CODE_CHUNKING_VERSION: Final = 1
+CODE_CHUNKING_VERSION: Final = 2
 
 #: A break at one of these is worth more than any at a later line of less worth.
 _ANYWHERE, _AFTER_BLANK, _DEFINITION = 0, 1, 2
@@ -77,12 +77,12 @@ def _parts(lines: Sequence[_Line], size: int) -> list[list[_Line]]:
     held: list[_Line] = []
     used = 0
     for line in lines:
-        if held and used + line.tokens > size:
+        while held and used + line.tokens > size:
             cut = len(held) if line.worth == _DEFINITION else _best_break(held)
             parts.append(held[:cut])
             held = held[cut:]
             used = sum(one.tokens for one in held)
-        elif line.worth == _DEFINITION and used * 2 >= size:
+        if line.worth == _DEFINITION and used * 2 >= size:
             parts.append(held)
             held, used = [], 0
         held.append(line)

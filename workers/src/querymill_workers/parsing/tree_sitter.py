@@ -21,8 +21,15 @@ LONGEST_S: Final = 5.0
 PIECE: Final = 16_384
 #: Matches that a query may have begun and not ended, at most.
 MOST_OPEN: Final = 4_096
+#: Bytes in a line that somebody wrote; grammars take minutes and gigabytes for some longer ones, whatever the clock.
+LONGEST_LINE: Final = 4_096
+#: Brackets, and nodes, within each other. A query takes time with the square of how deep a tree is.
+DEEPEST: Final = 500
+#: Pieces of what could not be understood in one place; with the square of these, too.
+MOST_BROKEN: Final = 5_000
 
 _ROLES: Final = frozenset(get_args(SymbolRole))
+_BRACKET: Final = re.compile(rb"[()\[\]{}]")
 _DOTTED: Final = re.compile(r"[A-Za-z_$.][A-Za-z0-9_$./@-]*")
 #: What encloses no other definition.
 _CLOSED: Final = frozenset({"type", "constant", "macro"})
@@ -43,7 +50,7 @@ class _Found:
 class TreeSitterParser:
     """`SourceParser` by tree-sitter."""
 
-    version = 2
+    version = 3
 
     def __init__(self) -> None:
         self._grammars: dict[str, Grammar] = {}
@@ -66,13 +73,37 @@ class TreeSitterParser:
 
 
 def _read(code: bytes, grammar: Grammar) -> list[_Found] | None:
-    """Match the queries; None when the time is up."""
-    tree = _tree(code, grammar)
-    if tree is None:
+    """Match the queries; None when the time is up, or would be."""
+    tree = _tree(code, grammar) if _is_written_by_hand(code) else None
+    if tree is None or _is_broken(tree.root_node):
         return None
-    # The query is not timed: it takes about as long as parsing, and its progress callback crashes (tree-sitter 0.26).
-    matches = QueryCursor(grammar.query, match_limit=MOST_OPEN).matches(tree.root_node)
+    # The query is not timed, for its progress callback crashes (tree-sitter 0.26); hence the limits.
+    cursor = QueryCursor(grammar.query, match_limit=MOST_OPEN)
+    cursor.set_max_start_depth(DEEPEST)
+    matches = cursor.matches(tree.root_node)
     return [found for _, captures in matches if (found := _found(captures, code)) is not None]
+
+
+def _is_written_by_hand(code: bytes) -> bool:
+    if max(map(len, code.split(b"\n"))) > LONGEST_LINE:
+        return False
+    depth = 0
+    for bracket in _BRACKET.finditer(code):
+        depth = depth + 1 if bracket[0] in b"([{" else max(depth - 1, 0)
+        if depth > DEEPEST:
+            return False
+    return True
+
+
+def _is_broken(root: Node) -> bool:
+    """Look along the errors only: a file without any is answered at once."""
+    errors = [root] if root.has_error else []
+    while errors:
+        node = errors.pop()
+        if node.is_error and node.child_count > MOST_BROKEN:
+            return True
+        errors.extend(child for child in node.children if child.has_error)
+    return False
 
 
 def _tree(code: bytes, grammar: Grammar) -> Tree | None:
