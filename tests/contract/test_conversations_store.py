@@ -16,7 +16,7 @@ from querymill_workers.domain.reference_search import ReferenceSearch
 from querymill_workers.domain.references import Reference
 from querymill_workers.domain.technical_keywords import TechnicalKeywords
 from querymill_workers.flows.conversation_drafts import drafted, facts_in
-from querymill_workers.ports import Refused, Revision, Unavailable
+from querymill_workers.ports import Refused, Revision, Unavailable, head_of
 from querymill_workers.stores.postgres.connection import open_pool
 from querymill_workers.stores.postgres.conversation_ranks import PostgresRanks
 from querymill_workers.stores.postgres.conversations import PostgresConversations
@@ -66,6 +66,7 @@ def test_a_session_comes_back_with_its_messages_and_its_own_parts_at_once(store:
     assert found.messages[1].created_at == found.started_at == datetime(2026, 1, 1, 10, tzinfo=UTC)
     assert found.last_active == datetime(2026, 1, 1, 11, tzinfo=UTC)
     assert found.parts == RankParts(base=0.06, depth=0.05, reference=0, quality=1.0)
+    assert store.conversations.heads(collection, ["s", "nowhere"]) == {"s": head_of(found)}
     stored = store.conversations.stored(collection, "s")
     assert stored is not None
     assert stored.session == session

@@ -52,7 +52,16 @@ from querymill_workers.flows import one_step
 from querymill_workers.flows.branches import Laps
 from querymill_workers.flows.ingest_conversations import SPACE
 from querymill_workers.flows.one_step import Notes
-from querymill_workers.ports import Bell, BestPassage, Conversation, ConversationCard, Ports, Recalled, WordHit
+from querymill_workers.ports import (
+    Bell,
+    BestPassage,
+    Conversation,
+    ConversationCard,
+    ConversationHead,
+    Ports,
+    Recalled,
+    WordHit,
+)
 
 #: How many sessions BM25 hands on to ranking.
 CANDIDATES: Final[Mapping[SearchMode, int]] = {"normal": 50, "deep": 100}
@@ -94,10 +103,9 @@ def step(claim: Claim, request: ConversationSearch, ports: Ports) -> Sequence[Be
     asked = Asked(request, now, timed, ports.conversations.generation(request.collection))
     recalled = recall(asked, ports)
     laps.lap("recall")
-    sessions: dict[str, Conversation] = {}
-    ranking = ranked(asked, recalled, sessions, ports)
+    ranking = ranked(asked, recalled, ports)
     laps.lap("rank")
-    hits = placed(asked, recalled, ranking, sessions, ports)
+    hits = placed(asked, recalled, ranking, ports)
     reason = None if request.why_not is None else why_not(asked, request.why_not, recalled, ranking, ports)
     laps.lap("show")
     result = ConversationResult(
@@ -185,9 +193,9 @@ def active(asked: Asked, ports: Ports) -> Sequence[str] | None:
     return ports.conversations.active_between(asked.request.collection, span.start, span.end)
 
 
-def ranked(asked: Asked, recalled: Recalled, sessions: dict[str, Conversation], ports: Ports) -> list[Scored]:
+def ranked(asked: Asked, recalled: Recalled, ports: Ports) -> list[Scored]:
     """Score the candidates as of now, best first, ties on the id; a session that is gone is no candidate."""
-    cards = cards_of(asked, [hit.id for hit in recalled.candidates], sessions, ports)
+    cards = cards_of(asked, [hit.id for hit in recalled.candidates], ports)
     best = max((hit.score for hit in recalled.candidates if hit.id in cards), default=0.0)
     if best <= 0:
         return []
@@ -205,40 +213,36 @@ def score(asked: Asked, hit: WordHit, card: ConversationCard, best: float) -> Sc
     return Scored(hit, card, days, final_score(worth, scoring=request.scoring, bounds=bounds))
 
 
-def cards_of(
-    asked: Asked, session_ids: Sequence[str], sessions: dict[str, Conversation], ports: Ports
-) -> dict[str, ConversationCard]:
-    """Fetch what ranking needs of sessions; those that are read for it are put into ``sessions``."""
+def cards_of(asked: Asked, session_ids: Sequence[str], ports: Ports) -> dict[str, ConversationCard]:
+    """Fetch what ranking needs of sessions, or remember it; a session that is gone has no card."""
     ranks, collection = ports.conversation_caches.ranks, asked.request.collection
     kept = {id_: ranks.get((collection, asked.generation, id_)) for id_ in session_ids}
-    sessions.update(ports.conversations.sessions(collection, [id_ for id_, card in kept.items() if card is None]))
-    fresh = {id_: card_of(session) for id_, session in sessions.items()}
+    unknown = [id_ for id_, card in kept.items() if card is None]
+    heads = ports.conversations.heads(collection, unknown) if unknown else {}
+    fresh = {id_: card_of(head) for id_, head in heads.items()}
     for id_, card in fresh.items():
         ranks.put((collection, asked.generation, id_), card)
     return fresh | {id_: card for id_, card in kept.items() if card is not None}
 
 
-def card_of(session: Conversation) -> ConversationCard:
+def card_of(head: ConversationHead) -> ConversationCard:
     """Note what ranking needs of a session; its topic is what its name or its first message speaks of."""
-    topic = topic_of(session.name or "", session.messages[0].text)
     return ConversationCard(
-        session.session_id,
-        session.name,
-        session.user_name,
-        session.started_at,
-        session.last_active,
-        session.parts,
-        topic,
+        head.session_id,
+        head.name,
+        head.user_name,
+        head.started_at,
+        head.last_active,
+        head.parts,
+        topic_of(head.name or "", head.opening),
     )
 
 
-def placed(
-    asked: Asked, recalled: Recalled, ranking: Sequence[Scored], sessions: dict[str, Conversation], ports: Ports
-) -> list[ConversationHit]:
+def placed(asked: Asked, recalled: Recalled, ranking: Sequence[Scored], ports: Ports) -> list[ConversationHit]:
     """Choose the hits, in the order of the list, and show each with its best passage."""
     by_id = {one.hit.id: one for one in ranking}
     order = order_of(asked.request, recalled.understanding.mode, ranking)
-    passages = passages_of(asked, recalled, [by_id[place.session_id].hit for place in order], sessions, ports)
+    passages = passages_of(asked, recalled, [by_id[place.session_id].hit for place in order], ports)
     return [
         shown(asked.request, by_id[place.session_id], passages[place.session_id], place)
         for place in order
@@ -260,24 +264,17 @@ def top_n(request: ConversationSearch, mode: SearchMode) -> int:
     return request.top_n or (DEEP_TOP_N if mode == "deep" else TOP_N)
 
 
-def passages_of(
-    asked: Asked,
-    recalled: Recalled,
-    hits: Sequence[WordHit],
-    sessions: dict[str, Conversation],
-    ports: Ports,
-) -> Mapping[str, BestPassage]:
+def passages_of(asked: Asked, recalled: Recalled, hits: Sequence[WordHit], ports: Ports) -> Mapping[str, BestPassage]:
     """Cut the best passage of each hit, or remember it."""
-    unread = [hit.id for hit in hits if hit.id not in recalled.passages and hit.id not in sessions]
-    sessions.update(ports.conversations.sessions(asked.request.collection, unread))
-    for hit in hits:
-        if hit.id not in recalled.passages and hit.id in sessions:
-            recalled.passages[hit.id] = passage_of(hit, sessions[hit.id])
+    unread = {hit.id: hit for hit in hits if hit.id not in recalled.passages}
+    sessions = ports.conversations.sessions(asked.request.collection, list(unread)) if unread else {}
+    for id_, session in sessions.items():
+        recalled.passages[id_] = passage_of(unread[id_], session)
     return recalled.passages
 
 
 def passage_of(hit: WordHit, session: Conversation) -> BestPassage:
-    """Cut the best passage of a session; where only its name has the words, the name is shown."""
+    """Cut the best passage of a session; of one that was changed since it was found, and lacks the words, its name."""
     texts = [message.text for message in session.messages]
     found = None if hit.scored is None else best_passage(texts, hit.scored)
     if found is None:
@@ -318,7 +315,7 @@ def shown(request: ConversationSearch, one: Scored, passage: BestPassage, place:
 def why_not(asked: Asked, wanted: str, recalled: Recalled, ranking: Sequence[Scored], ports: Ports) -> WhyNot:
     """Name the first gate that a session did not pass."""
     collection = asked.request.collection
-    if wanted not in ports.conversations.sessions(collection, [wanted]):
+    if wanted not in ports.conversations.heads(collection, [wanted]):
         return WhyNot(session_id=wanted, gate="collection", reason="the collection has no such session")
     let_through = active(asked, ports)
     if let_through is not None and wanted not in let_through:

@@ -29,10 +29,12 @@ from querymill_workers.ports.conversation_ranks import (
 from querymill_workers.ports.conversations import (
     Conversation,
     ConversationDraft,
+    ConversationHead,
     ConversationMessage,
     Conversations,
     StoredSession,
     conversation_of,
+    head_of,
 )
 from querymill_workers.ports.files import (
     FileCard,
@@ -86,6 +88,7 @@ __all__ = [
     "ConversationCaches",
     "ConversationCard",
     "ConversationDraft",
+    "ConversationHead",
     "ConversationMessage",
     "ConversationRanks",
     "Conversations",
@@ -140,6 +143,7 @@ __all__ = [
     "Words",
     "Written",
     "conversation_of",
+    "head_of",
 ]
 
 

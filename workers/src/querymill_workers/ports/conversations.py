@@ -38,6 +38,19 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True)
+class ConversationHead:
+    """A session without its messages but for the text of the first, ``opening``."""
+
+    session_id: str
+    name: str | None
+    user_name: str | None
+    started_at: datetime
+    last_active: datetime
+    opening: str
+    parts: RankParts
+
+
+@dataclass(frozen=True, slots=True)
 class ConversationDraft:
     """A session as it is to be stored, with what ranking knows of it, and by which rules."""
 
@@ -53,6 +66,19 @@ class StoredSession:
 
     session: ChatSession
     revision: Revision
+
+
+def head_of(conversation: Conversation) -> ConversationHead:
+    """Leave the messages out."""
+    return ConversationHead(
+        conversation.session_id,
+        conversation.name,
+        conversation.user_name,
+        conversation.started_at,
+        conversation.last_active,
+        conversation.messages[0].text,
+        conversation.parts,
+    )
 
 
 def conversation_of(session: ChatSession, parts: RankParts) -> Conversation:
@@ -89,6 +115,10 @@ class Conversations(Protocol):
 
     def sessions(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Conversation]:
         """Fetch sessions with their messages and rank parts; one that is not there is left out."""
+        ...
+
+    def heads(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, ConversationHead]:
+        """Fetch what tells sessions from each other without reading them; one that is not there is left out."""
         ...
 
     def references(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Sequence[Reference]]:

@@ -11,10 +11,12 @@ from querymill_workers.domain.references import Reference
 from querymill_workers.ports import (
     Conversation,
     ConversationDraft,
+    ConversationHead,
     Revision,
     StoredSession,
     Unavailable,
     conversation_of,
+    head_of,
 )
 
 _Place = tuple[str, str]
@@ -43,6 +45,10 @@ class MemoryConversations:
                 for id_ in session_ids
                 if (collection, id_) in self.drafts
             }
+
+    def heads(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, ConversationHead]:
+        """See `Conversations.heads`."""
+        return {id_: head_of(found) for id_, found in self.sessions(collection, session_ids).items()}
 
     def references(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Sequence[Reference]]:
         """See `Conversations.references`."""

@@ -14,6 +14,7 @@ from querymill_workers.domain.session_facts import SessionFacts
 from querymill_workers.ports import (
     Conversation,
     ConversationDraft,
+    ConversationHead,
     Revision,
     StoredSession,
     Unavailable,
@@ -46,6 +47,16 @@ class PostgresConversations:
         return {
             id_: conversation_of(ChatSession.model_validate_json(document), RankParts(*parts))
             for id_, document, *parts in rows
+        }
+
+    def heads(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, ConversationHead]:
+        """See `Conversations.heads`."""
+        values = {"collection": collection, "session_ids": list(session_ids)}
+        with within(self._pool, collection) as connection:
+            rows = connection.execute(named()["conversation_heads"], values).fetchall()
+        return {
+            id_: ConversationHead(id_, name, user_name, started_at, last_active, opening, RankParts(*parts))
+            for id_, name, user_name, started_at, last_active, opening, *parts in rows
         }
 
     def references(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Sequence[Reference]]:

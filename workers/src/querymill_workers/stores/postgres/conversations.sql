@@ -9,6 +9,15 @@ JOIN conversation_ranks AS r
     ON r.collection = k.collection AND r.version = k.version AND r.session_id = c.session_id
 WHERE k.collection = %(collection)s;
 
+-- conversation_heads: sessions without their messages but for the text of the first, and the parts of their ranks
+SELECT c.session_id, c.name, c.user_name, c.started_at, c.last_active, c.document::json #>> '{messages,0,text}',
+    r.base, r.depth, r.reference, r.quality
+FROM conversation_collections AS k
+JOIN conversations AS c ON c.collection = k.collection AND c.session_id = ANY(%(session_ids)s)
+JOIN conversation_ranks AS r
+    ON r.collection = k.collection AND r.version = k.version AND r.session_id = c.session_id
+WHERE k.collection = %(collection)s;
+
 -- conversation_referred: references to sessions
 SELECT e.source, e.target, e.kind, e.shared, e.size
 FROM conversation_collections AS k
