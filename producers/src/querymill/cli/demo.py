@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import BaseModel
 from rich.console import Console
 from rich.text import Text
 
@@ -42,36 +43,55 @@ def demo(
     """Start a stack of its own, load fictional reports, code and chats, run every kind of job, clean up."""
     started = time.monotonic()
     console = Console(highlight=False, stderr=as_json)
-    sample = _sample()
+    sample = sample_folder()
     heading(console, "1. Real servers, from wheels, in a temporary folder")
     with services(None, console), Querymill() as mill:
         console.print(f"   up after {time.monotonic() - started:.0f} s")
-        heading(console, "2. Fictional annual reports: chunked, embedded, stored")
-        lines = [line for line in read_reports(sample / "reports.jsonl", COLLECTION) if isinstance(line, GoodLine)]
-        outcomes = ingest_command.follow(mill, lines, console)
-        passages = sum(outcome.result.total for outcome in outcomes if outcome.result is not None)
-        pages = sum(len(line.request.report.pages) for line in lines if isinstance(line.request, IngestReport))
-        console.print(f"   {len(lines)} reports, {pages} pages, {passages} passages")
-        heading(console, "3. Three questions, each expanded by four branches of a small chat model")
-        results = [ask(mill, question, console) for question in questions(sample)]
-        heading(console, "4. Code examples, by the modules they use")
-        found = code_examples(mill, sample, console)
-        heading(console, "5. Chat messages, by what they mean")
-        said = show_message_search(mill, sample, console)
-        heading(console, "6. Whole conversations, by what was talked about, and when")
-        talked = show_conversation_search(mill, sample, console)
-        heading(console, "7. The models alone: hits reranked, texts embedded")
-        alone = rerank_and_embed(mill, results[0], console)
-        heading(console, "8. The first question again, answered from its hits, and the answer judged")
-        first = questions(sample)[0]
-        answered = answered_and_judged(mill, first.text, first.answer, console)
-        after(console, results, time.monotonic() - started)
+        shown = show_everything(mill, sample, console)
+        after(console, shown.reports, time.monotonic() - started)
     if as_json:
-        heading(console, "9. A code base, searched in rounds: the source of two installed packages")
-        code = search_packages(mill, console)
-        every = (*results, *found, *said, *talked, *alone, answered, *code)
+        every = (*shown.reports, *shown.others)
         typer.echo(json.dumps([json.loads(result.model_dump_json()) for result in every], ensure_ascii=False))
     console.print("Cleaned up: every process has ended and the temporary folder is gone.", style="dim")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The results of all steps; those of the reports' questions apart."""
+
+    reports: list[ReportResult]
+    others: list[BaseModel]
+
+
+def show_everything(mill: Querymill, sample: Path, console: Console) -> Shown:
+    """Run every step but the start of the servers, each under its heading."""
+    heading(console, "2. Fictional annual reports: chunked, embedded, stored")
+    load_reports(mill, sample, console)
+    heading(console, "3. Three questions, each expanded by four branches of a small chat model")
+    asked = questions(sample)
+    reports = [ask(mill, question, console) for question in asked]
+    heading(console, "4. Code examples, by the modules they use")
+    found = code_examples(mill, sample, console)
+    heading(console, "5. Chat messages, by what they mean")
+    said = show_message_search(mill, sample, console)
+    heading(console, "6. Whole conversations, by what was talked about, and when")
+    talked = show_conversation_search(mill, sample, console)
+    heading(console, "7. A code base, searched in rounds: the source of two installed packages")
+    code = search_packages(mill, console)
+    heading(console, "8. The models alone: hits reranked, texts embedded")
+    alone = rerank_and_embed(mill, reports[0], console)
+    heading(console, "9. The first question again, answered from its hits, and the answer judged")
+    answered = answered_and_judged(mill, asked[0].text, asked[0].answer, console)
+    return Shown(reports, [*found, *said, *talked, *code, *alone, answered])
+
+
+def load_reports(mill: Querymill, sample: Path, console: Console) -> None:
+    """Take the sample's reports in."""
+    lines = [line for line in read_reports(sample / "reports.jsonl", COLLECTION) if isinstance(line, GoodLine)]
+    outcomes = ingest_command.follow(mill, lines, console)
+    passages = sum(outcome.result.total for outcome in outcomes if outcome.result is not None)
+    pages = sum(len(line.request.report.pages) for line in lines if isinstance(line.request, IngestReport))
+    console.print(f"   {len(lines)} reports, {pages} pages, {passages} passages")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +195,8 @@ def heading(console: Console, text: str) -> None:
     console.print(Text(text, style="bold cyan"))
 
 
-def _sample() -> Path:
+def sample_folder() -> Path:
+    """Find the sample that comes with the embedded stack."""
     try:
         folder = Path(str(resources.files("querymill_embedded") / "sample"))
     except ImportError as error:
