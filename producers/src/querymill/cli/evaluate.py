@@ -46,7 +46,7 @@ def register(app: typer.Typer) -> None:
 
 def evaluate(
     folder: Annotated[Path, typer.Argument(help="a folder with corpus, queries and qrels")],
-    kind: Annotated[str, typer.Option(help="which retriever: reports, modules, messages, files")],
+    kind: Annotated[str, typer.Option(help=f"which retriever: {', '.join(KINDS)}")],
     run_out: Annotated[Path | None, typer.Option(help="write the rankings there, in TREC format")] = None,
     option: Annotated[
         list[str] | None, typer.Option(help="a request field as name=value; routing=documents|given|question")

@@ -42,6 +42,8 @@ _WEEKDAYS: Final = {name: number for number, name in enumerate(_WEEKDAY_NAMES)} 
     "mon": 0, "tue": 1, "tues": 1, "wed": 2, "thu": 3, "thur": 3, "thurs": 3, "fri": 4,
 }  # fmt: skip
 _WEEKDAY: Final = f"(?P<weekday>{'|'.join(_WEEKDAY_NAMES)})"
+#: Of a date, the day of the week says nothing new.
+_NAMED: Final = f"(?:(?:{'|'.join(_WEEKDAY_NAMES)}),? )?"
 _MONTH_NAMES: Final = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
     "december",
@@ -227,8 +229,8 @@ RULES: Final[tuple[Rule, ...]] = (
     _rule(f"(?P<before>last|this) {_MONTH}", _month_alone),
     _rule(f"{_PREPOSITION}(?P<at>){_MONTH}", _month_alone),
     _rule("(?P<month>January|February|July|September|October|November|December)", _capital_month),
-    _rule(f"{_MONTH} (?:the )?{_DAY}(?:,? {_YEAR})?", _date),
-    _rule(f"(?:the )?{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR})?", _date),
+    _rule(f"{_NAMED}{_MONTH} (?:the )?{_DAY}(?:,? {_YEAR})?", _date),
+    _rule(f"{_NAMED}(?:the )?{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR})?", _date),
     _rule("(?P<year>(?:19|20)[0-9]{2})(?P<by>[-/])(?P<number>[0-9]{1,2})(?:(?P=by)(?P<day>[0-9]{1,2}))?", _iso),
     _rule("(?P<year>(?:19|20)[0-9]{2})-?W(?P<week>[0-5][0-9])", _iso_week),
     _rule(f"(?:in|since|during|from|before|after|until|back in) (?:the year )?(?P<at>){_YEAR}{_COUNTED}", _year),
