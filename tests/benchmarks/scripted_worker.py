@@ -14,23 +14,13 @@ from celery import Celery
 from querymill_shared.contracts.reports import Report
 from querymill_workers import app as workers_app
 from querymill_workers import wiring
-from querymill_workers.domain.calibration import IDENTITY
 from querymill_workers.domain.chunking import Chunk
-from querymill_workers.domain.technical_keywords import TechnicalKeywords
-from querymill_workers.inference.relevance import file_profiles
-from querymill_workers.parsing.lexical import LexicalParser
 from querymill_workers.ports import Caller, FoundPassage, InputType, Ports, Revision, Usage, Vectors
-from querymill_workers.stores.kept import conversation_caches
-from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors, MemoryWords
-from querymill_workers.stores.memory_conversation_ranks import MemoryRanks
-from querymill_workers.stores.memory_conversations import MemoryConversations
-from querymill_workers.stores.memory_files import MemoryFiles
-from querymill_workers.stores.memory_messages import MemoryMessages
-from querymill_workers.stores.memory_modules import MemoryModules
-from querymill_workers.stores.memory_sessions import MemorySessions
+from querymill_workers.stores.memory import MemoryReports
 from querymill_workers.upkeep.heartbeat import Heartbeat
 from tests.benchmarks.script import COLLECTION, EMBEDDING_S, LLM_S, PAGES, SEARCH_S, found
 from tests.fakes.answers import NoAnswers
+from tests.fakes.ports import memory_ports
 
 
 class WaitingEmbeddings:
@@ -57,13 +47,6 @@ class WaitingRewriter:
         return f"<{method} of {question}>", Usage(1, 1)
 
 
-class AbsentJudge:
-    """Judges nothing: no benchmark of these reranks."""
-
-    def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:
-        return {}, Usage()
-
-
 class WaitingReports(MemoryReports):
     """The store in memory, as slow as a search in a database."""
 
@@ -87,32 +70,14 @@ def scripted_ports() -> Ports:
     revision = Revision("r")
     reports.draft(COLLECTION, "r", revision, chunks, np.ones((PAGES, 4), np.float32))
     reports.publish(COLLECTION, report, revision, model="scripted", chunks=PAGES)
-    return Ports(
+    return memory_ports(
         board=wiring.board(),
         heartbeat=Heartbeat(wiring.board(), lease_s=settings.querymill_lease_s),
         embeddings=WaitingEmbeddings(),
         rewriter=WaitingRewriter(),
-        judge=AbsentJudge(),
         answers=NoAnswers(),
         reports=reports,
-        text_vectors=MemoryTextVectors(),
-        modules=MemoryModules(),
-        messages=MemoryMessages(),
-        sessions=MemorySessions(),
-        files=MemoryFiles(),
-        parser=LexicalParser(),
-        conversations=MemoryConversations(),
-        conversation_caches=conversation_caches(),
-        ranks=MemoryRanks(MemoryConversations()),
-        technical_keywords=TechnicalKeywords(),
-        file_profiles=file_profiles(),
-        calibration=IDENTITY,
-        words=MemoryWords(),
-        shorthands={},
-        glossary={},
         count_tokens=len,
-        clock=time.monotonic,
-        max_attempts=3,
     )
 
 

@@ -5,9 +5,8 @@ import time
 from collections.abc import Iterator
 
 import pytest
-import redis
 
-from querymill_shared.board import Board, Claim, MemoryBoard, Outcome, ValkeyBoard, Verdict
+from querymill_shared.board import Board, Claim, Outcome, Verdict
 from querymill_shared.contracts.errors import IdempotencyConflict, UnknownJob
 from querymill_shared.contracts.events import (
     Cancelled,
@@ -22,6 +21,7 @@ from querymill_shared.contracts.events import (
 from querymill_shared.contracts.reports import ReportSearch
 from querymill_shared.hits import BoardHit
 from querymill_shared.settings import Settings
+from tests.fixtures.boards import KINDS, claimed, empty_board
 
 LEASE, GRACE = 0.2, 0.1
 SEARCH = ReportSearch(query="revenue?", collection="filings", hyde=True, deadline=5)
@@ -38,22 +38,10 @@ def settings(valkey_url: str) -> Settings:
     )
 
 
-@pytest.fixture(params=["memory", "valkey"])
+@pytest.fixture(params=KINDS)
 def board(request: pytest.FixtureRequest, settings: Settings) -> Iterator[Board]:
-    if request.param == "memory":
-        yield MemoryBoard(settings)
-        return
-    with redis.Redis.from_url(settings.redis_url) as client:
-        client.flushdb()
-    on_valkey = ValkeyBoard.connect(settings)
-    yield on_valkey
-    on_valkey.close()
-
-
-def claimed(board: Board, job_id: str, step: str = "original") -> Claim:
-    claim = board.claim(job_id, step)
-    assert claim is not None
-    return claim
+    with empty_board(request.param, settings) as board:
+        yield board
 
 
 def submitted(board: Board, request: ReportSearch = SEARCH) -> str:

@@ -4,34 +4,22 @@ import time
 from collections.abc import Iterator
 
 import pytest
-import redis
 
-from querymill_shared.board import Board, Claim, MemoryBoard, ValkeyBoard, Verdict
+from querymill_shared.board import Board, Verdict
 from querymill_shared.contracts.events import AnswerPart, Progress
 from querymill_shared.contracts.reports import ReportSearch
 from querymill_shared.settings import Settings
+from tests.fixtures.boards import KINDS, claimed, empty_board
 
 LEASE, GRACE = 0.2, 0.1
 SEARCH = ReportSearch(query="revenue?", collection="filings", deadline=5)
 
 
-@pytest.fixture(params=["memory", "valkey"])
+@pytest.fixture(params=KINDS)
 def board(request: pytest.FixtureRequest, valkey_url: str) -> Iterator[Board]:
     settings = Settings(redis_url=valkey_url, querymill_lease_s=LEASE, querymill_ring_grace_s=GRACE)
-    if request.param == "memory":
-        yield MemoryBoard(settings)
-        return
-    with redis.Redis.from_url(settings.redis_url) as client:
-        client.flushdb()
-    on_valkey = ValkeyBoard.connect(settings)
-    yield on_valkey
-    on_valkey.close()
-
-
-def claimed(board: Board, job_id: str, step: str) -> Claim:
-    claim = board.claim(job_id, step)
-    assert claim is not None
-    return claim
+    with empty_board(request.param, settings) as board:
+        yield board
 
 
 def test_only_the_attempt_that_holds_the_step_is_heard(board: Board) -> None:

@@ -1,24 +1,17 @@
 """The world of a flow without any server."""
 
-import time
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import pytest
 
-from querymill_shared.board import Claim, MemoryBoard
+from querymill_shared.board import MemoryBoard
 from querymill_shared.contracts.jobs import AnyResult, JobRequest, decode_result
 from querymill_shared.contracts.modules import IngestModule, ModuleDocument
 from querymill_shared.contracts.reports import IngestReport, Report
 from querymill_shared.queues import queue_of
 from querymill_shared.settings import Settings
-from querymill_workers.domain.calibration import IDENTITY
-from querymill_workers.domain.technical_keywords import TechnicalKeywords
 from querymill_workers.flows import journey
-from querymill_workers.inference.relevance import file_profiles
-from querymill_workers.parsing.lexical import LexicalParser
 from querymill_workers.ports import Bell, Ports
-from querymill_workers.stores.kept import conversation_caches
 from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors
 from querymill_workers.stores.memory_conversation_ranks import MemoryRanks
 from querymill_workers.stores.memory_conversations import MemoryConversations
@@ -28,12 +21,8 @@ from querymill_workers.stores.memory_modules import MemoryModules
 from querymill_workers.stores.memory_sessions import MemorySessions
 from tests.fakes.answers import ScriptedAnswers
 from tests.fakes.models import ScriptedJudge, ScriptedRewriter, WordEmbeddings
+from tests.fakes.ports import memory_ports
 from tests.fakes.words import FailingWords
-
-
-class NoHeartbeat:
-    def keep(self, claim: Claim) -> nullcontext[None]:
-        return nullcontext()
 
 
 @dataclass
@@ -102,9 +91,8 @@ def world() -> World:
     files = MemoryFiles()
     conversations = MemoryConversations()
     ranks = MemoryRanks(conversations)
-    ports = Ports(
+    ports = memory_ports(
         board=board,
-        heartbeat=NoHeartbeat(),
         embeddings=embeddings,
         rewriter=rewriter,
         judge=judge,
@@ -113,21 +101,13 @@ def world() -> World:
         text_vectors=text_vectors,
         modules=modules,
         words=words,
-        shorthands={"actor": [], "mapper": [], "axes": ["vtkAxesActor"]},
         messages=messages,
         sessions=messages.sessions,
         files=files,
-        parser=LexicalParser(),
         conversations=conversations,
-        conversation_caches=conversation_caches(),
         ranks=ranks,
-        technical_keywords=TechnicalKeywords(),
-        file_profiles=file_profiles(),
-        calibration=IDENTITY,
+        shorthands={"actor": [], "mapper": [], "axes": ["vtkAxesActor"]},
         glossary={"EBITDA": "earnings before interest, taxes, depreciation and amortisation"},
-        count_tokens=lambda text: len(text.split()),
-        clock=time.monotonic,
-        max_attempts=3,
     )
     return World(
         board=board,

@@ -1,28 +1,12 @@
-import time
-from contextlib import nullcontext
-
 import pytest
 
-from querymill_shared.board import Claim, MemoryBoard, Outcome
+from querymill_shared.board import MemoryBoard, Outcome
 from querymill_shared.contracts.reports import IngestReport, Report, ReportSearch
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
-from querymill_workers.domain.calibration import IDENTITY
-from querymill_workers.domain.technical_keywords import TechnicalKeywords
-from querymill_workers.inference.relevance import file_profiles
-from querymill_workers.parsing.lexical import LexicalParser
 from querymill_workers.ports import Bell, Ports
-from querymill_workers.stores.kept import conversation_caches
-from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors, MemoryWords
-from querymill_workers.stores.memory_conversation_ranks import MemoryRanks
-from querymill_workers.stores.memory_conversations import MemoryConversations
-from querymill_workers.stores.memory_files import MemoryFiles
-from querymill_workers.stores.memory_messages import MemoryMessages
-from querymill_workers.stores.memory_modules import MemoryModules
-from querymill_workers.stores.memory_sessions import MemorySessions
 from querymill_workers.upkeep.sweeper import sweep
-from tests.fakes.answers import ScriptedAnswers
-from tests.fakes.models import ScriptedJudge, ScriptedRewriter, WordEmbeddings
+from tests.fakes.ports import memory_ports
 
 SEARCH = ReportSearch(query="q", collection="filings", hyde=True, deadline=30)
 INGEST = IngestReport(
@@ -39,11 +23,6 @@ class Clock:
         return self.now
 
 
-class NoHeartbeat:
-    def keep(self, claim: Claim) -> nullcontext[None]:
-        return nullcontext()
-
-
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
@@ -52,33 +31,7 @@ def clock() -> Clock:
 @pytest.fixture
 def ports(clock: Clock) -> Ports:
     settings = Settings(querymill_lease_s=10, querymill_ring_grace_s=2)
-    return Ports(
-        board=MemoryBoard(settings, clock=clock),
-        heartbeat=NoHeartbeat(),
-        embeddings=WordEmbeddings(),
-        rewriter=ScriptedRewriter({}),
-        judge=ScriptedJudge(),
-        answers=ScriptedAnswers(),
-        reports=MemoryReports(),
-        text_vectors=MemoryTextVectors(),
-        modules=MemoryModules(),
-        messages=MemoryMessages(),
-        sessions=MemorySessions(),
-        files=MemoryFiles(),
-        parser=LexicalParser(),
-        conversations=MemoryConversations(),
-        conversation_caches=conversation_caches(),
-        ranks=MemoryRanks(MemoryConversations()),
-        technical_keywords=TechnicalKeywords(),
-        file_profiles=file_profiles(),
-        calibration=IDENTITY,
-        words=MemoryWords(),
-        shorthands={},
-        glossary={},
-        count_tokens=len,
-        clock=time.monotonic,
-        max_attempts=2,
-    )
+    return memory_ports(board=MemoryBoard(settings, clock=clock), max_attempts=2)
 
 
 def test_nothing_is_rung_while_all_is_well(ports: Ports, clock: Clock) -> None:
