@@ -2,7 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Final
 
 from querymill_workers.domain.stemming import stem
@@ -67,7 +68,7 @@ def words(text: str) -> list[str]:
     """
     found: list[str] = []
     for run in _RUN.finditer(unicodedata.normalize("NFKC", text)):
-        found.extend(_of_identifier(run[0]) if run["spaced"] else _pairs(run[0]))
+        found.extend(_of_spaced(run[0]) if run["spaced"] else _pairs(run[0]))
     return found
 
 
@@ -79,7 +80,7 @@ def places(text: str) -> Iterator[tuple[int, int, list[str]]]:
     """
     for run in _RUN.finditer(text):
         if run["spaced"]:
-            yield run.start(), run.end(), words(run[0])
+            yield run.start(), run.end(), list(_of_spaced(run[0])) if run[0].isascii() else words(run[0])
         else:
             for offset, pair in enumerate(_pairs(run[0])):
                 start = run.start() + offset
@@ -88,6 +89,15 @@ def places(text: str) -> Iterator[tuple[int, int, list[str]]]:
 
 def _pairs(run: str) -> list[str]:
     return [run[start : start + 2] for start in range(len(run) - 1)] or [run]
+
+
+def _of_spaced(run: str) -> Iterable[str]:
+    return _of_short(run) if len(run) <= _LONGEST else _of_identifier(run)
+
+
+@lru_cache(maxsize=65_536)
+def _of_short(run: str) -> tuple[str, ...]:
+    return tuple(_of_identifier(run))
 
 
 def _of_identifier(run: str) -> Iterator[str]:
