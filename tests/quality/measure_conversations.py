@@ -103,7 +103,7 @@ def ranking(request: ConversationSearch, ports: Ports) -> Sequence[str]:
     timed = flow.find_time(request.query, now=now, zone=zone) if request.time_filter else None
     asked = flow.Asked(request, now, timed, ports.conversations.generation(request.collection))
     recalled = flow.recall(asked, ports)
-    scored = flow.ranked(asked, recalled, {}, ports)
+    scored = flow.ranked(asked, recalled, ports)
     return [place.session_id for place in flow.order_of(request, recalled.understanding.mode, scored)]
 
 
