@@ -109,7 +109,7 @@ def percentiles(peer: str, label: str, queries: Sequence[str], search: Search) -
     """Ask every query once, after some to warm up."""
     for query in queries[:20]:
         search(query)
-    taken = [milliseconds(lambda q=query: search(q)) for query in queries]
+    taken = [milliseconds(functools.partial(search, query)) for query in queries]
     return {
         f"{peer}p50_ms_{label}": statistics.median(taken),
         f"{peer}p99_ms_{label}": statistics.quantiles(taken, n=100)[98],
@@ -148,7 +148,7 @@ def by_ts_rank(connection: psycopg.Connection, label: str, text: str) -> object:
         f"SELECT number FROM ranked_{label}, to_tsquery('english', %s) AS query"
         f" WHERE words @@ query ORDER BY ts_rank(words, query) DESC, number LIMIT {MOST}"
     )
-    return connection.execute(statement, [" | ".join(text.split())]).fetchall()  # type: ignore[arg-type]
+    return connection.execute(statement, [" | ".join(text.split())]).fetchall()
 
 
 def generated(size: int) -> list[str]:

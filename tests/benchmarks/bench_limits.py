@@ -9,7 +9,7 @@ import os
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
@@ -19,7 +19,7 @@ import redis
 
 from querymill import JobFailed, Querymill, ReportSearch, Settings
 from querymill_embedded import Part, Program, temporary_stack
-from querymill_shared.contracts.reports import IngestReport, Report
+from querymill_shared.contracts.reports import IngestReport, MultiQueryMethod, Report
 from querymill_workers.inference.prompts import turns
 from querymill_workers.stores.postgres.migrate import migrate
 from tests.benchmarks import harness
@@ -28,7 +28,8 @@ from tests.benchmarks.provider import REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE
 from tests.fakes.vectors import DIMENSIONS
 
 QUESTIONS, UNIQUE = 100, 70
-METHODS = ("hyde", "synonym", "subquestion", "variant")
+MULTI_QUERY: tuple[MultiQueryMethod, ...] = ("synonym", "subquestion", "variant")
+METHODS = ("hyde", *MULTI_QUERY)
 PROCESSES = 4
 DEADLINE_S = 240
 TARGETS = {
@@ -67,7 +68,7 @@ def main() -> int:
 def fleet(programs: Sequence[Program]) -> Any:
     """Run Valkey, PostgreSQL, the provider and the workers."""
 
-    def prepare(environment: dict[str, str]) -> None:
+    def prepare(environment: Mapping[str, str]) -> None:
         migrate(environment["DATABASE_URL"], dimensions=DIMENSIONS)
 
     with temporary_stack(parts={Part.VALKEY, Part.POSTGRES}, programs=programs, prepare=prepare) as stack:
@@ -111,7 +112,7 @@ def ours(mill: Querymill, asked: Sequence[str]) -> int:
 
     def one(question: str) -> bool:
         request = ReportSearch(
-            query=question, collection="bench", hyde=True, multi_query=METHODS[1:], deadline=DEADLINE_S
+            query=question, collection="bench", hyde=True, multi_query=MULTI_QUERY, deadline=DEADLINE_S
         )
         try:
             return mill.submit(request).result(timeout=DEADLINE_S + 10).complete

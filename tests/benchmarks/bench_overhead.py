@@ -18,12 +18,13 @@ import redis
 from querymill import Querymill, ReportSearch, Settings
 from querymill_embedded import Part, Program, temporary_stack
 from querymill_shared.contracts.events import Hits
+from querymill_shared.contracts.reports import MultiQueryMethod
 from tests.benchmarks import harness
 from tests.benchmarks.script import COLLECTION, IDEAL_MS, SEARCH_S
 
 CONCURRENCY = (1, 10, 50)
 ROUNDS = {1: 12, 10: 4, 50: 3}
-METHODS = ("synonym", "subquestion", "variant")
+METHODS: tuple[MultiQueryMethod, ...] = ("synonym", "subquestion", "variant")
 TARGETS = {"overhead_p50_ms_1": ("<=", 10.0), "overhead_p50_ms_50": ("<=", 30.0)}
 
 

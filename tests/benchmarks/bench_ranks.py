@@ -73,7 +73,8 @@ def lot() -> Lot:
 
 def facts(size: int) -> Iterator[SessionFacts]:
     """Invent the sessions of a collection, an hour apart."""
-    chosen, earlier = lot(), {}
+    chosen = lot()
+    earlier: dict[int, frozenset[int]] = {}
     projects = max(size // PROJECT, 1)
     for number in range(size):
         project = chosen.random.randrange(projects)
@@ -100,7 +101,7 @@ def fill(connection: psycopg.Connection, collection: str, sessions: Sequence[Ses
     )
     document = draft("s").session.model_dump_json()
     with connection.cursor() as cursor:
-        with cursor.copy(f"COPY conversations ({columns}) FROM STDIN") as rows:  # type: ignore[arg-type]
+        with cursor.copy(f"COPY conversations ({columns}) FROM STDIN") as rows:
             for one in sessions:
                 phrases = sorted(one.key_phrases, key=lambda phrase: (frequency[phrase], phrase))
                 rows.write_row((

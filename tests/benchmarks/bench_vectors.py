@@ -13,7 +13,7 @@ import io
 import statistics
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import faiss
@@ -82,7 +82,8 @@ def generated(label: str, size: int) -> Loaded:
     def drawn(count: int) -> Matrix:
         around = centres[chance.integers(CLUSTERS, size=count)]
         rows = around + SPREAD * chance.standard_normal((count, DIMENSIONS), dtype=np.float32)
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        of_length_one: Matrix = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return of_length_one
 
     sessions = np.array([f"rest{number % 5_000}" for number in range(size)])
     shuffled, start = chance.permutation(size), 0
@@ -228,7 +229,7 @@ def found_by(made: faiss.IndexFlatIP, queries: Matrix) -> npt.NDArray[np.int64]:
     return np.asarray(rows)
 
 
-def recall(found: Sequence[set[int]], truth: Sequence[npt.NDArray[np.int64]]) -> float:
+def recall(found: Sequence[set[int]], truth: Iterable[npt.NDArray[np.int64]]) -> float:
     """Average the share of the true nearest that were found."""
     return statistics.fmean(
         len(rows.intersection(near.tolist())) / MOST for rows, near in zip(found, truth, strict=True)

@@ -83,6 +83,6 @@ def scripted_ports() -> Ports:
 
 _ports = scripted_ports()
 # The one seam: the composition root gives the scripted world instead of the real one.
-wiring.ports = lambda: _ports  # type: ignore[assignment, misc]
+wiring.ports = lambda: _ports  # type: ignore[assignment]
 app: Celery = workers_app.app
 app.conf.include = ["querymill_workers.tasks"]

@@ -222,7 +222,7 @@ def test_a_half_written_document_is_neither_scored_nor_shown(
     mongo: MongoModules, collection: str, request: pytest.FixtureRequest
 ) -> None:
     store(mongo, collection, document(1, "vtkActor"))
-    with pymongo.MongoClient(mongo._uri) as client:
+    with pymongo.MongoClient[dict[str, Any]](mongo._uri) as client:
         database = client.get_default_database("querymill")
         database["module_documents"].update_one({"_id": f"{collection}/1"}, {"$unset": {"revision": 1}})
     assert mongo.revision(collection, 1) is None

@@ -205,11 +205,11 @@ def test_what_migrated_rows_are_searched_by_and_hold_is_found_out(
     stored = "SELECT message_id, around FROM chat_message_vectors WHERE collection = %s AND vector_type = 'context'"
     with database.transaction(force_rollback=True):
         for table in ("chat_messages", "chat_message_vectors"):
-            database.execute(f"ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY")  # type: ignore[arg-type]  # named above
+            database.execute(f"ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY")
         before = sorted(database.execute(stored, [collection]).fetchall())
         database.execute("DELETE FROM chat_models")
         database.execute("UPDATE chat_message_vectors SET around = NULL WHERE collection = %s", [collection])
-        database.execute(text[begin:end])  # type: ignore[arg-type]  # our own migration
+        database.execute(text[begin:end])
         assert sorted(database.execute(stored, [collection]).fetchall()) == before
         searched = database.execute("SELECT model FROM chat_models WHERE collection = %s", [collection]).fetchall()
     assert (before[0], searched) == (("a", ["a", "b", "c"]), [("old",)])

@@ -4,6 +4,7 @@ import random
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from uuid import uuid4
 
 import psycopg
@@ -17,6 +18,7 @@ from querymill_workers.ports import Refused, Unavailable, WordHit, Words, WordUn
 from querymill_workers.stores.memory import MemoryWords
 from querymill_workers.stores.postgres import words as postgres_words
 from querymill_workers.stores.postgres.connection import open_pool
+from querymill_workers.stores.postgres.queries import named
 from querymill_workers.stores.postgres.words import PostgresWords
 
 SPACE = "messages"
@@ -79,7 +81,8 @@ def test_a_score_is_the_formulas(words: Words, collection: str) -> None:
         "crew soup mast sail",
     )
     best, *_ = words.search(collection, SPACE, "ships soup", most=2)
-    assert (best.id, best.score) == ("u0", pytest.approx(1.621, abs=5e-4))
+    assert best.id == "u0"
+    assert best.score == pytest.approx(1.621, abs=5e-4)
 
 
 def test_a_hit_says_what_its_score_came_from(words: Words, collection: str) -> None:
@@ -107,7 +110,8 @@ def test_a_word_that_the_query_repeats_counts_as_often(words: Words, collection:
     assert found(words, collection, "ship soup") == ["u0", "u1"]
     best, _ = words.search(collection, SPACE, "soup ship soup", most=5)
     (once,) = words.search(collection, SPACE, "soup", most=5)
-    assert (best.id, best.score) == ("u1", pytest.approx(2 * once.score))
+    assert best.id == "u1"
+    assert best.score == pytest.approx(2 * once.score)
 
 
 @pytest.mark.parametrize("text", ["", "   ", "the of and", "…！", "unheardof"])
@@ -251,8 +255,8 @@ changes = st.lists(
 @given(changes=changes, query=texts, most=st.integers(1, 6), groups=st.sampled_from([None, ["a"], ["a", "b"]]))
 @pytest.mark.parametrize("cheap", [0, 2_000])
 def test_after_any_changes_postgres_finds_what_brute_force_finds(
-    stored: PostgresWords, monkeypatch: pytest.MonkeyPatch, cheap: int, changes: list[tuple[str, list]], query: str,
-    most: int, groups: list[str] | None,
+    stored: PostgresWords, monkeypatch: pytest.MonkeyPatch, cheap: int, changes: list[tuple[str, list[Any]]],
+    query: str, most: int, groups: list[str] | None,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(postgres_words, "CHEAP_POSTINGS", cheap)
     brute, collection = MemoryWords(), f"c{uuid4().hex}"
@@ -296,7 +300,7 @@ def test_frequent_words_are_not_read_whole_and_the_list_is_the_same(
 
 def test_a_statement_reads_postings_by_the_primary_key_alone(stored: PostgresWords, collection: str) -> None:
     put(stored, collection, *["ship soup"] * 50)
-    statement = postgres_words.named()["word_bar"]
+    statement = named()["word_bar"]
     values = postgres_words._Counted(
         1, bm25.Statistics(50, 100), (bm25.QueryTerm("ship", 1, 50),), (1.0,), None
     ).values(1, 5)

@@ -14,11 +14,13 @@ from typing import Any, cast
 
 from querymill.evaluation.conversation_sets import ConversationSet, asked_at, read_conversation_set
 from querymill.evaluation.measures import measured
-from querymill_shared.contracts.conversations import ConversationSearch
+from querymill_shared.contracts.conversations import ConversationSearch, zone_named
 from querymill_workers.domain.conversation_text import searchable
 from querymill_workers.domain.technical_keywords import TechnicalKeywords
+from querymill_workers.domain.times import find_time
 from querymill_workers.flows import conversations as flow
 from querymill_workers.flows.conversation_drafts import drafted
+from querymill_workers.flows.ingest_conversations import SPACE
 from querymill_workers.flows.recompute_ranks import update_all
 from querymill_workers.ports import ConversationCaches, Ports, WordUnit
 from querymill_workers.stores.kept import MemoryKept
@@ -75,7 +77,7 @@ def world_of(chosen: ConversationSet) -> World:
     conversations, words, keywords = MemoryConversations(), MemoryWords(), TechnicalKeywords()
     for collection, session in chosen.sessions:
         text = searchable(message.text for message in session.messages)
-        words.put(collection, flow.SPACE, [WordUnit(session.session_id, text, session.session_id)])
+        words.put(collection, SPACE, [WordUnit(session.session_id, text, session.session_id)])
         conversations.put(collection, drafted(session, keywords), replacing=None)
     for collection in {collection for collection, _ in chosen.sessions}:
         update_all(collection, MemoryRanks(conversations))
@@ -99,11 +101,11 @@ def run(chosen: ConversationSet, ports: Ports, now: str, options: Mapping[str, A
 def ranking(request: ConversationSearch, ports: Ports) -> Sequence[str]:
     """Rank as the flow does."""
     now = cast("datetime", request.now)
-    zone = flow.zone_named(request.time_zone)
-    timed = flow.find_time(request.query, now=now, zone=zone) if request.time_filter else None
+    zone = zone_named(request.time_zone)
+    timed = find_time(request.query, now=now, zone=zone) if request.time_filter else None
     asked = flow.Asked(request, now, timed, ports.conversations.generation(request.collection))
     recalled = flow.recall(asked, ports)
-    scored = flow.ranked(asked, recalled, {}, ports)
+    scored = flow.ranked(asked, recalled, ports)
     return [place.session_id for place in flow.order_of(request, recalled.understanding.mode, scored)]
 
 

@@ -98,7 +98,7 @@ def measure(mill: Querymill, folder: Path, name: str, say: Console, *, loaded: b
     if not loaded:
         ingest(mill, chosen, say)
     print(f"{name}: {len(chosen.sessions)} sessions, {len(chosen.queries)} queries", flush=True)
-    every = {variant: NO_THRESHOLD | VARIANTS[variant] for variant in variants} | DEFAULTS
+    every = {variant: NO_THRESHOLD | VARIANTS[variant] for variant in variants} | dict(DEFAULTS)
     for variant, fields in every.items():
         results = asked(mill, chosen, fields)
         degraded = sum(not result.complete for result in results.values())

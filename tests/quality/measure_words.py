@@ -5,6 +5,7 @@ store in PostgreSQL; with ``--variants`` what other tokenisers would give, score
 """
 
 import argparse
+import functools
 import re
 import sys
 import time
@@ -114,7 +115,7 @@ def table(words: Words, folder: Path) -> None:
         read = read_set(folder / baseline.folder, baseline.group, kind=baseline.kind)
         collection = f"{baseline.folder}/{baseline.group}"
         put(words, collection, read.units)
-        figures = evaluated(read, baseline.group, lambda text, groups, c=collection: _searched(words, c, text, groups))
+        figures = evaluated(read, baseline.group, functools.partial(_searched, words, collection))
         name = f"{baseline.folder}{f', {baseline.kind}' if baseline.kind else ''}"
         shown = " | ".join(f"{figures[measure]:.3f}" for measure in ("ndcg@10", "recall@10", "mrr@10"))
         print(

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -286,7 +287,7 @@ def test_waiting_too_short_says_so_and_the_job_goes_on(mill: Querymill, openai_s
 
 @pytest.mark.usefixtures("filings")
 def test_the_asynchronous_client_does_the_same(deployment: Deployment) -> None:
-    async def ask() -> tuple[list[str], bool]:
+    async def ask() -> tuple[Sequence[str], bool]:
         async with AsyncQuerymill(settings=deployment.settings) as mill:
             jobs = [await mill.submit(search(fresh(), hyde=True)) for _ in range(5)]
             results = await asyncio.gather(*(job.result(timeout=10) for job in jobs))

@@ -13,8 +13,8 @@ from querymill_shared.contracts.events import Done, Hits, Queued
 from tests.fakes.judging import judging, passages_of
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer
 from tests.fakes.worker import WorkerProcess
+from tests.fixtures.command_line import CommandLine
 from tests.fixtures.deployment import Deployment
-from tests.system.test_cli import CommandLine
 
 
 def hits(count: int) -> list[dict[str, Any]]:

@@ -29,7 +29,8 @@ def scraped(provider: Provider) -> str:
         port = free.getsockname()[1]
     metrics.serve(provider.client, port)
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
-        return answer.read().decode()
+        page: str = answer.read().decode()
+    return page
 
 
 @pytest.mark.parametrize(

@@ -152,6 +152,7 @@ def test_after_five_failures_in_a_row_the_provider_is_left_alone(
             one.embed([f"text {number}"], input_type="query", caller=within(8))
         if isinstance(failed.value, CircuitOpen) and len(openai_server.requests) == asked:
             break
+    assert isinstance(failed.value, CircuitOpen)
     assert "failed 5 times in a row" in str(failed.value)
     assert asked >= 5
     openai_server.script.embeddings = embedded

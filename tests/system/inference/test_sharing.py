@@ -15,6 +15,7 @@ import redis
 from querymill_shared import meters
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.profiles import EmbeddingProfile
+from querymill_workers.inference.prompts import Turn
 from querymill_workers.ports import Caller, Refused
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, embedded, embedding_answer
 from tests.fakes.vectors import DIMENSIONS, vector_of
@@ -200,7 +201,7 @@ def test_a_daily_budget_refuses_one_collection_and_not_the_others(provider: Prov
 
 def test_the_same_question_to_a_chat_model_is_asked_once(provider: Provider, openai_server: OpenAIServer) -> None:
     openai_server.script.chat = lambda body: chat_answer("reply", after_s=0.2)
-    turns = [{"role": "user", "content": "q"}]
+    turns: list[Turn] = [{"role": "user", "content": "q"}]
     with ThreadPoolExecutor(6) as pool:
         asked = [pool.submit(provider.chat().ask, turns, most_tokens=9, caller=ASKING) for _ in range(6)]
         answers = [future.result() for future in asked]

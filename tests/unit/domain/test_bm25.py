@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -57,12 +58,12 @@ def test_the_order_of_the_terms_does_not_change_the_score(order: list[str]) -> N
 
 
 def test_an_explanation_lets_the_score_be_recomputed() -> None:
-    said = explain(score({"ships": 1, "soup": 2}, 5, terms=[SHIPS, SOUP], statistics=TEN))
+    said: dict[str, Any] = explain(score({"ships": 1, "soup": 2}, 5, terms=[SHIPS, SOUP], statistics=TEN))
     total = 0.0
-    for term in said["terms"]:  # type: ignore[attr-defined]
-        weight = math.log(1 + (said["units"] - term["df"] + 0.5) / (term["df"] + 0.5))  # type: ignore[operator]
-        length = 1 - said["b"] + said["b"] * said["length"] / said["average"]  # type: ignore[operator]
-        total += term["times"] * weight * term["tf"] / (term["tf"] + said["k1"] * length)  # type: ignore[operator]
+    for term in said["terms"]:
+        weight = math.log(1 + (said["units"] - term["df"] + 0.5) / (term["df"] + 0.5))
+        length = 1 - said["b"] + said["b"] * said["length"] / said["average"]
+        total += term["times"] * weight * term["tf"] / (term["tf"] + said["k1"] * length)
     assert said["score"] == pytest.approx(total)
 
 

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,7 +49,8 @@ def test_a_score_can_be_recomputed_from_its_explanation() -> None:
     sub_queries = asked(("vtkActor, vtkMapper", 7), ("vtkPlane", 2), ("nothing", 4))
     found = score(card(1, "vtkActor", "vtkImageMapper", "vtkPlane"), sub_queries, match="suffix")
     assert found is not None
-    again = sum(part["hits"] * part["normalized_weight"] for part in explain(found, sub_queries))  # type: ignore[operator, misc]
+    parts: list[dict[str, Any]] = explain(found, sub_queries)
+    again = sum(part["hits"] * part["normalized_weight"] for part in parts)
     assert float(found.score) == pytest.approx(again, abs=1e-5)
     assert keywords(found) == ["vtkActor", "vtkMapper", "vtkPlane"]
 
@@ -151,7 +154,8 @@ def test_shares_add_up_to_one_unless_every_weight_is_zero(weights: list[float]) 
 
 
 def test_numbers_are_ordered_by_value_and_before_paths() -> None:
-    assert sorted(["b", 10, "a", 0, 9], key=order_of) == [0, 9, 10, "a", "b"]
+    documents: list[DocumentId] = ["b", 10, "a", 0, 9]
+    assert sorted(documents, key=order_of) == [0, 9, 10, "a", "b"]
 
 
 def test_hits_that_tie_share_a_rank_and_the_next_rank_is_skipped() -> None:

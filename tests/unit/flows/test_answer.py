@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -196,7 +196,8 @@ def test_an_answer_cut_at_its_tokens_says_so(world: World) -> None:
 
 
 def test_a_broken_off_answer_is_begun_anew_and_readers_see_no_text_twice(world: World) -> None:
-    replies = iter([["Nine sh", Unavailable("chat model: the reply broke off")], ["Nine", " ships [1]."]])
+    broken_off = Unavailable("chat model: the reply broke off")
+    replies: Iterator[list[str | Exception]] = iter([["Nine sh", broken_off], ["Nine", " ships [1]."]])
     world.answers.reply = lambda: next(replies)
     request = asked()
     job_id = world.submit(request)

@@ -110,7 +110,8 @@ def test_a_live_message_does_not_wait_in_the_lane_of_bulk(world: World) -> None:
 
 def test_a_change_while_an_embedding_runs_asks_for_another(world: World) -> None:
     first, bells = ingested_only(world, session("s", "one"))
-    honest, later = world.embeddings.embed, []
+    honest = world.embeddings.embed
+    later: list[tuple[str, list[Bell]]] = []
 
     def changed_meanwhile(*args: object, **kwargs: object) -> object:
         if not later:

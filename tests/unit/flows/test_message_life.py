@@ -177,7 +177,8 @@ def test_a_search_that_the_switch_overtook_asks_the_new_model(world: World) -> N
 
     before.embed = switched_meanwhile  # type: ignore[method-assign, assignment]
     found = search(world, "nine ships")
-    assert (found.mode, found.results[0].similarity) == ("vector", pytest.approx(1))
+    assert found.mode == "vector"
+    assert found.results[0].similarity == pytest.approx(1)
 
 
 def forget(world: World, session_id: str, collection: str = "chats") -> ForgetResult:

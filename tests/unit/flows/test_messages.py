@@ -77,7 +77,7 @@ def angled(world: World) -> None:
             row[:2] = cosine, (1 - cosine**2) ** 0.5
         return rows, Usage()
 
-    world.embeddings.embed = embed  # type: ignore[method-assign, assignment]
+    world.embeddings.embed = embed  # type: ignore[method-assign]
 
 
 def test_the_worked_example_of_threshold_and_limit(world: World) -> None:
@@ -243,9 +243,8 @@ def test_no_collection_finds_anothers_messages_by_any_way(world: World) -> None:
     take_in(world, session("s", "nine ships"))
     take_in(world, session("s", "soup"), collection="others")
     for fields in ({}, {"hybrid": True}, {"include_context": True}):
-        assert [hit.content for hit in search(world, "ships", similarity_threshold=None, **fields).results] == [
-            "nine ships"
-        ] * (1 + ("include_context" in fields))
+        found = search(world, "ships", "chats", similarity_threshold=None, **fields)
+        assert [hit.content for hit in found.results] == ["nine ships"] * (1 + ("include_context" in fields))
     world.embeddings.fails_with = Unavailable("away")
     assert search(world, "nine ships", collection="others").results == ()
 

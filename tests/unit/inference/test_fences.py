@@ -1,9 +1,11 @@
 import re
+import secrets
 from typing import Any
 
 import pytest
 
-from querymill_workers.inference.prompts import fences, rerank_turns
+from querymill_workers.inference.prompts import rerank_turns
+from querymill_workers.inference.prompts.fences import new_fence
 from tests.fakes.judging import passages_of
 
 QUESTIONS = {"en": "How much did it cost?", "zh": "成本是多少？"}
@@ -59,5 +61,5 @@ def test_control_words_of_chat_formats_do_not_survive_in_a_passage(word: str) ->
 
 def test_a_fence_that_a_text_holds_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = iter(["aaaa1111", "bbbb2222", "cccc3333"])
-    monkeypatch.setattr(fences.secrets, "token_hex", lambda size: next(drawn))
-    assert fences.new_fence(["x aaaa1111 y", "bbbb2222"]) == "cccc3333"
+    monkeypatch.setattr(secrets, "token_hex", lambda size: next(drawn))
+    assert new_fence(["x aaaa1111 y", "bbbb2222"]) == "cccc3333"

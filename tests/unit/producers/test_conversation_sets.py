@@ -1,6 +1,7 @@
 """Evaluation sets as conversations: messages, collections, the moment of asking."""
 
 import json
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -28,7 +29,7 @@ QUERY = {
 }
 
 
-def written(folder: Path, corpus: list[dict[str, object]], query: dict[str, object]) -> Path:
+def written(folder: Path, corpus: Sequence[Mapping[str, object]], query: Mapping[str, object]) -> Path:
     (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, corpus)), encoding="utf-8")
     (folder / "queries.jsonl").write_text(json.dumps(query), encoding="utf-8")
     (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\ta\t1\n", encoding="utf-8")

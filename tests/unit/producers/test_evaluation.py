@@ -27,7 +27,10 @@ PAGES = [page("X", 0, "Ex", 2022), page("X", 7, "Ex", 2022), page("Y", 1, "Why",
 
 
 def test_pages_of_one_filing_become_one_report(tmp_path: Path) -> None:
-    queries = [{"_id": "q1", "text": "profit?", "metadata": {}}, {"_id": "q2", "text": "not judged"}]
+    queries: list[dict[str, Any]] = [
+        {"_id": "q1", "text": "profit?", "metadata": {}},
+        {"_id": "q2", "text": "not judged"},
+    ]
     found = read_report_set(write(tmp_path, PAGES, queries, "q1\tX/p7\t1\n"))
     assert [(report.sha1, report.company, report.period, len(report.pages)) for report in found.reports] == [
         ("X", "Ex", "2022", 2),

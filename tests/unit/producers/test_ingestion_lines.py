@@ -4,11 +4,12 @@ from pathlib import Path
 import pytest
 
 from querymill.ingestion import BadLine, GoodLine, read_reports
+from querymill_shared.contracts.reports import IngestReport
 
 GOOD = {"sha1": "a1", "title": "t", "company": "c", "pages": [{"page": 1, "text": "x"}]}
 
 
-def lines(tmp_path: Path, *raw: bytes) -> list[GoodLine | BadLine]:
+def lines(tmp_path: Path, *raw: bytes) -> list[GoodLine[IngestReport] | BadLine]:
     path = tmp_path / "reports.jsonl"
     path.write_bytes(b"\n".join(raw))
     return list(read_reports(path, "filings"))
