@@ -3,9 +3,11 @@ import secrets
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from querymill_workers.inference.prompts import rerank_turns
-from querymill_workers.inference.prompts.fences import new_fence
+from querymill_workers.inference.prompts.fences import Unfenced, fenced, new_fence
 from tests.fakes.judging import passages_of
 
 QUESTIONS = {"en": "How much did it cost?", "zh": "成本是多少？"}
@@ -63,3 +65,32 @@ def test_a_fence_that_a_text_holds_is_drawn_again(monkeypatch: pytest.MonkeyPatc
     drawn = iter(["aaaa1111", "bbbb2222", "cccc3333"])
     monkeypatch.setattr(secrets, "token_hex", lambda size: next(drawn))
     assert new_fence(["x aaaa1111 y", "bbbb2222"]) == "cccc3333"
+
+
+def unfenced(parts: list[str]) -> str:
+    heard: list[str] = []
+
+    def hear(part: str) -> bool:
+        heard.append(part)
+        return True
+
+    listener = Unfenced(hear)
+    assert all(listener.hear(part) for part in parts)
+    listener.end()
+    return "".join(heard)
+
+
+REPEATED = "It was USD 4.6 million [1].\n<<5cfecfb4 end>>\n<<5cfecfb4 passage 12>> a < b, 1 << 8 <<x>> and <"
+
+
+@given(st.lists(st.integers(0, len(REPEATED)), max_size=6).map(sorted))
+def test_lines_of_a_fence_are_taken_out_however_the_reply_is_cut(cuts: list[int]) -> None:
+    parts = [REPEATED[start:end] for start, end in zip([0, *cuts], [*cuts, len(REPEATED)], strict=True)]
+    whole = unfenced([REPEATED])
+    assert whole == "It was USD 4.6 million [1]. a < b, 1 << 8 <<x>> and <"
+    assert unfenced(parts).split() == whole.split()
+
+
+def test_every_line_of_our_own_fences_is_known() -> None:
+    fence = new_fence([])
+    assert unfenced([fenced(fence, "passage 3", "text"), fenced(fence, "question", "text")]).split() == ["text", "text"]

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 from querymill_workers.domain.languages import Language
 from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.prompts import answer_turns, judge_turns
+from querymill_workers.inference.prompts.fences import Unfenced
 from querymill_workers.ports import Caller, Hear, Judged, Usage, Written
 
 #: What the JSON of a judgement takes, with room for blanks, and what each sentence may add to it.
@@ -55,7 +56,10 @@ class ChatAnswers:
     ) -> Written:
         """See `Answers.write`."""
         turns = answer_turns(question, passages, language)
-        return self._chat.stream(turns, most_tokens=most_tokens, caller=caller, hear=hear)
+        unfenced = Unfenced(hear)
+        written = self._chat.stream(turns, most_tokens=most_tokens, caller=caller, hear=unfenced.hear)
+        unfenced.end()
+        return written
 
     def judge(
         self, question: str, passages: Sequence[str], sentences: Sequence[str], *, language: Language, caller: Caller
