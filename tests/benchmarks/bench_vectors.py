@@ -23,9 +23,10 @@ import psycopg
 from pgvector.psycopg.vector import VectorBinaryDumper
 
 from querymill_embedded import Part, temporary_stack
+from querymill_shared.settings import Settings
 from querymill_workers.domain.sessions import MessageFilter
 from querymill_workers.stores.postgres.connection import literal, open_pool
-from querymill_workers.stores.postgres.messages import EF_SEARCH, PostgresMessages
+from querymill_workers.stores.postgres.messages import PostgresMessages
 from querymill_workers.stores.postgres.migrate import migrate
 from tests.benchmarks import harness
 
@@ -33,6 +34,8 @@ Matrix = npt.NDArray[np.float32]
 
 SIZES = {"100k": 100_000, "1m": 1_000_000}
 DIMENSIONS, CLUSTERS, SPREAD, QUERIES, MOST, BATCH = 384, 1_000, 0.6, 100, 10, 5_000
+#: How widely both search the index: our default.
+EF_SEARCH = Settings().querymill_ef_search
 #: Which share of the rows each filter leaves; the rest is in small sessions.
 FILTERS = {"1pct": 0.01, "10pct": 0.1}
 TARGETS = {
@@ -61,7 +64,7 @@ def main() -> int:
         migrate(url, dimensions=DIMENSIONS)
         with open_pool(url, most=2) as pool, psycopg.connect(url, autocommit=True) as connection:
             connection.adapters.register_dumper(np.ndarray, VectorBinaryDumper)
-            messages = PostgresMessages(pool)
+            messages = PostgresMessages(pool, ef_search=EF_SEARCH)
             made = [load(connection, generated(label, size)) for label, size in sizes.items()]
             index(connection, made)
 

@@ -192,7 +192,7 @@ def ports() -> Ports:
         words=PostgresWords(pool),
         modules=MongoModules(chosen.mongodb_uri.get_secret_value()),
         shorthands=chosen.querymill_module_shorthands,
-        messages=PostgresMessages(pool),
+        messages=PostgresMessages(pool, ef_search=chosen.querymill_ef_search),
         sessions=PostgresSessions(pool),
         conversation_caches=conversation_caches(),
         conversations=PostgresConversations(pool),

@@ -24,11 +24,9 @@ EXACT_ROWS: Final = 10_000
 LARGE_FOR_S: Final = 60.0
 #: Rows without a vector are counted up to here.
 MOST_SKIPPED: Final = 10_000
-#: Rows that the index finds for each that is asked for, at least ``LEAST_CANDIDATES``; measured on unclustered data
-#: a wider search finds more.
+#: Rows that the index finds for each that is asked for, at least ``LEAST_CANDIDATES``.
 CANDIDATES_PER_ROW: Final = 2
 LEAST_CANDIDATES: Final = 20
-EF_SEARCH: Final = 100
 
 _COLUMNS: Final = (
     "v.vector_id, v.message_key, v.message_id, v.session_id, v.content, v.vector_type, v.created_at,"
@@ -42,10 +40,11 @@ _JOINS: Final = (
 
 
 class PostgresMessages:
-    """`Messages` on PostgreSQL with pgvector."""
+    """`Messages` on PostgreSQL with pgvector; ``ef_search`` is how widely its index is searched."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, *, ef_search: int = 400) -> None:
         self._pool = pool
+        self._ef_search = ef_search
         self._large: TTLCache[tuple[MessageFilter, str], bool] = TTLCache(4_096, LARGE_FOR_S)
         self._lock = threading.Lock()
 
@@ -76,7 +75,7 @@ class PostgresMessages:
 
     def _by_index(self, where: MessageFilter, values: Mapping[str, Any], *, dimensions: int) -> Nearest:
         candidates = max(LEAST_CANDIDATES, CANDIDATES_PER_ROW * int(values["most"]))
-        ef_search = str(min(max(EF_SEARCH, candidates), 1_000))
+        ef_search = str(min(max(self._ef_search, candidates), 1_000))
         _, skipped, rows = fetched(
             self._pool,
             (named()["as_reader_by_index"], {"collection": where.collection, "ef_search": ef_search}),
