@@ -76,13 +76,14 @@ def show_everything(mill: Querymill, sample: Path, console: Console) -> Shown:
     said = show_message_search(mill, sample, console)
     heading(console, "6. Whole conversations, by what was talked about, and when")
     talked = show_conversation_search(mill, sample, console)
-    heading(console, "7. A code base, searched in rounds: the source of two installed packages")
-    code = search_packages(mill, console)
-    heading(console, "8. The models alone: hits reranked, texts embedded")
+    heading(console, "7. The models alone: hits reranked, texts embedded")
     alone = rerank_and_embed(mill, reports[0], console)
-    heading(console, "9. The first question again, answered from its hits, and the answer judged")
+    heading(console, "8. The first question again, answered from its hits, and the answer judged")
     answered = answered_and_judged(mill, asked[0].text, asked[0].answer, console)
-    return Shown(reports, [*found, *said, *talked, *code, *alone, answered])
+    # The last: its vectors are made in the background, and leave the small models of one machine no time for others.
+    heading(console, "9. A code base, searched in rounds: the source of two installed packages")
+    code = search_packages(mill, console)
+    return Shown(reports, [*found, *said, *talked, *alone, answered, *code])
 
 
 def load_reports(mill: Querymill, sample: Path, console: Console) -> None:
