@@ -25,7 +25,7 @@ def messages(request: pytest.FixtureRequest) -> Iterator[Messages]:
         yield MemoryMessages()
         return
     with open_pool(request.getfixturevalue("database_url"), most=4) as pool:
-        yield PostgresMessages(pool)
+        yield PostgresMessages(pool, ef_search=100)
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def sessions(messages: Messages) -> Sessions:
 @pytest.fixture
 def stored(database_url: str) -> Iterator[PostgresMessages]:
     with open_pool(database_url, most=4) as pool:
-        yield PostgresMessages(pool)
+        yield PostgresMessages(pool, ef_search=100)
 
 
 @pytest.fixture
@@ -262,7 +262,9 @@ def test_a_large_filter_is_searched_by_the_index_and_never_gives_fewer_rows_than
     found = stored.nearest(of(collection), question, model="words", most=5, floor=-2)
     assert (found.exact, len(found.rows)) == (False, 5)
     monkeypatch.setattr(postgres_messages, "EXACT_ROWS", 10_000)
-    whole = PostgresMessages(stored._pool).nearest(of(collection), question, model="words", most=5, floor=-2)
+    whole = PostgresMessages(stored._pool, ef_search=100).nearest(
+        of(collection), question, model="words", most=5, floor=-2
+    )
     assert (whole.exact, [row.vector_id for row in whole.rows]) == (True, [row.vector_id for row in found.rows])
     monkeypatch.setattr(postgres_messages, "EXACT_ROWS", 10)
     every = stored.nearest(of(collection), question, model="words", most=120, floor=-2)

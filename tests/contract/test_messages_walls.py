@@ -48,7 +48,7 @@ class Chats:
 def chats(database_url: str) -> Iterator[Chats]:
     collections = (f"a{uuid4().hex}", f"b{uuid4().hex}")
     with open_pool(database_url, most=4) as pool:
-        messages = PostgresMessages(pool)
+        messages = PostgresMessages(pool, ef_search=100)
         for collection in collections:
             # The last session is in this collection alone: its rows' ids are in no other.
             texts = {name: [f"{collection} {name} {text}" for text in TEXTS] for name in (*SESSIONS, collection)}

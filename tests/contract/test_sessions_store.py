@@ -26,7 +26,7 @@ def messages(request: pytest.FixtureRequest) -> Iterator[Messages]:
         yield MemoryMessages()
         return
     with open_pool(request.getfixturevalue("database_url"), most=4) as pool:
-        yield PostgresMessages(pool)
+        yield PostgresMessages(pool, ef_search=100)
 
 
 @pytest.fixture

@@ -43,7 +43,9 @@ class SlowWords(PostgresWords):
 def stored(world: World, database_url: str) -> Iterator[World]:
     """The world with the stores of PostgreSQL."""
     with open_pool(database_url, most=16) as pool:
-        world.with_ports(messages=PostgresMessages(pool), sessions=PostgresSessions(pool), words=SlowWords(pool))
+        world.with_ports(
+            messages=PostgresMessages(pool, ef_search=100), sessions=PostgresSessions(pool), words=SlowWords(pool)
+        )
         yield world
 
 

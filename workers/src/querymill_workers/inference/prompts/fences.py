@@ -9,9 +9,9 @@ from querymill_workers.ports import Hear
 #: How chat formats begin their control words (<|im_start|>, </s>, [INST]); some servers read them in any text.
 _CONTROL = re.compile(r"[<\[](?=\S)")
 
-_LINE = re.compile(r"\s*<<[0-9a-f]{8} [a-z0-9 ]{1,20}>>")
+_LINE = re.compile(r"\n?<<[0-9a-f]{8} [a-z0-9 ]{1,20}>>")
 #: What more text could still make such a line of.
-_BEGUN = re.compile(r"\s*<(?:<(?:[0-9a-f]{0,8}|[0-9a-f]{8} [a-z0-9 ]{0,20}>?))?\Z")
+_BEGUN = re.compile(r"\n?<(?:<(?:[0-9a-f]{0,8}|[0-9a-f]{8} [a-z0-9 ]{0,20}>?))?\Z")
 
 
 def new_fence(texts: Iterable[str]) -> str:

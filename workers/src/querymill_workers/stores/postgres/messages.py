@@ -42,7 +42,7 @@ _JOINS: Final = (
 class PostgresMessages:
     """`Messages` on PostgreSQL with pgvector; ``ef_search`` is how widely its index is searched."""
 
-    def __init__(self, pool: Pool, *, ef_search: int = 400) -> None:
+    def __init__(self, pool: Pool, *, ef_search: int) -> None:
         self._pool = pool
         self._ef_search = ef_search
         self._large: TTLCache[tuple[MessageFilter, str], bool] = TTLCache(4_096, LARGE_FOR_S)
