@@ -229,6 +229,15 @@ def test_a_half_written_document_is_neither_scored_nor_shown(
     assert mongo.cards(collection, [1]) == []
 
 
+def test_a_document_that_is_stored_has_its_names_in_the_vocabulary_whatever_failed_after(
+    mongo: MongoModules, collection: str
+) -> None:
+    too_large = document(1, "vtkActor").model_copy(update={"code": "x" * 17_000_000})
+    with pytest.raises(Unavailable):
+        mongo.put(collection, [(too_large, FIRST)])
+    assert mongo.vocabulary(collection).names == ("vtkActor",)
+
+
 def test_a_server_that_is_away_is_unavailable() -> None:
     store = MongoModules("mongodb://127.0.0.1:1/x", timeout_s=0.2)
     with pytest.raises(Unavailable, match="MongoDB"):

@@ -205,8 +205,9 @@ def _hit(module: FoundModule, card: ModuleCard, match: Match) -> ModuleHit | Non
     for name in card.names:
         if hits(module.name, name, match=match):
             return ModuleHit(module, "suffix", name)
-    mentioned = _mention(module.key).search(card.description)
-    return None if mentioned is None else ModuleHit(module, "description", mentioned[0])
+    # Most descriptions do not hold the letters at all, which is sooner seen than searched for as a word.
+    mentioned = module.key in card.description.lower() and _mention(module.key).search(card.description)
+    return ModuleHit(module, "description", mentioned[0]) if mentioned else None
 
 
 @lru_cache(maxsize=4096)

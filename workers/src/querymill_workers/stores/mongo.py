@@ -29,7 +29,7 @@ from pymongo.errors import BulkWriteError, ConnectionFailure, DuplicateKeyError,
 from querymill_shared.contracts.modules import ModuleDocument
 from querymill_workers.domain.lexicon import EMPTY, Lexicon
 from querymill_workers.domain.module_scores import ModuleCard, Recalled
-from querymill_workers.domain.modules import PREFIX, DocumentId, Match, reversal
+from querymill_workers.domain.modules import DocumentId, Match
 from querymill_workers.ports import Refused, Revision, Unavailable, Vocabulary
 from querymill_workers.stores.mongo_rows import (
     Row,
@@ -38,12 +38,14 @@ from querymill_workers.stores.mongo_rows import (
     code_row,
     document_row,
     posting_id,
+    recall_filter,
+    recalled,
     reversals,
     row_id,
 )
 
-#: Greater than every character of a name.
-_END: Final = "\uffff"
+#: The embedded server compares each record it found with the whole list: half of it at a time is sooner done.
+_CARDS_AT_ONCE: Final = 25
 _DEFAULT_DATABASE: Final = "querymill"
 #: Collections whose vocabulary is kept in memory; it is read anew when it changed.
 _CACHED_COLLECTIONS: Final = 64
@@ -98,13 +100,13 @@ class MongoModules:
             self._add_postings(collection, {one: names[one].keys() & posted[one] for one in latest}, "$addToSet")
             # What was never announced is in no posting: no need to look for it there.
             self._add_postings(collection, {one: names[one].keys() - posted[one] for one in latest}, "$push")
+            # Before the documents: one that is stored counts as ingested, and nobody would add its names then.
+            self._add_names(collection, {key: name for of_one in names.values() for key, name in of_one.items()})
             self._rows("codes").bulk_write([_upsert(code_row(collection, one)) for one, _ in latest.values()])
             rows = [document_row(collection, one, revision) for one, revision in latest.values()]
             self._rows("documents").bulk_write([_upsert(row) for row in rows])
             self._take_back(collection, {one: posted[one] - names[one].keys() for one in latest})
-            self._count(
-                collection, len(latest), {key: name for of_one in names.values() for key, name in of_one.items()}
-            )
+            self._rows("states").update_one({"_id": collection}, {"$inc": {"changes": len(latest)}}, upsert=True)
 
     def vocabulary(self, collection: str) -> Vocabulary:
         """See `Modules.vocabulary`."""
@@ -121,14 +123,23 @@ class MongoModules:
 
     def recall(self, collection: str, keys: Sequence[str], *, match: Match) -> Mapping[str, Recalled]:
         """See `Modules.recall`."""
+        # Very names are asked for all at once; a suffix is a range of its own.
+        groups = [keys] if match == "exact" else [[key] for key in keys]
+        fields = {"_id": 0, "reversed": 1, "documents": 1}
         with self._reported():
-            return {key: self._recalled(collection, key, match) for key in dict.fromkeys(keys)}
+            wanted = [recall_filter(collection, group, match=match) for group in groups if group]
+            rows = [row for one in wanted for row in self._rows("postings").find(one, fields)]
+        return {key: recalled(key, rows, match=match) for key in keys}
 
     def cards(self, collection: str, documents: Sequence[DocumentId]) -> list[ModuleCard]:
         """See `Modules.cards`."""
-        wanted = {"_id": {"$in": [row_id(collection, document) for document in documents]}}
+        keys = [row_id(collection, document) for document in documents]
+        cards: list[ModuleCard] = []
         with self._reported():
-            return [card_of(row) for row in self._rows("documents").find(wanted) if "revision" in row]
+            for start in range(0, len(keys), _CARDS_AT_ONCE):
+                rows = self._rows("documents").find({"_id": {"$in": keys[start : start + _CARDS_AT_ONCE]}})
+                cards += [card_of(row) for row in rows if "revision" in row]
+        return cards
 
     def every_card(self, collection: str) -> Iterator[ModuleCard]:
         """See `Modules.every_card`."""
@@ -165,29 +176,11 @@ class MongoModules:
         with self._reported():
             return sorted(row["_id"] for row in self._rows("states").find({}, {"_id": 1}))
 
-    def recall_filter(self, collection: str, key: str, *, match: Match) -> Row:
-        """Say what is asked of the index for one module: a range of reversals, or the two exact ones."""
-        start = reversal(key)
-        if match == "suffix":
-            return {"collection": collection, "reversed": {"$gte": start, "$lt": start + _END}}
-        return {"collection": collection, "reversed": {"$in": [start, start + PREFIX[::-1]]}}
-
     def explain_recall(self, collection: str, key: str, *, match: Match) -> Row:
         """Show the server's plan for one recall."""
         with self._reported():
-            plan: Row = self._rows("postings").find(self.recall_filter(collection, key, match=match)).explain()
+            plan: Row = self._rows("postings").find(recall_filter(collection, [key], match=match)).explain()
             return plan
-
-    def _recalled(self, collection: str, key: str, match: Match) -> Recalled:
-        exact = (reversal(key), reversal(PREFIX + key))
-        found: set[DocumentId] = set()
-        exactly: set[DocumentId] = set()
-        wanted = self.recall_filter(collection, key, match=match)
-        for row in self._rows("postings").find(wanted, {"_id": 0, "reversed": 1, "documents": 1}):
-            found.update(row["documents"])
-            if row["reversed"] in exact:
-                exactly.update(row["documents"])
-        return Recalled(exactly=exactly, all=found)
 
     def _announce(self, collection: str, names: Mapping[DocumentId, Iterable[str]]) -> dict[DocumentId, set[str]]:
         """Note down which postings will name the documents; returns those that may name them already."""
@@ -241,7 +234,7 @@ class MongoModules:
         again = {row["document"]: stale[row["document"]].intersection(row["posted"]) for row in rows}
         self._add_postings(collection, again, "$addToSet")
 
-    def _count(self, collection: str, documents: int, names: Mapping[str, str]) -> None:
+    def _add_names(self, collection: str, names: Mapping[str, str]) -> None:
         fresh = self._rows("names").bulk_write([
             UpdateOne(
                 {"_id": f"{collection}/{reverse}"},
@@ -250,8 +243,9 @@ class MongoModules:
             )
             for reverse, name in sorted(names.items())
         ])  # fmt: skip
-        added = {"changes": documents, "names": fresh.upserted_count}
-        self._rows("states").update_one({"_id": collection}, {"$inc": added}, upsert=True)
+        if fresh.upserted_count:
+            added = {"names": fresh.upserted_count}
+            self._rows("states").update_one({"_id": collection}, {"$inc": added}, upsert=True)
 
     def _names(self, collection: str) -> tuple[str, ...]:
         rows = self._rows("names").find({"collection": collection}, {"name": 1})

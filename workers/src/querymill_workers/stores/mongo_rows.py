@@ -2,15 +2,19 @@
 
 import json
 import zlib
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from querymill_shared.contracts.modules import ModuleDocument
-from querymill_workers.domain.module_scores import ModuleCard
-from querymill_workers.domain.modules import DocumentId, last_segment, reversal
+from querymill_workers.domain.module_scores import ModuleCard, Recalled
+from querymill_workers.domain.modules import PREFIX, DocumentId, Match, last_segment, reversal
 from querymill_workers.ports import Revision
 
 #: Postings of a name are spread over this many records: fewer are read quicker, more are rewritten quicker.
 BUCKETS: Final = 16
+
+#: Greater than every character of a name.
+_END: Final = "\uffff"
 
 Row = dict[str, Any]
 
@@ -61,3 +65,28 @@ def code_row(collection: str, document: ModuleDocument) -> Row:
 def card_of(row: Row) -> ModuleCard:
     """Read what `document_row` wrote."""
     return ModuleCard(row["document"], tuple(row["names"]), row["description"])
+
+
+def recall_filter(collection: str, keys: Sequence[str], *, match: Match) -> Row:
+    """Say what is asked of the index of postings: the exact reversals of several modules, or the range of one."""
+    if match == "exact":
+        return {"collection": collection, "reversed": {"$in": [name for key in keys for name in _very_names(key)]}}
+    (key,) = keys
+    return {"collection": collection, "reversed": {"$gte": reversal(key), "$lt": reversal(key) + _END}}
+
+
+def recalled(key: str, postings: Iterable[Row], *, match: Match) -> Recalled:
+    """Gather what postings, of this module and of others, say of one."""
+    exactly: set[DocumentId] = set()
+    by_suffix: set[DocumentId] = set()
+    for row in postings:
+        if row["reversed"] in _very_names(key):
+            exactly.update(row["documents"])
+        elif match == "suffix" and row["reversed"].startswith(reversal(key)):
+            by_suffix.update(row["documents"])
+    return Recalled(exactly=exactly, all=exactly | by_suffix)
+
+
+def _very_names(key: str) -> tuple[str, str]:
+    """Reverse the two names that are the module itself: with and without ``vtk``."""
+    return reversal(key), reversal(PREFIX + key)
