@@ -27,7 +27,7 @@ BAD_LINES = {3: "{", 700: '{"_id": "t1", "text": "again"}', 1999: '{"_id": "blan
 ATTEMPTS = {"QUERYMILL_MAX_ATTEMPTS": "8"}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def victim(deployment: Deployment, worker: WorkerProcess) -> Iterator[WorkerProcess]:
     """A worker to kill, as `querymill up` starts one for embedding; the one of the other tests steps aside."""
     worker.kill()
