@@ -9,7 +9,6 @@ million too.
 """
 
 import functools
-import io
 import statistics
 import sys
 import time
@@ -20,6 +19,7 @@ import faiss
 import numpy as np
 import numpy.typing as npt
 import psycopg
+from pgvector.psycopg import register_vector
 from pgvector.psycopg.vector import VectorBinaryDumper
 
 from querymill_embedded import Part, temporary_stack
@@ -33,9 +33,11 @@ from tests.benchmarks import harness
 Matrix = npt.NDArray[np.float32]
 
 SIZES = {"100k": 100_000, "1m": 1_000_000}
-DIMENSIONS, CLUSTERS, SPREAD, QUERIES, MOST, BATCH = 384, 1_000, 0.6, 100, 10, 5_000
+DIMENSIONS, CLUSTERS, SPREAD, QUERIES, MOST = 384, 1_000, 0.6, 100, 10
 #: How widely both search the index: our default.
 EF_SEARCH = Settings().querymill_ef_search
+#: Our index of near vectors.
+INDEX = "chat_message_vectors_near"
 #: Which share of the rows each filter leaves; the rest is in small sessions.
 FILTERS = {"1pct": 0.01, "10pct": 0.1}
 TARGETS = {
@@ -63,10 +65,12 @@ def main() -> int:
         url = stack.environment()["DATABASE_URL"]
         migrate(url, dimensions=DIMENSIONS)
         with open_pool(url, most=2) as pool, psycopg.connect(url, autocommit=True) as connection:
+            register_vector(connection)
             connection.adapters.register_dumper(np.ndarray, VectorBinaryDumper)
             messages = PostgresMessages(pool, ef_search=EF_SEARCH)
+            definition = without_index(connection)
             made = [load(connection, generated(label, size)) for label, size in sizes.items()]
-            index(connection, made)
+            index(connection, definition, made)
 
             def measure() -> harness.Figures:
                 figures: harness.Figures = {}
@@ -99,14 +103,11 @@ def generated(label: str, size: int) -> Loaded:
 def load(connection: psycopg.Connection, loaded: Loaded) -> Loaded:
     """Store the vectors in a plain table, and from there among the messages' own."""
     label = loaded.label
-    connection.execute("DROP INDEX IF EXISTS chat_message_vectors_near")
     connection.execute(f"CREATE TABLE plain_{label} (number integer, session text, embedding vector({DIMENSIONS}))")
-    with connection.cursor() as cursor, cursor.copy(f"COPY plain_{label} FROM STDIN") as copy:
-        for start in range(0, len(loaded.vectors), BATCH):
-            lines = io.StringIO()
-            for number in range(start, min(start + BATCH, len(loaded.vectors))):
-                lines.write(f"{number}\t{loaded.sessions[number]}\t{literal(loaded.vectors[number])}\n")
-            copy.write(lines.getvalue())
+    with connection.cursor() as cursor, cursor.copy(f"COPY plain_{label} FROM STDIN (FORMAT BINARY)") as copy:
+        copy.set_types(["int4", "text", "vector"])
+        for number, (session, vector) in enumerate(zip(loaded.sessions, loaded.vectors, strict=True)):
+            copy.write_row((number, str(session), vector))
     connection.execute("SELECT set_config('querymill.collection', %s, false)", [label])
     connection.execute(
         "INSERT INTO chat_message_vectors (collection, vector_id, model, session_id, message_key, vector_type,"
@@ -128,17 +129,24 @@ def load(connection: psycopg.Connection, loaded: Loaded) -> Loaded:
     return loaded
 
 
-def index(connection: psycopg.Connection, made: Sequence[Loaded]) -> None:
-    """Build what the migration and the plain tables have as indexes, after the load, as one would."""
+def without_index(connection: psycopg.Connection) -> str:
+    """Drop the index of near vectors while they are loaded, as one would; return how it was made."""
+    found = connection.execute("SELECT indexdef FROM pg_indexes WHERE indexname = %s", [INDEX]).fetchone()
+    assert found is not None
+    connection.execute(f"DROP INDEX {INDEX}")
+    return str(found[0])
+
+
+def index(connection: psycopg.Connection, definition: str, made: Sequence[Loaded]) -> None:
+    """Make the index of near vectors again, and the same one on the plain tables."""
     connection.execute("SET maintenance_work_mem = '2GB'")
     connection.execute("SET statement_timeout = 0")
-    tables = ["chat_message_vectors", *(f"plain_{loaded.label}" for loaded in made)]
-    for table in tables:
-        connection.execute(
-            f"CREATE INDEX {table}_near ON {table} USING hnsw ((embedding::halfvec({DIMENSIONS})) halfvec_cosine_ops)"
-        )
+    connection.execute(definition)
     for loaded in made:
-        connection.execute(f"CREATE INDEX ON plain_{loaded.label} (session)")
+        table = f"plain_{loaded.label}"
+        own = definition.replace(INDEX, f"{table}_near").replace("public.chat_message_vectors", table)
+        connection.execute(own)
+        connection.execute(f"CREATE INDEX ON {table} (session)")
     connection.execute("VACUUM (ANALYZE)")
 
 
