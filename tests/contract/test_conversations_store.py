@@ -50,7 +50,7 @@ def parts(store: Store, collection: str, session_id: str) -> RankParts:
 
 def test_a_session_comes_back_with_its_messages_and_its_own_parts_at_once(store: Store, collection: str) -> None:
     session = ChatSession.model_validate({
-        "session_id": "s", "name": "Pools", "user_name": "Ada", "started_at": "2026-01-01T10:00:00Z", "mood": "calm",
+        "session_id": "s", "name": "Pools", "user_name": "Ada", "started_at": "2026-01-01T10:00:00Z", "mood": "ca\0lm",
         "messages": [
             {"message_id": "a", "role": "user", "text": "how does redis work?", "created_at": "2026-01-01T11:00:00Z"},
             {"role": "assistant", "text": "```x```"},
@@ -70,7 +70,7 @@ def test_a_session_comes_back_with_its_messages_and_its_own_parts_at_once(store:
     stored = store.conversations.stored(collection, "s")
     assert stored is not None
     assert stored.session == session
-    assert stored.session.model_extra == {"mood": "calm"}
+    assert stored.session.model_extra == {"mood": "ca lm"}
 
 
 def test_every_change_of_sessions_or_ranks_raises_the_generation(store: Store, collection: str) -> None:

@@ -169,3 +169,7 @@ def test_code_is_ingested_and_searched_by_its_modules(querymill: CommandLine, tm
     shown = querymill(*asked, *weighted)
     assert "1 × 0.769 + 1 × 0.231" in shown.stdout
     assert "ConeSource (words: cone source)" in shown.stdout
+    for weight in ("-1", "nan"):
+        refused = querymill(*asked, "--sub-query", f"{weight}: vtkActor")
+        assert refused.returncode == 2
+        assert "weight" in refused.stderr

@@ -52,6 +52,13 @@ def test_documents_that_tie_by_modules_are_told_apart_by_words() -> None:
     assert found[0].channels == {"modules": (1, 1.0), "text": (1, 7.5)}
 
 
+def test_documents_that_tie_in_all_channels_keep_the_order_of_their_exact_hits() -> None:
+    cards = [ModuleCard("a", ("vtkImageActor",), ""), ModuleCard("b", ("vtkActor",), "")]
+    ranked = rank(cards, asked("vtkActor"), match="suffix")
+    assert [hit.document for hit in ranked] == ["b", "a"]
+    assert [hit.document for hit in joined(ranked, [], weights={"modules": 2.0, "text": 1.0})] == ["b", "a"]
+
+
 def test_guesses_never_change_the_order_of_what_the_words_found() -> None:
     words = [(number, 1.0 / (1 + number)) for number in range(100, 200)]
     cards = [ModuleCard(199, ("vtkActor",), "")]

@@ -98,6 +98,9 @@ def test_a_threshold_that_removes_everything_tells_the_best_there_was(world: Wor
     result = search(world, "q", similarity_threshold=0.95)
     assert (result.results, result.total, result.best_below_threshold) == ((), 0, 0.9)
     assert result.mode == "vector"
+    hybrid = search(world, "q", similarity_threshold=0.95, hybrid=True)
+    assert (hybrid.results, hybrid.best_below_threshold, hybrid.mode) == ((), 0.9, "hybrid")
+    assert search(world, "q", similarity_threshold=0.7, hybrid=True).best_below_threshold is None
 
 
 def test_the_threshold_is_applied_to_the_calibrated_similarity(world: World) -> None:

@@ -69,7 +69,8 @@ BAD_DOCUMENTS: list[tuple[dict[str, Any], str]] = [
     ({"code": None}, "code"),
     ({"meta_info": {"description": "x"}}, "meta_info.vtkjs_modules: Field required"),
     ({"meta_info": {"vtkjs_modules": []}}, "meta_info.vtkjs_modules"),
-    ({"meta_info": {"vtkjs_modules": ["vtk"]}}, "the bare word vtk is never a module"),
+    ({"meta_info": {"vtkjs_modules": ["vtk"]}}, "meta_info.vtkjs_modules"),
+    ({"file_path": "a" * 1_001}, "file_path"),
     ({"meta_info": {"vtkjs_modules": [".*"]}}, "meta_info.vtkjs_modules.0"),
     ({"meta_info": {"vtkjs_modules": ["模块"]}}, "meta_info.vtkjs_modules.0"),
 ]
@@ -85,6 +86,16 @@ def test_a_bad_document_names_the_field_and_the_rule(changes: dict[str, Any], ru
 @pytest.mark.parametrize(("faiss_id", "document"), [(None, "cone.js"), (0, 0), (7, 7)])
 def test_the_id_is_the_faiss_id_if_it_is_not_none_else_the_path(faiss_id: int | None, document: int | str) -> None:
     assert ModuleDocument.model_validate(DOCUMENT | {"faiss_id": faiss_id}).document == document
+
+
+def test_the_bare_word_vtk_is_passed_over_among_the_modules() -> None:
+    meta_info = {"vtkjs_modules": ["vtk", "vtk.Rendering.Core.vtkActor", "VTK"]}
+    document = ModuleDocument.model_validate(DOCUMENT | {"meta_info": meta_info})
+    assert document.meta_info.vtkjs_modules == ("vtk.Rendering.Core.vtkActor",)
+
+
+def test_a_path_may_be_longer_than_a_name() -> None:
+    assert ModuleDocument.model_validate(DOCUMENT | {"file_path": "a" * 1_000}).file_path == "a" * 1_000
 
 
 def test_unknown_fields_are_kept_as_metadata() -> None:

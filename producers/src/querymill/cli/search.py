@@ -34,7 +34,8 @@ LaneOption = Annotated[Lane | None, typer.Option(help="who goes first")]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON object")]
 #: Options that are no field of the request.
 _NO_FIELDS = ("request", "as_json")
-_WEIGHTED = re.compile(r"([0-9]+(?:\.[0-9]+)?):\s*(.+)", re.DOTALL)
+#: Any number there is, so that the contract can refuse those that are no weight.
+_WEIGHTED = re.compile(r"([-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+|nan|inf)):\s*(.+)", re.DOTALL | re.IGNORECASE)
 
 
 def register(app: typer.Typer) -> None:

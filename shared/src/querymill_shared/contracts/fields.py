@@ -48,11 +48,15 @@ def _number_as_text(given: object) -> object:
 
 
 def _in_utc(moment: datetime) -> datetime:
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    try:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("must lie in the years 1 to 9999 in UTC") from error
 
 
 QueryText = Annotated[str, Field(max_length=LONGEST_QUERY), AfterValidator(not_blank), AfterValidator(_no_nul)]
 Name = Annotated[str, Field(max_length=200), AfterValidator(not_blank), AfterValidator(_no_nul)]
+FilePath = Annotated[str, Field(max_length=1_000), AfterValidator(not_blank), AfterValidator(_no_nul)]
 #: Long text as it was extracted; NUL, which PostgreSQL cannot hold, becomes a blank.
 PageText = Annotated[str, Field(max_length=200_000), AfterValidator(without_nul)]
 #: What one call can show a model of a passage, and more.

@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, FiniteFloat, StringConstraints, model_validator
+from pydantic import BeforeValidator, Field, FiniteFloat, StringConstraints, model_validator
 
+from querymill_shared.contracts.described import Described
 from querymill_shared.contracts.fields import (
     Contract,
     DeadlineSeconds,
     Distinct,
+    FilePath,
     Lane,
-    Name,
     PageText,
     QueryText,
     Request,
@@ -144,34 +145,35 @@ class ModuleResult(JobResult):
     prompt: str
 
 
-def _names_a_module(dotted: str) -> str:
-    if dotted.rpartition(".")[2].lower() == "vtk":
-        raise ValueError("the bare word vtk is never a module")
-    return dotted
+def _without_bare_vtk(names: object) -> object:
+    """Pass over the bare word ``vtk``, which is never a module."""
+    if not isinstance(names, list | tuple):
+        return names
+    return [name for name in names if not (isinstance(name, str) and _is_bare(name))]
+
+
+def _is_bare(dotted: str) -> bool:
+    return dotted.rpartition(".")[2].lower() == "vtk"
 
 
 #: Dotted ASCII names: what a document's module may be called.
 ModuleName = Annotated[
     str,
     StringConstraints(max_length=300, pattern=r"^[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*)*$"),
-    AfterValidator(_names_a_module),
 ]
-FilePath = Annotated[Name, Field(max_length=1_000)]
 
 
-class MetaInfo(Contract):
+class MetaInfo(Described):
     """What is known about a document's code; fields we do not know are kept as metadata."""
 
-    model_config = ConfigDict(extra="allow")
-
-    vtkjs_modules: Annotated[tuple[ModuleName, ...], Field(min_length=1, max_length=500)]
+    vtkjs_modules: Annotated[
+        tuple[ModuleName, ...], Field(min_length=1, max_length=500), BeforeValidator(_without_bare_vtk)
+    ]
     description: PageText = ""
 
 
-class ModuleDocument(Contract):
+class ModuleDocument(Described):
     """A code document as it is ingested; fields we do not know are kept as metadata."""
-
-    model_config = ConfigDict(extra="allow")
 
     faiss_id: Annotated[int, Field(strict=True, ge=-(2**63), lt=2**63)] | None = None
     file_path: FilePath

@@ -12,6 +12,7 @@ from querymill_shared.contracts.answer import (
     PassageTokens,
     WrittenAnswer,
 )
+from querymill_shared.contracts.described import Described
 from querymill_shared.contracts.fields import (
     Contract,
     DeadlineSeconds,
@@ -148,10 +149,8 @@ class ReportPage(Contract):
     text: PageText
 
 
-class Report(Contract):
+class Report(Described):
     """A report as it is ingested; fields we do not know are kept as metadata."""
-
-    model_config = ConfigDict(extra="allow")
 
     sha1: Sha1
     title: Name

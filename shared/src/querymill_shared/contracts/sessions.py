@@ -2,9 +2,10 @@
 
 from typing import Annotated
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from querymill_shared.contracts.fields import Contract, Id, Moment, Name, without_nul
+from querymill_shared.contracts.described import Described
+from querymill_shared.contracts.fields import Id, Moment, Name, without_nul
 
 #: Messages of one session: it travels in one request.
 MOST_MESSAGES = 5_000
@@ -12,10 +13,8 @@ MOST_MESSAGES = 5_000
 LONGEST_MESSAGE = 32_000
 
 
-class ChatMessage(Contract):
+class ChatMessage(Described):
     """One message of a session; fields we do not know are kept as metadata. An empty one is kept, but not found."""
-
-    model_config = ConfigDict(extra="allow")
 
     message_id: Id | None = None
     role: Name | None = None
@@ -23,13 +22,11 @@ class ChatMessage(Contract):
     created_at: Moment | None = None
 
 
-class ChatSession(Contract):
+class ChatSession(Described):
     """A session, whole; fields we do not know are kept as metadata.
 
     A message without a time of its own has the session's.
     """
-
-    model_config = ConfigDict(extra="allow")
 
     session_id: Id
     name: Name | None = None

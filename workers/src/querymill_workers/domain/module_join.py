@@ -49,7 +49,7 @@ def joined(
 ) -> list[RankedDocument]:
     """Join the channels by weighted RRF (k = 60, ranks from 1, equal scores share a rank), best first.
 
-    Ties break on the document id.
+    Ties: more sub-queries matched, more exact hits, then the document id, as `rank` breaks them.
     """
     scores = {MODULES: {hit.document: float(hit.score) for hit in scored}, TEXT: dict(found)}
     ranks = {channel: ranks_by_score(list(of_channel.items())) for channel, of_channel in scores.items()}
@@ -57,4 +57,5 @@ def joined(
         RankedDocument(hit.key, hit.score, {name: (rank, scores[name][hit.key]) for name, rank in hit.ranks.items()})
         for hit in join(ranks, weights=weights, k=K)
     ]
-    return sorted(hits, key=lambda hit: (-hit.score, order_of(hit.document)))
+    matched = {hit.document: (-hit.matched, -hit.exact) for hit in scored}
+    return sorted(hits, key=lambda hit: (-hit.score, matched.get(hit.document, (0, 0)), order_of(hit.document)))

@@ -1,5 +1,6 @@
 """`messages` by vectors: the nearest rows, the threshold on what their cosine means, the hits as they are shown."""
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import numpy as np
@@ -43,17 +44,22 @@ def by_similarity(request: MessageSearch, where: MessageFilter, vector: npt.NDAr
     floor = floor_of(request, ports.calibration)
     near = ports.messages.nearest(where, vector, model=ports.embeddings.model, most=request.limit, floor=floor)
     passed = [row for row in near.rows if row.raw is not None and row.raw >= floor]
-    best = near.rows[0].raw if near.rows and not passed else None
     return Found(
         mode="vector",
         results=tuple(similar(row, request, ports.calibration) for row in passed),
         total=near.passed,
         total_is_exact=near.exact,
         searched="exact" if near.exact else "approximate",
-        best_below_threshold=None if best is None else shown(ports.calibration.similarity(best)),
+        best_below_threshold=None if passed else best_similarity(near.rows, ports.calibration),
         skipped=near.skipped,
         compared=bool(near.rows),
     )
+
+
+def best_similarity(rows: Iterable[MessageRow], calibration: Calibration) -> float | None:
+    """Say how similar the most similar of the rows is; None where none was compared."""
+    cosines = [row.raw for row in rows if row.raw is not None]
+    return shown(calibration.similarity(max(cosines))) if cosines else None
 
 
 def similar(row: MessageRow, request: MessageSearch, calibration: Calibration) -> MessageHit:

@@ -11,7 +11,7 @@ from querymill_workers.domain import bm25
 from querymill_workers.domain.rank_fusion import JoinedHit, reciprocal_rank_fusion
 from querymill_workers.domain.sessions import MessageFilter, MessageRow, VectorType
 from querymill_workers.flows.ingest_messages import SPACES
-from querymill_workers.flows.message_hits import Found, floor_of, hit
+from querymill_workers.flows.message_hits import Found, best_similarity, floor_of, hit
 from querymill_workers.ports import Ports, Refused, WordHit
 
 #: Rows that each ranking gives for every row that is returned, and the least that it gives.
@@ -140,12 +140,14 @@ def by_words_too(request: MessageSearch, where: MessageFilter, vector: npt.NDArr
     """
     floor, most = floor_of(request, ports.calibration), candidates_of(request)
     rankings: dict[str, list[MessageRow]] = {}
-    exact, whole, compared, skipped, degraded = True, True, False, 0, []
+    exact, whole, skipped, degraded = True, True, 0, []
+    nearest: list[MessageRow] = []
     for vector_type in where.vector_types:
         one = replace(where, vector_types=(vector_type,))
         near = ports.messages.nearest(one, vector, model=ports.embeddings.model, most=most, floor=floor)
         rankings[f"vector:{vector_type}"] = reaching(near.rows, floor)
-        exact, compared = exact and near.exact and near.passed <= most, compared or bool(near.rows)
+        exact = exact and near.exact and near.passed <= most
+        nearest += near.rows[:1]
         skipped += near.skipped
         try:
             found = worded(request, one, vector_type, vector, ports)
@@ -161,8 +163,9 @@ def by_words_too(request: MessageSearch, where: MessageFilter, vector: npt.NDArr
         total=len(hits),
         total_is_exact=exact and whole,
         searched="exact" if exact else "approximate",
+        best_below_threshold=None if hits else best_similarity(nearest, ports.calibration),
         skipped=skipped,
-        compared=compared,
+        compared=bool(nearest),
         degraded=tuple(degraded),
     )
 

@@ -11,7 +11,7 @@ The parts of a finished split replace the request as it stands; a split that fai
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from querymill_shared.board import Claim, Outcome, Picture, Step, Verdict
 from querymill_shared.contracts.events import Hits, PartialHit
@@ -24,6 +24,7 @@ from querymill_shared.contracts.modules import (
     ModuleResult,
     ModuleSearch,
     RawRecall,
+    ScoreMode,
 )
 from querymill_shared.contracts.modules import RankedDocument as RankedRow
 from querymill_shared.contracts.results import Degradation
@@ -50,6 +51,11 @@ from querymill_workers.ports import Bell, Caller, Ports, Refused, Unavailable, U
 
 #: The postings of documents are kept apart from those of other retrievers.
 SPACE = "modules"
+#: How a score follows from the explanation of each sub-query.
+FORMULAS: Final[Mapping[ScoreMode, str]] = {
+    "hits": "Σ hits × normalized_weight",
+    "coverage": "Σ hits / modules asked × normalized_weight",
+}
 #: What searching is left of the deadline when the chat call is cut, in seconds.
 SEARCH_MARGIN_S = 0.2
 
@@ -288,7 +294,7 @@ def hit_of(
     why: dict[str, Any] = (
         {"formula": "Σ weight / (k + rank)", "k": K, "weights": {name: weights[name] for name in channels}}
         if weights
-        else {"formula": "Σ hits × normalized_weight", "mode": request.mode, "match": request.match}
+        else {"formula": FORMULAS[request.mode], "mode": request.mode, "match": request.match}
     )
     shown_score = round(score, SHOWN_PLACES)
     return ModuleDocumentHit(
