@@ -75,7 +75,7 @@ def test_the_nearest_row_comes_first_with_all_that_is_known_of_it(
     first, second = near(messages, of(collection), "ships")
     assert (first.message_id, first.message_key, first.session_id, first.content) == ("b", "=b", "s", "nine ships")
     assert (first.session_name, first.user_name, first.message_role) == ("Harbour", "Ada", "user")
-    assert first.created_at.isoformat() == "2026-01-01T10:01:00+00:00"
+    assert first.created_at.isoformat() == "2026-01-01T10:00:01+00:00"
     assert (second.message_id, first.vector_type) == ("a", "message")
 
 

@@ -3,9 +3,13 @@
 import json
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
+import psycopg
 import pytest
 
+from tests.fakes.worker import WorkerProcess
+from tests.fixtures.chats import session
 from tests.fixtures.command_line import CommandLine
 from tests.fixtures.deployment import Deployment
 
@@ -173,3 +177,19 @@ def test_code_is_ingested_and_searched_by_its_modules(querymill: CommandLine, tm
         refused = querymill(*asked, "--sub-query", f"{weight}: vtkActor")
         assert refused.returncode == 2
         assert "weight" in refused.stderr
+
+
+def test_of_a_document_that_stands_in_a_file_several_times_the_last_line_counts(
+    querymill: CommandLine, database: psycopg.Connection, worker: WorkerProcess, tmp_path: Path
+) -> None:
+    collection = f"versions-{uuid4().hex[:12]}"
+    # The one in the middle takes so long that the last would be stored before it.
+    versions = [session(f"s{n}", *["hello"] * length, ids=[None] * length) for n in range(3) for length in (1, 200, 2)]
+    path = write(tmp_path / "sessions.jsonl", *(version.model_dump_json() for version in versions))
+    done = json.loads(querymill("ingest", "messages", path, "--collection", collection, "--json").stdout)
+    assert done["ingested"] == 9
+    database.execute("SELECT set_config('querymill.collection', %s, false)", [collection])
+    counted = database.execute(
+        "SELECT count(*) FROM chat_messages WHERE collection = %s GROUP BY session_id", [collection]
+    )
+    assert [count for (count,) in counted] == [2] * 3

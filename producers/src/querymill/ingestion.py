@@ -126,13 +126,16 @@ def ingest(mill: Querymill, lines: Iterable[GoodLine[Any]]) -> Iterator[Advance]
     same content over again changes nothing.
     """
     waiting = iter(lines)
+    held = next(waiting, None)
     flying: deque[tuple[GoodLine[Any], Job[Ingested]]] = deque()
     before = 0
-    while True:
-        while len(flying) < IN_FLIGHT and (line := next(waiting, None)) is not None:
-            flying.append((line, mill.submit(line.request)))
-        if not flying:
-            return
+    while held is not None or flying:
+        # Two versions of one document that are under way together may be stored in any order: the later one waits.
+        names = {named(line.request) for line, _ in flying}
+        while held is not None and len(flying) < IN_FLIGHT and named(held.request) not in names:
+            flying.append((held, mill.submit(held.request)))
+            names.add(named(held.request))
+            held = next(waiting, None)
         line, job = flying.popleft()
         yield from _followed(job, before, line)
         arrived = _arrived(before + line.size, line, job)
