@@ -169,6 +169,27 @@ def test_a_rebuild_that_was_killed_goes_on_where_it_was(world: World) -> None:
     assert reference(world, "early") == 0.1
 
 
+@pytest.mark.parametrize("older", ["imported", "dropped"])
+def test_an_older_session_that_comes_or_goes_between_two_parts_costs_no_reference_of_others(
+    world: World, older: str
+) -> None:
+    for number in range(8):
+        ingest(world, f"early {number}", f"alpha{number} beta{number} gamma{number} delta{number}", day=1 + number)
+        ingest(world, f"late {number}", f"alpha{number} beta{number} gamma{number} delta{number}", day=20 + number)
+    if older == "dropped":
+        ingest(world, "oldest", "tomato soup with basil")
+    asked = RecomputeRanks(collection="chats", parts=2)
+    job_id = world.submit(asked)
+    world.ring(job_id, asked, "part-0")
+    if older == "dropped":
+        world.run(DropConversation(collection="chats", session_id="oldest"))
+    else:
+        ingest(world, "oldest", "tomato soup with basil")
+    world.ring(job_id, asked, "part-1")
+    bring_up_to_date(world)
+    assert [reference(world, f"early {number}") for number in range(8)] == [0.1] * 8
+
+
 def test_a_rebuild_that_another_one_overtook_fails_and_says_so(world: World) -> None:
     ingest(world, "early", *POOLS)
     older = RecomputeRanks(collection="chats", parts=2)

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 
-import numpy as np
-
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.ranks import RanksResult, RecomputeRanks
@@ -77,7 +75,7 @@ def update_soon(collection: str, ports: Ports) -> Sequence[Bell]:
 
 
 def rebuild_part(claim: Claim, request: RecomputeRanks, ports: Ports) -> Sequence[Bell]:
-    """Find the references from every n-th session, store them, and publish when all parts are there.
+    """Find the references from one part of the sessions, store them, and publish when all parts are there.
 
     Raises:
         Refused: There never was a conversation in the collection, or another rebuild has begun since.
@@ -92,7 +90,7 @@ def rebuild_part(claim: Claim, request: RecomputeRanks, ports: Ports) -> Sequenc
     done = ports.ranks.begin(collection, rebuild, mode=request.mode)
     if part not in done:
         table = ports.ranks.table(collection)
-        found = ReferenceSearch(table).found(np.arange(part, len(table), request.parts, dtype=np.int64))
+        found = ReferenceSearch(table).found(table.part(part, parts=request.parts))
         ports.ranks.draft(collection, rebuild, part, found, table)
     published = ports.ranks.publish(collection, rebuild, parts=request.parts)
     notes = {} if published is None else asdict(published)
