@@ -15,12 +15,14 @@ from querymill_shared.contracts.ranks import RankList, RankListResult, RanksResu
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.queues import Queue, queue_of
 from querymill_workers.domain.conversation_text import searchable
+from querymill_workers.domain.reference_search import ReferenceSearch
 from querymill_workers.flows.ingest_conversations import SPACE
 from querymill_workers.upkeep.daily import rebuilds_due
 from tests.fixtures.conversations import START
 from tests.unit.flows.conftest import World
 
 POOLS = ("postgres connectionPool exhausted, pool_timeout raised", "enlarge maxOverflow")
+UPDATE = RecomputeRanks(collection="chats", scope="changed", background=True)
 
 
 def session(session_id: str, *texts: str, day: float = 0) -> ChatSession:
@@ -50,6 +52,12 @@ def rebuild(world: World, **fields: object) -> RanksResult:
     result = world.result(world.run(asked))
     assert isinstance(result, RanksResult)
     return result
+
+
+def open_updates(world: World) -> list[str]:
+    """List the updates that were asked for in the background, and are not over."""
+    pictures = [world.board.picture(one) for one in world.board.recent(most=99)]
+    return [one.record.job_id for one in pictures if one.request == UPDATE and not one.record.is_over]
 
 
 def found(world: World, query: str) -> list[str]:
@@ -135,7 +143,7 @@ def test_however_many_sessions_come_in_one_update_waits(world: World) -> None:
     assert len(waiting) == 1
     (job_id,) = waiting
     asked = world.board.picture(job_id).request
-    assert asked == RecomputeRanks(collection="chats", scope="changed", background=True)
+    assert asked == UPDATE
     assert queue_of(asked, "update") is Queue.RANKS
     # Its first ring put it off; the next does the work, and the next change asks for another.
     world.ring(job_id, asked, "update")
@@ -188,6 +196,25 @@ def test_an_older_session_that_comes_or_goes_between_two_parts_costs_no_referenc
     world.ring(job_id, asked, "part-1")
     bring_up_to_date(world)
     assert [reference(world, f"early {number}") for number in range(8)] == [0.1] * 8
+
+
+def test_what_changed_since_a_rebuild_began_is_updated_again_after_it_is_published(world: World) -> None:
+    ingest(world, "early", *POOLS)
+    asked = RecomputeRanks(collection="chats", parts=1)
+    job_id = world.submit(asked)
+    world.ranks.begin("chats", job_id, mode="count")
+    table = world.ranks.table("chats")
+    world.ranks.draft("chats", job_id, 0, ReferenceSearch(table).found(table.part(0, parts=1)), table)
+    # The part is there; before its worker publishes it a session comes in, and is brought up to date.
+    ingest(world, "late", *POOLS, day=1)
+    (updating,) = open_updates(world)
+    world.ring(updating, UPDATE, "update")
+    assert (reference(world, "early"), open_updates(world)) == (0.1, [])
+    world.ring(job_id, asked, "part-0")
+    assert (reference(world, "early"), world.ranks.waiting("chats")) == (0, 1)
+    (updating,) = open_updates(world)
+    world.ring(updating, UPDATE, "update")
+    assert (reference(world, "early"), world.ranks.waiting("chats"), open_updates(world)) == (0.1, 0, [])
 
 
 def test_a_rebuild_that_another_one_overtook_fails_and_says_so(world: World) -> None:

@@ -41,7 +41,7 @@ def update_changed(claim: Claim, request: RecomputeRanks, ports: Ports) -> Seque
         ports.board.postpone(claim, delay_s=SETTLE_S, reason="waiting for more changes")
         return []
     sessions, references = update_all(request.collection, ports.ranks)
-    bells = update_soon(request.collection, ports) if ports.ranks.waiting(request.collection) else []
+    bells = update_what_waits(request.collection, ports)
     one_step.hand_in(claim, {"sessions": sessions, "references": references}, to_result, ports)
     return bells
 
@@ -58,6 +58,11 @@ def update_all(collection: str, ranks: ConversationRanks) -> tuple[int, int]:
         sessions += len(changed)
         if len(changed) < UPDATED_AT_ONCE:
             return sessions, references
+
+
+def update_what_waits(collection: str, ports: Ports) -> Sequence[Bell]:
+    """Ask for an update if a session waits for one."""
+    return update_soon(collection, ports) if ports.ranks.waiting(collection) else []
 
 
 def update_soon(collection: str, ports: Ports) -> Sequence[Bell]:
@@ -94,10 +99,12 @@ def rebuild_part(claim: Claim, request: RecomputeRanks, ports: Ports) -> Sequenc
         ports.ranks.draft(collection, rebuild, part, found, table)
     published = ports.ranks.publish(collection, rebuild, parts=request.parts)
     notes = {} if published is None else asdict(published)
+    # What changed since the rebuild began is not in it: publishing it made that wait again.
+    bells = [] if published is None else update_what_waits(collection, ports)
     picture = ports.board.finish(claim, Outcome(notes=notes))
     if picture is not None:
         conclude(picture, request, ports)
-    return []
+    return bells
 
 
 def conclude(picture: Picture, request: RecomputeRanks, ports: Ports) -> None:
