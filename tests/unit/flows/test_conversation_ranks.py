@@ -16,6 +16,7 @@ from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.queues import Queue, queue_of
 from querymill_workers.domain.conversation_text import searchable
 from querymill_workers.domain.reference_search import ReferenceSearch
+from querymill_workers.flows.conversation_drafts import drafted
 from querymill_workers.flows.ingest_conversations import SPACE
 from querymill_workers.upkeep.daily import rebuilds_due
 from tests.fixtures.conversations import START
@@ -134,6 +135,38 @@ def test_a_dropped_session_is_not_found_and_refers_to_nothing(world: World) -> N
     assert found(world, "connection pool") == ["early"]
     bring_up_to_date(world)
     assert reference(world, "early") == 0
+
+
+@pytest.mark.parametrize("stored_by", ["ingestion", "live messages"])
+def test_an_attempt_after_one_that_was_killed_once_it_had_stored_does_what_follows(
+    world: World, stored_by: str
+) -> None:
+    told = session("s", *POOLS)
+    world.conversations.put("chats", drafted(told, world.ports.technical_keywords), replacing=None)
+    asked = {"session_id": "s", "messages": [one.model_dump() for one in told.messages]}
+    live = UpdateConversation.model_validate({"collection": "chats", "update": asked})
+    whole = IngestConversation(collection="chats", session=told)
+    world.result(world.run(whole if stored_by == "ingestion" else live))
+    assert world.board.collections("conversations") == {"chats"}
+    assert len(open_updates(world)) == 1
+
+
+def test_an_attempt_after_one_that_was_killed_once_it_had_dropped_does_what_follows(world: World) -> None:
+    ingest(world, "early", *POOLS)
+    bring_up_to_date(world)
+    for job_id in open_updates(world):
+        world.ring(job_id, UPDATE, "update")
+    world.conversations.drop("chats", "early")
+    world.run(DropConversation(collection="chats", session_id="early"))
+    assert len(open_updates(world)) == 1
+
+
+def test_the_same_session_again_asks_for_nothing_where_nothing_waits(world: World) -> None:
+    ingest(world, "s", *POOLS)
+    for job_id in open_updates(world):
+        world.ring(job_id, UPDATE, "update")
+    assert ingest(world, "s", *POOLS).outcome == "unchanged"
+    assert open_updates(world) == []
 
 
 def test_however_many_sessions_come_in_one_update_waits(world: World) -> None:

@@ -9,6 +9,7 @@ from querymill_shared.contracts.modules import (
     ModuleSearch,
 )
 from querymill_workers.domain.lexicon import EMPTY
+from querymill_workers.flows.ingest_modules import revision_of
 from querymill_workers.ports import Unavailable
 from tests.unit.flows.conftest import World, example
 
@@ -79,6 +80,22 @@ def test_ingestion_makes_the_collection_known_and_asks_once_for_its_lexicon(worl
     world.ingest_code(*CONES)
     assert world.board.collections("modules") == {"code"}
     assert len(learnings(world)) == 1
+
+
+def test_an_attempt_after_one_that_was_killed_once_it_had_stored_does_what_follows(world: World) -> None:
+    request = ingest_of(CONES[0])
+    world.modules.put("code", [(request.document, revision_of(request.document))])
+    assert outcome(world, world.run(request)) == "unchanged"
+    assert world.board.collections("modules") == {"code"}
+    assert len(learnings(world)) == 1
+
+
+def test_the_same_document_again_asks_for_nothing_where_the_lexicon_knows_it(world: World) -> None:
+    world.ingest_code(CONES[0])
+    learn(world)
+    before = learnings(world)
+    world.ingest_code(CONES[0])
+    assert learnings(world) == before
 
 
 def test_learning_in_the_background_waits_for_more_documents_first(world: World) -> None:
