@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pydantic import ValidationError
 
+from querymill_shared.board import Verdict
 from querymill_shared.contracts.ingest_conversations import (
     DropConversation,
     IngestConversation,
@@ -184,6 +185,26 @@ def test_however_many_sessions_come_in_one_update_waits(world: World) -> None:
     ingest(world, "s9", "text 9")
     waiting = [one for one in world.board.recent() if world.board.picture(one).record.kind == "recompute_ranks"]
     assert len(waiting) == 2
+
+
+def test_after_updates_that_failed_the_next_change_asks_for_another_and_so_does_a_later_one(world: World) -> None:
+    now = 0.0
+    world.with_ports(clock=lambda: now)
+    for number in range(3):
+        ingest(world, f"s{number}", f"text {number}")
+        (failing,) = open_updates(world)
+        world.board.settle(failing, Verdict("failed", reason="PostgreSQL: QueryCanceled"))
+    for number in range(3, 8):
+        ingest(world, f"s{number}", f"text {number}")
+    (fourth,) = open_updates(world)
+    world.board.settle(fourth, Verdict("failed", reason="PostgreSQL: QueryCanceled"))
+    ingest(world, "s8", "text 8")
+    assert open_updates(world) == []
+    now = 60.0
+    ingest(world, "s9", "text 9")
+    (fifth,) = open_updates(world)
+    world.ring(fifth, UPDATE, "update")
+    assert world.ranks.waiting("chats") == 0
 
 
 def test_a_rebuild_is_put_in_force_by_whoever_brings_the_last_part(world: World) -> None:

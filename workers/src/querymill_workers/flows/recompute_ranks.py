@@ -9,13 +9,12 @@ from dataclasses import asdict
 from functools import partial
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
-from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.ranks import RanksResult, RecomputeRanks
-from querymill_shared.queues import queue_of
 from querymill_workers.domain.reference_search import ReferenceSearch
 from querymill_workers.domain.session_facts import facts_version
 from querymill_workers.flows import one_step
 from querymill_workers.flows.conversation_drafts import facts_in
+from querymill_workers.flows.follow_up import asked_once
 from querymill_workers.flows.one_step import Notes
 from querymill_workers.flows.rank_updates import update
 from querymill_workers.ports import Bell, ConversationRanks, Ports, Refused
@@ -24,8 +23,6 @@ from querymill_workers.ports import Bell, ConversationRanks, Ports, Refused
 SETTLE_S = 1.0
 #: Sessions that are updated in one transaction, and sessions whose facts are found anew in one.
 UPDATED_AT_ONCE, FACTS_AT_ONCE = 50, 50
-#: Updates that ended badly, after which no other is asked for until the next change.
-_MOST_FAILED = 3
 
 
 def step(claim: Claim, request: RecomputeRanks, ports: Ports) -> Sequence[Bell]:
@@ -68,15 +65,8 @@ def update_what_waits(collection: str, ports: Ports) -> Sequence[Bell]:
 def update_soon(collection: str, ports: Ports) -> Sequence[Bell]:
     """Ask for the changed sessions to be brought up to date, unless that is asked for already."""
     request = RecomputeRanks(collection=collection, scope="changed", background=True)
-    key = f"ranks {ports.ranks.updates(collection)}"
-    for _ in range(_MOST_FAILED):
-        job_id, is_new = ports.board.submit(request, idempotency_key=key)
-        if is_new:
-            return [Bell(job_id, one, queue_of(request, one)) for one in request.steps]
-        if not _is_over(job_id, ports):
-            return []
-        key = f"{key} after {job_id}"
-    return []
+    _, bells = asked_once(request, f"ranks {ports.ranks.updates(collection)}", ports)
+    return bells
 
 
 def rebuild_part(claim: Claim, request: RecomputeRanks, ports: Ports) -> Sequence[Bell]:
@@ -130,13 +120,6 @@ def refuse_unknown(collection: str, ports: Ports) -> None:
     """Refuse a collection that never held a conversation."""
     if ports.conversations.generation(collection) == 0:
         raise Refused(f"collection: no conversations in {collection!r}")
-
-
-def _is_over(job_id: str, ports: Ports) -> bool:
-    try:
-        return ports.board.picture(job_id).record.is_over
-    except UnknownJob:
-        return True
 
 
 def to_result(request: RecomputeRanks, job_id: str, notes: Notes) -> RanksResult:
