@@ -1,3 +1,7 @@
+from contextlib import nullcontext
+
+import pytest
+
 from querymill_shared.board import Verdict
 from querymill_shared.contracts.modules import (
     IngestModule,
@@ -110,7 +114,8 @@ def test_learning_in_the_background_waits_for_more_documents_first(world: World)
     assert len(learnings(world)) == 1
 
 
-def test_documents_that_come_in_while_it_learns_are_learned_next(world: World) -> None:
+@pytest.mark.parametrize("dies", [False, True])
+def test_documents_that_come_in_while_it_learns_are_learned_next(world: World, dies: bool) -> None:
     world.ingest_code(*PLANES)
     honest = world.modules.every_card
 
@@ -121,7 +126,17 @@ def test_documents_that_come_in_while_it_learns_are_learned_next(world: World) -
 
     world.modules.every_card = more_come_in  # type: ignore[method-assign, assignment]
     (first,) = learnings(world)
-    world.ring(first, LearnLexicon(collection="code", background=True), "learn")
+    settle = world.board.settle
+
+    def settled(job_id: str, verdict: Verdict) -> bool:
+        is_first = settle(job_id, verdict)
+        if dies and job_id == first:
+            raise KeyboardInterrupt
+        return is_first
+
+    world.board.settle = settled  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt) if dies else nullcontext():
+        world.ring(first, LearnLexicon(collection="code", background=True), "learn")
     assert world.modules.vocabulary("code").version == 1
     assert len(learnings(world)) == 2
 
