@@ -238,6 +238,20 @@ def test_a_document_that_is_stored_has_its_names_in_the_vocabulary_whatever_fail
     assert mongo.vocabulary(collection).names == ("vtkActor",)
 
 
+def test_a_document_counts_as_ingested_only_once_the_lexicon_is_told_that_something_changed(
+    mongo: MongoModules, collection: str
+) -> None:
+    with pymongo.MongoClient[dict[str, Any]](mongo._uri) as client:
+        states = client.get_default_database("querymill")["module_states"]
+        states.insert_one({"_id": collection, "changes": "not a number"})
+        with pytest.raises(Refused):
+            store(mongo, collection, document(1, "vtkActor"))
+        states.update_one({"_id": collection}, {"$set": {"changes": 0}})
+    assert mongo.revision(collection, 1) is None
+    store(mongo, collection, document(1, "vtkActor"))
+    assert (mongo.revision(collection, 1), mongo.vocabulary(collection).changes) == (FIRST, 1)
+
+
 def test_a_server_that_is_away_is_unavailable() -> None:
     store = MongoModules("mongodb://127.0.0.1:1/x", timeout_s=0.2)
     with pytest.raises(Unavailable, match="MongoDB"):

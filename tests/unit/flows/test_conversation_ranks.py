@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pydantic import ValidationError
 
+from querymill_shared.board import Verdict
 from querymill_shared.contracts.ingest_conversations import (
     DropConversation,
     IngestConversation,
@@ -15,12 +16,15 @@ from querymill_shared.contracts.ranks import RankList, RankListResult, RanksResu
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.queues import Queue, queue_of
 from querymill_workers.domain.conversation_text import searchable
+from querymill_workers.domain.reference_search import ReferenceSearch
+from querymill_workers.flows.conversation_drafts import drafted
 from querymill_workers.flows.ingest_conversations import SPACE
 from querymill_workers.upkeep.daily import rebuilds_due
 from tests.fixtures.conversations import START
 from tests.unit.flows.conftest import World
 
 POOLS = ("postgres connectionPool exhausted, pool_timeout raised", "enlarge maxOverflow")
+UPDATE = RecomputeRanks(collection="chats", scope="changed", background=True)
 
 
 def session(session_id: str, *texts: str, day: float = 0) -> ChatSession:
@@ -50,6 +54,12 @@ def rebuild(world: World, **fields: object) -> RanksResult:
     result = world.result(world.run(asked))
     assert isinstance(result, RanksResult)
     return result
+
+
+def open_updates(world: World) -> list[str]:
+    """List the updates that were asked for in the background, and are not over."""
+    pictures = [world.board.picture(one) for one in world.board.recent(most=99)]
+    return [one.record.job_id for one in pictures if one.request == UPDATE and not one.record.is_over]
 
 
 def found(world: World, query: str) -> list[str]:
@@ -128,6 +138,38 @@ def test_a_dropped_session_is_not_found_and_refers_to_nothing(world: World) -> N
     assert reference(world, "early") == 0
 
 
+@pytest.mark.parametrize("stored_by", ["ingestion", "live messages"])
+def test_an_attempt_after_one_that_was_killed_once_it_had_stored_does_what_follows(
+    world: World, stored_by: str
+) -> None:
+    told = session("s", *POOLS)
+    world.conversations.put("chats", drafted(told, world.ports.technical_keywords), replacing=None)
+    asked = {"session_id": "s", "messages": [one.model_dump() for one in told.messages]}
+    live = UpdateConversation.model_validate({"collection": "chats", "update": asked})
+    whole = IngestConversation(collection="chats", session=told)
+    world.result(world.run(whole if stored_by == "ingestion" else live))
+    assert world.board.collections("conversations") == {"chats"}
+    assert len(open_updates(world)) == 1
+
+
+def test_an_attempt_after_one_that_was_killed_once_it_had_dropped_does_what_follows(world: World) -> None:
+    ingest(world, "early", *POOLS)
+    bring_up_to_date(world)
+    for job_id in open_updates(world):
+        world.ring(job_id, UPDATE, "update")
+    world.conversations.drop("chats", "early")
+    world.run(DropConversation(collection="chats", session_id="early"))
+    assert len(open_updates(world)) == 1
+
+
+def test_the_same_session_again_asks_for_nothing_where_nothing_waits(world: World) -> None:
+    ingest(world, "s", *POOLS)
+    for job_id in open_updates(world):
+        world.ring(job_id, UPDATE, "update")
+    assert ingest(world, "s", *POOLS).outcome == "unchanged"
+    assert open_updates(world) == []
+
+
 def test_however_many_sessions_come_in_one_update_waits(world: World) -> None:
     for number in range(5):
         ingest(world, f"s{number}", f"text {number}")
@@ -135,7 +177,7 @@ def test_however_many_sessions_come_in_one_update_waits(world: World) -> None:
     assert len(waiting) == 1
     (job_id,) = waiting
     asked = world.board.picture(job_id).request
-    assert asked == RecomputeRanks(collection="chats", scope="changed", background=True)
+    assert asked == UPDATE
     assert queue_of(asked, "update") is Queue.RANKS
     # Its first ring put it off; the next does the work, and the next change asks for another.
     world.ring(job_id, asked, "update")
@@ -143,6 +185,26 @@ def test_however_many_sessions_come_in_one_update_waits(world: World) -> None:
     ingest(world, "s9", "text 9")
     waiting = [one for one in world.board.recent() if world.board.picture(one).record.kind == "recompute_ranks"]
     assert len(waiting) == 2
+
+
+def test_after_updates_that_failed_the_next_change_asks_for_another_and_so_does_a_later_one(world: World) -> None:
+    now = 0.0
+    world.with_ports(clock=lambda: now)
+    for number in range(3):
+        ingest(world, f"s{number}", f"text {number}")
+        (failing,) = open_updates(world)
+        world.board.settle(failing, Verdict("failed", reason="PostgreSQL: QueryCanceled"))
+    for number in range(3, 8):
+        ingest(world, f"s{number}", f"text {number}")
+    (fourth,) = open_updates(world)
+    world.board.settle(fourth, Verdict("failed", reason="PostgreSQL: QueryCanceled"))
+    ingest(world, "s8", "text 8")
+    assert open_updates(world) == []
+    now = 60.0
+    ingest(world, "s9", "text 9")
+    (fifth,) = open_updates(world)
+    world.ring(fifth, UPDATE, "update")
+    assert world.ranks.waiting("chats") == 0
 
 
 def test_a_rebuild_is_put_in_force_by_whoever_brings_the_last_part(world: World) -> None:
@@ -167,6 +229,46 @@ def test_a_rebuild_that_was_killed_goes_on_where_it_was(world: World) -> None:
     world.ring(job_id, asked, "part-1")
     assert isinstance(world.result(job_id), RanksResult)
     assert reference(world, "early") == 0.1
+
+
+@pytest.mark.parametrize("older", ["imported", "dropped"])
+def test_an_older_session_that_comes_or_goes_between_two_parts_costs_no_reference_of_others(
+    world: World, older: str
+) -> None:
+    for number in range(8):
+        ingest(world, f"early {number}", f"alpha{number} beta{number} gamma{number} delta{number}", day=1 + number)
+        ingest(world, f"late {number}", f"alpha{number} beta{number} gamma{number} delta{number}", day=20 + number)
+    if older == "dropped":
+        ingest(world, "oldest", "tomato soup with basil")
+    asked = RecomputeRanks(collection="chats", parts=2)
+    job_id = world.submit(asked)
+    world.ring(job_id, asked, "part-0")
+    if older == "dropped":
+        world.run(DropConversation(collection="chats", session_id="oldest"))
+    else:
+        ingest(world, "oldest", "tomato soup with basil")
+    world.ring(job_id, asked, "part-1")
+    bring_up_to_date(world)
+    assert [reference(world, f"early {number}") for number in range(8)] == [0.1] * 8
+
+
+def test_what_changed_since_a_rebuild_began_is_updated_again_after_it_is_published(world: World) -> None:
+    ingest(world, "early", *POOLS)
+    asked = RecomputeRanks(collection="chats", parts=1)
+    job_id = world.submit(asked)
+    world.ranks.begin("chats", job_id, mode="count")
+    table = world.ranks.table("chats")
+    world.ranks.draft("chats", job_id, 0, ReferenceSearch(table).found(table.part(0, parts=1)), table)
+    # The part is there; before its worker publishes it a session comes in, and is brought up to date.
+    ingest(world, "late", *POOLS, day=1)
+    (updating,) = open_updates(world)
+    world.ring(updating, UPDATE, "update")
+    assert (reference(world, "early"), open_updates(world)) == (0.1, [])
+    world.ring(job_id, asked, "part-0")
+    assert (reference(world, "early"), world.ranks.waiting("chats")) == (0, 1)
+    (updating,) = open_updates(world)
+    world.ring(updating, UPDATE, "update")
+    assert (reference(world, "early"), world.ranks.waiting("chats"), open_updates(world)) == (0.1, 0, [])
 
 
 def test_a_rebuild_that_another_one_overtook_fails_and_says_so(world: World) -> None:

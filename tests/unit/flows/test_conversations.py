@@ -53,6 +53,18 @@ def test_the_session_that_talks_about_it_is_found_with_its_best_message(world: W
     assert (result.total, result.complete, result.state) == (1, True, "done")
 
 
+def test_a_result_says_how_long_it_waited_and_where_the_time_went(world: World) -> None:
+    take_in(world, talk("a", "ships"))
+    result = search(world, "ships")
+    (stage,) = result.stages
+    assert (stage.name, stage.state, stage.attempt, list(stage.timing)) == (
+        "search", "done", 1, ["recall", "rank", "show"],
+    )  # fmt: skip
+    assert list(result.timing) == [
+        "queued_ms", "first_branch_ms", "last_branch_ms", "recall_ms", "rank_ms", "show_ms",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("scoring", ["product", "bounded", "bm25"])
 def test_the_factors_of_every_hit_multiply_to_its_score(world: World, scoring: str) -> None:
     take_in(world, talk("a", "ships"), talk("b", "ships and soup", days=300), talk("c", "one of the ships", days=1))

@@ -1,3 +1,7 @@
+from contextlib import nullcontext
+
+import pytest
+
 from querymill_shared.board import Verdict
 from querymill_shared.contracts.modules import (
     IngestModule,
@@ -9,6 +13,7 @@ from querymill_shared.contracts.modules import (
     ModuleSearch,
 )
 from querymill_workers.domain.lexicon import EMPTY
+from querymill_workers.flows.ingest_modules import revision_of
 from querymill_workers.ports import Unavailable
 from tests.unit.flows.conftest import World, example
 
@@ -81,6 +86,22 @@ def test_ingestion_makes_the_collection_known_and_asks_once_for_its_lexicon(worl
     assert len(learnings(world)) == 1
 
 
+def test_an_attempt_after_one_that_was_killed_once_it_had_stored_does_what_follows(world: World) -> None:
+    request = ingest_of(CONES[0])
+    world.modules.put("code", [(request.document, revision_of(request.document))])
+    assert outcome(world, world.run(request)) == "unchanged"
+    assert world.board.collections("modules") == {"code"}
+    assert len(learnings(world)) == 1
+
+
+def test_the_same_document_again_asks_for_nothing_where_the_lexicon_knows_it(world: World) -> None:
+    world.ingest_code(CONES[0])
+    learn(world)
+    before = learnings(world)
+    world.ingest_code(CONES[0])
+    assert learnings(world) == before
+
+
 def test_learning_in_the_background_waits_for_more_documents_first(world: World) -> None:
     world.ingest_code(*CONES)
     (job_id,) = learnings(world)
@@ -93,7 +114,8 @@ def test_learning_in_the_background_waits_for_more_documents_first(world: World)
     assert len(learnings(world)) == 1
 
 
-def test_documents_that_come_in_while_it_learns_are_learned_next(world: World) -> None:
+@pytest.mark.parametrize("dies", [False, True])
+def test_documents_that_come_in_while_it_learns_are_learned_next(world: World, dies: bool) -> None:
     world.ingest_code(*PLANES)
     honest = world.modules.every_card
 
@@ -104,7 +126,17 @@ def test_documents_that_come_in_while_it_learns_are_learned_next(world: World) -
 
     world.modules.every_card = more_come_in  # type: ignore[method-assign, assignment]
     (first,) = learnings(world)
-    world.ring(first, LearnLexicon(collection="code", background=True), "learn")
+    settle = world.board.settle
+
+    def settled(job_id: str, verdict: Verdict) -> bool:
+        is_first = settle(job_id, verdict)
+        if dies and job_id == first:
+            raise KeyboardInterrupt
+        return is_first
+
+    world.board.settle = settled  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt) if dies else nullcontext():
+        world.ring(first, LearnLexicon(collection="code", background=True), "learn")
     assert world.modules.vocabulary("code").version == 1
     assert len(learnings(world)) == 2
 

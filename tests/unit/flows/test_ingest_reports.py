@@ -2,9 +2,10 @@ import time
 
 import pytest
 
-from querymill_shared.board import Verdict
+from querymill_shared.board import MemoryBoard, Verdict
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.reports import IngestReport, IngestResult, Report
+from querymill_shared.settings import Settings
 from querymill_workers.ports import Unavailable
 from tests.unit.flows.conftest import World, report
 
@@ -102,6 +103,14 @@ def test_an_ingestion_that_keeps_failing_ends_with_its_reason(world: World) -> N
 
 
 def test_ingestion_makes_the_collection_known(world: World) -> None:
+    world.ingest(LONG)
+    assert world.board.collections("reports") == {"filings"}
+
+
+def test_an_attempt_after_one_that_was_killed_once_it_had_published_makes_the_collection_known(world: World) -> None:
+    world.ingest(LONG)
+    world.board = MemoryBoard(Settings())
+    world.with_ports(board=world.board)
     world.ingest(LONG)
     assert world.board.collections("reports") == {"filings"}
 

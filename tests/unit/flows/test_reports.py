@@ -4,6 +4,7 @@ import pytest
 
 from querymill_shared.contracts.events import Done, Failed, Hits
 from querymill_shared.contracts.reports import ReportResult, ReportSearch
+from querymill_workers.flows import journey
 from querymill_workers.ports import Refused, Unavailable
 from tests.unit.flows.conftest import World, report
 
@@ -152,6 +153,25 @@ def test_embedding_away_until_the_deadline_fails_the_job(world: World) -> None:
     world.embeddings.fails_with = Unavailable("embedding unavailable: no connection")
     job_id = world.run(search(deadline=0.2))
     assert world.board.picture(job_id).record.state == "failed"
+
+
+@pytest.mark.parametrize("hyde", [False, True])
+def test_a_store_that_goes_away_before_the_hits_are_shown_fails_the_job_with_its_reason(
+    world: World, hyde: bool
+) -> None:
+    world.ingest(SHIPS)
+
+    def gone(*_: object) -> None:
+        raise Unavailable("PostgreSQL: PoolTimeout")
+
+    world.reports.texts = gone  # type: ignore[method-assign, assignment]
+    request = search(hyde=hyde)
+    job_id = world.submit(request)
+    world.ring(job_id, request, "original")
+    if hyde:
+        journey.settle_at_deadline(world.board.picture(job_id), world.ports)
+    record = world.board.picture(job_id).record
+    assert (record.state, record.reason) == ("failed", "PostgreSQL: PoolTimeout")
 
 
 def test_a_given_company_that_is_not_there_has_no_hits_and_says_so(world: World) -> None:

@@ -1,6 +1,7 @@
 import pytest
 
-from querymill_shared.board import MemoryBoard, Outcome
+from querymill_shared.board import MemoryBoard, Outcome, Picture
+from querymill_shared.contracts.messages import MessageSearch
 from querymill_shared.contracts.reports import IngestReport, Report, ReportSearch
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
@@ -21,6 +22,17 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+class BreakingBoard(MemoryBoard):
+    """Breaks whenever one job is looked at."""
+
+    breaks_at = ""
+
+    def picture(self, job_id: str) -> Picture:
+        if job_id == self.breaks_at:
+            raise ZeroDivisionError(job_id)
+        return super().picture(job_id)
 
 
 @pytest.fixture
@@ -94,3 +106,12 @@ def test_a_job_whose_last_worker_died_before_settling_is_settled(ports: Ports, c
     assert sweep(ports) == []
     assert ports.board.picture(job_id).record.state == "done"
     assert ports.board.result(job_id) is not None
+
+
+def test_a_job_that_cannot_be_looked_at_keeps_no_other_from_its_deadline(clock: Clock) -> None:
+    board = BreakingBoard(Settings(querymill_lease_s=10, querymill_ring_grace_s=2), clock=clock)
+    board.breaks_at, _ = board.submit(SEARCH)
+    job_id, _ = board.submit(MessageSearch(query="q", collection="chats", deadline=30))
+    clock.now += 30
+    sweep(memory_ports(board=board))
+    assert board.picture(job_id).record.reason == "its deadline passed"

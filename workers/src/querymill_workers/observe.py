@@ -5,6 +5,8 @@ import os
 import socket
 import sys
 import threading
+import traceback
+from collections.abc import Iterator
 from typing import Any
 
 import structlog
@@ -24,11 +26,7 @@ _sweepers: list[Sweeper] = []
 def log_as_json(**_: Any) -> None:
     """Write one JSON object per line; questions and passages never appear above DEBUG."""
     level = logging.getLevelNamesMapping()[wiring.settings().querymill_log_level]
-    shared: list[structlog.typing.Processor] = [
-        structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.format_exc_info,
-    ]
+    shared = common_processors(level)
     structlog.configure(
         processors=[structlog.contextvars.merge_contextvars, *shared, structlog.processors.JSONRenderer()],
         wrapper_class=structlog.make_filtering_bound_logger(level),
@@ -45,6 +43,43 @@ def log_as_json(**_: Any) -> None:
         )
     )
     logging.basicConfig(level=max(level, logging.WARNING), handlers=[handler], force=True)
+
+
+def common_processors(level: int) -> list[structlog.typing.Processor]:
+    """List what every line goes through, ours and our libraries'; exceptions are told whole only at DEBUG."""
+    in_full, briefly = structlog.processors.format_exc_info, structlog.processors.ExceptionRenderer(type_and_place)
+    return [
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        in_full if level <= logging.DEBUG else briefly,
+    ]
+
+
+def type_and_place(exc_info: structlog.typing.ExcInfo) -> list[str]:
+    """Say what an exception is, what caused it, and where; messages are left out, they may quote what people wrote."""
+    return [line for error in causes(exc_info[1]) for line in (*frames(error), named(error))]
+
+
+def causes(error: BaseException) -> list[BaseException]:
+    """List an exception and those it came of, the first to be raised first."""
+    chain: list[BaseException] = []
+    known: BaseException | None = error
+    while known is not None and known not in chain:
+        chain.append(known)
+        known = known.__cause__ or (None if known.__suppress_context__ else known.__context__)
+    return chain[::-1]
+
+
+def frames(error: BaseException) -> Iterator[str]:
+    """Say through which lines of code an exception came."""
+    for frame in traceback.extract_tb(error.__traceback__):
+        yield f"{frame.filename}:{frame.lineno} {frame.name}"
+
+
+def named(error: BaseException) -> str:
+    """Name an exception by its type, and by the database's code if it has one."""
+    state = getattr(error, "sqlstate", None)
+    return type(error).__name__ + (f" (SQLSTATE {state})" if state else "")
 
 
 @worker_ready.connect

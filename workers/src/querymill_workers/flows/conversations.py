@@ -13,9 +13,10 @@ collection and its generation, which is read anew for each search. Rules and for
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 
-from querymill_shared.board import Claim
+from querymill_shared.board import Claim, Outcome, Picture
 from querymill_shared.contracts.conversations import (
     DEEP_TOP_N,
     TOP_N,
@@ -49,7 +50,7 @@ from querymill_workers.domain.synonyms import WEIGHT, expand, topic_of, weighted
 from querymill_workers.domain.times import Timed, find_time
 from querymill_workers.domain.words import words
 from querymill_workers.flows import one_step
-from querymill_workers.flows.branches import Laps
+from querymill_workers.flows.branches import Laps, stage, timing
 from querymill_workers.flows.ingest_conversations import SPACE
 from querymill_workers.flows.one_step import Notes
 from querymill_workers.ports import (
@@ -118,10 +119,18 @@ def step(claim: Claim, request: ConversationSearch, ports: Ports) -> Sequence[Be
         complete=True,
         understanding=recalled.understanding,
         why_not=reason,
-        timing={f"{name}_ms": ms for name, ms in laps.ms.items()},
         usage={"provider_calls": 0, "tokens": 0},
     )
-    return one_step.hand_in(claim, {"found": result.model_dump(mode="json")}, to_result, ports)
+    notes = {"found": result.model_dump(mode="json"), "timing": laps.ms}
+    picture = ports.board.finish(claim, Outcome(notes=notes, ms=laps.total_ms))
+    if picture is not None:
+        conclude(picture, ports)
+    return []
+
+
+def conclude(picture: Picture, ports: Ports) -> None:
+    """Settle with what the search found, or with the reason why it could not."""
+    one_step.conclude(picture, partial(to_result, picture), ports)
 
 
 def recall(asked: Asked, ports: Ports) -> Recalled:
@@ -342,7 +351,9 @@ def why_not_placed(asked: Asked, wanted: str, recalled: Recalled, ranking: Seque
     return WhyNot(session_id=wanted, gate="diversification" if place <= most else "score", reason=reason)
 
 
-def to_result(request: ConversationSearch, job_id: str, notes: Notes) -> ConversationResult:
-    """Read what the step found."""
+def to_result(picture: Picture, request: ConversationSearch, job_id: str, notes: Notes) -> ConversationResult:
+    """Read what the step found, and say how it went."""
     del request, job_id
-    return ConversationResult.model_validate(notes["found"])
+    took = timing(picture) | {f"{name}_ms": ms for name, ms in notes["timing"].items()}
+    stages = tuple(stage(search) for search in picture.steps)
+    return ConversationResult.model_validate(notes["found"]).model_copy(update={"stages": stages, "timing": took})

@@ -7,8 +7,9 @@ from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.queues import queue_of
 from querymill_workers.ports import Bell, Ports
 
-#: Jobs under one key that ended without what was asked for, after which no other is started.
-MOST_FAILED = 3
+#: Jobs under one key that ended without what was asked for, after which another is started, when it is asked for again,
+#: at most once in so many seconds by each machine's clock: what made them fail may last, or be over.
+MOST_FAILED, THEN_EVERY_S = 3, 60
 
 
 def asked_once(request: JobRequest, key: str, ports: Ports) -> tuple[str | None, Sequence[Bell]]:
@@ -16,7 +17,9 @@ def asked_once(request: JobRequest, key: str, ports: Ports) -> tuple[str | None,
 
     Returns the job's id, None when too many of them failed, and the bells of a new one.
     """
-    for _ in range(MOST_FAILED):
+    for failed in range(MOST_FAILED + 1):
+        if failed == MOST_FAILED:
+            key = f"{key} at {int(ports.clock() // THEN_EVERY_S)}"
         job_id, is_new = ports.board.submit(request, idempotency_key=key)
         if is_new:
             return job_id, [Bell(job_id, step, queue_of(request, step)) for step in request.steps]

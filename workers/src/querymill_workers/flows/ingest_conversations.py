@@ -19,7 +19,7 @@ from querymill_workers.domain.conversation_text import searchable
 from querymill_workers.flows import one_step
 from querymill_workers.flows.conversation_drafts import drafted
 from querymill_workers.flows.one_step import Notes
-from querymill_workers.flows.recompute_ranks import update_soon
+from querymill_workers.flows.recompute_ranks import update_soon, update_what_waits
 from querymill_workers.ports import Bell, Ports, Refused, WordUnit
 
 #: The postings of sessions, a unit each, are kept apart from those of other retrievers.
@@ -43,7 +43,7 @@ def drop(claim: Claim, request: DropConversation, ports: Ports) -> Sequence[Bell
     collection, session_id = request.collection, request.session_id
     ports.words.drop(collection, SPACE, [session_id])
     was_there = ports.conversations.drop(collection, session_id)
-    bells = update_soon(collection, ports) if was_there else []
+    bells = update_soon(collection, ports) if was_there else update_what_waits(collection, ports)
     outcome = "dropped" if was_there else "unchanged"
     one_step.hand_in(claim, {"session_id": session_id, "outcome": outcome, "total": 0}, to_result, ports)
     return bells
@@ -58,13 +58,13 @@ def taken_in(claim: Claim, collection: str, session: ChatSession, ports: Ports) 
     known = ports.conversations.stored(collection, session.session_id)
     before = None if known is None else known.revision
     draft = drafted(session, ports.technical_keywords)
-    bells: Sequence[Bell] = []
-    if draft.revision != before:
+    outcome = "unchanged" if draft.revision == before else "ingested"
+    if outcome == "ingested":
         ports.words.put(collection, SPACE, [unit_of(session)])
         ports.conversations.put(collection, draft, replacing=before)
-        ports.board.add_collections("conversations", [collection])
-        bells = update_soon(collection, ports)
-    outcome = "unchanged" if draft.revision == before else "ingested"
+    # Also where nothing changes: an attempt before this one may have been killed once it had stored.
+    ports.board.add_collections("conversations", [collection])
+    bells = update_soon(collection, ports) if outcome == "ingested" else update_what_waits(collection, ports)
     notes = {"session_id": session.session_id, "outcome": outcome, "total": len(session.messages)}
     one_step.hand_in(claim, notes, to_result, ports)
     return bells

@@ -17,22 +17,24 @@ INDEXING_VERSION = 1
 
 
 def step(claim: Claim, request: IngestModule, ports: Ports) -> Sequence[Bell]:
-    """Ingest one document; the same content again changes nothing.
-
-    Words go first: once the modules are stored the document counts as ingested.
-    """
+    """Ingest one document; the same content again changes nothing, but asks for what a kill may have left out."""
     document, collection = request.document, request.collection
-    revision = revision_of(document)
-    if ports.modules.revision(collection, document.document) == revision:
-        return one_step.hand_in(claim, {"outcome": "unchanged", "modules": 0}, to_result, ports)
-    names = document.meta_info.vtkjs_modules
-    text = searchable_text(document.meta_info.description, names, document.code)
-    ports.words.put(collection, SPACE, [WordUnit(encoded(document.document), text)])
-    ports.modules.put(collection, [(document, revision)])
+    notes = {"outcome": "unchanged", "modules": 0}
+    if ports.modules.revision(collection, document.document) != revision_of(document):
+        store(collection, document, ports)
+        notes = {"outcome": "ingested", "modules": len(set(document.meta_info.vtkjs_modules))}
     ports.board.add_collections("modules", [collection])
     bells = learn_soon(collection, ports)
-    one_step.hand_in(claim, {"outcome": "ingested", "modules": len(set(names))}, to_result, ports)
+    one_step.hand_in(claim, notes, to_result, ports)
     return bells
+
+
+def store(collection: str, document: ModuleDocument, ports: Ports) -> None:
+    """Store a document; words go first, as one whose modules are stored counts as ingested."""
+    meta = document.meta_info
+    text = searchable_text(meta.description, meta.vtkjs_modules, document.code)
+    ports.words.put(collection, SPACE, [WordUnit(encoded(document.document), text)])
+    ports.modules.put(collection, [(document, revision_of(document))])
 
 
 def revision_of(document: ModuleDocument) -> Revision:

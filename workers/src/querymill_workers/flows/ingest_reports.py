@@ -23,6 +23,8 @@ def step(claim: Claim, request: IngestReport, ports: Ports) -> Sequence[Bell]:
     report, collection = request.report, request.collection
     revision = revision_of(report, ports.embeddings.model)
     if ports.reports.revision(collection, report.sha1) == revision:
+        # Whoever published it may have been killed before it made the collection known.
+        ports.board.add_collections("reports", [collection])
         return one_step.hand_in(claim, {"outcome": "unchanged", "passages": 0}, to_result, ports)
     chunks = chunk_pages([PageText(page.page, page.text) for page in report.pages], count_tokens=ports.count_tokens)
     stored = ports.reports.drafted(collection, report.sha1, revision)

@@ -150,7 +150,7 @@ def conclude(picture: Picture, ports: Ports) -> Sequence[Bell]:  # noqa: C901  #
         case Reindex():
             one_step.conclude(picture, reindex.to_result, ports)
         case ConversationSearch():
-            one_step.conclude(picture, conversations.to_result, ports)
+            conversations.conclude(picture, ports)
         case EmbedTexts():
             one_step.conclude(picture, embed.to_result, ports)
         case CompareFiles():

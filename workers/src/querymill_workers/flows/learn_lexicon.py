@@ -1,7 +1,7 @@
 """Learning a collection's lexicon in the background, and asking for it after ingestion.
 
 However many documents come in, one learning waits at a time: it is named after the version it will replace.
-One that ends looks back, and asks for the next if more came in meanwhile.
+Before one ends it looks back, and asks for the next if more came in meanwhile.
 """
 
 from collections.abc import Sequence
@@ -35,15 +35,18 @@ def step(claim: Claim, request: LearnLexicon, ports: Ports) -> Sequence[Bell]:
         lexicon = learn(cards)
         version = ports.modules.publish_lexicon(collection, lexicon, replacing=version, changes=before.changes)
     notes = {"words": len(lexicon.words), "version": version, "documents": len(cards)}
+    bells = learn_soon(collection, ports)
     one_step.hand_in(claim, notes, to_result, ports)
-    missed = ports.modules.vocabulary(collection).changes != before.changes
-    return learn_soon(collection, ports) if missed else []
+    return bells
 
 
 def learn_soon(collection: str, ports: Ports) -> Sequence[Bell]:
-    """Ask for the lexicon to be learned anew, unless that is asked for already."""
+    """Ask for the lexicon to be learned anew, unless it has seen everything, or that is asked for already."""
+    known = ports.modules.vocabulary(collection)
+    if known.changes == known.learned_changes:
+        return []
     request = LearnLexicon(collection=collection, background=True)
-    _, bells = asked_once(request, f"lexicon {ports.modules.vocabulary(collection).version}", ports)
+    _, bells = asked_once(request, f"lexicon {known.version}", ports)
     return bells
 
 

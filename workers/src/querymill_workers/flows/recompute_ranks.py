@@ -8,16 +8,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 
-import numpy as np
-
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
-from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.ranks import RanksResult, RecomputeRanks
-from querymill_shared.queues import queue_of
 from querymill_workers.domain.reference_search import ReferenceSearch
 from querymill_workers.domain.session_facts import facts_version
 from querymill_workers.flows import one_step
 from querymill_workers.flows.conversation_drafts import facts_in
+from querymill_workers.flows.follow_up import asked_once
 from querymill_workers.flows.one_step import Notes
 from querymill_workers.flows.rank_updates import update
 from querymill_workers.ports import Bell, ConversationRanks, Ports, Refused
@@ -26,8 +23,6 @@ from querymill_workers.ports import Bell, ConversationRanks, Ports, Refused
 SETTLE_S = 1.0
 #: Sessions that are updated in one transaction, and sessions whose facts are found anew in one.
 UPDATED_AT_ONCE, FACTS_AT_ONCE = 50, 50
-#: Updates that ended badly, after which no other is asked for until the next change.
-_MOST_FAILED = 3
 
 
 def step(claim: Claim, request: RecomputeRanks, ports: Ports) -> Sequence[Bell]:
@@ -43,7 +38,7 @@ def update_changed(claim: Claim, request: RecomputeRanks, ports: Ports) -> Seque
         ports.board.postpone(claim, delay_s=SETTLE_S, reason="waiting for more changes")
         return []
     sessions, references = update_all(request.collection, ports.ranks)
-    bells = update_soon(request.collection, ports) if ports.ranks.waiting(request.collection) else []
+    bells = update_what_waits(request.collection, ports)
     one_step.hand_in(claim, {"sessions": sessions, "references": references}, to_result, ports)
     return bells
 
@@ -62,22 +57,20 @@ def update_all(collection: str, ranks: ConversationRanks) -> tuple[int, int]:
             return sessions, references
 
 
+def update_what_waits(collection: str, ports: Ports) -> Sequence[Bell]:
+    """Ask for an update if a session waits for one."""
+    return update_soon(collection, ports) if ports.ranks.waiting(collection) else []
+
+
 def update_soon(collection: str, ports: Ports) -> Sequence[Bell]:
     """Ask for the changed sessions to be brought up to date, unless that is asked for already."""
     request = RecomputeRanks(collection=collection, scope="changed", background=True)
-    key = f"ranks {ports.ranks.updates(collection)}"
-    for _ in range(_MOST_FAILED):
-        job_id, is_new = ports.board.submit(request, idempotency_key=key)
-        if is_new:
-            return [Bell(job_id, one, queue_of(request, one)) for one in request.steps]
-        if not _is_over(job_id, ports):
-            return []
-        key = f"{key} after {job_id}"
-    return []
+    _, bells = asked_once(request, f"ranks {ports.ranks.updates(collection)}", ports)
+    return bells
 
 
 def rebuild_part(claim: Claim, request: RecomputeRanks, ports: Ports) -> Sequence[Bell]:
-    """Find the references from every n-th session, store them, and publish when all parts are there.
+    """Find the references from one part of the sessions, store them, and publish when all parts are there.
 
     Raises:
         Refused: There never was a conversation in the collection, or another rebuild has begun since.
@@ -92,14 +85,16 @@ def rebuild_part(claim: Claim, request: RecomputeRanks, ports: Ports) -> Sequenc
     done = ports.ranks.begin(collection, rebuild, mode=request.mode)
     if part not in done:
         table = ports.ranks.table(collection)
-        found = ReferenceSearch(table).found(np.arange(part, len(table), request.parts, dtype=np.int64))
+        found = ReferenceSearch(table).found(table.part(part, parts=request.parts))
         ports.ranks.draft(collection, rebuild, part, found, table)
     published = ports.ranks.publish(collection, rebuild, parts=request.parts)
     notes = {} if published is None else asdict(published)
+    # What changed since the rebuild began is not in it: publishing it made that wait again.
+    bells = [] if published is None else update_what_waits(collection, ports)
     picture = ports.board.finish(claim, Outcome(notes=notes))
     if picture is not None:
         conclude(picture, request, ports)
-    return []
+    return bells
 
 
 def conclude(picture: Picture, request: RecomputeRanks, ports: Ports) -> None:
@@ -125,13 +120,6 @@ def refuse_unknown(collection: str, ports: Ports) -> None:
     """Refuse a collection that never held a conversation."""
     if ports.conversations.generation(collection) == 0:
         raise Refused(f"collection: no conversations in {collection!r}")
-
-
-def _is_over(job_id: str, ports: Ports) -> bool:
-    try:
-        return ports.board.picture(job_id).record.is_over
-    except UnknownJob:
-        return True
 
 
 def to_result(request: RecomputeRanks, job_id: str, notes: Notes) -> RanksResult:

@@ -152,7 +152,11 @@ def standing(picture: Picture, request: ReportSearch, ports: Ports, after: str) 
 
 def settle(picture: Picture, request: ReportSearch, ports: Ports) -> None:
     """Fuse what is there and end the job; without a single finished search it fails, with the reason."""
-    ports.board.settle(picture.record.job_id, verdict(picture, request, ports))
+    try:
+        ending = verdict(picture, request, ports)
+    except (Unavailable, Refused) as error:
+        ending = Verdict("failed", reason=str(error))
+    ports.board.settle(picture.record.job_id, ending)
 
 
 def verdict(picture: Picture, request: ReportSearch, ports: Ports) -> Verdict:

@@ -8,7 +8,9 @@
     module_lexicons    learned lexicons, each one record
     module_states      one per collection: how much was stored, which lexicon is in force
 
-A document is the truth, and its postings only lead to it: they are written before it and taken back after.
+A document is the truth, and its postings only lead to it: they are written before it and taken back after. Its change
+is counted after it, because whoever learns in between must not believe to have seen it; until then it is ``uncounted``
+and does not count as ingested, so that a put that died in between is done again, and some lexicon learns of it.
 """
 
 import threading
@@ -36,6 +38,7 @@ from querymill_workers.stores.mongo_rows import (
     bucket_of,
     card_of,
     code_row,
+    counted,
     document_row,
     posting_id,
     recall_filter,
@@ -88,8 +91,9 @@ class MongoModules:
     def revision(self, collection: str, document: DocumentId) -> Revision | None:
         """See `Modules.revision`."""
         with self._reported():
-            row = self._rows("documents").find_one({"_id": row_id(collection, document)}, {"revision": 1})
-        return None if row is None or "revision" not in row else Revision(row["revision"])
+            wanted = {"revision": 1, "uncounted": 1}
+            row = self._rows("documents").find_one({"_id": row_id(collection, document)}, wanted) or {}
+        return None if "revision" not in row or "uncounted" in row else Revision(row["revision"])
 
     def put(self, collection: str, documents: Sequence[tuple[ModuleDocument, Revision]]) -> None:
         """See `Modules.put`."""
@@ -107,6 +111,7 @@ class MongoModules:
             self._rows("documents").bulk_write([_upsert(row) for row in rows])
             self._take_back(collection, {one: posted[one] - names[one].keys() for one in latest})
             self._rows("states").update_one({"_id": collection}, {"$inc": {"changes": len(latest)}}, upsert=True)
+            self._rows("documents").bulk_write([counted(row) for row in rows])
 
     def vocabulary(self, collection: str) -> Vocabulary:
         """See `Modules.vocabulary`."""

@@ -5,6 +5,8 @@ import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from pymongo import UpdateOne
+
 from querymill_shared.contracts.modules import ModuleDocument
 from querymill_workers.domain.module_scores import ModuleCard, Recalled
 from querymill_workers.domain.modules import PREFIX, DocumentId, Match, last_segment, reversal
@@ -40,7 +42,10 @@ def reversals(document: ModuleDocument) -> dict[str, str]:
 
 
 def document_row(collection: str, document: ModuleDocument, revision: Revision) -> Row:
-    """Write what scoring reads; ``posted`` are the names whose postings may hold the document."""
+    """Write what scoring reads; ``posted`` are the names whose postings may hold the document.
+
+    It is there, but its change is not counted yet.
+    """
     return {
         "_id": row_id(collection, document.document),
         "collection": collection,
@@ -49,7 +54,13 @@ def document_row(collection: str, document: ModuleDocument, revision: Revision) 
         "description": document.meta_info.description,
         "posted": sorted(reversals(document)),
         "revision": revision,
+        "uncounted": True,
     }
+
+
+def counted(row: Row) -> UpdateOne:
+    """Note that the change of what `document_row` wrote is counted, unless another version took its place."""
+    return UpdateOne({"_id": row["_id"], "revision": row["revision"]}, {"$unset": {"uncounted": ""}})
 
 
 def code_row(collection: str, document: ModuleDocument) -> Row:
