@@ -1,10 +1,10 @@
 """Time expressions: a table for one fixed now, what must not match, and what is left of the question."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from querymill_workers.domain.times import TimeRange, find_time
@@ -203,6 +203,17 @@ def test_a_day_of_summer_time_has_23_hours() -> None:
     assert found.range == TimeRange(datetime(2026, 3, 28, 23, tzinfo=UTC), datetime(2026, 3, 29, 22, tzinfo=UTC))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "三四十分钟前", "二三十天前", "昨天十十点", "compare 2024-02-29 and 2023-03-01", "2024年2月29日和2023年3月1日",
+        "celery retries from Feb 29 2024 to March 2023", "in Auguſt", "on frıday",
+    ],
+)  # fmt: skip
+def test_nothing_that_is_written_is_an_error(text: str) -> None:
+    find_time(text, now=NOW, zone=SHANGHAI)
+
+
 PIECES = [expression for expression, _, _ in TABLE] + [
     "to",
     "and",
@@ -226,3 +237,52 @@ def test_whatever_is_asked_gives_a_range_that_has_begun_or_none(text: str) -> No
     assert start is None or start <= NOW
     assert start is None or end is None or start < end
     assert len(found.rest) <= len(text)
+
+
+#: What expressions are made of: put together at random, most of it is no expression.
+SCRAPS = [
+    *"零〇一二两三四五六七八九十百几数好半年月日号天周星期礼拜个季度前后上下这本今昨去大早晚点时分整末至到和与从自在的之以近",
+    *(
+        "分钟",
+        "小时",
+        "晚上",
+        "下午",
+        "中午",
+        "凌晨",
+        "最近",
+        "过去",
+        "以来",
+        "之前",
+        "之后",
+        "24年",
+        "2024年",
+        "2月29日",
+        "月底",
+    ),
+    *("last ", "this ", "past ", "ago", " ago", " days", " weeks", "fifteen", "twenty-", "two", "a few", "a couple of"),
+    *("Monday", "Fri", "march", "May", "Feb", "Auguſt", "of", "on", "in", "at", "the", "to", "and", "or", "between"),
+    *("2024", "-02", "-29", "/", ":", "T14", "30", "29", "31", "0", "99", "999", "1", "3pm", "th", "st", "Q3", "W53"),
+    *(" ", ",", "`", "？", "２", "ſ", "ı", "K"),
+]
+NUMERALS = st.text("零一二两三四五六七八九十几0123456789-到至", max_size=4)
+COUNTED = st.tuples(
+    st.sampled_from(["", "最近", "过去", "前", "昨天", "今天晚上", "3月"]),
+    NUMERALS,
+    st.sampled_from(["分钟前", "个小时前", "天", "天前", "周前", "个月", "年", "年前", "点", "点半", "日", "月", "号"]),
+)
+FORMS = ["%Y-%m-%d", "%Y年%m月%d日", "%y年%m月", "%m月%d日", "%b %d %Y", "%d %B", "%B %Y", "%B", "%A", "%Y-W%W"]
+LEAP_DAYS = st.sampled_from(range(1988, 2100, 4)).map(lambda year: date(year, 2, 29))
+DATES = st.builds(date.strftime, LEAP_DAYS | st.dates(date(1900, 1, 1), date(2100, 1, 1)), st.sampled_from(FORMS))
+JOINTS = st.sampled_from([" to ", " and ", "和", "到", "至", " - ", "", "since ", "之前"])
+TEXTS = st.lists(
+    st.sampled_from(SCRAPS) | st.sampled_from(PIECES) | COUNTED.map("".join) | DATES | JOINTS, max_size=8
+) | st.tuples(DATES, JOINTS, DATES)
+MOMENTS = st.datetimes(datetime(1990, 1, 1), datetime(2099, 12, 31), timezones=st.sampled_from([SHANGHAI, UTC]))  # noqa: DTZ001
+
+
+@settings(max_examples=500, deadline=None)
+@given(TEXTS.map("".join), MOMENTS)
+def test_no_mixture_of_words_and_numerals_is_an_error(text: str, now: datetime) -> None:
+    found = find_time(text, now=now, zone=SHANGHAI)
+    if found is not None and found.range.start is not None:
+        assert found.range.start <= now

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Final
@@ -179,8 +180,9 @@ def _joined(text: str, mentions: Sequence[_Mention]) -> Iterator[_Mention]:
             continue
         start, later = mention.start, following[0].start
         if start is not None and later is not None and start > later:
-            start = start.replace(year=later.year if start.month <= later.month else later.year - 1)
-            mention = replace(mention, start=start, end=start)  # noqa: PLW2901
+            with suppress(ValueError):  # the 29th of February is not in every year
+                start = start.replace(year=later.year if start.month <= later.month else later.year - 1)
+                mention = replace(mention, start=start, end=start)  # noqa: PLW2901
         yield replace(mention, first=first, past=joint.end())
 
 

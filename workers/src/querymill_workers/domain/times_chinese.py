@@ -77,12 +77,18 @@ def _rule(pattern: str, span_of: Callable[[re.Match[str], datetime], Span | None
 
 
 def number(written: str) -> int:
-    """Read a number up to 99 in Chinese numerals, or any in digits."""
+    """Read a number up to 99 in Chinese numerals, or any in digits.
+
+    Raises:
+        ValueError: These numerals are no number.
+    """
     if written.isdecimal() and written.isascii():
         return int(written)
     tens, ten, ones = written.rpartition("十")
     if not ten:
         return int("".join(str(_DIGITS[one]) for one in written))
+    if not {tens, ones} <= {*_DIGITS, ""}:
+        raise ValueError(written)
     return _TEN * (_DIGITS[tens] if tens else 1) + (_DIGITS[ones] if ones else 0)
 
 
@@ -155,8 +161,11 @@ def hours(match: re.Match[str]) -> tuple[float, float] | None:
     part = match["part"]
     if not match["hour"]:
         return _PARTS[part] if part else None
-    hour = number(match["hour"])
-    minute = _TEN * 3 if match["half"] else number(match["minute"]) if match["minute"] else 0
+    try:
+        hour = number(match["hour"])
+        minute = _TEN * 3 if match["half"] else number(match["minute"]) if match["minute"] else 0
+    except ValueError:
+        return None
     if part in {"中午", "下午", "傍晚", "晚上", "晚", "夜里"} and hour < _NOON and (part != "中午" or hour < _TEN):
         hour += _NOON
     if hour > 2 * _NOON or minute >= 60:

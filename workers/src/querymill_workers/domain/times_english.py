@@ -69,7 +69,8 @@ _PARTS: Final = {
 
 
 def _rule(pattern: str, span_of: Callable[[re.Match[str], datetime], Span | None]) -> Rule:
-    return re.compile(_B + f"(?:{pattern})" + _E, re.IGNORECASE), span_of
+    # ASCII: else "ſ" and "ı" match as "s" and "i", and no name of a day is found under them.
+    return re.compile(_B + f"(?:{pattern})" + _E, re.IGNORECASE | re.ASCII), span_of
 
 
 def _unit(match: re.Match[str]) -> Unit:
@@ -203,8 +204,8 @@ _CLOCK: Final = (
     "|(?:in the |the )?(?P<part>morning|noon|afternoon|evening|night))(?![A-Za-z0-9:])"
 )
 #: A time of the day right behind a day; one right before it.
-CLOCK: Final = (re.compile(f"(?:T|,? *(?:at |around |about )?){_CLOCK}", re.IGNORECASE), hours)
-CLOCK_BEFORE: Final = re.compile(f"(?<![A-Za-z0-9_.:-]){_CLOCK},?(?: on| of)?(?: the)? *$", re.IGNORECASE)
+CLOCK: Final = (re.compile(f"(?:T|,? *(?:at |around |about )?){_CLOCK}", re.IGNORECASE | re.ASCII), hours)
+CLOCK_BEFORE: Final = re.compile(f"(?<![A-Za-z0-9_.:-]){_CLOCK},?(?: on| of)?(?: the)? *$", re.IGNORECASE | re.ASCII)
 
 RULES: Final[tuple[Rule, ...]] = (
     _rule("(?:the )?day before yesterday", lambda _, now: ago(now, "day", 2)),
