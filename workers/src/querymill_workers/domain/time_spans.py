@@ -85,10 +85,9 @@ def ago(now: datetime, unit: Unit, back: int) -> Span:
             assert_never(unit)
 
 
-def few_ago(now: datetime, unit: Unit) -> Span:
-    """Span what "a few days ago" may mean."""
-    nearest, farthest = FEW
-    return Span(ago(now, unit, farthest).start, ago(now, unit, nearest).end)
+def guessed_ago(now: datetime, unit: Unit, least: int, most: int) -> Span:
+    """Span what "two or three days ago" may mean; "a few days ago" is a guess too."""
+    return Span(ago(now, unit, most).start, ago(now, unit, least).end)
 
 
 def past(now: datetime, unit: Unit, count: int) -> Span:

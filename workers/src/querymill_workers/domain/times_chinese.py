@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from typing import Final
 
+from querymill_workers.domain.chinese_numerals import between, digits, number
 from querymill_workers.domain.time_spans import (
     DAY,
     FEW,
@@ -13,7 +14,7 @@ from querymill_workers.domain.time_spans import (
     Unit,
     ago,
     day,
-    few_ago,
+    guessed_ago,
     latest,
     month,
     months,
@@ -25,22 +26,7 @@ from querymill_workers.domain.time_spans import (
 #: A pattern and what its match stands for; None takes the words away from the other rules, and means no time.
 Rule = tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Span | None]]
 
-_DIGITS: Final = {
-    "零": 0,
-    "〇": 0,
-    "一": 1,
-    "二": 2,
-    "两": 2,
-    "三": 3,
-    "四": 4,
-    "五": 5,
-    "六": 6,
-    "七": 7,
-    "八": 8,
-    "九": 9,
-}
-_TEN: Final = 10
-_NUMERAL: Final = "[0-9]{1,3}|[一二两三四五六七八九十]{1,3}"
+_NUMERAL: Final = "[0-9]{1,3}|[一二两三四五六七八九十]{1,4}"
 _NUMBER: Final = f"(?:(?P<n>{_NUMERAL})|(?P<few>几|数|好几))"
 _UNIT: Final = "(?:个)?(?P<unit>分钟|小时|钟头|天|日|周|星期|礼拜|月|季度|年)"
 _UNITS: Final[Mapping[str, Unit]] = {
@@ -69,6 +55,7 @@ _PARTS: Final = {
     "晚": (18.0, 24.0), "夜里": (18.0, 24.0), "半夜": (0.0, 6.0),
 }  # fmt: skip
 _PART: Final = "(?P<part>凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里|半夜|早|晚)"
+_AFTER_NOON: Final = {"中午", "下午", "傍晚", "晚上", "晚", "夜里"}
 _NOON: Final = 12
 
 
@@ -76,32 +63,20 @@ def _rule(pattern: str, span_of: Callable[[re.Match[str], datetime], Span | None
     return re.compile(pattern), span_of
 
 
-def number(written: str) -> int:
-    """Read a number up to 99 in Chinese numerals, or any in digits.
-
-    Raises:
-        ValueError: These numerals are no number.
-    """
-    if written.isdecimal() and written.isascii():
-        return int(written)
-    tens, ten, ones = written.rpartition("十")
-    if not ten:
-        return int("".join(str(_DIGITS[one]) for one in written))
-    if not {tens, ones} <= {*_DIGITS, ""}:
-        raise ValueError(written)
-    return _TEN * (_DIGITS[tens] if tens else 1) + (_DIGITS[ones] if ones else 0)
-
-
 def _unit(match: re.Match[str]) -> Unit:
     return _UNITS[match["unit"]]
 
 
+def _counts(match: re.Match[str]) -> tuple[int, int]:
+    return FEW if match["few"] else between(match["n"])
+
+
 def _so_long_ago(match: re.Match[str], now: datetime) -> Span:
-    return few_ago(now, _unit(match)) if match["few"] else ago(now, _unit(match), number(match["n"]))
+    return guessed_ago(now, _unit(match), *_counts(match))
 
 
 def _past(match: re.Match[str], now: datetime) -> Span:
-    return past(now, _unit(match), FEW[1] if match["few"] else number(match["n"]))
+    return past(now, _unit(match), _counts(match)[1])
 
 
 def _named_day(match: re.Match[str], now: datetime) -> Span:
@@ -130,7 +105,7 @@ def _weekend(match: re.Match[str], now: datetime) -> Span:
 def _year_of(match: re.Match[str], now: datetime) -> int | None:
     if which := match["which"]:
         return now.year - _YEARS_BACK[which]
-    return number(match["year"].replace("○", "〇")) if match["year"] else None
+    return digits(match["year"]) if match["year"] else None
 
 
 def _month(match: re.Match[str], now: datetime) -> Span:
@@ -162,15 +137,19 @@ def hours(match: re.Match[str]) -> tuple[float, float] | None:
     if not match["hour"]:
         return _PARTS[part] if part else None
     try:
-        hour = number(match["hour"])
-        minute = _TEN * 3 if match["half"] else number(match["minute"]) if match["minute"] else 0
+        first, last = between(match["hour"])
+        minute = 30 if match["half"] else number(match["minute"]) if match["minute"] else 0
     except ValueError:
         return None
-    if part in {"中午", "下午", "傍晚", "晚上", "晚", "夜里"} and hour < _NOON and (part != "中午" or hour < _TEN):
-        hour += _NOON
-    if hour > 2 * _NOON or minute >= 60:
+    later = _after_noon(part, last) + minute / 60
+    if last + later >= 2 * _NOON + 1 or minute >= 60:
         return None
-    return hour + minute / 60, hour + minute / 60 + 1
+    return first + later, last + later + 1
+
+
+def _after_noon(part: str | None, hour: int) -> int:
+    """Say what to add to the hour of a part of the day: 下午三点 is 15:00, and 中午十一点 is 11:00."""
+    return _NOON if part in _AFTER_NOON and hour < (10 if part == "中午" else _NOON) else 0
 
 
 #: A time of the day right behind a day.
@@ -194,7 +173,7 @@ RULES: Final[tuple[Rule, ...]] = (
         lambda m, now: ago(now, "day", _DAYS_BACK[m["which"]]),
     ),
     _rule("刚才|刚刚才|方才", lambda _, now: past(now, "hour", 1)),
-    _rule(f"(?<![0-9A-Za-z第]){_NUMBER} ?{_UNIT}(?:之|以)?前(?![端后面台缀者])", _so_long_ago),
+    _rule(f"(?<![0-9A-Za-z第百一二两三四五六七八九十]){_NUMBER} ?{_UNIT}(?:之|以)?前(?![端后面台缀者])", _so_long_ago),
     _rule("半个?小时(?:之|以)?前", lambda _, now: ago(now, "minute", 30)),
     _rule("半年(?:之|以)?前", lambda _, now: ago(now, "month", 6)),
     _rule(f"(?:最近|近|过去|这)的? ?{_NUMBER} ?{_UNIT}(?!前)", _past),

@@ -13,7 +13,7 @@ from querymill_workers.domain.time_spans import (
     Unit,
     ago,
     day,
-    few_ago,
+    guessed_ago,
     latest,
     month,
     months,
@@ -78,16 +78,19 @@ def _unit(match: re.Match[str]) -> Unit:
 
 
 def _so_long_ago(match: re.Match[str], now: datetime) -> Span:
-    return few_ago(now, _unit(match)) if match["few"] else ago(now, _unit(match), _count(match))
+    return guessed_ago(now, _unit(match), *_counts(match))
 
 
 def _past(match: re.Match[str], now: datetime) -> Span:
-    return past(now, _unit(match), FEW[1] if match["few"] else _count(match))
+    return past(now, _unit(match), _counts(match)[1])
 
 
-def _count(match: re.Match[str]) -> int:
+def _counts(match: re.Match[str]) -> tuple[int, int]:
+    if match["few"]:
+        return FEW
     written = (match["n"] or match["couple"]).lower()
-    return _NUMBERS[written] if written in _NUMBERS else int(written)
+    count = _NUMBERS[written] if written in _NUMBERS else int(written)
+    return count, count
 
 
 def _named_unit(match: re.Match[str], now: datetime) -> Span:
