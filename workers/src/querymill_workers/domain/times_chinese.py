@@ -80,9 +80,7 @@ def _past(match: re.Match[str], now: datetime) -> Span:
 
 
 def _named_day(match: re.Match[str], now: datetime) -> Span:
-    named = ago(now, "day", _DAYS_BACK[match["which"]])
-    part = match["part"]
-    return named.hours(*_PARTS[part]) if part else named
+    return ago(now, "day", _DAYS_BACK[match["which"]])
 
 
 def _named_unit(match: re.Match[str], now: datetime) -> Span:
@@ -155,7 +153,7 @@ def _after_noon(part: str | None, hour: int) -> int:
 #: A time of the day right behind a day.
 CLOCK: Final = (
     re.compile(
-        f" *的? *{_PART}?(?:(?P<hour>[0-2]?[0-9]|[一二两三四五六七八九十]{{1,2}})(?:[点时]|(?=:[0-9]{{2}}))"
+        f" *的? *{_PART}?(?: *(?P<hour>[0-2]?[0-9]|[一二两三四五六七八九十]{{1,2}})(?:[点时]|(?=:[0-9]{{2}}))"
         "(?::?(?P<minute>[0-9]{1,2}|[一二三四五六七八九十]{2,3})分?|(?P<half>半)|整|钟)?)?"
     ),
     hours,
@@ -164,14 +162,7 @@ _OPTIONAL_YEAR: Final = f"(?:{_YEAR}|{_WHICH_YEAR})?的?"
 _WHICH: Final = "(?P<which>上上|上|这|本)"
 
 RULES: Final[tuple[Rule, ...]] = (
-    _rule(
-        f"(?<![以之目之])(?P<which>今|昨|大前|(?<!大)前)(?:天|日|(?=[早晚](?![0-9A-Za-z]))){_PART}?(?![0-9点一二两三四五六七八九十])",
-        _named_day,
-    ),
-    _rule(
-        "(?<![以之目])(?P<which>今|昨|大前|(?<!大)前)[天日](?P<part>)",
-        lambda m, now: ago(now, "day", _DAYS_BACK[m["which"]]),
-    ),
+    _rule("(?<![以之目])(?P<which>今|昨|大前|(?<!大)前)(?:[天日]|(?=[早晚]))", _named_day),
     _rule("刚才|刚刚才|方才", lambda _, now: past(now, "hour", 1)),
     _rule(f"(?<![0-9A-Za-z第百一二两三四五六七八九十]){_NUMBER} ?{_UNIT}(?:之|以)?前(?![端后面台缀者])", _so_long_ago),
     _rule("半个?小时(?:之|以)?前", lambda _, now: ago(now, "minute", 30)),
