@@ -16,6 +16,8 @@ from querymill_workers.domain.time_spans import (
     day,
     guessed_ago,
     latest,
+    latest_weekday,
+    latest_weekend,
     month,
     months,
     past,
@@ -91,13 +93,12 @@ def _weekday(match: re.Match[str], now: datetime) -> Span:
     place = _WEEKDAYS[match["weekday"]]
     if which := match["which"]:
         return day(week(now.date() - _BACK[which] * WEEK).start.date() + place * DAY)
-    return day(now.date() - (now.weekday() - place) % 7 * DAY)
+    return latest_weekday(now, place)
 
 
 def _weekend(match: re.Match[str], now: datetime) -> Span:
-    saturday = 5
     which = match["which"]
-    return weekend(now, _BACK[which] if which else int(now.weekday() < saturday))
+    return weekend(now, _BACK[which]) if which else latest_weekend(now)
 
 
 def _year_of(match: re.Match[str], now: datetime) -> int | None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import date, datetime
 from typing import Final
 
@@ -15,6 +16,8 @@ from querymill_workers.domain.time_spans import (
     day,
     guessed_ago,
     latest,
+    latest_weekday,
+    latest_weekend,
     month,
     months,
     past,
@@ -98,10 +101,6 @@ def _named_unit(match: re.Match[str], now: datetime) -> Span:
     return weekend(now, back) if match["unit"].lower() == "weekend" else ago(now, _unit(match), back)
 
 
-def _latest_weekend(_: re.Match[str], now: datetime) -> Span:
-    return weekend(now, 0 if now.weekday() >= _WEEKDAYS["saturday"] else 1)
-
-
 def _weekday(match: re.Match[str], now: datetime) -> Span | None:
     which = (match["which"] or "").lower()
     number = _WEEKDAYS[match["weekday"].lower()]
@@ -109,8 +108,9 @@ def _weekday(match: re.Match[str], now: datetime) -> Span | None:
         return None
     if which == "this":
         return day(week(now.date()).start.date() + number * DAY)
-    back = (now.weekday() - number) % 7
-    return day(now.date() - (back or 7 if which in {"last", "past", "previous"} else back) * DAY)
+    if which in {"last", "past", "previous"}:
+        return replace(latest_weekday(now - DAY, number), every=None)
+    return latest_weekday(now, number)
 
 
 def _weekday_of_week(match: re.Match[str], now: datetime) -> Span:
@@ -138,8 +138,8 @@ def _month_alone(match: re.Match[str], now: datetime) -> Span | None:
     if before not in {"in", "since", "during"} and _is_word(match):
         return None
     found = latest(now, lambda year: month(year, number))
-    if before == "last" and found.end > now:
-        return month(found.start.year - 1, number)
+    if before == "last":
+        return month(found.start.year - int(found.end > now), number)
     return found
 
 
@@ -224,7 +224,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _rule(f"(?:the last|(?:the )?past) {_UNIT}", lambda match, now: past(now, _unit(match), 1)),
     _rule("(?:the )?(?P<unit>week|month|quarter|year) before last", lambda match, now: ago(now, _unit(match), 2)),
     _rule("(?P<which>last|previous|this|(?:the )?current) (?P<unit>week|month|quarter|year|weekend)", _named_unit),
-    _rule("(?:over |on |at )?the weekend", _latest_weekend),
+    _rule("(?:over |on |at )?the weekend", lambda _, now: latest_weekend(now)),
     _rule(f"(?:(?P<which>last|past|previous|this|next|every|each) )?{_WEEKDAY}", _weekday),
     _rule("(?P<which>last|this|next) (?P<weekday>mon|tues?|wed|thu|thurs?|fri)", _weekday),
     _rule(f"(?P<which>last|this) week(?:'s|,| on)? {_WEEKDAY}", _weekday_of_week),
