@@ -29,6 +29,8 @@ from querymill_workers.domain.time_spans import (
 Rule = tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Span | None]]
 
 _NUMERAL: Final = "[0-9]{1,3}|[一二两三四五六七八九十]{1,4}"
+#: From one number to another: 2-3, 两到三.
+_TO: Final = " ?[-–—~～到至] ?"
 _NUMBER: Final = f"(?:(?P<n>{_NUMERAL})|(?P<few>几|数|好几))"
 _UNIT: Final = "(?:个)?(?P<unit>分钟|小时|钟头|天|日|周|星期|礼拜|月|季度|年)"
 _UNITS: Final[Mapping[str, Unit]] = {
@@ -45,8 +47,13 @@ _WEEKDAY: Final = "(?P<weekday>[一二三四五六日天1-6])"
 _NO_WEEKDAY: Final = "(?<![0-9一二两三四五六七八九十几数每下半])"
 _AFTER_WEEKDAY: Final = "(?![0-9一二三四五六七八九十]|次|个|天|遍|年|月|志|报|刊)"
 _MONTH: Final = "(?P<month>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])"
-_DAY: Final = "(?P<day>[12][0-9]|3[01]|0?[1-9]|二?十[一二三四五六七八九]?|三十一?|[一二三四五六七八九])[日号]"
-_YEAR: Final = "(?P<year>(?:19[89]|20[0-9])[0-9]|二[〇零○][〇零○一二三四五六七八九]{2})年"
+_DAY_NUMBER: Final = "[12][0-9]|3[01]|0?[1-9]|二?十[一二三四五六七八九]?|三十一?|[一二三四五六七八九]"
+_DAY: Final = f"(?P<day>{_DAY_NUMBER})[日号]"
+_DAYS: Final = f"(?P<day>{_DAY_NUMBER})[日号]?{_TO}(?P<last>{_DAY_NUMBER})[日号]"
+_ZERO_TO_NINE: Final = "[〇零○一二三四五六七八九]"
+#: Its last two digits: 24年, 二四年; 用了24年 is how long.
+_SHORT_YEAR: Final = f"(?<![0-9〇零○一二两三四五六七八九十百了])(?P<short>[0-9]{{2}}|[〇零○一二]{_ZERO_TO_NINE})"
+_YEAR: Final = f"(?P<year>(?:19[89]|20[0-9])[0-9]|二[〇零○]{_ZERO_TO_NINE}{{2}}|{_SHORT_YEAR})年"
 _WHICH_YEAR: Final = "(?P<which>今|去|前)年"
 _NO_NUMBER: Final = "(?<![0-9A-Za-z一二三四五六七八九十.第个每])"
 _YEARS_BACK: Final = {"今": 0, "去": 1, "前": 2}
@@ -59,6 +66,8 @@ _PARTS: Final = {
 _PART: Final = "(?P<part>凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里|半夜|早|晚)"
 _AFTER_NOON: Final = {"中午", "下午", "傍晚", "晚上", "晚", "夜里"}
 _NOON: Final = 12
+#: How far from now a year of two digits is looked for.
+_NEAR_YEARS: Final = 10
 
 
 def _rule(pattern: str, span_of: Callable[[re.Match[str], datetime], Span | None]) -> Rule:
@@ -75,6 +84,16 @@ def _counts(match: re.Match[str]) -> tuple[int, int]:
 
 def _so_long_ago(match: re.Match[str], now: datetime) -> Span:
     return guessed_ago(now, _unit(match), *_counts(match))
+
+
+def _between_ago(match: re.Match[str], now: datetime) -> Span:
+    counts = (*between(match["least"]), *_counts(match))
+    return guessed_ago(now, _unit(match), min(counts), max(counts))
+
+
+def _before_this(match: re.Match[str], now: datetime) -> Span:
+    """Span the units before the present one: *decided*, 前两天 is yesterday and the day before, 前几天 six days."""
+    return guessed_ago(now, _unit(match), 1, _counts(match)[1])
 
 
 def _past(match: re.Match[str], now: datetime) -> Span:
@@ -104,7 +123,16 @@ def _weekend(match: re.Match[str], now: datetime) -> Span:
 def _year_of(match: re.Match[str], now: datetime) -> int | None:
     if which := match["which"]:
         return now.year - _YEARS_BACK[which]
-    return digits(match["year"]) if match["year"] else None
+    if not match["year"]:
+        return None
+    year = digits(match["year"])
+    return year if len(match["year"]) > 2 else _of_two_digits(year, now)
+
+
+def _of_two_digits(year: int, now: datetime) -> int:
+    """Choose the century: this one, unless that is more than ten years from now."""
+    near = now.year + _NEAR_YEARS
+    return near - (near - year) % 100
 
 
 def _month(match: re.Match[str], now: datetime) -> Span:
@@ -119,8 +147,21 @@ def _date(match: re.Match[str], now: datetime) -> Span:
     return day(date(year, one, written))
 
 
-def _year(match: re.Match[str], now: datetime) -> Span:
+def _days(match: re.Match[str], now: datetime) -> Span:
+    year, one = _year_of(match, now), number(match["month"])
+    first, last = number(match["day"]), number(match["last"])
+
+    def candidate(this: int) -> Span:
+        ends = month(this, one + int(last < first)).start.date().replace(day=last)
+        return Span(day(date(this, one, first)).start, day(ends).end)
+
+    return latest(now, candidate) if year is None else candidate(year)
+
+
+def _year(match: re.Match[str], now: datetime) -> Span | None:
     year = _year_of(match, now)
+    if match["short"] and not match["half"] and not 0 <= now.year - (year or 0) <= _NEAR_YEARS:
+        return None  # how long, not when: 30年
     first, count = {"上": (1, 6), "下": (7, 6), None: (1, 12)}[match["half"]]
     return months(now.year if year is None else year, first, count)
 
@@ -166,9 +207,20 @@ RULES: Final[tuple[Rule, ...]] = (
     _rule("(?<![以之目])(?P<which>今|昨|大前|(?<!大)前)(?:[天日]|(?=[早晚]))", _named_day),
     _rule("刚才|刚刚才|方才", lambda _, now: past(now, "hour", 1)),
     _rule(f"(?<![0-9A-Za-z第百一二两三四五六七八九十]){_NUMBER} ?{_UNIT}(?:之|以)?前(?![端后面台缀者])", _so_long_ago),
+    _rule(
+        f"(?<![0-9A-Za-z第百一二两三四五六七八九十])(?P<least>{_NUMERAL}){_TO}{_NUMBER} ?{_UNIT}(?:之|以)?前"
+        "(?![端后面台缀者])",
+        _between_ago,
+    ),
+    # Behind a word, 上线前两天 is before what it names.
+    _rule(
+        "(?:(?<![\u4e00-\u9fff])|(?<=[我你您他她们咱在从是就的]))前(?:(?P<n>两)|(?P<few>几))个?"
+        "(?P<unit>天|日|周|星期|礼拜|月|年)(?![一二三四五六日])",
+        _before_this,
+    ),
     _rule("半个?小时(?:之|以)?前", lambda _, now: ago(now, "minute", 30)),
     _rule("半年(?:之|以)?前", lambda _, now: ago(now, "month", 6)),
-    _rule(f"(?:最近|近|过去|这)的? ?{_NUMBER} ?{_UNIT}(?!前)", _past),
+    _rule(f"(?:最近|近|过去|这)的? ?(?:(?:{_NUMERAL}){_TO})?{_NUMBER} ?{_UNIT}(?!前)", _past),
     _rule("(?:最近|近|过去)半年", lambda _, now: past(now, "month", 6)),
     _rule(f"{_WHICH}一?个?(?P<unit>周|星期|礼拜|月|季度)(?![一二三四五六日天1-6末边期])", _named_unit),
     _rule(
@@ -178,7 +230,11 @@ RULES: Final[tuple[Rule, ...]] = (
     _rule(f"{_NO_WEEKDAY}(?<!下个)(?P<which>){_WEEK_WORD}{_WEEKDAY}{_AFTER_WEEKDAY}", _weekday),
     _rule(f"{_NO_NUMBER}{_OPTIONAL_YEAR}{_MONTH} ?月(?:份)?(?![球亮饼卡票薪租度经食光老饷色])", _month),
     _rule(f"{_NO_NUMBER}{_OPTIONAL_YEAR}{_MONTH} ?月 ?{_DAY}", _date),
-    _rule(f"{_NO_NUMBER}(?:{_YEAR}|{_WHICH_YEAR})(?:(?P<half>上|下)半年)?(?!代)", _year),
-    _rule("(?<![A-Za-z0-9])(?P<year>)(?P<which>)(?P<half>上|下)半年", _year),
+    _rule(f"{_NO_NUMBER}{_OPTIONAL_YEAR}{_MONTH} ?月 ?{_DAYS}", _days),
+    _rule(
+        f"{_NO_NUMBER}(?:{_YEAR}|{_WHICH_YEAR})(?:(?P<half>上|下)半年)?(?!代)(?(short)(?![多来内后间经]))",
+        _year,
+    ),
+    _rule("(?<![A-Za-z0-9])(?P<year>)(?P<short>)(?P<which>)(?P<half>上|下)半年", _year),
     _rule(f"{_OPTIONAL_YEAR}第?(?P<quarter>[一二三四1-4])季度", _quarter),
 )

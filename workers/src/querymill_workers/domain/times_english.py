@@ -30,11 +30,20 @@ Rule = tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Span | None]]
 
 _B: Final = "(?<![A-Za-z0-9_./-])"
 _E: Final = r"(?:(?=T[0-9]{2}:)|(?![A-Za-z0-9_(]|[-/.][A-Za-z0-9]))"
-_COUNTS: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_NUMBERS: Final = {name: number for number, name in enumerate(_COUNTS, start=1)} | {"a": 1, "an": 1, "couple": 2}
-_NUMBER: Final = (
-    f"(?:(?P<n>[0-9]{{1,3}}|an?|{'|'.join(_COUNTS)})|(?:a )?(?P<couple>couple)(?: of)?|(?:a )?(?P<few>few|several))"
+_COUNTS: Final = (
+    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
+    "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+)  # fmt: skip
+_TENS: Final = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_NUMBERS: Final = (
+    {name: number for number, name in enumerate(_COUNTS, start=1)}
+    | {name: 10 * number for number, name in enumerate(_TENS, start=2)}
+    | {"a": 1, "an": 1, "couple": 2}
 )
+_COUNT: Final = f"[0-9]{{1,3}}|an?|(?:{'|'.join(_TENS)})(?:[- ](?:{'|'.join(_COUNTS[:9])}))?|{'|'.join(_COUNTS)}"
+_NUMBER: Final = f"(?:(?P<n>{_COUNT})|(?:a )?(?P<couple>couple)(?: of)?|(?:a )?(?P<few>few|several))"
+#: From one number to another: 2-3, two or three.
+_TO: Final = "(?: ?[-–—~] ?| (?:or|to|and) )"
 _UNIT: Final = "(?P<unit>minute|min|hour|hr|day|week|month|quarter|year)s?"
 _UNITS: Final[Mapping[str, Unit]] = {
     "minute": "minute", "min": "minute", "hour": "hour", "hr": "hour", "day": "day", "week": "week",
@@ -91,9 +100,19 @@ def _past(match: re.Match[str], now: datetime) -> Span:
 def _counts(match: re.Match[str]) -> tuple[int, int]:
     if match["few"]:
         return FEW
-    written = (match["n"] or match["couple"]).lower()
-    count = _NUMBERS[written] if written in _NUMBERS else int(written)
+    count = _count(match["n"] or match["couple"])
     return count, count
+
+
+def _count(written: str) -> int:
+    if written.isdecimal():
+        return int(written)
+    return sum(_NUMBERS[word] for word in re.split("[- ]", written.lower()))
+
+
+def _between_ago(match: re.Match[str], now: datetime) -> Span:
+    counts = (_count(match["least"]), *_counts(match))
+    return guessed_ago(now, _unit(match), min(counts), max(counts))
 
 
 def _named_unit(match: re.Match[str], now: datetime) -> Span:
@@ -218,9 +237,10 @@ RULES: Final[tuple[Rule, ...]] = (
     _rule("this (?P<part>morning|afternoon|evening)|to(?P<night>night)", _this_part),
     _rule("just now|a moment ago", lambda _, now: past(now, "hour", 1)),
     _rule(f"{_NUMBER} {_UNIT} (?:ago|back)", _so_long_ago),
+    _rule(f"(?P<least>{_COUNT}){_TO}{_NUMBER} {_UNIT} (?:ago|back)", _between_ago),
     _rule("half an hour ago", lambda _, now: ago(now, "minute", 30)),
     _rule("half a year ago", lambda _, now: ago(now, "month", 6)),
-    _rule(f"(?:last|past|previous) {_NUMBER} {_UNIT}", _past),
+    _rule(f"(?:last|past|previous) (?:(?:{_COUNT}){_TO})?{_NUMBER} {_UNIT}", _past),
     _rule(f"(?:the last|(?:the )?past) {_UNIT}", lambda match, now: past(now, _unit(match), 1)),
     _rule("(?:the )?(?P<unit>week|month|quarter|year) before last", lambda match, now: ago(now, _unit(match), 2)),
     _rule("(?P<which>last|previous|this|(?:the )?current) (?P<unit>week|month|quarter|year|weekend)", _named_unit),
