@@ -106,7 +106,7 @@ def ranking(request: ConversationSearch, ports: Ports) -> Sequence[str]:
     asked = flow.Asked(request, now, timed, ports.conversations.generation(request.collection))
     recalled = flow.recall(asked, ports)
     scored = flow.ranked(asked, recalled, ports)
-    return [place.session_id for place in flow.order_of(request, recalled.understanding.mode, scored)]
+    return [place.session_id for place in flow.order_of(asked, recalled.understanding.mode, scored)]
 
 
 if __name__ == "__main__":

@@ -1,13 +1,16 @@
 """Diversification: an example by hand, and what holds for every list."""
 
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.domain.diversification import PICK_FLOOR, Ranked, age_of, diversify
+from querymill_workers.domain.diversification import AGES, PICK_FLOOR, Age, Ranked, age_of, diversify
 
 
-def one(session_id: str, score: float, days: float = 40, topic: str | None = None) -> Ranked:
-    return Ranked(session_id, score, days, topic)
+def one(session_id: str, score: float, age: Age = "older", topic: str | None = None) -> Ranked:
+    return Ranked(session_id, score, age, topic)
 
 
 def test_the_four_steps_by_hand() -> None:
@@ -15,11 +18,11 @@ def test_the_four_steps_by_hand() -> None:
         one("a", 1.0, topic="cache"), one("b", 0.9, topic="cache"), one("c", 0.8, topic="cache"),
         one("d", 0.7, topic="cache"),  # the best that is left of the older ones
         one("e", 0.6, topic="cache"),
-        one("f", 0.5, 3, topic="retry"),  # of this week
-        one("g", 0.45, 4, topic="proxy"),  # the week has its one; a topic nobody has
-        one("h", 0.4, 0.5, topic="cache"),  # of today
+        one("f", 0.5, "week", topic="retry"),  # of this week
+        one("g", 0.45, "week", topic="proxy"),  # the week has its one; a topic nobody has
+        one("h", 0.4, "today", topic="cache"),  # of today
         one("i", 0.35, topic="retry"),
-        one("j", 0.29, 20, topic="layout"),  # of this month, but below 0.3 of the best
+        one("j", 0.29, "month", topic="layout"),  # of this month, but below 0.3 of the best
     ]  # fmt: skip
     assert [(place.session_id, place.step, place.reason) for place in diversify(ranking, top_n=10)] == [
         ("a", "relevance", None), ("b", "relevance", None), ("c", "relevance", None),
@@ -36,17 +39,30 @@ def test_the_list_is_cut_to_top_n() -> None:
 
 
 def test_an_age_ends_where_the_next_begins() -> None:
-    assert [age_of(days) for days in (0, 0.99, 1, 7, 7.01, 30, 30.01)] == [
-        "today", "today", "week", "week", "month", "month", "older",
+    now = datetime(2026, 5, 20, 10, 30, tzinfo=UTC)
+    assert [age_of(now - timedelta(days=days), now=now, zone=UTC) for days in (-2, 0, 0.43, 0.44, 7, 7.01, 30, 31)] == [
+        "today", "today", "today", "week", "week", "month", "month", "older",
     ]  # fmt: skip
 
 
+def test_today_is_the_calendar_day_of_who_asks() -> None:
+    evening, now = datetime(2026, 5, 20, 15, tzinfo=UTC), datetime(2026, 5, 20, 17, tzinfo=UTC)
+    assert age_of(evening, now=now, zone=UTC) == "today"
+    assert age_of(evening, now=now, zone=ZoneInfo("Asia/Shanghai")) == "week"  # 23:00, and it is 01:00
+
+
+def test_a_day_of_25_hours_is_one_day() -> None:
+    berlin = ZoneInfo("Europe/Berlin")
+    morning, night = datetime(2026, 10, 25, 0, 10, tzinfo=berlin), datetime(2026, 10, 25, 23, 50, tzinfo=berlin)
+    assert age_of(morning, now=night.astimezone(UTC), zone=berlin) == "today"
+
+
 rankings = st.lists(
-    st.tuples(st.floats(0, 1), st.floats(0, 400), st.sampled_from(["cache", "retry", "proxy", None])), max_size=40
+    st.tuples(st.floats(0, 1), st.sampled_from(AGES), st.sampled_from(["cache", "retry", "proxy", None])), max_size=40
 ).map(
     lambda rows: [
-        Ranked(f"s{number}", score, days, topic)
-        for number, (score, days, topic) in enumerate(sorted(rows, key=lambda row: -row[0]))
+        Ranked(f"s{number}", score, age, topic)
+        for number, (score, age, topic) in enumerate(sorted(rows, key=lambda row: -row[0]))
     ]
 )
 

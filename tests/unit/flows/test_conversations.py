@@ -190,6 +190,14 @@ def test_the_list_is_mixed_unless_that_is_switched_off(world: World) -> None:
     assert {hit.placed_by for hit in plain.results} == {"score"}
 
 
+def test_today_in_the_mix_is_the_askers_calendar_day(world: World) -> None:
+    take_in(world, *(talk(name, "ships", days=40) for name in "abc"), talk("d", "ships", days=0))
+    later = NOW + timedelta(hours=5)  # 17:00, and in Shanghai 01:00 of the next day
+    here = search(world, "ships", scoring="bm25", now=later)
+    there = search(world, "ships", scoring="bm25", now=later, time_zone="Asia/Shanghai")
+    assert [result.results[3].placed_for for result in (here, there)] == ["today", "week"]
+
+
 def test_why_not_names_the_gate(world: World) -> None:
     crowd = [talk(f"s{number:02}", "ships ships", days=2) for number in range(60)]
     take_in(

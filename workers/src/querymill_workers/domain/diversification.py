@@ -2,7 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, tzinfo
 from typing import Final, Literal
+
+from querymill_workers.domain.conversation_rank import age_days
 
 #: What placed a hit: its relevance, its age, its topic, what was left in order; or its score, without diversification.
 Step = Literal["relevance", "age", "topic", "order", "score"]
@@ -21,7 +24,7 @@ class Ranked:
 
     session_id: str
     score: float
-    days: float
+    age: Age
     topic: str | None
 
 
@@ -34,10 +37,11 @@ class Placed:
     reason: str | None = None
 
 
-def age_of(days: float) -> Age:
-    """Say how old: less than a day, at most 7 days, at most 30, or more."""
-    if days < 1:
+def age_of(last_active: datetime, *, now: datetime, zone: tzinfo) -> Age:
+    """Say how old: of the calendar day it is for who asks, at most 7 days old, at most 30, or more."""
+    if last_active.astimezone(zone).date() >= now.astimezone(zone).date():
         return "today"
+    days = age_days(last_active, now)
     return "week" if days <= 7 else "month" if days <= 30 else "older"  # a week, a month
 
 
@@ -56,7 +60,7 @@ def diversify(ranking: Sequence[Ranked], *, top_n: int) -> list[Placed]:
     floor = PICK_FLOOR * max((one.score for one in ranking), default=0.0)
     worthy = [one for one in ranking if one.score >= floor]
     for age in AGES:
-        left = (one for one in worthy if one.session_id not in placed and age_of(one.days) == age)
+        left = (one for one in worthy if one.session_id not in placed and one.age == age)
         if (pick := next(left, None)) is not None:
             placed[pick.session_id] = Placed(pick.session_id, "age", age)
     present = {one.topic for one in ranking if one.session_id in placed}

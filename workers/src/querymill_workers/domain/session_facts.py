@@ -15,7 +15,7 @@ from querymill_workers.domain.session_signs import Turn, is_solved, speaks_of_ea
 from querymill_workers.domain.technical_keywords import TechnicalKeywords
 
 #: Changes whenever the same session would have other facts.
-_FACTS_VERSION: Final = 1
+_FACTS_VERSION: Final = 2
 
 
 @dataclass(frozen=True, slots=True)

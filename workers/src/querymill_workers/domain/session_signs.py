@@ -25,8 +25,17 @@ _CONFIRMS: Final = _any_of(
     "thanks|thank you|thx|got it|works|worked|working now|solved|fixed it|makes sense|understood|i see",
     "谢谢|感谢|多谢|(?<![不没])明白|(?<![不没])懂了|(?<![未没])解决了|可以了|搞定|好用了",
 )
+#: Between "not" and what is not so: "I don't think it is fully solved yet", 没有完全明白.
+_BETWEEN: Final = "yet|really|quite|fully|completely|actually|even|been|be|get|got|have|think|is|was|it|it's|this|that"
 _NEGATED: Final = _any_of(
-    "(?:not|never|no longer|nothing|hardly) (?:works?|worked|understood|solved)", "还是不行|没有解决"
+    "(?:not|never|no longer|nothing|hardly|cannot|(?:is|was|are|has|have|had|do|does|did|ca|could|wo|would)n['’]?t)"
+    f" (?:(?:{_BETWEEN}) ){{0,4}}(?:work(?:s|ed|ing)?|underst(?:and|ood)|solved?|fix(?:ed)?|makes? sense|got it)"
+    "|still (?:(?:is|get|gets|getting|see|seeing|have|has|the|an?|this|that) ){0,3}(?:broken|wrong|unsolved|stuck"
+    "|confused|unclear|same|not|no luck|errors?|exceptions?|fail(?:s|ed|ing)?|crash(?:es|ed|ing)?"
+    "|(?:is|do|does|ca|wo)n['’]?t)",
+    "(?:没|未|不)(?:有|太|大|是|很|怎么|完全|彻底|全|能|会|算|够|真的?){0,2}[看听弄搞想]?"
+    "(?:明白|懂|清楚|解决|搞定|好用|可以)"
+    "|(?:还|仍|依然|依旧)[是然]?(?:不行|不对|报错|出错|失败|有问题|有错|一样)",
 )
 _SPEAKS_OF_EARLIER: Final = _any_of(
     r"(?:we|you|i)(?:'ve| have)? (?:discussed|talked about|mentioned|covered|went over) (?:\S+ ){0,4}?"

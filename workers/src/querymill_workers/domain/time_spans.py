@@ -1,7 +1,7 @@
 """Stretches of the calendar on somebody's wall clock: days, weeks, months, and those that lie so long back."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from typing import Final, Literal, assert_never
 
@@ -9,16 +9,21 @@ Unit = Literal["minute", "hour", "day", "week", "month", "quarter", "year"]
 
 DAY: Final = timedelta(days=1)
 WEEK: Final = timedelta(weeks=1)
+YEAR: Final = timedelta(days=365)
 #: What "a few" stands for: from so many to so many.
 FEW: Final = (2, 6)
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From ``start`` on, up to ``end`` without it: local times without a zone."""
+    """From ``start`` on, up to ``end`` without it: local times without a zone.
+
+    ``every`` is how often there is such a span, where it was not said which of them is meant: a weekday every week.
+    """
 
     start: datetime
     end: datetime
+    every: timedelta | None = None
 
     @property
     def is_a_day(self) -> bool:
@@ -27,7 +32,7 @@ class Span:
 
     def hours(self, first: float, past: float) -> "Span":
         """Narrow a day to its hours from ``first`` up to ``past``."""
-        return Span(self.start + timedelta(hours=first), self.start + timedelta(hours=past))
+        return Span(self.start + timedelta(hours=first), self.start + timedelta(hours=past), self.every)
 
 
 def day(one: date) -> Span:
@@ -85,10 +90,9 @@ def ago(now: datetime, unit: Unit, back: int) -> Span:
             assert_never(unit)
 
 
-def few_ago(now: datetime, unit: Unit) -> Span:
-    """Span what "a few days ago" may mean."""
-    nearest, farthest = FEW
-    return Span(ago(now, unit, farthest).start, ago(now, unit, nearest).end)
+def guessed_ago(now: datetime, unit: Unit, least: int, most: int) -> Span:
+    """Span what "two or three days ago" may mean; "a few days ago" is a guess too."""
+    return Span(ago(now, unit, most).start, ago(now, unit, least).end)
 
 
 def past(now: datetime, unit: Unit, count: int) -> Span:
@@ -123,7 +127,18 @@ def weekend(now: datetime, back: int) -> Span:
 def latest(now: datetime, candidate: Callable[[int], Span]) -> Span:
     """Choose, of what a year makes of "in March", the latest that has begun."""
     this_year = candidate(now.year)
-    return this_year if this_year.start <= now else candidate(now.year - 1)
+    return replace(this_year if this_year.start <= now else candidate(now.year - 1), every=YEAR)
+
+
+def latest_weekday(now: datetime, number: int) -> Span:
+    """Span the latest day with this place in the week, 0 for Monday: today, or one of the six before."""
+    return replace(day(now.date() - (now.weekday() - number) % 7 * DAY), every=WEEK)
+
+
+def latest_weekend(now: datetime) -> Span:
+    """Span the latest weekend that has begun."""
+    saturday = 5
+    return replace(weekend(now, int(now.weekday() < saturday)), every=WEEK)
 
 
 def _first_of(year: int, number: int) -> datetime:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from typing import Final
 
+from querymill_workers.domain.chinese_numerals import between, digits, number
 from querymill_workers.domain.time_spans import (
     DAY,
     FEW,
@@ -13,8 +14,10 @@ from querymill_workers.domain.time_spans import (
     Unit,
     ago,
     day,
-    few_ago,
+    guessed_ago,
     latest,
+    latest_weekday,
+    latest_weekend,
     month,
     months,
     past,
@@ -25,22 +28,9 @@ from querymill_workers.domain.time_spans import (
 #: A pattern and what its match stands for; None takes the words away from the other rules, and means no time.
 Rule = tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Span | None]]
 
-_DIGITS: Final = {
-    "零": 0,
-    "〇": 0,
-    "一": 1,
-    "二": 2,
-    "两": 2,
-    "三": 3,
-    "四": 4,
-    "五": 5,
-    "六": 6,
-    "七": 7,
-    "八": 8,
-    "九": 9,
-}
-_TEN: Final = 10
-_NUMERAL: Final = "[0-9]{1,3}|[一二两三四五六七八九十]{1,3}"
+_NUMERAL: Final = "[0-9]{1,3}|[一二两三四五六七八九十]{1,4}"
+#: From one number to another: 2-3, 两到三.
+_TO: Final = " ?[-–—~～到至] ?"
 _NUMBER: Final = f"(?:(?P<n>{_NUMERAL})|(?P<few>几|数|好几))"
 _UNIT: Final = "(?:个)?(?P<unit>分钟|小时|钟头|天|日|周|星期|礼拜|月|季度|年)"
 _UNITS: Final[Mapping[str, Unit]] = {
@@ -57,8 +47,13 @@ _WEEKDAY: Final = "(?P<weekday>[一二三四五六日天1-6])"
 _NO_WEEKDAY: Final = "(?<![0-9一二两三四五六七八九十几数每下半])"
 _AFTER_WEEKDAY: Final = "(?![0-9一二三四五六七八九十]|次|个|天|遍|年|月|志|报|刊)"
 _MONTH: Final = "(?P<month>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])"
-_DAY: Final = "(?P<day>[12][0-9]|3[01]|0?[1-9]|二?十[一二三四五六七八九]?|三十一?|[一二三四五六七八九])[日号]"
-_YEAR: Final = "(?P<year>(?:19[89]|20[0-9])[0-9]|二[〇零○][〇零○一二三四五六七八九]{2})年"
+_DAY_NUMBER: Final = "[12][0-9]|3[01]|0?[1-9]|二?十[一二三四五六七八九]?|三十一?|[一二三四五六七八九]"
+_DAY: Final = f"(?P<day>{_DAY_NUMBER})[日号]"
+_DAYS: Final = f"(?P<day>{_DAY_NUMBER})[日号]?{_TO}(?P<last>{_DAY_NUMBER})[日号]"
+_ZERO_TO_NINE: Final = "[〇零○一二三四五六七八九]"
+#: Its last two digits: 24年, 二四年; 用了24年 is how long.
+_SHORT_YEAR: Final = f"(?<![0-9〇零○一二两三四五六七八九十百了])(?P<short>[0-9]{{2}}|[〇零○一二]{_ZERO_TO_NINE})"
+_YEAR: Final = f"(?P<year>(?:19[89]|20[0-9])[0-9]|二[〇零○]{_ZERO_TO_NINE}{{2}}|{_SHORT_YEAR})年"
 _WHICH_YEAR: Final = "(?P<which>今|去|前)年"
 _NO_NUMBER: Final = "(?<![0-9A-Za-z一二三四五六七八九十.第个每])"
 _YEARS_BACK: Final = {"今": 0, "去": 1, "前": 2}
@@ -69,39 +64,44 @@ _PARTS: Final = {
     "晚": (18.0, 24.0), "夜里": (18.0, 24.0), "半夜": (0.0, 6.0),
 }  # fmt: skip
 _PART: Final = "(?P<part>凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里|半夜|早|晚)"
+_AFTER_NOON: Final = {"中午", "下午", "傍晚", "晚上", "晚", "夜里"}
 _NOON: Final = 12
+#: How far from now a year of two digits is looked for.
+_NEAR_YEARS: Final = 10
 
 
 def _rule(pattern: str, span_of: Callable[[re.Match[str], datetime], Span | None]) -> Rule:
     return re.compile(pattern), span_of
 
 
-def number(written: str) -> int:
-    """Read a number up to 99 in Chinese numerals, or any in digits."""
-    if written.isdecimal() and written.isascii():
-        return int(written)
-    tens, ten, ones = written.rpartition("十")
-    if not ten:
-        return int("".join(str(_DIGITS[one]) for one in written))
-    return _TEN * (_DIGITS[tens] if tens else 1) + (_DIGITS[ones] if ones else 0)
-
-
 def _unit(match: re.Match[str]) -> Unit:
     return _UNITS[match["unit"]]
 
 
+def _counts(match: re.Match[str]) -> tuple[int, int]:
+    return FEW if match["few"] else between(match["n"])
+
+
 def _so_long_ago(match: re.Match[str], now: datetime) -> Span:
-    return few_ago(now, _unit(match)) if match["few"] else ago(now, _unit(match), number(match["n"]))
+    return guessed_ago(now, _unit(match), *_counts(match))
+
+
+def _between_ago(match: re.Match[str], now: datetime) -> Span:
+    counts = (*between(match["least"]), *_counts(match))
+    return guessed_ago(now, _unit(match), min(counts), max(counts))
+
+
+def _before_this(match: re.Match[str], now: datetime) -> Span:
+    """Span the units before the present one: *decided*, 前两天 is yesterday and the day before, 前几天 six days."""
+    return guessed_ago(now, _unit(match), 1, _counts(match)[1])
 
 
 def _past(match: re.Match[str], now: datetime) -> Span:
-    return past(now, _unit(match), FEW[1] if match["few"] else number(match["n"]))
+    return past(now, _unit(match), _counts(match)[1])
 
 
 def _named_day(match: re.Match[str], now: datetime) -> Span:
-    named = ago(now, "day", _DAYS_BACK[match["which"]])
-    part = match["part"]
-    return named.hours(*_PARTS[part]) if part else named
+    return ago(now, "day", _DAYS_BACK[match["which"]])
 
 
 def _named_unit(match: re.Match[str], now: datetime) -> Span:
@@ -112,19 +112,27 @@ def _weekday(match: re.Match[str], now: datetime) -> Span:
     place = _WEEKDAYS[match["weekday"]]
     if which := match["which"]:
         return day(week(now.date() - _BACK[which] * WEEK).start.date() + place * DAY)
-    return day(now.date() - (now.weekday() - place) % 7 * DAY)
+    return latest_weekday(now, place)
 
 
 def _weekend(match: re.Match[str], now: datetime) -> Span:
-    saturday = 5
     which = match["which"]
-    return weekend(now, _BACK[which] if which else int(now.weekday() < saturday))
+    return weekend(now, _BACK[which]) if which else latest_weekend(now)
 
 
 def _year_of(match: re.Match[str], now: datetime) -> int | None:
     if which := match["which"]:
         return now.year - _YEARS_BACK[which]
-    return number(match["year"].replace("○", "〇")) if match["year"] else None
+    if not match["year"]:
+        return None
+    year = digits(match["year"])
+    return year if len(match["year"]) > 2 else _of_two_digits(year, now)
+
+
+def _of_two_digits(year: int, now: datetime) -> int:
+    """Choose the century: this one, unless that is more than ten years from now."""
+    near = now.year + _NEAR_YEARS
+    return near - (near - year) % 100
 
 
 def _month(match: re.Match[str], now: datetime) -> Span:
@@ -139,8 +147,21 @@ def _date(match: re.Match[str], now: datetime) -> Span:
     return day(date(year, one, written))
 
 
-def _year(match: re.Match[str], now: datetime) -> Span:
+def _days(match: re.Match[str], now: datetime) -> Span:
+    year, one = _year_of(match, now), number(match["month"])
+    first, last = number(match["day"]), number(match["last"])
+
+    def candidate(this: int) -> Span:
+        ends = month(this, one + int(last < first)).start.date().replace(day=last)
+        return Span(day(date(this, one, first)).start, day(ends).end)
+
+    return latest(now, candidate) if year is None else candidate(year)
+
+
+def _year(match: re.Match[str], now: datetime) -> Span | None:
     year = _year_of(match, now)
+    if match["short"] and not match["half"] and not 0 <= now.year - (year or 0) <= _NEAR_YEARS:
+        return None  # how long, not when: 30年
     first, count = {"上": (1, 6), "下": (7, 6), None: (1, 12)}[match["half"]]
     return months(now.year if year is None else year, first, count)
 
@@ -155,19 +176,26 @@ def hours(match: re.Match[str]) -> tuple[float, float] | None:
     part = match["part"]
     if not match["hour"]:
         return _PARTS[part] if part else None
-    hour = number(match["hour"])
-    minute = _TEN * 3 if match["half"] else number(match["minute"]) if match["minute"] else 0
-    if part in {"中午", "下午", "傍晚", "晚上", "晚", "夜里"} and hour < _NOON and (part != "中午" or hour < _TEN):
-        hour += _NOON
-    if hour > 2 * _NOON or minute >= 60:
+    try:
+        first, last = between(match["hour"])
+        minute = 30 if match["half"] else number(match["minute"]) if match["minute"] else 0
+    except ValueError:
         return None
-    return hour + minute / 60, hour + minute / 60 + 1
+    later = _after_noon(part, last) + minute / 60
+    if last + later >= 2 * _NOON + 1 or minute >= 60:
+        return None
+    return first + later, last + later + 1
+
+
+def _after_noon(part: str | None, hour: int) -> int:
+    """Say what to add to the hour of a part of the day: 下午三点 is 15:00, and 中午十一点 is 11:00."""
+    return _NOON if part in _AFTER_NOON and hour < (10 if part == "中午" else _NOON) else 0
 
 
 #: A time of the day right behind a day.
 CLOCK: Final = (
     re.compile(
-        f" *的? *{_PART}?(?:(?P<hour>[0-2]?[0-9]|[一二两三四五六七八九十]{{1,2}})(?:[点时]|(?=:[0-9]{{2}}))"
+        f" *的? *{_PART}?(?: *(?P<hour>[0-2]?[0-9]|[一二两三四五六七八九十]{{1,2}})(?:[点时]|(?=:[0-9]{{2}}))"
         "(?::?(?P<minute>[0-9]{1,2}|[一二三四五六七八九十]{2,3})分?|(?P<half>半)|整|钟)?)?"
     ),
     hours,
@@ -176,19 +204,23 @@ _OPTIONAL_YEAR: Final = f"(?:{_YEAR}|{_WHICH_YEAR})?的?"
 _WHICH: Final = "(?P<which>上上|上|这|本)"
 
 RULES: Final[tuple[Rule, ...]] = (
-    _rule(
-        f"(?<![以之目之])(?P<which>今|昨|大前|(?<!大)前)(?:天|日|(?=[早晚](?![0-9A-Za-z]))){_PART}?(?![0-9点一二两三四五六七八九十])",
-        _named_day,
-    ),
-    _rule(
-        "(?<![以之目])(?P<which>今|昨|大前|(?<!大)前)[天日](?P<part>)",
-        lambda m, now: ago(now, "day", _DAYS_BACK[m["which"]]),
-    ),
+    _rule("(?<![以之目])(?P<which>今|昨|大前|(?<!大)前)(?:[天日]|(?=[早晚]))", _named_day),
     _rule("刚才|刚刚才|方才", lambda _, now: past(now, "hour", 1)),
-    _rule(f"(?<![0-9A-Za-z第]){_NUMBER} ?{_UNIT}(?:之|以)?前(?![端后面台缀者])", _so_long_ago),
+    _rule(f"(?<![0-9A-Za-z第百一二两三四五六七八九十]){_NUMBER} ?{_UNIT}(?:之|以)?前(?![端后面台缀者])", _so_long_ago),
+    _rule(
+        f"(?<![0-9A-Za-z第百一二两三四五六七八九十])(?P<least>{_NUMERAL}){_TO}{_NUMBER} ?{_UNIT}(?:之|以)?前"
+        "(?![端后面台缀者])",
+        _between_ago,
+    ),
+    # Behind a word, 上线前两天 is before what it names.
+    _rule(
+        "(?:(?<![\u4e00-\u9fff])|(?<=[我你您他她们咱在从是就的]))前(?:(?P<n>两)|(?P<few>几))个?"
+        "(?P<unit>天|日|周|星期|礼拜|月|年)(?![一二三四五六日])",
+        _before_this,
+    ),
     _rule("半个?小时(?:之|以)?前", lambda _, now: ago(now, "minute", 30)),
     _rule("半年(?:之|以)?前", lambda _, now: ago(now, "month", 6)),
-    _rule(f"(?:最近|近|过去|这)的? ?{_NUMBER} ?{_UNIT}(?!前)", _past),
+    _rule(f"(?:最近|近|过去|这)的? ?(?:(?:{_NUMERAL}){_TO})?{_NUMBER} ?{_UNIT}(?!前)", _past),
     _rule("(?:最近|近|过去)半年", lambda _, now: past(now, "month", 6)),
     _rule(f"{_WHICH}一?个?(?P<unit>周|星期|礼拜|月|季度)(?![一二三四五六日天1-6末边期])", _named_unit),
     _rule(
@@ -198,7 +230,11 @@ RULES: Final[tuple[Rule, ...]] = (
     _rule(f"{_NO_WEEKDAY}(?<!下个)(?P<which>){_WEEK_WORD}{_WEEKDAY}{_AFTER_WEEKDAY}", _weekday),
     _rule(f"{_NO_NUMBER}{_OPTIONAL_YEAR}{_MONTH} ?月(?:份)?(?![球亮饼卡票薪租度经食光老饷色])", _month),
     _rule(f"{_NO_NUMBER}{_OPTIONAL_YEAR}{_MONTH} ?月 ?{_DAY}", _date),
-    _rule(f"{_NO_NUMBER}(?:{_YEAR}|{_WHICH_YEAR})(?:(?P<half>上|下)半年)?(?!代)", _year),
-    _rule("(?<![A-Za-z0-9])(?P<year>)(?P<which>)(?P<half>上|下)半年", _year),
+    _rule(f"{_NO_NUMBER}{_OPTIONAL_YEAR}{_MONTH} ?月 ?{_DAYS}", _days),
+    _rule(
+        f"{_NO_NUMBER}(?:{_YEAR}|{_WHICH_YEAR})(?:(?P<half>上|下)半年)?(?!代)(?(short)(?![多来内后间经]))",
+        _year,
+    ),
+    _rule("(?<![A-Za-z0-9])(?P<year>)(?P<short>)(?P<which>)(?P<half>上|下)半年", _year),
     _rule(f"{_OPTIONAL_YEAR}第?(?P<quarter>[一二三四1-4])季度", _quarter),
 )

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import date, datetime
 from typing import Final
 
@@ -13,8 +14,10 @@ from querymill_workers.domain.time_spans import (
     Unit,
     ago,
     day,
-    few_ago,
+    guessed_ago,
     latest,
+    latest_weekday,
+    latest_weekend,
     month,
     months,
     past,
@@ -27,11 +30,20 @@ Rule = tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Span | None]]
 
 _B: Final = "(?<![A-Za-z0-9_./-])"
 _E: Final = r"(?:(?=T[0-9]{2}:)|(?![A-Za-z0-9_(]|[-/.][A-Za-z0-9]))"
-_COUNTS: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_NUMBERS: Final = {name: number for number, name in enumerate(_COUNTS, start=1)} | {"a": 1, "an": 1, "couple": 2}
-_NUMBER: Final = (
-    f"(?:(?P<n>[0-9]{{1,3}}|an?|{'|'.join(_COUNTS)})|(?:a )?(?P<couple>couple)(?: of)?|(?:a )?(?P<few>few|several))"
+_COUNTS: Final = (
+    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
+    "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+)  # fmt: skip
+_TENS: Final = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_NUMBERS: Final = (
+    {name: number for number, name in enumerate(_COUNTS, start=1)}
+    | {name: 10 * number for number, name in enumerate(_TENS, start=2)}
+    | {"a": 1, "an": 1, "couple": 2}
 )
+_COUNT: Final = f"[0-9]{{1,3}}|an?|(?:{'|'.join(_TENS)})(?:[- ](?:{'|'.join(_COUNTS[:9])}))?|{'|'.join(_COUNTS)}"
+_NUMBER: Final = f"(?:(?P<n>{_COUNT})|(?:a )?(?P<couple>couple)(?: of)?|(?:a )?(?P<few>few|several))"
+#: From one number to another: 2-3, two or three.
+_TO: Final = "(?: ?[-–—~] ?| (?:or|to|and) )"
 _UNIT: Final = "(?P<unit>minute|min|hour|hr|day|week|month|quarter|year)s?"
 _UNITS: Final[Mapping[str, Unit]] = {
     "minute": "minute", "min": "minute", "hour": "hour", "hr": "hour", "day": "day", "week": "week",
@@ -69,7 +81,8 @@ _PARTS: Final = {
 
 
 def _rule(pattern: str, span_of: Callable[[re.Match[str], datetime], Span | None]) -> Rule:
-    return re.compile(_B + f"(?:{pattern})" + _E, re.IGNORECASE), span_of
+    # ASCII: else "ſ" and "ı" match as "s" and "i", and no name of a day is found under them.
+    return re.compile(_B + f"(?:{pattern})" + _E, re.IGNORECASE | re.ASCII), span_of
 
 
 def _unit(match: re.Match[str]) -> Unit:
@@ -77,25 +90,34 @@ def _unit(match: re.Match[str]) -> Unit:
 
 
 def _so_long_ago(match: re.Match[str], now: datetime) -> Span:
-    return few_ago(now, _unit(match)) if match["few"] else ago(now, _unit(match), _count(match))
+    return guessed_ago(now, _unit(match), *_counts(match))
 
 
 def _past(match: re.Match[str], now: datetime) -> Span:
-    return past(now, _unit(match), FEW[1] if match["few"] else _count(match))
+    return past(now, _unit(match), _counts(match)[1])
 
 
-def _count(match: re.Match[str]) -> int:
-    written = (match["n"] or match["couple"]).lower()
-    return _NUMBERS[written] if written in _NUMBERS else int(written)
+def _counts(match: re.Match[str]) -> tuple[int, int]:
+    if match["few"]:
+        return FEW
+    count = _count(match["n"] or match["couple"])
+    return count, count
+
+
+def _count(written: str) -> int:
+    if written.isdecimal():
+        return int(written)
+    return sum(_NUMBERS[word] for word in re.split("[- ]", written.lower()))
+
+
+def _between_ago(match: re.Match[str], now: datetime) -> Span:
+    counts = (_count(match["least"]), *_counts(match))
+    return guessed_ago(now, _unit(match), min(counts), max(counts))
 
 
 def _named_unit(match: re.Match[str], now: datetime) -> Span:
     back = 0 if match["which"].lower() in {"this", "current"} else 1
     return weekend(now, back) if match["unit"].lower() == "weekend" else ago(now, _unit(match), back)
-
-
-def _latest_weekend(_: re.Match[str], now: datetime) -> Span:
-    return weekend(now, 0 if now.weekday() >= _WEEKDAYS["saturday"] else 1)
 
 
 def _weekday(match: re.Match[str], now: datetime) -> Span | None:
@@ -105,8 +127,9 @@ def _weekday(match: re.Match[str], now: datetime) -> Span | None:
         return None
     if which == "this":
         return day(week(now.date()).start.date() + number * DAY)
-    back = (now.weekday() - number) % 7
-    return day(now.date() - (back or 7 if which in {"last", "past", "previous"} else back) * DAY)
+    if which in {"last", "past", "previous"}:
+        return replace(latest_weekday(now - DAY, number), every=None)
+    return latest_weekday(now, number)
 
 
 def _weekday_of_week(match: re.Match[str], now: datetime) -> Span:
@@ -134,8 +157,8 @@ def _month_alone(match: re.Match[str], now: datetime) -> Span | None:
     if before not in {"in", "since", "during"} and _is_word(match):
         return None
     found = latest(now, lambda year: month(year, number))
-    if before == "last" and found.end > now:
-        return month(found.start.year - 1, number)
+    if before == "last":
+        return month(found.start.year - int(found.end > now), number)
     return found
 
 
@@ -203,8 +226,8 @@ _CLOCK: Final = (
     "|(?:in the |the )?(?P<part>morning|noon|afternoon|evening|night))(?![A-Za-z0-9:])"
 )
 #: A time of the day right behind a day; one right before it.
-CLOCK: Final = (re.compile(f"(?:T|,? *(?:at |around |about )?){_CLOCK}", re.IGNORECASE), hours)
-CLOCK_BEFORE: Final = re.compile(f"(?<![A-Za-z0-9_.:-]){_CLOCK},?(?: on| of)?(?: the)? *$", re.IGNORECASE)
+CLOCK: Final = (re.compile(f"(?:T|,? *(?:at |around |about )?){_CLOCK}", re.IGNORECASE | re.ASCII), hours)
+CLOCK_BEFORE: Final = re.compile(f"(?<![A-Za-z0-9_.:-]){_CLOCK},?(?: on| of)?(?: the)? *$", re.IGNORECASE | re.ASCII)
 
 RULES: Final[tuple[Rule, ...]] = (
     _rule("(?:the )?day before yesterday", lambda _, now: ago(now, "day", 2)),
@@ -214,13 +237,14 @@ RULES: Final[tuple[Rule, ...]] = (
     _rule("this (?P<part>morning|afternoon|evening)|to(?P<night>night)", _this_part),
     _rule("just now|a moment ago", lambda _, now: past(now, "hour", 1)),
     _rule(f"{_NUMBER} {_UNIT} (?:ago|back)", _so_long_ago),
+    _rule(f"(?P<least>{_COUNT}){_TO}{_NUMBER} {_UNIT} (?:ago|back)", _between_ago),
     _rule("half an hour ago", lambda _, now: ago(now, "minute", 30)),
     _rule("half a year ago", lambda _, now: ago(now, "month", 6)),
-    _rule(f"(?:last|past|previous) {_NUMBER} {_UNIT}", _past),
+    _rule(f"(?:last|past|previous) (?:(?:{_COUNT}){_TO})?{_NUMBER} {_UNIT}", _past),
     _rule(f"(?:the last|(?:the )?past) {_UNIT}", lambda match, now: past(now, _unit(match), 1)),
     _rule("(?:the )?(?P<unit>week|month|quarter|year) before last", lambda match, now: ago(now, _unit(match), 2)),
     _rule("(?P<which>last|previous|this|(?:the )?current) (?P<unit>week|month|quarter|year|weekend)", _named_unit),
-    _rule("(?:over |on |at )?the weekend", _latest_weekend),
+    _rule("(?:over |on |at )?the weekend", lambda _, now: latest_weekend(now)),
     _rule(f"(?:(?P<which>last|past|previous|this|next|every|each) )?{_WEEKDAY}", _weekday),
     _rule("(?P<which>last|this|next) (?P<weekday>mon|tues?|wed|thu|thurs?|fri)", _weekday),
     _rule(f"(?P<which>last|this) week(?:'s|,| on)? {_WEEKDAY}", _weekday_of_week),

@@ -43,7 +43,7 @@ from querymill_workers.domain.conversation_scores import (
     final_score,
 )
 from querymill_workers.domain.conversation_text import searchable
-from querymill_workers.domain.diversification import Placed, Ranked, diversify
+from querymill_workers.domain.diversification import Placed, Ranked, age_of, diversify
 from querymill_workers.domain.query_understanding import importance, intent_of, keywords, mode_of, simplify
 from querymill_workers.domain.spelling import Correction, corrected, corrections, suspects
 from querymill_workers.domain.synonyms import WEIGHT, expand, topic_of, weighted
@@ -250,7 +250,7 @@ def card_of(head: ConversationHead) -> ConversationCard:
 def placed(asked: Asked, recalled: Recalled, ranking: Sequence[Scored], ports: Ports) -> list[ConversationHit]:
     """Choose the hits, in the order of the list, and show each with its best passage."""
     by_id = {one.hit.id: one for one in ranking}
-    order = order_of(asked.request, recalled.understanding.mode, ranking)
+    order = order_of(asked, recalled.understanding.mode, ranking)
     passages = passages_of(asked, recalled, [by_id[place.session_id].hit for place in order], ports)
     return [
         shown(asked.request, by_id[place.session_id], passages[place.session_id], place)
@@ -259,12 +259,16 @@ def placed(asked: Asked, recalled: Recalled, ranking: Sequence[Scored], ports: P
     ]
 
 
-def order_of(request: ConversationSearch, mode: SearchMode, ranking: Sequence[Scored]) -> list[Placed]:
+def order_of(asked: Asked, mode: SearchMode, ranking: Sequence[Scored]) -> list[Placed]:
     """Put the list in order, by score or diversified."""
-    most = top_n(request, mode)
-    if not request.diversify:
+    most = top_n(asked.request, mode)
+    if not asked.request.diversify:
         return [Placed(one.hit.id, "score") for one in ranking[:most]]
-    flat = [Ranked(one.hit.id, one.final.score, one.days, one.card.topic) for one in ranking]
+    zone = zone_named(asked.request.time_zone)
+    flat = [
+        Ranked(one.hit.id, one.final.score, age_of(one.card.last_active, now=asked.now, zone=zone), one.card.topic)
+        for one in ranking
+    ]
     return diversify(flat, top_n=most)
 
 
@@ -344,7 +348,7 @@ def why_not_placed(asked: Asked, wanted: str, recalled: Recalled, ranking: Seque
     mode = recalled.understanding.mode
     most = top_n(asked.request, mode)
     place = next(number for number, one in enumerate(ranking, start=1) if one.hit.id == wanted)
-    order = [one.session_id for one in order_of(asked.request, mode, ranking)]
+    order = [one.session_id for one in order_of(asked, mode, ranking)]
     if wanted in order:
         return WhyNot(session_id=wanted, gate=None, reason=f"it is hit {order.index(wanted) + 1}")
     reason = f"place {place} of {len(ranking)} by score ({ranking[place - 1].final.score:.4f}), {most} are returned"

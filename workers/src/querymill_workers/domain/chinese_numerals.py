@@ -1,0 +1,62 @@
+"""Numbers as Chinese writes them: 二十五, 两三 (two or three), and the digits of a year, 二〇二四."""
+
+from typing import Final
+
+_DIGITS: Final = {
+    "零": 0,
+    "〇": 0,
+    "○": 0,
+    "一": 1,
+    "二": 2,
+    "两": 2,
+    "三": 3,
+    "四": 4,
+    "五": 5,
+    "六": 6,
+    "七": 7,
+    "八": 8,
+    "九": 9,
+}
+_TEN: Final = 10
+
+
+def number(written: str) -> int:
+    """Read a number up to 99 in Chinese numerals, or any in digits.
+
+    Raises:
+        ValueError: These numerals are no number, or stand for one of several.
+    """
+    least, most = between(written)
+    if least != most:
+        raise ValueError(written)
+    return least
+
+
+def between(written: str) -> tuple[int, int]:
+    """Read the least and the most that numerals stand for: two that stand together are a guess between them.
+
+    So 两三 is 2 to 3, 十五六 is 15 to 16 and 二三十 is 20 to 30; of an exact number both are the same.
+
+    Raises:
+        ValueError: These numerals are no number.
+    """
+    if written.isdecimal() and written.isascii():
+        return int(written), int(written)
+    tens, ten, ones = written.partition("十")
+    if not ten:
+        return _one_or_two(written)
+    least_tens, most_tens = _one_or_two(tens or "一")
+    least, most = _one_or_two(ones or "零")
+    return _TEN * least_tens + least, _TEN * most_tens + most
+
+
+def digits(written: str) -> int:
+    """Read a year digit by digit."""
+    return int("".join(str(_DIGITS.get(one, one)) for one in written))
+
+
+def _one_or_two(numerals: str) -> tuple[int, int]:
+    if len(numerals) not in {1, 2} or not set(numerals) <= set(_DIGITS):
+        raise ValueError(numerals)
+    values = [_DIGITS[one] for one in numerals]
+    return min(values), max(values)
