@@ -69,6 +69,7 @@ def embed(files: Files, collection: str, *, model: str = MODEL) -> None:
 
 def test_a_file_comes_back_as_it_was_stored(files: Files, collection: str) -> None:
     stored = draft("a/b.py", "soup()\n船 and 渲染\n", defined("soup"), called("船"))
+    stored = replace(stored, card=replace(stored.card, metadata={"licence": "MIT", "stars": [1, None]}))
     files.put(collection, [stored, draft("empty.txt")])
     assert files.cards(collection, ["a/b.py", "gone.py"]) == {"a/b.py": stored.card}
     assert files.contents(collection, ["a/b.py", "empty.txt", "gone.py"]) == {"a/b.py": stored.content, "empty.txt": ""}

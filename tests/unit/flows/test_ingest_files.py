@@ -62,6 +62,18 @@ def test_a_file_is_found_by_words_and_names_and_then_by_vectors(world: World) ->
     assert world.board.collections("files") == {"code"}
 
 
+def test_fields_we_do_not_know_are_kept_as_metadata(world: World) -> None:
+    def licensed(licence: str) -> IngestFiles:
+        line = {"path": "a.py", "content": SOUP, "licence": licence}
+        return IngestFiles(collection="code", files=(SourceFile.model_validate(line),))
+
+    for licence, outcome in [("MIT", "ingested"), ("MIT", "unchanged"), ("BSD", "ingested")]:
+        result = world.result(world.run(licensed(licence)))
+        assert isinstance(result, IngestFilesResult)
+        assert result.outcome == outcome
+        assert world.files.cards("code", ["a.py"])["a.py"].metadata == {"licence": licence}
+
+
 def test_the_same_files_again_change_nothing_and_embed_nothing(world: World) -> None:
     ingest(world, {"a.py": SOUP})
     world.embeddings.asked.clear()

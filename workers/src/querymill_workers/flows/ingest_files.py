@@ -73,6 +73,7 @@ def drafted(file: SourceFile, ports: Ports) -> FileDraft:
         lines=len(file.content.splitlines()),
         tokens=ports.count_tokens(file.content),
         parsed_by=parsed.parsed_by,
+        metadata=file.model_extra or {},
     )
     return FileDraft(card, file.content, parsed.symbols, list(keyed(file.path, chunks)))
 

@@ -1,8 +1,8 @@
 """What the flows need of a store of code, and of what reads symbols out of it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ class FileCard:
     """What is known of a file besides its content.
 
     ``size`` is in bytes; ``tokens`` is what reading the whole file costs; ``parsed_by`` says where its symbols
-    are from ("tree-sitter" or "words"); an unknown language is "".
+    are from ("tree-sitter" or "words"); an unknown language is ""; ``metadata`` is what it came with besides.
     """
 
     path: str
@@ -27,6 +27,7 @@ class FileCard:
     lines: int
     tokens: int
     parsed_by: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from psycopg.types.json import Jsonb
 
 from querymill_workers.domain.code import CodeChunk, Symbol, SymbolRole
 from querymill_workers.ports import (
@@ -157,6 +158,7 @@ def _file_columns(drafts: Collection[FileDraft]) -> dict[str, list[Any]]:
         "lines": [card.lines for card in cards],
         "tokens": [card.tokens for card in cards],
         "parsers": [card.parsed_by for card in cards],
+        "metadata": [Jsonb(dict(card.metadata)) for card in cards],
         "contents": [draft.content for draft in drafts],
     }
 
