@@ -107,6 +107,15 @@ def test_a_dropped_file_is_found_no_more(files: Files, collection: str) -> None:
     assert files.counts(collection, model=MODEL) == FileCounts(1, 4, 1, 0)
 
 
+def test_collections_that_hold_a_file_are_listed(files: Files, collection: str) -> None:
+    other = f"{collection}x"
+    files.put(collection, [draft("a.py"), draft("b.py")])
+    files.put(other, [draft("a.py")])
+    files.drop(other, ["a.py"])
+    assert list(files.collections()).count(collection) == 1
+    assert other not in files.collections()
+
+
 PATHS = ["setup.py", "src/app.py", "src/web/app.py", "src/web/view.ts", "web/app.py", "文档/说明.md"]
 GLOBS = [
     ("app.py", ["src/app.py", "src/web/app.py", "web/app.py"]),

@@ -1,6 +1,6 @@
 import pytest
 
-from querymill_shared.board import Verdict
+from querymill_shared.board import MemoryBoard, Verdict
 from querymill_shared.contracts.ingest_files import (
     CompareFiles,
     CompareFilesResult,
@@ -10,6 +10,7 @@ from querymill_shared.contracts.ingest_files import (
     SourceFile,
 )
 from querymill_shared.queues import Queue
+from querymill_shared.settings import Settings
 from querymill_workers.flows import journey
 from querymill_workers.parsing.tree_sitter import TreeSitterParser
 from querymill_workers.ports import Bell, Unavailable
@@ -99,6 +100,16 @@ def test_comparing_names_what_is_new_or_changed(world: World) -> None:
     assert compare(world, files).changed == ("a.py", "b.py")
     ingest(world, files)
     assert compare(world, files | {"b.py": "3", "c.py": ""}).changed == ("b.py", "c.py")
+
+
+def test_comparing_makes_a_stored_code_base_known_to_a_board_that_was_emptied(world: World) -> None:
+    files = {path: SourceFile(path=path, content="1").sha256 for path in ("a.py", "b.py")}
+    ingest(world, {"a.py": "1"})
+    world.with_ports(board=MemoryBoard(Settings()))
+    for collection in ("code", "new"):
+        request = CompareFiles(collection=collection, files=files)
+        journey.answer(Bell(world.ports.board.submit(request)[0], "compare", Queue.INGEST), world.ports)
+    assert world.ports.board.collections("files") == {"code"}
 
 
 def test_files_that_are_gone_are_taken_away_only_when_that_is_asked(world: World) -> None:

@@ -28,6 +28,8 @@ def step(claim: Claim, request: CompareFiles, ports: Ports) -> Sequence[Bell]:
         progress = Progress(stage=claim.step, done=start + len(paths), total=len(gone))
         if not ports.board.tell(claim.job_id, progress):
             return []  # cancelled; what is gone is gone
+    if len(known) > len(gone):
+        ports.board.add_collections("files", [collection])  # again: the board may have been emptied
     bells = embed_soon(collection, [], ports, after=claim.job_id)
     pending = ports.files.counts(collection, model=ports.embeddings.model).pending
     notes = {"total": len(request.files), "changed": changed, "removed": gone, "pending": pending}

@@ -175,6 +175,10 @@ class Files(Protocol):
         """Return the revision of every file of a collection."""
         ...
 
+    def collections(self) -> Sequence[str]:
+        """List the collections that hold a file."""
+        ...
+
     def put(self, collection: str, drafts: Sequence[FileDraft]) -> None:
         """Store files over what is there, all at once; a chunk that is unchanged keeps its vector."""
         ...

@@ -108,6 +108,11 @@ class MemoryFiles:
         """See `Files.revisions`."""
         return {path: stored.draft.card.revision for path, stored in self._of(collection)}
 
+    def collections(self) -> Sequence[str]:
+        """See `Files.collections`."""
+        with self._lock:
+            return sorted(collection for collection, files in self._files.items() if files)
+
     def put(self, collection: str, drafts: Sequence[FileDraft]) -> None:
         """See `Files.put`."""
         with self._lock:

@@ -95,6 +95,11 @@ class PostgresFiles:
         """See `Files.revisions`."""
         return {path: Revision(revision) for path, revision in self._rows("file_revisions", collection)}
 
+    def collections(self) -> Sequence[str]:
+        """See `Files.collections`."""
+        with lent(self._pool) as connection:
+            return [name for (name,) in connection.execute(named()["file_collections"])]
+
     def put(self, collection: str, drafts: Sequence[FileDraft]) -> None:
         """See `Files.put`."""
         latest = {draft.card.path: draft for draft in drafts}

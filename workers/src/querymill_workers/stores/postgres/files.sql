@@ -11,6 +11,9 @@ SELECT path FROM code_files WHERE collection = %(collection)s ORDER BY path;
 -- file_revisions: every file's revision
 SELECT path, revision FROM code_files WHERE collection = %(collection)s;
 
+-- file_collections: the collections that hold a file
+SELECT DISTINCT collection FROM code_files ORDER BY collection;
+
 -- next_files: the files after one
 SELECT path, content FROM code_files WHERE collection = %(collection)s AND path > %(after)s ORDER BY path LIMIT %(most)s;
 
