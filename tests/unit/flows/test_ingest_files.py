@@ -63,6 +63,13 @@ def test_a_file_is_found_by_words_and_names_and_then_by_vectors(world: World) ->
     assert world.board.collections("files") == {"code"}
 
 
+def test_lines_of_a_file_are_those_of_its_chunks(world: World) -> None:
+    content = "a\f\n\u2028b\r\n"
+    ingest(world, {"a.py": content})
+    (chunk,) = world.files.pending("code", model="none", most=9)
+    assert (world.files.cards("code", ["a.py"])["a.py"].lines, chunk.chunk.end_line) == (2, 2)
+
+
 def test_fields_we_do_not_know_are_kept_as_metadata(world: World) -> None:
     def licensed(licence: str) -> IngestFiles:
         line = {"path": "a.py", "content": SOUP, "licence": licence}

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from querymill_shared.board import Claim
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.ingest_files import IngestFiles, IngestFilesResult, SourceFile
-from querymill_workers.domain.code import SPACE, CodeChunk, code_text
+from querymill_workers.domain.code import SPACE, CodeChunk, code_text, lines_of
 from querymill_workers.domain.code_chunking import CODE_CHUNKING_VERSION, chunk_code, embedded_text
 from querymill_workers.flows import one_step
 from querymill_workers.flows.embed_files import embed_soon
@@ -70,7 +70,7 @@ def drafted(file: SourceFile, ports: Ports) -> FileDraft:
         revision=revision_of(file.sha256, ports),
         language=parsed.language,
         size=len(file.content.encode()),
-        lines=len(file.content.splitlines()),
+        lines=len(lines_of(file.content)),
         tokens=ports.count_tokens(file.content),
         parsed_by=parsed.parsed_by,
         metadata=file.model_extra or {},
