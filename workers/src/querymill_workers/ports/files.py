@@ -133,7 +133,8 @@ class Files(Protocol):
         ``^`` and ``$`` match at lines; ``.`` does not match a line's end; case counts unless ``(?i)`` says not.
 
         Raises:
-            Refused: It is no expression (RE2's syntax), too long, too large, or matches an empty text.
+            Unreadable: It is no expression (RE2's syntax), or too large.
+            Refused: It is too long, or matches an empty text.
         """
         ...
 
