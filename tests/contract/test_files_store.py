@@ -1,5 +1,6 @@
 """What every store of code must do: run on the one in memory and on PostgreSQL."""
 
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -79,6 +80,26 @@ def test_a_file_comes_back_as_it_was_stored(files: Files, collection: str) -> No
         "empty.txt": set(),
     }
     assert files.revisions(collection) == {"a/b.py": "first", "empty.txt": "first"}
+
+
+def test_one_at_a_time_changes_a_file(files: Files, collection: str) -> None:
+    order, begun = [], threading.Event()
+
+    def second() -> None:
+        begun.set()
+        with files.changing(collection, ["c.py", "a.py", "a.py"]):
+            order.append("second")
+
+    other = threading.Thread(target=second)
+    with files.changing(collection, ["a.py", "b.py"]):
+        other.start()
+        begun.wait(5)
+        with files.changing(collection, ["d.py"]), files.changing(f"{collection}x", ["a.py"]):
+            order.append("others")
+        other.join(0.2)
+        order.append("first")
+    other.join(5)
+    assert order == ["others", "first", "second"]
 
 
 def test_a_file_stored_again_replaces_what_was_there(files: Files, collection: str) -> None:

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import pytest
 
 from querymill_shared.board import MemoryBoard, Verdict
@@ -206,6 +208,23 @@ def test_a_cancelled_embedding_keeps_what_it_has_and_the_next_goes_on(world: Wor
     world.files.fill = honest  # type: ignore[method-assign]
     result = world.result(world.run(request))
     assert (result.total, pending(world)) == (36, 0)
+
+
+def test_words_and_files_change_while_nobody_else_changes_them(world: World) -> None:
+    alone = []
+
+    def noting(honest: Callable[..., object]) -> Callable[..., object]:
+        def noted(*given: object, **more: object) -> object:
+            alone.append(world.files._changing["code", "a.py"].locked())
+            return honest(*given, **more)
+
+        return noted
+
+    for store, change in [(world.words, "put"), (world.words, "drop"), (world.files, "put"), (world.files, "drop")]:
+        setattr(store, change, noting(getattr(store, change)))
+    ingest(world, {"a.py": "soup"})
+    compare(world, {"b.py": "soup"}, remove=True)
+    assert alone == [True] * 4
 
 
 def test_words_are_put_before_a_file_counts_as_ingested(world: World) -> None:

@@ -90,8 +90,9 @@ def keyed(path: str, chunks: Sequence[CodeChunk]) -> Iterator[KeyedChunk]:
 
 def store(collection: str, drafts: Sequence[FileDraft], ports: Ports) -> None:
     """Store files; words go first, as a file that is stored counts as ingested."""
-    ports.words.put(collection, SPACE, [unit_of(draft.card.path, draft.content) for draft in drafts])
-    ports.files.put(collection, drafts)
+    with ports.files.changing(collection, [draft.card.path for draft in drafts]):
+        ports.words.put(collection, SPACE, [unit_of(draft.card.path, draft.content) for draft in drafts])
+        ports.files.put(collection, drafts)
 
 
 def to_result(request: IngestFiles, job_id: str, notes: Notes) -> IngestFilesResult:

@@ -1,6 +1,7 @@
 """What the flows need of a store of code, and of what reads symbols out of it."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -107,6 +108,13 @@ class Files(Protocol):
 
     Paths are relative, with ``/``. Names compare as they are written, case included.
     """
+
+    def changing(self, collection: str, paths: Sequence[str]) -> AbstractContextManager[None]:
+        """Let nobody else change the files and their words meanwhile, wherever they run.
+
+        Whoever puts or drops files, or changes their words, does it within this.
+        """
+        ...
 
     def cards(self, collection: str, paths: Sequence[str]) -> Mapping[str, FileCard]:
         """Describe those of the files that are there."""

@@ -1,6 +1,8 @@
 """The files of code bases in PostgreSQL with pgvector; every statement names its collection."""
 
+import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
@@ -26,6 +28,8 @@ from querymill_workers.stores.postgres.queries import named
 
 #: Files read at a time while all are looked through.
 PAGE: Final = 32
+#: Batches of files that one process changes at the same time: each holds a connection of the pool, and needs a second.
+MOST_CHANGING: Final = 4
 
 
 class PostgresFiles:
@@ -33,6 +37,14 @@ class PostgresFiles:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
+        self._may_change = threading.BoundedSemaphore(MOST_CHANGING)
+
+    @contextmanager
+    def changing(self, collection: str, paths: Sequence[str]) -> Iterator[None]:
+        """See `Files.changing`."""
+        with self._may_change, lent(self._pool) as connection:
+            connection.execute(named()["files_change"], {"collection": collection, "paths": list(paths)})
+            yield
 
     def cards(self, collection: str, paths: Sequence[str]) -> Mapping[str, FileCard]:
         """See `Files.cards`."""

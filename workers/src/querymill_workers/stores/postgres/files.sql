@@ -1,3 +1,11 @@
+-- files_change: one at a time changes a file and its words, until the transaction ends; in one order, so that none waits
+-- in a circle
+SELECT pg_advisory_xact_lock(place) FROM (
+    SELECT DISTINCT hashtextextended('file/' || %(collection)s || '/' || path, 0) AS place
+    FROM unnest(%(paths)s::text[]) AS path
+    ORDER BY place
+) AS places;
+
 -- file_cards: what is known of files
 SELECT path, revision, language, size, lines, tokens, parsed_by, metadata FROM code_files
 WHERE collection = %(collection)s AND path = ANY(%(paths)s);
