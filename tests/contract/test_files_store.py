@@ -1,5 +1,6 @@
 """What every store of code must do: run on the one in memory and on PostgreSQL."""
 
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -69,6 +70,7 @@ def embed(files: Files, collection: str, *, model: str = MODEL) -> None:
 
 def test_a_file_comes_back_as_it_was_stored(files: Files, collection: str) -> None:
     stored = draft("a/b.py", "soup()\n船 and 渲染\n", defined("soup"), called("船"))
+    stored = replace(stored, card=replace(stored.card, metadata={"licence": "MIT", "stars": [1, None]}))
     files.put(collection, [stored, draft("empty.txt")])
     assert files.cards(collection, ["a/b.py", "gone.py"]) == {"a/b.py": stored.card}
     assert files.contents(collection, ["a/b.py", "empty.txt", "gone.py"]) == {"a/b.py": stored.content, "empty.txt": ""}
@@ -78,6 +80,26 @@ def test_a_file_comes_back_as_it_was_stored(files: Files, collection: str) -> No
         "empty.txt": set(),
     }
     assert files.revisions(collection) == {"a/b.py": "first", "empty.txt": "first"}
+
+
+def test_one_at_a_time_changes_a_file(files: Files, collection: str) -> None:
+    order, begun = [], threading.Event()
+
+    def second() -> None:
+        begun.set()
+        with files.changing(collection, ["c.py", "a.py", "a.py"]):
+            order.append("second")
+
+    other = threading.Thread(target=second)
+    with files.changing(collection, ["a.py", "b.py"]):
+        other.start()
+        begun.wait(5)
+        with files.changing(collection, ["d.py"]), files.changing(f"{collection}x", ["a.py"]):
+            order.append("others")
+        other.join(0.2)
+        order.append("first")
+    other.join(5)
+    assert order == ["others", "first", "second"]
 
 
 def test_a_file_stored_again_replaces_what_was_there(files: Files, collection: str) -> None:
@@ -104,6 +126,15 @@ def test_a_dropped_file_is_found_no_more(files: Files, collection: str) -> None:
     assert files.frequencies(collection, ["soup"]) == {"soup": 1}
     assert [found.path for found in files.nearest(collection, vector_of("soup"), model=MODEL, most=9)] == ["b.py"]
     assert files.counts(collection, model=MODEL) == FileCounts(1, 4, 1, 0)
+
+
+def test_collections_that_hold_a_file_are_listed(files: Files, collection: str) -> None:
+    other = f"{collection}x"
+    files.put(collection, [draft("a.py"), draft("b.py")])
+    files.put(other, [draft("a.py")])
+    files.drop(other, ["a.py"])
+    assert list(files.collections()).count(collection) == 1
+    assert other not in files.collections()
 
 
 PATHS = ["setup.py", "src/app.py", "src/web/app.py", "src/web/view.ts", "web/app.py", "文档/说明.md"]

@@ -197,11 +197,11 @@ def read_set(folder: Path, group: str, *, kind: str = "") -> WordSet:
         WordUnit(
             line["_id"], f"{line.get('title') or ''} {line['text']}", str(line["metadata"][group]) if group else ""
         )
-        for line in sets.lines_of(folder, "corpus")
+        for _, line in sets.lines_of(folder, "corpus")
     ]
     queries = [
         sets.SetQuery(line["_id"], line["text"], line.get("metadata") or {})
-        for line in sets.lines_of(folder, "queries")
+        for _, line in sets.lines_of(folder, "queries")
         if line["_id"] in qrels and kind in ("", (line.get("metadata") or {}).get("kind"))
     ]
     return WordSet(units, queries, qrels)

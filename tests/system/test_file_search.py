@@ -10,6 +10,7 @@ from querymill_shared.contracts.events import Done, SearchRound
 from tests.fakes.openai_server import OpenAIServer, chat_answer
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.command_line import CommandLine
+from tests.fixtures.deployment import Deployment
 
 FILES = {
     "transport/virtual.py": "class QoS:\n    def restore_unacked(self):\n        return self.channel.put_back()\n",
@@ -48,6 +49,17 @@ def test_rounds_are_told_as_they_end_and_the_answer_says_why(mill: Querymill, co
     assert result.files_read == sum(one.evaluated for one in result.rounds)
     assert "restore_visible()" in result.context
     assert result.token_account.spent <= result.token_account.all_candidates + result.token_account.listing + 50
+
+
+def test_a_worker_that_starts_makes_code_bases_known_to_a_board_that_was_emptied(
+    deployment: Deployment, code: str
+) -> None:
+    elsewhere = deployment.settings.redis_url.removesuffix("/2") + "/4"
+    with (
+        WorkerProcess(deployment.environment | {"REDIS_URL": elsewhere}),
+        Querymill(redis_url=elsewhere, settings=deployment.settings) as other,
+    ):
+        assert code in other._board.collections("files")
 
 
 def test_patterns_run_on_the_store_and_one_that_it_refuses_is_named(mill: Querymill, code: str) -> None:

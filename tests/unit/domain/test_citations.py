@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from querymill_workers.domain.citations import CheckedAnswer, CitationCheck, checked
 
-CASES = {
+MANY = ", ".join(map(str, range(1, 30)))
+CASES: dict[str, tuple[str, str | None, tuple[int, ...], tuple[int, ...]]] = {
     "known": ("Revenue rose [1]. Costs fell [3].", "Revenue rose [1]. Costs fell [3].", (1, 3), ()),
     "unknown": ("Revenue rose [9].", "Revenue rose.", (), (9,)),
     "zero": ("Revenue rose [0] a lot.", "Revenue rose a lot.", (), (0,)),
@@ -26,6 +27,15 @@ CASES = {
     "of another script": ("So [٩] and [२].", "So and [2].", (2,), (9,)),
     "hidden": ("So [\u200b9\u2060], \x1b[31mred\x07 [1]\r\n.", "So, [31mred [1]\n.", (1,), (9,)),
     "a year": ("In [2022] it rose.", "In it rose.", (), (2022,)),
+    "many listed": (f"So [{MANY}].", "So [1][2][3].", (1, 2, 3), tuple(range(4, 30))),
+    "listed with dots": ("So [1, 2, ..., 9].", "So [1][2].", (1, 2), (9,)),
+    "a word each": ("So [passage 1, passage 9], 见[来源1，来源9]。", "So [1], 见[1]。", (1,), (9,)),
+    "listed and joined": ("So [1, and 9].", "So [1].", (1,), (9,)),
+    "blanks between": ("So [1 9].", "So [1].", (1,), (9,)),
+    "a comma too many": ("So [1,9,].", "So [1].", (1,), (9,)),
+    "with a word and a colon": ("So [source: 9], 见【来源：1】。", "So, 见[1]。", (1,), (9,)),
+    "marked": ("So【9†source】 and 【1†source】.", "So and [1].", (1,), (9,)),
+    "code": ("x[-1], x[0:3], x[1, -1], x[...], x[0...5], [2 passages]", None, (), ()),
     "no citation": ("an [array], a[i], f(1), {1}, 1] and [1", "an [array], a[i], f(1), {1}, 1] and [1", (), ()),
     "over a line end": ("a [1\n] b", "a [1\n] b", (), ()),
     "only a wrong one": (" [9] ", "", (), (9,)),
@@ -38,13 +48,36 @@ CASES = {
 
 @pytest.mark.parametrize(("answer", "text", "cited", "removed"), CASES.values(), ids=CASES.keys())
 def test_only_citations_of_passages_there_are_stay(
-    answer: str, text: str, cited: tuple[int, ...], removed: tuple[int, ...]
+    answer: str, text: str | None, cited: tuple[int, ...], removed: tuple[int, ...]
 ) -> None:
-    assert checked(answer, passages=3) == CheckedAnswer(text, cited, removed)
+    assert checked(answer, passages=3) == CheckedAnswer(answer if text is None else text, cited, removed)
 
 
 answers = st.text(alphabet="a1239 \t\n[]【】［］０٩\u200b,、-^p中。", max_size=60) | st.lists(
-    st.sampled_from(["[1]", "[9]", " ", "\n", "[", "]", "[2, 7]", "word", "[word]", "【3】", "x" * 70, ". "]),
+    st.sampled_from(
+        [
+            "[1]",
+            "[9]",
+            " ",
+            "\n",
+            "[",
+            "]",
+            "[2, 7]",
+            ", ",
+            " and ",
+            "passage ",
+            "†source",
+            "来源",
+            "...",
+            "1",
+            "9" * 70,
+            "word",
+            "[word]",
+            "【3】",
+            "x" * 70,
+            ". ",
+        ]
+    ),
     max_size=12,
 ).map("".join)
 
@@ -65,7 +98,7 @@ def test_the_text_is_the_same_however_it_is_cut_into_parts(answer: str, data: st
 @given(answers | brackets, st.integers(0, 12))
 def test_every_number_in_brackets_that_is_left_names_a_passage(answer: str, passages: int) -> None:
     kept = checked(answer, passages=passages)
-    left = [int(number) for number in re.findall(r"\[(\d+)\]", kept.text)]
+    left = [int(number) for group in re.findall(r"\[(\d[\d ,]*)\]", kept.text) for number in group.split(",")]
     assert set(left) == set(kept.cited)
     assert all(1 <= number <= passages for number in left)
     assert not any(1 <= number <= passages for number in kept.removed)
@@ -93,10 +126,27 @@ def test_what_is_ready_is_not_held_back() -> None:
     assert check.feed(" [see the") == ""
     assert check.feed(" table") == ""
     assert check.feed("\n") == " [see the table"
+    many = " [" + ", ".join(["9"] * 40)
+    assert check.feed(many) == ""
+    assert check.feed(", pass") == ""
+    assert check.feed("word") == "\n" + many + ", password"
 
 
 @pytest.mark.parametrize(
-    "hostile", ["[" * 20_000, " " * 20_000, "[1" * 20_000, "[1]" * 20_000, " [9]" * 20_000, "[9]x" * 20_000]
+    "hostile",
+    [
+        "[" * 20_000,
+        " " * 20_000,
+        "[1" * 20_000,
+        "[1]" * 20_000,
+        " [9]" * 20_000,
+        "[9]x" * 20_000,
+        "[" + "1 " * 20_000,
+        "[1, and " * 9_000,
+        ("[" + "1, " * 330) * 40,
+        "[1" + " , " * 20_000,
+        "[" + "source" * 9_000,
+    ],
 )
 def test_a_hostile_answer_is_checked_in_time(hostile: str) -> None:
     started = time.monotonic()

@@ -4,10 +4,12 @@ import pytest
 
 from querymill_workers.domain import bm25
 from querymill_workers.domain.calibration import Calibration
+from querymill_workers.domain.code import lines_of
 from querymill_workers.domain.file_context import ContextFile, joined, shown
 from querymill_workers.domain.file_relevance import (
     Evidence,
     FileProfiles,
+    Intent,
     RelevanceProfile,
     evidence_of,
     excerpt,
@@ -65,6 +67,26 @@ def test_an_excerpt_is_the_windows_that_speak_of_the_intent() -> None:
     ((first, last),) = excerpt(windows_of(intent, "\n".join(lines)))
     assert first <= 101 <= last
     assert last - first < 40
+
+
+OTHER_BREAKS = "\f\v\x1c\x85\u2028\u2029\r"
+
+
+def test_lines_are_counted_at_line_feeds_alone_as_editors_do() -> None:
+    content = f"a{OTHER_BREAKS}b\n" * 60 + "needle\r\n"
+    intent = Intent({"needl": 1.0}, 1.0)
+    assert excerpt(windows_of(intent, content)) == [(41, 61)]
+    whole = joined([ContextFile("a.py", content, [])], budget=10_000, count_tokens=len)
+    assert whole.parts == [("a.py", (1, 61))]
+    assert shown("a.py", (61, 61), content) == "a.py:61-61\n```\nneedle\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [("", []), ("a", ["a"]), ("a\r\nb\r\n", ["a", "b"]), ("\n", [""]), ("a\fb\n\n", ["a\fb", ""])],
+)
+def test_the_last_line_feed_begins_no_line(content: str, lines: list[str]) -> None:
+    assert lines_of(content) == lines
 
 
 def test_a_file_with_none_of_the_words_has_no_excerpt() -> None:

@@ -186,6 +186,23 @@ def test_patterns_and_globs_bring_candidates_that_the_request_judges(code: World
     assert "glob docs/*.py" in found["docs/readme.py"].found_by
 
 
+@pytest.mark.parametrize("pattern", ["(a", "a**", r"\pX", "((a{1000}){1000}){1000}"])
+def test_a_pattern_that_cannot_be_read_fails_the_job_with_the_rule(code: World, pattern: str) -> None:
+    asked = FileSearch(query=ASKED.query, collection="code", patterns=("def", pattern))
+    record = code.board.picture(code.run(asked)).record
+    assert record.state == "failed"
+    assert record.reason.startswith(f"patterns: pattern {pattern!r} cannot be read by RE2: ")
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"\p{L}+nacked", "rest(?i)ORE", "(?<n>visible)", r"\Q.put_back()\E", r"unacked\x{5f}"]
+)
+def test_patterns_are_read_as_re2_reads_them(code: World, pattern: str) -> None:
+    result = answered(code, FileSearch(query="none of it", collection="code", patterns=(pattern,), mode="oneshot"))
+    assert result.results
+    assert all(hit.found_by == (f"pattern {pattern}",) for hit in result.results)
+
+
 def test_a_pattern_that_cannot_run_is_named_and_the_rest_is_searched(code: World) -> None:
     result = answered(code, ASKED.model_copy(update={"patterns": ("x*",)}))
     assert result.results

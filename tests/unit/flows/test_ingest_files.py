@@ -1,6 +1,8 @@
+from collections.abc import Callable
+
 import pytest
 
-from querymill_shared.board import Verdict
+from querymill_shared.board import MemoryBoard, Verdict
 from querymill_shared.contracts.ingest_files import (
     CompareFiles,
     CompareFilesResult,
@@ -10,6 +12,7 @@ from querymill_shared.contracts.ingest_files import (
     SourceFile,
 )
 from querymill_shared.queues import Queue
+from querymill_shared.settings import Settings
 from querymill_workers.flows import journey
 from querymill_workers.parsing.tree_sitter import TreeSitterParser
 from querymill_workers.ports import Bell, Unavailable
@@ -62,6 +65,25 @@ def test_a_file_is_found_by_words_and_names_and_then_by_vectors(world: World) ->
     assert world.board.collections("files") == {"code"}
 
 
+def test_lines_of_a_file_are_those_of_its_chunks(world: World) -> None:
+    content = "a\f\n\u2028b\r\n"
+    ingest(world, {"a.py": content})
+    (chunk,) = world.files.pending("code", model="none", most=9)
+    assert (world.files.cards("code", ["a.py"])["a.py"].lines, chunk.chunk.end_line) == (2, 2)
+
+
+def test_fields_we_do_not_know_are_kept_as_metadata(world: World) -> None:
+    def licensed(licence: str) -> IngestFiles:
+        line = {"path": "a.py", "content": SOUP, "licence": licence}
+        return IngestFiles(collection="code", files=(SourceFile.model_validate(line),))
+
+    for licence, outcome in [("MIT", "ingested"), ("MIT", "unchanged"), ("BSD", "ingested")]:
+        result = world.result(world.run(licensed(licence)))
+        assert isinstance(result, IngestFilesResult)
+        assert result.outcome == outcome
+        assert world.files.cards("code", ["a.py"])["a.py"].metadata == {"licence": licence}
+
+
 def test_the_same_files_again_change_nothing_and_embed_nothing(world: World) -> None:
     ingest(world, {"a.py": SOUP})
     world.embeddings.asked.clear()
@@ -87,6 +109,16 @@ def test_comparing_names_what_is_new_or_changed(world: World) -> None:
     assert compare(world, files).changed == ("a.py", "b.py")
     ingest(world, files)
     assert compare(world, files | {"b.py": "3", "c.py": ""}).changed == ("b.py", "c.py")
+
+
+def test_comparing_makes_a_stored_code_base_known_to_a_board_that_was_emptied(world: World) -> None:
+    files = {path: SourceFile(path=path, content="1").sha256 for path in ("a.py", "b.py")}
+    ingest(world, {"a.py": "1"})
+    world.with_ports(board=MemoryBoard(Settings()))
+    for collection in ("code", "new"):
+        request = CompareFiles(collection=collection, files=files)
+        journey.answer(Bell(world.ports.board.submit(request)[0], "compare", Queue.INGEST), world.ports)
+    assert world.ports.board.collections("files") == {"code"}
 
 
 def test_files_that_are_gone_are_taken_away_only_when_that_is_asked(world: World) -> None:
@@ -176,6 +208,23 @@ def test_a_cancelled_embedding_keeps_what_it_has_and_the_next_goes_on(world: Wor
     world.files.fill = honest  # type: ignore[method-assign]
     result = world.result(world.run(request))
     assert (result.total, pending(world)) == (36, 0)
+
+
+def test_words_and_files_change_while_nobody_else_changes_them(world: World) -> None:
+    alone = []
+
+    def noting(honest: Callable[..., object]) -> Callable[..., object]:
+        def noted(*given: object, **more: object) -> object:
+            alone.append(world.files._changing["code", "a.py"].locked())
+            return honest(*given, **more)
+
+        return noted
+
+    for store, change in [(world.words, "put"), (world.words, "drop"), (world.files, "put"), (world.files, "drop")]:
+        setattr(store, change, noting(getattr(store, change)))
+    ingest(world, {"a.py": "soup"})
+    compare(world, {"b.py": "soup"}, remove=True)
+    assert alone == [True] * 4
 
 
 def test_words_are_put_before_a_file_counts_as_ingested(world: World) -> None:

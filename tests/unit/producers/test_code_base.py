@@ -127,6 +127,28 @@ def test_of_two_json_lines_with_one_path_the_later_is_sent(tmp_path: Path) -> No
     assert [file.content for file in lines.read(["a"])] == ["new"]
 
 
+METADATA = [
+    ('"b"', "listed"),
+    ('{"deep": [1, null]}', "listed"),
+    (r'"\\u0000 as it is written"', "listed"),
+    (r'"\u0000"', "line: Value error, unknown fields are kept, and must not contain NUL characters"),
+    (r'"\ud800"', "line: Value error, unknown fields are kept, and must be JSON in Unicode, without NaN"),
+    ("NaN", "line: Value error, unknown fields are kept, and must be JSON in Unicode, without NaN"),
+    (f'"{"x" * 20_001}"', "line: Value error, unknown fields are kept, and must have at most 20000 characters as JSON"),
+]
+
+
+@pytest.mark.parametrize(("value", "said"), METADATA)
+def test_fields_of_json_lines_that_we_do_not_know_are_taken_in_where_they_can_be_stored(
+    tmp_path: Path, value: str, said: str
+) -> None:
+    path = tmp_path / "files.jsonl"
+    path.write_text(f'{{"path": "a", "content": "c", "more": {value}}}\n{{"path": "b", "content": ""}}\n')
+    first, second = JsonLines(path).listed()
+    assert (first.reason if isinstance(first, Skipped) else "listed") == said
+    assert second.path == "b"
+
+
 def test_batches_hold_every_file_once_and_not_too_many(tmp_path: Path) -> None:
     write(tmp_path, **{f"{number:03}.py": "x" * (200_000 if number < 3 else 10) for number in range(150)})
     batches = [line.request for line in batched(Directory(tmp_path), paths(tmp_path), "code")]

@@ -121,5 +121,5 @@ def test_a_query_with_weighted_parts_is_asked_with_them() -> None:
 
 
 def test_a_folder_without_code_documents_is_no_such_set(tmp_path: Path) -> None:
-    with pytest.raises(BadSet, match="meta_info"):
+    with pytest.raises(BadSet, match=r"corpus, line 1: .*meta_info: Field required"):
         read_module_set(write(tmp_path, PAGES, [{"_id": "q", "text": "?"}], "q\tX/p7\t1\n"))

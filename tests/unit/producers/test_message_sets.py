@@ -54,6 +54,38 @@ def test_the_first_sessions_come_with_the_queries_asked_of_them(folder: Path) ->
     assert asked(read_message_set(folder, queries="queries_unanswerable")) == ["q3"]
 
 
+def rewrite(folder: Path, *lines: dict[str, Any]) -> Path:
+    (folder / "corpus.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return folder
+
+
+def test_our_own_lines_of_sessions_are_a_set(folder: Path) -> None:
+    messages = [{"message_id": "b", "role": "user", "text": "ships"}, {"message_id": "c", "role": "user", "text": "x"}]
+    own = [{"session_id": name, "started_at": "2026-01-01", "messages": messages} for name in "st"]
+    found = read_message_set(rewrite(folder, *own))
+    assert [(one.session_id, [m.message_id for m in one.messages]) for one in found.sessions] == [
+        ("s", ["b", "c"]), ("t", ["b", "c"]),
+    ]  # fmt: skip
+    assert asked(found) == ["q1", "q2"]
+
+
+def test_messages_that_name_no_session_are_in_one_of_the_set_and_asked_all_together(folder: Path) -> None:
+    (folder / "queries.jsonl").write_text('{"_id": "q1", "text": "one"}\n')
+    lines: list[dict[str, Any]] = [{"_id": "a", "title": "", "text": "x"}, {"_id": "b", "text": "y", "metadata": {}}]
+    found = read_message_set(rewrite(folder, *lines))
+    assert [[m.message_id for m in one.messages] for one in found.sessions] == [["a", "b"]]
+    assert message_fields(found.queries[0]) == {}
+    many = read_message_set(rewrite(folder, *({"_id": f"{n}", "text": "x"} for n in range(5_001))))
+    assert sum(len(one.messages) for one in many.sessions) == 5_001
+
+
+def test_a_bad_line_is_named_with_its_field(folder: Path) -> None:
+    with pytest.raises(BadSet, match="corpus, line 2: text: Field required"):
+        read_message_set(rewrite(folder, message("a", "s"), {"_id": "b"}))
+    with pytest.raises(BadSet, match=r"corpus, line 1: messages: .*at least 1 item"):
+        read_message_set(rewrite(folder, {"session_id": "s", "started_at": "2026-01-01", "messages": []}))
+
+
 def test_a_folder_without_a_set_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(BadSet, match="qrels"):
         read_message_set(tmp_path)

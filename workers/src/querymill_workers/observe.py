@@ -110,6 +110,7 @@ def start_upkeep() -> None:
     board.add_collections("reports", ports.reports.collections())
     board.add_collections("messages", ports.sessions.collections())
     board.add_collections("conversations", ports.conversations.collections())
+    board.add_collections("files", ports.files.collections())
     name = f"{socket.gethostname()}:{os.getpid()}"
     sweeper = Sweeper(ports, ring=ring, elect=lambda: board.elect(name, term_s=TERM_S))
     _sweepers.append(sweeper)

@@ -1,12 +1,13 @@
 """Evaluation sets as the `files` kind sees them: the files of one or more code bases, each a collection of its own."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from querymill.evaluation.sets import BadSet, SetQuery, read_parts, sampled
+from querymill.evaluation.sets import BadSet, SetQuery, at_line, lines_of, read_judged, sampled
 from querymill_shared.contracts.ingest_files import SourceFile
 
 _NOT_IN_A_NAME: Final = re.compile("[^A-Za-z0-9._-]+")
@@ -28,26 +29,32 @@ class FileSet:
 
 
 def read_file_set(folder: Path, *, most_queries: int | None = None) -> FileSet:
-    """Read a set whose corpus lines are files; their metadata name the repository and the path.
+    """Read a set whose corpus lines are files, ours or BEIR's; their metadata name the repository and the path.
+
+    A file without a path is known by its title, and by its id where it has none or another file has the same.
 
     Raises:
         BadSet: A file is missing or not of the format.
     """
     try:
-        qrels, queries, corpus = read_parts(folder)
-        files: dict[str, dict[str, SourceFile]] = {}
+        qrels, queries = read_judged(folder)
+        files: dict[str, list[SourceFile]] = {}
         ids: dict[tuple[str, str], str] = {}
-        for line in corpus:
-            metadata = line.get("metadata") or {}
-            collection = _collection(folder.name, metadata)
-            path = str(metadata.get("path") or line["title"])
-            files.setdefault(collection, {})[path] = SourceFile(path=path, content=line["text"])
-            ids[collection, path] = str(line["_id"])
+        paths = defaultdict[str, set[str]](set)
+        for number, line in lines_of(folder, "corpus"):
+            with at_line(folder, "corpus", number):
+                collection = _collection(folder.name, line if "path" in line else line.get("metadata") or {})
+                file = _file(line, paths[collection])
+            if file.path in paths[collection]:
+                raise BadSet(f"{folder}: corpus, line {number}: path: a line before it has the same")
+            files.setdefault(collection, []).append(file)
+            paths[collection].add(file.path)
+            ids[collection, file.path] = str(line.get("_id", file.path))
     except (OSError, KeyError, ValueError) as error:
         raise BadSet(f"{folder}: {type(error).__name__}: {error}") from error
     return FileSet(
         folder.name,
-        {name: tuple(found.values()) for name, found in files.items()},
+        {name: tuple(found) for name, found in files.items()},
         sampled(queries, most_queries),
         qrels,
         ids,
@@ -64,6 +71,14 @@ def batches(files: tuple[SourceFile, ...], *, most: int = 32, characters: int = 
         held.append(file)
     if held:
         yield held
+
+
+def _file(line: Mapping[str, Any], taken: Collection[str]) -> SourceFile:
+    if "path" in line:
+        return SourceFile(path=line["path"], content=line["content"])
+    names = ((line.get("metadata") or {}).get("path"), line.get("title"), line["_id"])
+    free = (str(name) for name in names if name and str(name) not in taken)
+    return SourceFile(path=next(free, str(line["_id"])), content=line["text"])
 
 
 def _collection(name: str, metadata: Mapping[str, Any]) -> str:

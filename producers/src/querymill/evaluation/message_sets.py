@@ -1,12 +1,13 @@
 """Evaluation sets as the `messages` kind sees them: what a query is filtered by is a session of ours."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from querymill.evaluation.sets import BadSet, SetQuery, lines_of, lot, qrels_of
-from querymill_shared.contracts.sessions import ChatSession
+from querymill.evaluation.conversation_sets import UNDATED
+from querymill.evaluation.sets import BadSet, SetQuery, at_line, lines_of, read_judged, sampled
+from querymill_shared.contracts.sessions import LONGEST_MESSAGE, MOST_MESSAGES, ChatMessage, ChatSession
 
 #: Fields of the metadata that a set's queries may be filtered by, the widest first.
 _UNITS = ("conversation_id", "session_id")
@@ -25,7 +26,10 @@ class MessageSet:
 def read_message_set(
     folder: Path, *, most_queries: int | None = None, most_sessions: int | None = None, queries: str = "queries"
 ) -> MessageSet:
-    """Read a set; ``most_sessions`` keeps the first so many, and the queries asked of them.
+    """Read a set of messages, or of our own lines of sessions.
+
+    ``most_sessions`` keeps the first so many, and the queries asked of them. Messages that name no session are in one
+    of the set's, and a query that names none is asked of all.
 
     ``queries`` names the file of queries: those of another than "queries" need no judgements.
 
@@ -33,47 +37,46 @@ def read_message_set(
         BadSet: A file is missing or not of the format.
     """
     try:
-        qrels = qrels_of(folder / "qrels.tsv")
-        asked = [
-            SetQuery(line["_id"], line["text"], line.get("metadata") or {})
-            for line in lines_of(folder, queries)
-            if queries != "queries" or line["_id"] in qrels
-        ]
-        units: dict[str, list[dict[str, Any]]] = {}
-        for line in lines_of(folder, "corpus"):
-            units.setdefault(unit_of(line["metadata"]), []).append(line)
-        sessions = [_session(name, lines) for name, lines in list(units.items())[:most_sessions]]
+        qrels, asked = read_judged(folder, queries, unjudged=queries != "queries")
+        sessions = list(_sessions(folder))[:most_sessions]
     except (OSError, KeyError, ValueError) as error:
         raise BadSet(f"{folder}: {type(error).__name__}: {error}") from error
     known = {session.session_id for session in sessions}
-    kept = [query for query in asked if unit_of(query.metadata) in known]
-    chosen = kept if most_queries is None else sorted(kept, key=lambda query: lot(query.query_id))[:most_queries]
-    return MessageSet(folder.name, tuple(sessions), tuple(chosen), qrels)
+    kept = [query for query in asked if unit_of(query.metadata) in {None, *known}]
+    return MessageSet(folder.name, tuple(sessions), sampled(kept, most_queries), qrels)
 
 
-def unit_of(metadata: Mapping[str, Any]) -> str:
-    """Name the session of ours that a message or a query belongs to."""
-    return str(next(metadata[name] for name in _UNITS if name in metadata))
+def unit_of(metadata: Mapping[str, Any]) -> str | None:
+    """Name the session of ours that a message or a query belongs to, if it says so."""
+    return next((str(metadata[name]) for name in _UNITS if name in metadata), None)
 
 
 def message_fields(query: SetQuery) -> dict[str, Any]:
     """Say what a query is filtered by, as its set means to be run."""
-    excluded = query.metadata.get("exclude_message_id")
-    return {"session_id": unit_of(query.metadata)} | ({"exclude_message_id": excluded} if excluded is not None else {})
+    fields = {"session_id": unit_of(query.metadata), "exclude_message_id": query.metadata.get("exclude_message_id")}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
-def _session(name: str, lines: list[dict[str, Any]]) -> ChatSession:
-    return ChatSession.model_validate({
-        "session_id": name,
-        "started_at": lines[0]["metadata"]["created_at"],
-        "messages": [
-            {
-                "message_id": line["_id"],
-                "role": line["metadata"].get("message_role"),
-                "text": line["text"],
-                "created_at": line["metadata"]["created_at"],
-                "user_name": line["metadata"].get("user_name"),
-            }
-            for line in lines
-        ],
+def _sessions(folder: Path) -> Iterator[ChatSession]:
+    units: dict[str, list[ChatMessage]] = {}
+    for number, line in lines_of(folder, "corpus"):
+        with at_line(folder, "corpus", number):
+            if "messages" in line:
+                yield ChatSession.model_validate(line)
+                continue
+            unit = unit_of(line.get("metadata") or {}) or f"{folder.name}-{number // MOST_MESSAGES}"
+            units.setdefault(unit, []).append(_message(line))
+    for name, messages in units.items():
+        started_at = messages[0].created_at or UNDATED
+        yield ChatSession(session_id=name, started_at=started_at, messages=tuple(messages))
+
+
+def _message(line: Mapping[str, Any]) -> ChatMessage:
+    metadata = line.get("metadata") or {}
+    return ChatMessage.model_validate({
+        "message_id": line["_id"],
+        "role": metadata.get("message_role"),
+        "text": line["text"][:LONGEST_MESSAGE],
+        "created_at": metadata.get("created_at"),
+        "user_name": metadata.get("user_name"),
     })  # fmt: skip

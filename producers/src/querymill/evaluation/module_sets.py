@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from querymill.evaluation.sets import BadSet, SetQuery, read_parts, sampled
+from querymill.evaluation.sets import BadSet, SetQuery, at_line, lines_of, read_judged, sampled
 from querymill_shared.contracts.modules import ModuleDocument
 
 
@@ -27,11 +27,16 @@ def read_module_set(folder: Path, *, most_queries: int | None = None) -> ModuleS
         BadSet: A file is missing or not of the format.
     """
     try:
-        qrels, queries, corpus = read_parts(folder)
-        documents = [ModuleDocument.model_validate(line.get("metadata") or line) for line in corpus]
+        qrels, queries = read_judged(folder)
+        documents: list[ModuleDocument] = []
+        ids: dict[int | str, str] = {}
+        for number, line in lines_of(folder, "corpus"):
+            with at_line(folder, "corpus", number):
+                documents.append(ModuleDocument.model_validate(line.get("metadata") or line))
+            document = documents[-1].document
+            ids[document] = str(line.get("_id", document))
     except (OSError, KeyError, ValueError) as error:
         raise BadSet(f"{folder}: {type(error).__name__}: {error}") from error
-    ids = {one.document: str(line.get("_id", one.document)) for one, line in zip(documents, corpus, strict=True)}
     return ModuleSet(folder.name, tuple(documents), sampled(queries, most_queries), qrels, ids)
 
 

@@ -9,10 +9,12 @@ import gzip
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from querymill.ingestion import rule_broken
 from querymill_shared.contracts.reports import Report
 
 Routing = Literal["documents", "given", "question"]
@@ -66,15 +68,40 @@ def read_parts(folder: Path) -> tuple[dict[str, dict[str, int]], list[SetQuery],
     """Read judgements, the queries that have any, and the corpus lines.
 
     Raises:
-        OSError, KeyError, ValueError: A file is missing or not of the format.
+        BadSet, OSError, KeyError, ValueError: A file is missing or not of the format.
+    """
+    return *read_judged(folder), [line for _, line in lines_of(folder, "corpus")]
+
+
+def read_judged(
+    folder: Path, queries: str = "queries", *, unjudged: bool = False
+) -> tuple[dict[str, dict[str, int]], list[SetQuery]]:
+    """Read judgements and a file of queries: those that have any, or all of them.
+
+    Raises:
+        BadSet, OSError, KeyError, ValueError: A file is missing or not of the format.
     """
     qrels = qrels_of(folder / "qrels.tsv")
-    queries = [
-        SetQuery(line["_id"], line["text"], line.get("metadata") or {})
-        for line in lines_of(folder, "queries")
-        if line["_id"] in qrels
-    ]
-    return qrels, queries, list(lines_of(folder, "corpus"))
+    read = []
+    for number, line in lines_of(folder, queries):
+        with at_line(folder, queries, number):
+            read.append(SetQuery(line["_id"], line["text"], line.get("metadata") or {}))
+    return qrels, [query for query in read if unjudged or query.query_id in qrels]
+
+
+@contextmanager
+def at_line(folder: Path, name: str, number: int) -> Iterator[None]:
+    """Name the line, and its field, that what is done within breaks a rule of.
+
+    Raises:
+        BadSet: It does.
+    """
+    try:
+        yield
+    except KeyError as error:
+        raise BadSet(f"{folder}: {name}, line {number}: {error.args[0]}: Field required") from error
+    except ValueError as error:
+        raise BadSet(f"{folder}: {name}, line {number}: {rule_broken(error)}") from error
 
 
 def sampled(queries: Sequence[SetQuery], most: int | None) -> tuple[SetQuery, ...]:
@@ -133,14 +160,23 @@ def _own(corpus: list[dict[str, Any]]) -> tuple[list[Report], dict[tuple[str, in
     return reports, ids
 
 
-def lines_of(folder: Path, name: str) -> Iterator[dict[str, Any]]:
-    """Read a set's file of JSON lines, plain or gzipped."""
+def lines_of(folder: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Read a set's file of JSON lines, plain or gzipped, each with its number.
+
+    Raises:
+        BadSet: A line is not of the format.
+        OSError: The file is missing.
+    """
     plain, packed = folder / f"{name}.jsonl", folder / f"{name}.jsonl.gz"
     path, read = (packed, gzip.open) if packed.exists() else (plain, open)
     with read(path, "rt", encoding="utf-8") as lines:
-        for line in lines:
+        for number, line in enumerate(lines, start=1):
             if line.strip():
-                yield json.loads(line)
+                with at_line(folder, name, number):
+                    parsed = json.loads(line)
+                if not isinstance(parsed, dict) or not isinstance(parsed.get("metadata") or {}, dict):
+                    raise BadSet(f"{folder}: {name}, line {number}: it and its metadata must be objects")
+                yield number, parsed
 
 
 def qrels_of(path: Path) -> dict[str, dict[str, int]]:

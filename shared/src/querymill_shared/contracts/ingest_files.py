@@ -1,10 +1,11 @@
 """Taking a code base in: which files changed, the files themselves, and the vectors that follow."""
 
 import hashlib
+import json
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from querymill_shared.contracts.fields import Contract, Lane, Request, not_blank, without_nul
 from querymill_shared.contracts.results import Asks, JobResult
@@ -15,6 +16,8 @@ LARGEST_FILE: Final = 1_000_000
 LONGEST_PATH: Final = 500
 #: Files, and the characters of their contents together, that one job may hold.
 MOST_FILES, MOST_CHARACTERS = 200, 2_000_000
+#: Characters of one file's metadata, as JSON.
+MOST_METADATA: Final = 20_000
 #: Files of a whole code base.
 MOST_LISTED: Final = 100_000
 
@@ -32,15 +35,31 @@ Sha256 = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 
 
 class SourceFile(Contract):
-    """A file of a code base; its path is relative to the root."""
+    """A file of a code base; its path is relative to the root. Fields we do not know are kept as metadata."""
+
+    model_config = ConfigDict(extra="allow")
 
     path: SourcePath
     content: Annotated[str, Field(max_length=LARGEST_FILE), AfterValidator(without_nul)]
 
     @property
     def sha256(self) -> str:
-        """The hash of the content."""
-        return hashlib.sha256(self.content.encode()).hexdigest()
+        """The hash of the content, and of the metadata if there is any."""
+        metadata = f"\x00{json.dumps(self.model_extra, sort_keys=True)}" if self.model_extra else ""
+        return hashlib.sha256(f"{self.content}{metadata}".encode()).hexdigest()
+
+    @model_validator(mode="after")
+    def _metadata_can_be_stored(self) -> "SourceFile":
+        try:
+            text = json.dumps(self.model_extra, ensure_ascii=False, allow_nan=False)
+            text.encode()
+        except (TypeError, ValueError) as error:
+            raise ValueError("unknown fields are kept, and must be JSON in Unicode, without NaN") from error
+        if len(text) > MOST_METADATA:
+            raise ValueError(f"unknown fields are kept, and must have at most {MOST_METADATA} characters as JSON")
+        if "\\u0000" in text.replace("\\\\", ""):
+            raise ValueError("unknown fields are kept, and must not contain NUL characters")
+        return self
 
 
 def _fit_one_job(files: tuple[SourceFile, ...]) -> tuple[SourceFile, ...]:

@@ -7,22 +7,29 @@ from dataclasses import dataclass
 from typing import Final
 
 _OPEN, _CLOSE = "\\[【［", "\\]】］"
-#: Longest bracket that is looked into, in characters: a stream is held back no further.
+#: Longest bracket of words that is looked into, in characters: a stream is held back no further.
 LONGEST_BRACKET: Final = 60
+#: The same of a bracket that has held nothing but numbers, and what may stand between them.
+LONGEST_GROUP: Final = 1_000
 _INSIDE: Final = f"[^{_OPEN}{_CLOSE}\\n]{{0,{LONGEST_BRACKET}}}"
 # Digits of any script: [٩] reads as [9] does.
 _NUMBER: Final = "\\d+"
-_BETWEEN: Final = "[ \\t]*(?:[,，、;；&~～–—-]|and|和|及)[ \\t]*"
+_WORD: Final = "(?:passages?|sources?|段落|来源)"
+_TO: Final = "[ \\t]*[~～–—-][ \\t]*"
+_MARK: Final = "[ \\t,，、;；&]|†(?:sources?)?"
+_APART: Final = f"(?:[,，、][ \\t]*(?:…|\\.\\.\\.)|{_MARK}|and|和|及|{_WORD})+"
 _GROUP: Final = (
-    f"[{_OPEN}](?={_INSIDE}[{_CLOSE}])[ \\t]*\\^?(?:(?:passages?|sources?|段落|来源)[ \\t]*)?"
-    f"{_NUMBER}(?:{_BETWEEN}{_NUMBER})*[ \\t]*[{_CLOSE}]"
+    f"[{_OPEN}](?=[^{_OPEN}{_CLOSE}\\n]{{0,{LONGEST_GROUP}}}[{_CLOSE}])[ \\t]*\\^?(?:{_WORD}[ \\t]*[:：]?[ \\t]*)?"
+    f"{_NUMBER}(?:(?:{_TO}|{_APART}){_NUMBER})*(?:{_MARK})*[{_CLOSE}]"
 )
+# A group that has not closed yet; its last word may not be whole.
+_GROUP_BEGUN: Final = f"(?:[\\d \\t^:：,，、;；&†….~～–—-]|and|和|及|{_WORD}){{0,{LONGEST_GROUP}}}[a-z段来]{{0,6}}"
 _RUN: Final = re.compile(f"(?<![ \\t])[ \\t]*{_GROUP}(?:[ \\t]*{_GROUP})*", re.IGNORECASE)
 # What more text could still make a run of, or a longer one.
 _PIECE: Final = re.compile(
     f"(?P<held>\\s+|{_GROUP})|[{_OPEN}]{_INSIDE}[{_CLOSE}]|[^\\s{_OPEN}]+|[{_OPEN}]", re.IGNORECASE
 )
-_OPENED: Final = re.compile(f"[{_OPEN}]{_INSIDE}\\Z")
+_OPENED: Final = re.compile(f"[{_OPEN}](?:{_INSIDE}|{_GROUP_BEGUN})\\Z", re.IGNORECASE)
 _BRACKET: Final = re.compile(f"[{_OPEN}{_CLOSE}\\n]")
 _CITED: Final = re.compile("(\\d+)(?:[ \\t]*[~–—-][ \\t]*(\\d+))?")
 #: A range that names more passages than this is taken for two numbers.
@@ -42,11 +49,11 @@ class CitationCheck:
     """Checks an answer's citations while it is being written; the parts it lets through never hold a wrong one.
 
     A citation is one or more numbers in square brackets (ASCII, full-width or lenticular), such as [1],
-    [1, 3], [2-4] or 【段落1】. Those from 1 to ``passages`` are kept, each in brackets of its own: [1, 9] of
-    three passages becomes [1]. The others go, with the blanks before them when nothing is kept in their place.
-    Blank space at both ends of the answer goes too, and whatever a reader cannot see (control and format
-    characters): it could hide a number from this check, or talk to a terminal. However the answer is cut into
-    parts, the text is the same.
+    [1, 3], [2-4], [passage 1, passage 3] or 【段落1】. Those from 1 to ``passages`` are kept, each in brackets of
+    its own: [1, 9] of three passages becomes [1]. The others go, with the blanks before them when nothing is
+    kept in their place. Blank space at both ends of the answer goes too, and whatever a reader cannot see (control
+    and format characters): it could hide a number from this check, or talk to a terminal. However the answer is
+    cut into parts, the text is the same.
     """
 
     def __init__(self, passages: int) -> None:

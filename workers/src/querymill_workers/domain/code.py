@@ -42,6 +42,15 @@ class CodeChunk:
     symbol: str = ""
 
 
+def lines_of(content: str) -> list[str]:
+    """Part a file into lines as parsers and editors count them: at line feeds alone.
+
+    A form feed or U+2028 is within its line; the last line feed ends a line and begins none.
+    """
+    lines = content.split("\n")
+    return [line.rstrip("\r") for line in (lines if lines[-1] else lines[:-1])]
+
+
 def code_text(text: str) -> str:
     """Part dotted names, before their words are taken: of content and path, and of every query for them.
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from querymill_workers.domain.code import lines_of
 from querymill_workers.domain.file_relevance import Lines
 
 #: A part that would be cut to fewer tokens than this is left out.
@@ -54,13 +55,13 @@ def joined(files: Sequence[ContextFile], *, budget: int, count_tokens: Callable[
 
 def shown(path: str, lines: Lines, content: str) -> str:
     """Show lines of a file under its path, between fences that its text does not have."""
-    text = "\n".join(content.splitlines()[lines[0] - 1 : lines[1]])
+    text = "\n".join(lines_of(content)[lines[0] - 1 : lines[1]])
     fence = "`" * (1 + max((len(run) for run in _BACKTICKS.findall(text)), default=2))
     return f"{path}:{lines[0]}-{lines[1]}\n{fence}\n{text}\n{fence}\n"
 
 
 def _chosen(file: ContextFile, share: int, count_tokens: Callable[[str], int]) -> Sequence[Lines]:
-    whole = (1, max(1, len(file.content.splitlines())))
+    whole = (1, max(1, len(lines_of(file.content))))
     fits = count_tokens(shown(file.path, whole, file.content)) <= share
     return [whole] if fits or not file.excerpt else file.excerpt
 

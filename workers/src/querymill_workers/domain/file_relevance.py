@@ -8,7 +8,7 @@ from typing import Final
 
 from querymill_workers.domain.bm25 import Scored, idf
 from querymill_workers.domain.calibration import Calibration
-from querymill_workers.domain.code import code_text
+from querymill_workers.domain.code import code_text, lines_of
 from querymill_workers.domain.words import words
 
 #: Lines of a window in which words count as standing together, and how far apart windows begin.
@@ -142,7 +142,7 @@ def summed(evidence: Evidence, profile: RelevanceProfile) -> float:
 
 def windows_of(intent: Intent, content: str) -> list[Window]:
     """Cut a file into overlapping windows of 40 lines, each with the share of the intent that its words have."""
-    lines = content.splitlines()
+    lines = lines_of(content)
     held = _words_of_lines(intent, lines)
     starts = range(0, max(1, len(lines) - WINDOW + STRIDE), STRIDE) if lines else ()
     return [

@@ -13,7 +13,7 @@ from querymill_workers.flows.one_step import Notes
 from querymill_workers.ports import Bell, Ports
 
 #: Files taken away between two looks at whether the job still lives.
-SLICE = 200
+SLICE = 50
 
 
 def step(claim: Claim, request: CompareFiles, ports: Ports) -> Sequence[Bell]:
@@ -23,11 +23,14 @@ def step(claim: Claim, request: CompareFiles, ports: Ports) -> Sequence[Bell]:
     gone = sorted(known.keys() - request.files.keys()) if request.remove else []
     for start in range(0, len(gone), SLICE):
         paths = gone[start : start + SLICE]
-        ports.words.drop(collection, SPACE, paths)  # first: a kill leaves no words without a file
-        ports.files.drop(collection, paths)
+        with ports.files.changing(collection, paths):
+            ports.words.drop(collection, SPACE, paths)  # first: a kill leaves no words without a file
+            ports.files.drop(collection, paths)
         progress = Progress(stage=claim.step, done=start + len(paths), total=len(gone))
         if not ports.board.tell(claim.job_id, progress):
             return []  # cancelled; what is gone is gone
+    if len(known) > len(gone):
+        ports.board.add_collections("files", [collection])  # again: the board may have been emptied
     bells = embed_soon(collection, [], ports, after=claim.job_id)
     pending = ports.files.counts(collection, model=ports.embeddings.model).pending
     notes = {"total": len(request.files), "changed": changed, "removed": gone, "pending": pending}

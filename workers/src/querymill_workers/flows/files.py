@@ -12,7 +12,7 @@ Every evaluation is by the request as it was made; rules in ``domain/file_*.py``
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from querymill_shared.board import Claim, Outcome, Picture
+from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.events import PartialHit, SearchRound
 from querymill_shared.contracts.files import PATTERNS, VECTORS, WORDS, FileSearch
 from querymill_shared.contracts.results import Degradation
@@ -35,7 +35,7 @@ from querymill_workers.flows.file_stages import (
     place_of,
     rounds_of,
 )
-from querymill_workers.ports import Bell, Caller, Ports, Refused, Usage
+from querymill_workers.ports import Bell, Caller, Ports, Refused, Unreadable, Usage
 
 #: How long one regular expression of the request may run, in seconds.
 PATTERN_S: Final = 2.0
@@ -50,7 +50,11 @@ def step(claim: Claim, request: FileSearch, ports: Ports) -> Sequence[Bell]:
     laps = Laps(ports)
     match claim.step.split("-")[0]:
         case "search":
-            notes = searched(claim, request, ports)
+            try:
+                notes = searched(claim, request, ports)
+            except Unreadable as error:  # the request breaks a rule that only the engine knows
+                ports.board.settle(claim.job_id, Verdict("failed", reason=f"patterns: {error}"))
+                return []
         case "evaluate":
             notes = evaluation(claim, request, ports)
         case _:
@@ -101,12 +105,14 @@ def by_vectors(claim: Claim, request: FileSearch, ports: Ports) -> Notes:
 
 
 def by_patterns(request: FileSearch, ports: Ports) -> Notes:
-    """Search the regular expressions and path patterns of the request; one that cannot run is named."""
+    """Search the regular expressions and path patterns of the request; one that must not run is named."""
     found: dict[str, list[str]] = {}
     missing: list[str] = []
     for pattern in request.patterns:
         try:
             hits = ports.files.matching(request.collection, pattern, most=MOST, time_s=PATTERN_S)
+        except Unreadable:
+            raise
         except Refused as error:
             missing.append(str(error))
             continue

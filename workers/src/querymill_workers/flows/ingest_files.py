@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from querymill_shared.board import Claim
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.ingest_files import IngestFiles, IngestFilesResult, SourceFile
-from querymill_workers.domain.code import SPACE, CodeChunk, code_text
+from querymill_workers.domain.code import SPACE, CodeChunk, code_text, lines_of
 from querymill_workers.domain.code_chunking import CODE_CHUNKING_VERSION, chunk_code, embedded_text
 from querymill_workers.flows import one_step
 from querymill_workers.flows.embed_files import embed_soon
@@ -70,9 +70,10 @@ def drafted(file: SourceFile, ports: Ports) -> FileDraft:
         revision=revision_of(file.sha256, ports),
         language=parsed.language,
         size=len(file.content.encode()),
-        lines=len(file.content.splitlines()),
+        lines=len(lines_of(file.content)),
         tokens=ports.count_tokens(file.content),
         parsed_by=parsed.parsed_by,
+        metadata=file.model_extra or {},
     )
     return FileDraft(card, file.content, parsed.symbols, list(keyed(file.path, chunks)))
 
@@ -89,8 +90,9 @@ def keyed(path: str, chunks: Sequence[CodeChunk]) -> Iterator[KeyedChunk]:
 
 def store(collection: str, drafts: Sequence[FileDraft], ports: Ports) -> None:
     """Store files; words go first, as a file that is stored counts as ingested."""
-    ports.words.put(collection, SPACE, [unit_of(draft.card.path, draft.content) for draft in drafts])
-    ports.files.put(collection, drafts)
+    with ports.files.changing(collection, [draft.card.path for draft in drafts]):
+        ports.words.put(collection, SPACE, [unit_of(draft.card.path, draft.content) for draft in drafts])
+        ports.files.put(collection, drafts)
 
 
 def to_result(request: IngestFiles, job_id: str, notes: Notes) -> IngestFilesResult:

@@ -104,12 +104,13 @@ def conversations_reindexed(collection: str, ports: Ports) -> Iterator[tuple[int
 
 
 def files_reindexed(collection: str, ports: Ports) -> Iterator[tuple[int, int, int]]:
-    """Go through the files of a code base."""
+    """Go through the files of a code base; nobody changes one while its words are made."""
     paths = sorted(ports.files.revisions(collection))
     for start in range(0, len(paths), DOCUMENTS_BATCH):
-        contents = ports.files.contents(collection, paths[start : start + DOCUMENTS_BATCH])
-        units = [ingest_files.unit_of(path, content) for path, content in contents.items()]
-        ports.words.refill(collection, code.SPACE, units)
+        some = paths[start : start + DOCUMENTS_BATCH]
+        with ports.files.changing(collection, some):
+            units = [ingest_files.unit_of(*file) for file in ports.files.contents(collection, some).items()]
+            ports.words.refill(collection, code.SPACE, units)
         yield min(start + DOCUMENTS_BATCH, len(paths)), len(paths), len(units)
 
 

@@ -60,6 +60,7 @@ from querymill_workers.ports.models import (
     Refused,
     Rewriter,
     Unavailable,
+    Unreadable,
     Usage,
     Vectors,
 )
@@ -135,6 +136,7 @@ __all__ = [
     "TextVector",
     "TextVectors",
     "Unavailable",
+    "Unreadable",
     "Usage",
     "Vectors",
     "Vocabulary",

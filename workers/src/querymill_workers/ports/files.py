@@ -1,8 +1,9 @@
 """What the flows need of a store of code, and of what reads symbols out of it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ class FileCard:
     """What is known of a file besides its content.
 
     ``size`` is in bytes; ``tokens`` is what reading the whole file costs; ``parsed_by`` says where its symbols
-    are from ("tree-sitter" or "words"); an unknown language is "".
+    are from ("tree-sitter" or "words"); an unknown language is ""; ``metadata`` is what it came with besides.
     """
 
     path: str
@@ -27,6 +28,7 @@ class FileCard:
     lines: int
     tokens: int
     parsed_by: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,13 @@ class Files(Protocol):
     Paths are relative, with ``/``. Names compare as they are written, case included.
     """
 
+    def changing(self, collection: str, paths: Sequence[str]) -> AbstractContextManager[None]:
+        """Let nobody else change the files and their words meanwhile, wherever they run.
+
+        Whoever puts or drops files, or changes their words, does it within this.
+        """
+        ...
+
     def cards(self, collection: str, paths: Sequence[str]) -> Mapping[str, FileCard]:
         """Describe those of the files that are there."""
         ...
@@ -132,7 +141,8 @@ class Files(Protocol):
         ``^`` and ``$`` match at lines; ``.`` does not match a line's end; case counts unless ``(?i)`` says not.
 
         Raises:
-            Refused: It is no expression (RE2's syntax), too long, too large, or matches an empty text.
+            Unreadable: It is no expression (RE2's syntax), or too large.
+            Refused: It is too long, or matches an empty text.
         """
         ...
 
@@ -172,6 +182,10 @@ class Files(Protocol):
 
     def revisions(self, collection: str) -> Mapping[str, Revision]:
         """Return the revision of every file of a collection."""
+        ...
+
+    def collections(self) -> Sequence[str]:
+        """List the collections that hold a file."""
         ...
 
     def put(self, collection: str, drafts: Sequence[FileDraft]) -> None:

@@ -29,6 +29,10 @@ class Refused(Exception):
     """Something outside gave an answer that trying again would not better."""
 
 
+class Unreadable(Refused):
+    """What was asked is not written as it must be."""
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """What a step asked of the providers."""

@@ -1,7 +1,9 @@
 """The files of code bases in this process: every file is looked at, one after the other."""
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -44,6 +46,17 @@ class MemoryFiles:
     def __init__(self) -> None:
         self._files: dict[str, dict[str, _Stored]] = {}
         self._lock = threading.RLock()
+        self._changing: dict[tuple[str, str], threading.Lock] = defaultdict(threading.Lock)
+
+    @contextmanager
+    def changing(self, collection: str, paths: Sequence[str]) -> Iterator[None]:
+        """See `Files.changing`."""
+        with self._lock:
+            alone = [self._changing[collection, path] for path in sorted(set(paths))]
+        with ExitStack() as held:
+            for lock in alone:
+                held.enter_context(lock)
+            yield
 
     def cards(self, collection: str, paths: Sequence[str]) -> Mapping[str, FileCard]:
         """See `Files.cards`."""
@@ -107,6 +120,11 @@ class MemoryFiles:
     def revisions(self, collection: str) -> Mapping[str, Revision]:
         """See `Files.revisions`."""
         return {path: stored.draft.card.revision for path, stored in self._of(collection)}
+
+    def collections(self) -> Sequence[str]:
+        """See `Files.collections`."""
+        with self._lock:
+            return sorted(collection for collection, files in self._files.items() if files)
 
     def put(self, collection: str, drafts: Sequence[FileDraft]) -> None:
         """See `Files.put`."""

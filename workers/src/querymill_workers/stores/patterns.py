@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 import re2
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-from querymill_workers.ports import PatternHit, PatternHits, Refused
+from querymill_workers.ports import PatternHit, PatternHits, Refused, Unreadable
 
 LONGEST_PATTERN: Final = 1_000
 #: Memory that one pattern may take, in bytes.
@@ -95,4 +95,4 @@ def _compiled(written: str, *, shown: str) -> Any:
     except re2.error as error:
         (reason,) = error.args
         said = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
-        raise Refused(f"pattern: {shown!r} cannot be read: {said}") from error
+        raise Unreadable(f"pattern {shown!r} cannot be read by RE2: {said}") from error

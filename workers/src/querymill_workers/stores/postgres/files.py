@@ -1,10 +1,13 @@
 """The files of code bases in PostgreSQL with pgvector; every statement names its collection."""
 
+import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from psycopg.types.json import Jsonb
 
 from querymill_workers.domain.code import CodeChunk, Symbol, SymbolRole
 from querymill_workers.ports import (
@@ -25,6 +28,8 @@ from querymill_workers.stores.postgres.queries import named
 
 #: Files read at a time while all are looked through.
 PAGE: Final = 32
+#: Batches of files that one process changes at the same time: each holds a connection of the pool, and needs a second.
+MOST_CHANGING: Final = 4
 
 
 class PostgresFiles:
@@ -32,6 +37,14 @@ class PostgresFiles:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
+        self._may_change = threading.BoundedSemaphore(MOST_CHANGING)
+
+    @contextmanager
+    def changing(self, collection: str, paths: Sequence[str]) -> Iterator[None]:
+        """See `Files.changing`."""
+        with self._may_change, lent(self._pool) as connection:
+            connection.execute(named()["files_change"], {"collection": collection, "paths": list(paths)})
+            yield
 
     def cards(self, collection: str, paths: Sequence[str]) -> Mapping[str, FileCard]:
         """See `Files.cards`."""
@@ -93,6 +106,11 @@ class PostgresFiles:
     def revisions(self, collection: str) -> Mapping[str, Revision]:
         """See `Files.revisions`."""
         return {path: Revision(revision) for path, revision in self._rows("file_revisions", collection)}
+
+    def collections(self) -> Sequence[str]:
+        """See `Files.collections`."""
+        with lent(self._pool) as connection:
+            return [name for (name,) in connection.execute(named()["file_collections"])]
 
     def put(self, collection: str, drafts: Sequence[FileDraft]) -> None:
         """See `Files.put`."""
@@ -157,6 +175,7 @@ def _file_columns(drafts: Collection[FileDraft]) -> dict[str, list[Any]]:
         "lines": [card.lines for card in cards],
         "tokens": [card.tokens for card in cards],
         "parsers": [card.parsed_by for card in cards],
+        "metadata": [Jsonb(dict(card.metadata)) for card in cards],
         "contents": [draft.content for draft in drafts],
     }
 

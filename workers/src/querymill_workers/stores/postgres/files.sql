@@ -1,5 +1,13 @@
+-- files_change: one at a time changes a file and its words, until the transaction ends; in one order, so that none waits
+-- in a circle
+SELECT pg_advisory_xact_lock(place) FROM (
+    SELECT DISTINCT hashtextextended('file/' || %(collection)s || '/' || path, 0) AS place
+    FROM unnest(%(paths)s::text[]) AS path
+    ORDER BY place
+) AS places;
+
 -- file_cards: what is known of files
-SELECT path, revision, language, size, lines, tokens, parsed_by FROM code_files
+SELECT path, revision, language, size, lines, tokens, parsed_by, metadata FROM code_files
 WHERE collection = %(collection)s AND path = ANY(%(paths)s);
 
 -- file_contents: whole files
@@ -10,6 +18,9 @@ SELECT path FROM code_files WHERE collection = %(collection)s ORDER BY path;
 
 -- file_revisions: every file's revision
 SELECT path, revision FROM code_files WHERE collection = %(collection)s;
+
+-- file_collections: the collections that hold a file
+SELECT DISTINCT collection FROM code_files ORDER BY collection;
 
 -- next_files: the files after one
 SELECT path, content FROM code_files WHERE collection = %(collection)s AND path > %(after)s ORDER BY path LIMIT %(most)s;
@@ -57,16 +68,17 @@ FROM code_chunks WHERE collection = %(collection)s;
 
 -- put_files: over those of the same path; their rows stay locked, in one order
 INSERT INTO code_files AS f
-    (collection, path, revision, language, size, lines, tokens, parsed_by, content)
+    (collection, path, revision, language, size, lines, tokens, parsed_by, metadata, content)
 SELECT %(collection)s, added.*
 FROM unnest(
     %(paths)s::text[], %(revisions)s::text[], %(languages)s::text[], %(sizes)s::integer[], %(lines)s::integer[],
-    %(tokens)s::integer[], %(parsers)s::text[], %(contents)s::text[]
-) AS added (path, revision, language, size, lines, tokens, parsed_by, content)
+    %(tokens)s::integer[], %(parsers)s::text[], %(metadata)s::jsonb[], %(contents)s::text[]
+) AS added (path, revision, language, size, lines, tokens, parsed_by, metadata, content)
 ORDER BY added.path COLLATE "C"
 ON CONFLICT (collection, path) DO UPDATE SET
     revision = excluded.revision, language = excluded.language, size = excluded.size, lines = excluded.lines,
-    tokens = excluded.tokens, parsed_by = excluded.parsed_by, content = excluded.content;
+    tokens = excluded.tokens, parsed_by = excluded.parsed_by, metadata = excluded.metadata,
+    content = excluded.content;
 
 -- lock_files: hold files before they are dropped, in one order
 SELECT path FROM code_files WHERE collection = %(collection)s AND path = ANY(%(paths)s) ORDER BY path FOR UPDATE;

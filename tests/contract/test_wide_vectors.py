@@ -1,0 +1,84 @@
+"""Vectors of large models, up to the 4,000 dimensions that an index in half precision takes, in every table of them."""
+
+from collections.abc import Iterator
+from uuid import uuid4
+
+import numpy as np
+import numpy.typing as npt
+import psycopg
+import pytest
+
+from querymill_workers.domain.chunking import Chunk
+from querymill_workers.domain.code import CodeChunk
+from querymill_workers.domain.sessions import MessageFilter
+from querymill_workers.flows.ingest_messages import drafted
+from querymill_workers.ports import ContentHash, FileCard, FileDraft, KeyedChunk, Revision, TextVector
+from querymill_workers.stores.postgres.connection import Pool, open_pool
+from querymill_workers.stores.postgres.files import PostgresFiles
+from querymill_workers.stores.postgres.messages import PostgresMessages
+from querymill_workers.stores.postgres.migrate import migrate
+from querymill_workers.stores.postgres.reports import PostgresReports
+from querymill_workers.stores.postgres.sessions import PostgresSessions
+from querymill_workers.stores.postgres.text_vectors import PostgresTextVectors
+from tests.fixtures.chats import session
+
+TEXTS = ("nine ships", "hot soup", "cold tea")
+
+
+@pytest.fixture(scope="module", params=[1_900, 3_072, 4_000])
+def wide(request: pytest.FixtureRequest, database_url: str) -> Iterator[tuple[Pool, int]]:
+    """A database of its own for vectors of so many dimensions."""
+    name = f"wide{uuid4().hex}"
+    with psycopg.connect(database_url, autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {name}")
+    url = f"{database_url.rsplit('/', 1)[0]}/{name}"
+    migrate(url, dimensions=request.param)
+    with open_pool(url, most=2) as pool:
+        yield pool, request.param
+
+
+def vectors(dimensions: int) -> dict[str, npt.NDArray[np.float32]]:
+    """Give each text a direction of its own, with no number that would compress."""
+    rows = np.random.default_rng(0).standard_normal((len(TEXTS), dimensions)).astype(np.float32)
+    return dict(zip(TEXTS, rows, strict=True))
+
+
+def test_chunks_of_files_get_wide_vectors(wide: tuple[Pool, int]) -> None:
+    files, known = PostgresFiles(wide[0]), vectors(wide[1])
+    chunks = [KeyedChunk(ContentHash(text), CodeChunk(n, n + 1, n + 1, text, "")) for n, text in enumerate(TEXTS)]
+    long_path = f"{'folder/' * 120}a.py"
+    files.put("c", [FileDraft(FileCard(long_path, Revision("r"), "python", 9, 3, 9, "words"), "", (), chunks)])
+    pending = files.pending("c", model="wide", most=9)
+    files.fill("c", pending, np.stack([known[chunk.chunk.text] for chunk in pending]), model="wide")
+    (nearest,) = files.nearest("c", known["hot soup"], model="wide", most=1)
+    assert nearest.chunk.text == "hot soup"
+    assert nearest.cosine == pytest.approx(1)
+
+
+def test_messages_get_wide_vectors(wide: tuple[Pool, int]) -> None:
+    known, sessions, draft = vectors(wide[1]), PostgresSessions(wide[0]), drafted(session("s", *TEXTS))
+    sessions.searched_by("c", first="wide")
+    sessions.put("c", draft, models=["wide"])
+    pending = sessions.pending("c", "s", model="wide")
+    rows = [known.get(passage.content, known["cold tea"]) for passage in pending]  # what is around a message too
+    sessions.fill("c", pending, np.stack(rows), model="wide")
+    found = PostgresMessages(wide[0], ef_search=100).nearest(
+        MessageFilter("c", ("message",)), known["hot soup"], model="wide", most=1, floor=-2
+    )
+    (row,) = found.rows
+    assert row.content == "hot soup"
+    assert row.raw == pytest.approx(1)
+
+
+def test_passages_of_reports_get_wide_vectors(wide: tuple[Pool, int]) -> None:
+    known = vectors(wide[1])
+    chunks = [Chunk(number + 1, number, text, 2) for number, text in enumerate(TEXTS)]
+    reports = PostgresReports(wide[0])
+    reports.draft("c", "a", Revision("r"), chunks, np.stack([known[text] for text in TEXTS]))
+    assert reports.drafted("c", "a", Revision("r")) == {0, 1, 2}
+
+
+def test_single_texts_get_wide_vectors(wide: tuple[Pool, int]) -> None:
+    texts = PostgresTextVectors(wide[0])
+    texts.store("c", [TextVector(text, ContentHash(text), row) for text, row in vectors(wide[1]).items()], model="wide")
+    assert set(texts.stored("c", TEXTS, model="wide")) == set(TEXTS)
