@@ -111,7 +111,10 @@ def rule_broken(error: ValueError | RecursionError, *, below: str = "") -> str:
         case json.JSONDecodeError():
             return f"not JSON: {error.msg} at column {error.colno}"
         case pydantic.ValidationError():
-            broken = [(".".join(map(str, entry["loc"])), entry["msg"]) for entry in error.errors()[:3]]
+            broken = [
+                (".".join(map(str, entry["loc"])), entry["msg"].removeprefix("Value error, "))
+                for entry in error.errors()[:3]
+            ]
             return "; ".join(
                 f"{place.removeprefix(below).removeprefix('.') or 'line'}: {rule}" for place, rule in broken
             )

@@ -90,7 +90,7 @@ def test_a_file_without_a_path_is_known_by_its_title_or_its_id(tmp_path: Path) -
 
 BAD_LINES = [
     ('{"path": "a"}', "corpus, line 3: content: Field required"),
-    ('{"path": "/a", "content": ""}', "corpus, line 3: path: Value error, must be relative"),
+    ('{"path": "/a", "content": ""}', "corpus, line 3: path: must be relative"),
     ('{"path": "x.py", "content": ""}', "corpus, line 3: path: a line before it has the same"),
     ('{"_id": "1"}', "corpus, line 3: text: Field required"),
     ('{"text": "1"}', "corpus, line 3: _id: Field required"),

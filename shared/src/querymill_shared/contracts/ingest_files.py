@@ -5,9 +5,10 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from querymill_shared.contracts.fields import Contract, Lane, Request, not_blank, without_nul
+from querymill_shared.contracts.described import Described
+from querymill_shared.contracts.fields import Lane, Request, not_blank, without_nul
 from querymill_shared.contracts.results import Asks, JobResult
 
 #: A larger file, in bytes, is not taken in.
@@ -34,10 +35,8 @@ SourcePath = Annotated[str, Field(max_length=LONGEST_PATH), AfterValidator(not_b
 Sha256 = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 
 
-class SourceFile(Contract):
+class SourceFile(Described):
     """A file of a code base; its path is relative to the root. Fields we do not know are kept as metadata."""
-
-    model_config = ConfigDict(extra="allow")
 
     path: SourcePath
     content: Annotated[str, Field(max_length=LARGEST_FILE), AfterValidator(without_nul)]
@@ -49,16 +48,9 @@ class SourceFile(Contract):
         return hashlib.sha256(f"{self.content}{metadata}".encode()).hexdigest()
 
     @model_validator(mode="after")
-    def _metadata_can_be_stored(self) -> "SourceFile":
-        try:
-            text = json.dumps(self.model_extra, ensure_ascii=False, allow_nan=False)
-            text.encode()
-        except (TypeError, ValueError) as error:
-            raise ValueError("unknown fields are kept, and must be JSON in Unicode, without NaN") from error
-        if len(text) > MOST_METADATA:
+    def _metadata_is_small(self) -> "SourceFile":
+        if len(json.dumps(self.model_extra, ensure_ascii=False, default=str)) > MOST_METADATA:
             raise ValueError(f"unknown fields are kept, and must have at most {MOST_METADATA} characters as JSON")
-        if "\\u0000" in text.replace("\\\\", ""):
-            raise ValueError("unknown fields are kept, and must not contain NUL characters")
         return self
 
 
