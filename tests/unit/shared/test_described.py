@@ -1,10 +1,12 @@
 """Fields nobody declared: what is kept of them, and what is refused."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+from querymill_shared.contracts.ingest_files import SourceFile
 from querymill_shared.contracts.modules import ModuleDocument
 from querymill_shared.contracts.reports import Report
 from querymill_shared.contracts.sessions import ChatSession
@@ -48,6 +50,11 @@ def test_what_no_store_could_hold_is_refused_by_the_name_of_its_field(extra: dic
         with pytest.raises(ValidationError) as caught:
             contract.model_validate(document | extra)
         assert rule in caught.value.errors()[0]["msg"]
+
+
+def test_a_file_with_a_time_of_python_has_the_hash_that_it_has_behind_the_wire() -> None:
+    file = SourceFile.model_validate({"path": "a.py", "content": "x", "changed": datetime(2026, 1, 1, tzinfo=UTC)})
+    assert SourceFile.model_validate_json(file.model_dump_json()).sha256 == file.sha256
 
 
 @pytest.mark.parametrize("moment", ["0001-01-01T00:00:00+08:00", "9999-12-31T23:59:59-08:00"])

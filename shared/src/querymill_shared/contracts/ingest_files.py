@@ -1,11 +1,11 @@
 """Taking a code base in: which files changed, the files themselves, and the vectors that follow."""
 
 import hashlib
-import json
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic_core import to_json
 
 from querymill_shared.contracts.described import Described
 from querymill_shared.contracts.fields import Lane, Request, not_blank, without_nul
@@ -44,12 +44,16 @@ class SourceFile(Described):
     @property
     def sha256(self) -> str:
         """The hash of the content, and of the metadata if there is any."""
-        metadata = f"\x00{json.dumps(self.model_extra, sort_keys=True)}" if self.model_extra else ""
+        metadata = f"\x00{self._metadata}" if self.model_extra else ""
         return hashlib.sha256(f"{self.content}{metadata}".encode()).hexdigest()
+
+    @property
+    def _metadata(self) -> str:
+        return to_json(self.model_extra).decode()  # as it is sent: a time given in Python has the same hash behind it
 
     @model_validator(mode="after")
     def _metadata_is_small(self) -> "SourceFile":
-        if len(json.dumps(self.model_extra, ensure_ascii=False, default=str)) > MOST_METADATA:
+        if len(self._metadata) > MOST_METADATA:
             raise ValueError(f"unknown fields are kept, and must have at most {MOST_METADATA} characters as JSON")
         return self
 

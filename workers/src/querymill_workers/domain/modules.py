@@ -70,7 +70,6 @@ def last_segment(dotted: str) -> str:
     return dotted.rpartition(".")[2]
 
 
-@lru_cache(maxsize=65_536)  # the names of a collection come again with every document
 def key_of(name: str) -> str:
     """Bring a name to what it is compared by: the last segment, lower-case, without a leading ``vtk``."""
     return last_segment(name).lower().removeprefix(PREFIX)
