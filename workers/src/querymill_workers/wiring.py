@@ -7,7 +7,7 @@ from functools import cache
 import redis
 
 from querymill_shared.board import ValkeyBoard
-from querymill_shared.board.valkey import CONNECTION
+from querymill_shared.board.connections import open_commands
 from querymill_shared.meters import Meters
 from querymill_shared.settings import Settings
 from querymill_workers.domain.technical_keywords import TECHNICAL_KEYWORDS, TechnicalKeywords
@@ -80,7 +80,7 @@ def board() -> ValkeyBoard:
 @cache
 def cache_client() -> redis.Redis:
     """Open this process's connection for budgets, caches and counters: bytes, where the board reads text."""
-    return redis.Redis.from_url(settings().redis_url, **(CONNECTION | {"decode_responses": False}))
+    return open_commands(settings().redis_url, decode_responses=False)
 
 
 @cache

@@ -10,21 +10,18 @@ import redis.asyncio
 
 from querymill_shared.board import calls, keys
 from querymill_shared.board.calls import Call
+from querymill_shared.board.connections import (
+    open_async_commands,
+    open_async_waiting_reads,
+    open_commands,
+    open_waiting_reads,
+)
 from querymill_shared.board.picture import Claim, Due, Outcome, Picture, Verdict
 from querymill_shared.contracts.events import Event, Told, decode_event
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.settings import Settings
 
 T = TypeVar("T")
-
-#: A half-open connection must not hang a producer or a worker for ever; the library's defaults do.
-CONNECTION: dict[str, Any] = {
-    "decode_responses": True,
-    "socket_timeout": 10,
-    "socket_connect_timeout": 5,
-    "socket_keepalive": True,
-    "health_check_interval": 5,
-}
 
 
 @cache
@@ -37,19 +34,21 @@ def source(script: str) -> str:
 class ValkeyBoard:
     """`Board` on a Valkey or Redis server; leases, grace and lifetimes come from the settings."""
 
-    def __init__(self, client: redis.Redis, settings: Settings) -> None:
+    def __init__(self, client: redis.Redis, waiting: redis.Redis, settings: Settings) -> None:
         self._client = client
+        self._waiting = waiting
         self._settings = settings
         self._scripts: dict[str, Any] = {}
 
     @classmethod
     def connect(cls, settings: Settings) -> Self:
         """Open a board at the settings' Redis URL; connections are made on first use."""
-        return cls(redis.Redis.from_url(settings.redis_url, **CONNECTION), settings)
+        return cls(open_commands(settings.redis_url), open_waiting_reads(settings.redis_url), settings)
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
+        self._waiting.close()
 
     def ping(self) -> None:
         """Ask the server for a sign of life; raises redis.RedisError without one."""
@@ -109,12 +108,12 @@ class ValkeyBoard:
     def events(self, job_id: str, *, after: str = "0-0", wait_s: float = 0) -> list[tuple[str, Event]]:
         """See `Board.events`."""
         (stream,) = keys.of_job(job_id, "events")
-        return _events(self._client.xread({stream: after}, block=_block_ms(wait_s)))
+        return _events(self._waiting.xread({stream: after}, block=_block_ms(wait_s)))
 
     def ended(self, job_id: str, *, wait_s: float = 0) -> Event | None:
         """See `Board.ended`."""
         (stream,) = keys.of_job(job_id, "ended")
-        found = _events(self._client.xread({stream: "0-0"}, block=_block_ms(wait_s)))
+        found = _events(self._waiting.xread({stream: "0-0"}, block=_block_ms(wait_s)))
         return found[0][1] if found else None
 
     def result(self, job_id: str) -> str | None:
@@ -172,19 +171,21 @@ class ValkeyBoard:
 class AsyncValkeyBoard:
     """The producers' half of the board, awaitable."""
 
-    def __init__(self, client: redis.asyncio.Redis, settings: Settings) -> None:
+    def __init__(self, client: redis.asyncio.Redis, waiting: redis.asyncio.Redis, settings: Settings) -> None:
         self._client = client
+        self._waiting = waiting
         self._settings = settings
         self._scripts: dict[str, Any] = {}
 
     @classmethod
     def connect(cls, settings: Settings) -> Self:
         """Open a board at the settings' Redis URL; connections are made on first use."""
-        return cls(redis.asyncio.Redis.from_url(settings.redis_url, **CONNECTION), settings)
+        return cls(open_async_commands(settings.redis_url), open_async_waiting_reads(settings.redis_url), settings)
 
     async def close(self) -> None:
         """Close the connections."""
         await self._client.aclose()
+        await self._waiting.aclose()
 
     async def _run(self, call: Call[T]) -> T:
         script = self._scripts.get(call.script)
@@ -212,12 +213,12 @@ class AsyncValkeyBoard:
     async def events(self, job_id: str, *, after: str = "0-0", wait_s: float = 0) -> list[tuple[str, Event]]:
         """See `Board.events`."""
         (stream,) = keys.of_job(job_id, "events")
-        return _events(await self._client.xread({stream: after}, block=_block_ms(wait_s)))
+        return _events(await self._waiting.xread({stream: after}, block=_block_ms(wait_s)))
 
     async def ended(self, job_id: str, *, wait_s: float = 0) -> Event | None:
         """See `Board.ended`."""
         (stream,) = keys.of_job(job_id, "ended")
-        found = _events(await self._client.xread({stream: "0-0"}, block=_block_ms(wait_s)))
+        found = _events(await self._waiting.xread({stream: "0-0"}, block=_block_ms(wait_s)))
         return found[0][1] if found else None
 
     async def result(self, job_id: str) -> str | None:

@@ -22,9 +22,10 @@ TRUSTED_FOR_S = 1.0
 
 
 class Remembering(Connection[TupleRow]):
-    """A connection that remembers when it answered last, and when any of this process failed."""
+    """A connection that remembers when it answered last, and when any of this process answered or failed."""
 
     answered_at: float = -math.inf
+    any_answered_at: ClassVar[float] = -math.inf
     failed_at: ClassVar[float] = -math.inf
 
 
@@ -83,12 +84,31 @@ def fetched(pool: Pool, *asked: tuple[Any, Mapping[str, Any]]) -> list[list[Tupl
 def borrowed(pool: Pool) -> Iterator[Connection[TupleRow]]:
     """Lend a connection without a transaction; a server that is away is `Unavailable`, not a bug."""
     try:
-        with pool.connection() as connection:
-            yield connection
-            connection.answered_at = time.monotonic()
+        connection = taken(pool)
+        try:
+            with connection:
+                yield connection
+                connection.answered_at = Remembering.any_answered_at = time.monotonic()
+        finally:
+            pool.putconn(connection)
     except (psycopg.OperationalError, psycopg_pool.PoolTimeout) as error:
         Remembering.failed_at = time.monotonic()
         raise Unavailable(f"PostgreSQL: {type(error).__name__}") from error
+
+
+def taken(pool: Pool) -> Remembering:
+    """Take a connection out of the pool, waiting for one as long as the server answers somebody.
+
+    Raises:
+        psycopg_pool.PoolTimeout: None came free in the pool's time limit, and none answered meanwhile either.
+    """
+    while True:
+        try:
+            return pool.getconn()
+        except psycopg_pool.PoolTimeout:
+            # A pool that many threads share may be busy for longer than a server may be silent.
+            if Remembering.any_answered_at < time.monotonic() - pool.timeout:
+                raise
 
 
 def literal(vector: npt.NDArray[np.float32]) -> str:
