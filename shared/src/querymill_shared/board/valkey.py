@@ -1,5 +1,6 @@
 """The board on Valkey or Redis."""
 
+import logging
 from collections.abc import Sequence
 from functools import cache
 from importlib import resources
@@ -7,6 +8,7 @@ from typing import Any, Self, TypeVar
 
 import redis
 import redis.asyncio
+from redis.client import NEVER_DECODE
 
 from querymill_shared.board import calls, keys
 from querymill_shared.board.calls import Call
@@ -22,6 +24,8 @@ from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.settings import Settings
 
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 
 @cache
@@ -132,13 +136,22 @@ class ValkeyBoard:
         """See `Board.due`; looks into all shards in one round trip when there is nothing to do."""
         pipeline = self._client.pipeline(transaction=False)
         for shard in keys.SHARDS:
-            pipeline.zrange(keys.prefix(shard) + "due", 0, 0, withscores=True)
+            # A member that somebody else wrote need not be text.
+            asked: Any = ("ZRANGE", keys.prefix(shard) + "due", 0, 0, "WITHSCORES")
+            pipeline.execute_command(*asked, withscores=True, **{NEVER_DECODE: True})  # type: ignore[no-untyped-call]
         pipeline.time()
-        *heads, (seconds, micros) = pipeline.execute()
+        *heads, (seconds, micros) = pipeline.execute(raise_on_error=False)
         now = seconds * 1000 + micros // 1000
-        waiting = [shard for shard, head in zip(keys.SHARDS, heads, strict=True) if head and head[0][1] <= now]
-        grace = self._settings.querymill_ring_grace_s
-        return [due for shard in waiting for due in self._run(calls.sweep(shard, ring_grace_s=grace))]
+        waiting = [shard for shard, head in zip(keys.SHARDS, heads, strict=True) if _is_waiting(head, now)]
+        return [due for shard in waiting for due in self._sweep(shard)]
+
+    def _sweep(self, shard: str) -> list[Due]:
+        try:
+            return self._run(calls.sweep(shard, ring_grace_s=self._settings.querymill_ring_grace_s))
+        except redis.ResponseError as error:
+            # Whatever is wrong with one shard, the jobs of the others have deadlines too.
+            _log.warning("could not sweep shard %s: %s", shard, type(error).__name__)
+            return []
 
     def add_collections(self, kind: str, collections: Sequence[str]) -> None:
         """See `Board.add_collections`."""
@@ -159,12 +172,17 @@ class ValkeyBoard:
 
     def elect(self, candidate: str, *, term_s: float) -> bool:
         """Become, or stay, the one sweeper of the fleet for a term."""
-        won: Any = self._client.set(keys.SWEEPER, candidate, nx=True, px=int(term_s * 1000))
+        term_ms = int(term_s * 1000)
+        won: Any = self._client.set(keys.SWEEPER, candidate, nx=True, px=term_ms)
         if won:
             return True
+        left_ms: Any = self._client.pttl(keys.SWEEPER)
+        if not 0 <= left_ms <= term_ms:
+            # Somebody wrote the key by hand: a term ends what would be an election for ever.
+            self._client.pexpire(keys.SWEEPER, term_ms)
         if self._client.get(keys.SWEEPER) != candidate:
             return False
-        self._client.pexpire(keys.SWEEPER, int(term_s * 1000))
+        self._client.pexpire(keys.SWEEPER, term_ms)
         return True
 
 
@@ -230,6 +248,11 @@ class AsyncValkeyBoard:
         """See `Board.collections`."""
         fields: Any = await self._client.hkeys(keys.COLLECTIONS)
         return _of_kind(fields, kind)
+
+
+def _is_waiting(head: Any, now_ms: int) -> bool:
+    """Whether a shard's first entry is due; an error in its place is for the sweep of that shard to mend."""
+    return isinstance(head, redis.ResponseError) or bool(head and head[0][1] <= now_ms)
 
 
 def _block_ms(wait_s: float) -> int | None:

@@ -12,6 +12,7 @@ from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.answer import AnswerQuestion
 from querymill_shared.contracts.conversations import ConversationSearch
 from querymill_shared.contracts.embed import EmbedTexts
+from querymill_shared.contracts.errors import UnreadableJob
 from querymill_shared.contracts.files import FileSearch
 from querymill_shared.contracts.ingest_conversations import DropConversation, IngestConversation, UpdateConversation
 from querymill_shared.contracts.ingest_files import CompareFiles, EmbedFiles, IngestFiles
@@ -60,7 +61,11 @@ DURABLE_BACKOFF_S = (1.0, 10.0, 30.0, 60.0)
 
 def answer(bell: Bell, ports: Ports) -> Sequence[Bell]:
     """Do the step a bell names, if it is still to be done; return the bells to ring next."""
-    claim = ports.board.claim(bell.job_id, bell.step)
+    try:
+        claim = ports.board.claim(bell.job_id, bell.step)
+    except UnreadableJob:
+        fail_unreadable(ports.board.picture(bell.job_id), ports)
+        return []
     if claim is None:
         return []
     with ports.heartbeat.keep(claim):
@@ -199,6 +204,12 @@ def fail(claim: Claim, reason: str, ports: Ports, *, dead: bool = False) -> Sequ
     """Close a step as failed, and go on without it."""
     picture = ports.board.finish(claim, Outcome(state="failed", reason=reason, notes={"dead": dead}))
     return [] if picture is None else conclude(picture, ports)
+
+
+def fail_unreadable(picture: Picture, ports: Ports, *, past_deadline: bool = False) -> None:
+    """End a job whose request nobody here can read: at its deadline, or at once where it has none."""
+    if past_deadline or picture.record.deadline is None:
+        ports.board.settle(picture.record.job_id, Verdict("failed", reason=picture.unreadable))
 
 
 def settle_at_deadline(picture: Picture, ports: Ports) -> None:

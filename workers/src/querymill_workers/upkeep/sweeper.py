@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 
 import structlog
 
-from querymill_shared.board import Claim, Due, Picture, Step
-from querymill_shared.contracts.errors import UnknownJob
+from querymill_shared.board import Claim, Due, Picture, Step, Verdict
+from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
 from querymill_shared.queues import queue_of
 from querymill_workers.flows import journey
 from querymill_workers.ports import Bell, Ports
@@ -33,6 +33,11 @@ def look_past(due: Due, ports: Ports) -> Sequence[Bell]:
     """Do what one due entry asks for; one that breaks holds no other up, and is due again later."""
     try:
         return look_at(due, ports)
+    except UnknownJob:
+        return []
+    except UnreadableJob as error:
+        ports.board.settle(due.job_id, Verdict("failed", reason=error.reason))
+        return []
     except Exception as error:  # noqa: BLE001  # whatever it was, the other jobs have deadlines too
         _log.warning("could not look at what is due", job_id=due.job_id, step=due.step, exc_info=error)
         return []
@@ -40,11 +45,11 @@ def look_past(due: Due, ports: Ports) -> Sequence[Bell]:
 
 def look_at(due: Due, ports: Ports) -> Sequence[Bell]:
     """Do what one due entry asks for."""
-    try:
-        picture = ports.board.picture(due.job_id)
-    except UnknownJob:
-        return []
+    picture = ports.board.picture(due.job_id)
     if picture.record.is_over:
+        return []
+    if picture.unreadable:
+        journey.fail_unreadable(picture, ports, past_deadline=due.past_deadline)
         return []
     if due.past_deadline:
         journey.settle_at_deadline(picture, ports)
