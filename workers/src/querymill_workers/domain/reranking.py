@@ -1,8 +1,10 @@
 """Reranking: a judge's relevance and the retriever's similarity, combined to one order."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
+
+from querymill_workers.domain.judgements import accepted
 
 Combine = Literal["product", "weighted"]
 
@@ -27,19 +29,6 @@ class Reranked:
     similarity: float
     relevance: float | None
     rank: int
-
-
-def accepted(judgements: Iterable[tuple[str, float]], *, known: Collection[str]) -> dict[str, float]:
-    """Keep what a judge may say: of each known id the first relevance from 0 to 1.
-
-    What is out of range, or not a number, is no judgement; it is not clamped, or an answer of 100 would
-    be the best there is.
-    """
-    kept: dict[str, float] = {}
-    for hit_id, relevance in judgements:
-        if hit_id in known and 0 <= relevance <= 1:
-            kept.setdefault(hit_id, relevance)
-    return kept
 
 
 def rerank(

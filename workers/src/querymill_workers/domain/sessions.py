@@ -83,11 +83,6 @@ class PendingPassage:
     content: str
 
 
-def message_key(message_id: str | None, place: int) -> str:
-    """Name a message within its session: by its id, or by its place where it has none."""
-    return f"#{place}" if message_id is None else f"={message_id}"
-
-
 def vector_id(session_id: str, key: str, vector_type: VectorType) -> str:
     """Name a passage within its collection: the same one always gets the same name."""
     named = f"{len(session_id)}\n{session_id}\n{key}\n{vector_type}"

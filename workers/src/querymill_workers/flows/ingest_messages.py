@@ -10,15 +10,8 @@ from itertools import groupby
 
 from querymill_shared.board import Claim
 from querymill_shared.contracts.messages import IngestSession, IngestSessionResult
-from querymill_shared.contracts.sessions import ChatSession
-from querymill_workers.domain.sessions import (
-    CONTEXT_VERSION,
-    Message,
-    PendingPassage,
-    VectorType,
-    message_key,
-    passages,
-)
+from querymill_shared.contracts.sessions import ChatSession, message_key
+from querymill_workers.domain.sessions import CONTEXT_VERSION, Message, PendingPassage, VectorType, passages
 from querymill_workers.flows import one_step
 from querymill_workers.flows.embed_messages import embed_soon
 from querymill_workers.flows.message_models import embedded_by

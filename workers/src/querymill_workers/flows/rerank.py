@@ -16,7 +16,8 @@ from querymill_shared.contracts.events import Hits, PartialHit
 from querymill_shared.contracts.rerank import Rerank, RerankedHit, RerankResult
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.domain import reranking
-from querymill_workers.domain.reranking import Candidate, Reranked, accepted, explain
+from querymill_workers.domain.judgements import accepted
+from querymill_workers.domain.reranking import Candidate, Reranked, explain
 from querymill_workers.flows.branches import Laps, stage, timing, used, worth_telling
 from querymill_workers.ports import Bell, Caller, Ports, Unavailable
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict
 
-from querymill_workers.domain.reranking import accepted
+from querymill_workers.domain.judgements import accepted
 from querymill_workers.domain.tokens import cut
 from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.prompts import rerank_turns

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from querymill_shared.contracts.sessions import ChatSession
+from querymill_shared.contracts.sessions import ChatSession, message_key
 from querymill_workers.domain.conversation_rank import RankParts
 from querymill_workers.domain.references import Reference
 from querymill_workers.domain.session_facts import SessionFacts
-from querymill_workers.domain.sessions import message_key
 from querymill_workers.ports.stores import Revision
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from querymill_workers.domain.code import Symbol, SymbolRole
+from querymill_workers.domain.similarity import cosine
 from querymill_workers.ports import (
     ContentHash,
     FileCard,
@@ -22,7 +23,6 @@ from querymill_workers.ports import (
     Revision,
     Vectors,
 )
-from querymill_workers.stores.memory_messages import cosine
 from querymill_workers.stores.patterns import Expression, glob
 
 _Vector = npt.NDArray[np.float32]

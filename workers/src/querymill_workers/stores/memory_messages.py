@@ -3,14 +3,10 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-import numpy as np
-import numpy.typing as npt
-
 from querymill_workers.domain.sessions import MessageFilter, MessageRow
+from querymill_workers.domain.similarity import Vector, cosine
 from querymill_workers.ports import Nearest
 from querymill_workers.stores.memory_sessions import MemorySessions, StoredPassage
-
-_Vector = npt.NDArray[np.float32]
 
 
 class MemoryMessages:
@@ -20,7 +16,7 @@ class MemoryMessages:
         self.sessions = MemorySessions()
         self._lock = self.sessions.lock
 
-    def nearest(self, where: MessageFilter, vector: _Vector, *, model: str, most: int, floor: float) -> Nearest:
+    def nearest(self, where: MessageFilter, vector: Vector, *, model: str, most: int, floor: float) -> Nearest:
         """See `Messages.nearest`."""
         with self._lock:
             seen = list(self._seen(where))
@@ -48,7 +44,7 @@ class MemoryMessages:
         return rows[:most], len(rows)
 
     def rows(
-        self, where: MessageFilter, vector_ids: Sequence[str], vector: _Vector | None, *, model: str
+        self, where: MessageFilter, vector_ids: Sequence[str], vector: Vector | None, *, model: str
     ) -> Mapping[str, MessageRow]:
         """See `Messages.rows`."""
         with self._lock:
@@ -103,12 +99,6 @@ class MemoryMessages:
             message_role=roles.get(passage.message_key),
             raw=raw,
         )
-
-
-def cosine(one: _Vector, other: _Vector) -> float:
-    """Compare two vectors: 1 for the same direction, 0 where one of them is zero."""
-    length = float(np.linalg.norm(one)) * float(np.linalg.norm(other))
-    return float(one @ other) / length if length else 0.0
 
 
 def _has_vector(stored: StoredPassage, model: str) -> bool:
