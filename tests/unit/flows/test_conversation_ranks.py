@@ -1,5 +1,6 @@
 """Conversations come in, and their ranks follow: as jobs, in memory."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -104,6 +105,26 @@ def test_live_messages_are_added_and_edited_and_counted_once(world: World) -> No
     assert [message.text for message in known.messages] == ["tea", "ships"]
     assert known.started_at == datetime(2026, 1, 1, 10, tzinfo=UTC)
     assert (found(world, "soup"), found(world, "ships")) == ([], ["s"])
+
+
+def test_a_session_is_read_and_changed_while_no_other_writer_changes_it(world: World) -> None:
+    alone = []
+
+    def noting(honest: Callable[..., object]) -> Callable[..., object]:
+        def noted(*given: object, **more: object) -> object:
+            alone.append(world.conversations._changing["chats", "s"].locked())
+            return honest(*given, **more)
+
+        return noted
+
+    for store, some in [(world.words, ("put", "drop")), (world.conversations, ("stored", "put", "drop"))]:
+        for call in some:
+            setattr(store, call, noting(getattr(store, call)))
+    told = {"session_id": "s", "messages": [{"message_id": "a", "text": "soup"}]}
+    ingest(world, "s", *POOLS)
+    world.run(UpdateConversation.model_validate({"collection": "chats", "update": told}))
+    world.run(DropConversation(collection="chats", session_id="s"))
+    assert alone == [True] * (3 + 3 + 2)
 
 
 def test_live_messages_of_a_session_that_begins_at_no_time_are_refused(world: World) -> None:

@@ -1,6 +1,8 @@
-"""Taking conversations in: whole sessions, live messages, and taking a session away.
+"""Ingesting conversations: whole sessions, live messages, and dropping a session.
 
-Words go first, so that whoever sees the new generation finds what it stands for; ranks follow in the background.
+One writer at a time changes a session: it reads, joins, and writes the words and the rows before the next one reads.
+Words and rows are committed together, so that a search that sees the new generation finds what belongs to it, and a
+kill leaves neither. Ranks follow in the background.
 """
 
 from collections.abc import Sequence
@@ -11,6 +13,7 @@ from querymill_shared.contracts.ingest_conversations import (
     DropConversation,
     IngestConversation,
     IngestConversationResult,
+    Outcome,
     SessionUpdate,
     UpdateConversation,
 )
@@ -20,7 +23,7 @@ from querymill_workers.flows import one_step
 from querymill_workers.flows.conversation_drafts import drafted
 from querymill_workers.flows.one_step import Notes
 from querymill_workers.flows.recompute_ranks import update_soon, update_what_waits
-from querymill_workers.ports import Bell, Ports, Refused, WordUnit
+from querymill_workers.ports import Bell, ConversationDraft, Ports, Refused, StoredSession, WordUnit
 
 #: The postings of sessions, a unit each, are kept apart from those of other retrievers.
 SPACE: Final = "conversations"
@@ -28,41 +31,49 @@ SPACE: Final = "conversations"
 
 def step(claim: Claim, request: IngestConversation, ports: Ports) -> Sequence[Bell]:
     """Ingest one session, whole; the same content again changes nothing."""
-    return taken_in(claim, request.collection, request.session, ports)
+    draft = drafted(request.session, ports.technical_keywords)
+    with ports.conversations.changing(request.collection, request.session.session_id):
+        known = ports.conversations.stored(request.collection, request.session.session_id)
+        outcome = store(request.collection, draft, known, ports)
+    return hand_in(claim, request.collection, draft.session, outcome, ports)
 
 
 def update(claim: Claim, request: UpdateConversation, ports: Ports) -> Sequence[Bell]:
-    """Add messages to what is there of a session, or put them in the places of those with their ids."""
-    known = ports.conversations.stored(request.collection, request.update.session_id)
-    session = updated(None if known is None else known.session, request.update)
-    return taken_in(claim, request.collection, session, ports)
+    """Add messages to the stored session; a message replaces the stored one with its id."""
+    collection, session_id = request.collection, request.update.session_id
+    with ports.conversations.changing(collection, session_id):
+        known = ports.conversations.stored(collection, session_id)
+        session = updated(None if known is None else known.session, request.update)
+        outcome = store(collection, drafted(session, ports.technical_keywords), known, ports)
+    return hand_in(claim, collection, session, outcome, ports)
 
 
 def drop(claim: Claim, request: DropConversation, ports: Ports) -> Sequence[Bell]:
-    """Take a session away."""
+    """Drop a session."""
     collection, session_id = request.collection, request.session_id
-    ports.words.drop(collection, SPACE, [session_id])
-    was_there = ports.conversations.drop(collection, session_id)
+    with ports.conversations.changing(collection, session_id):
+        ports.words.drop(collection, SPACE, [session_id])
+        was_there = ports.conversations.drop(collection, session_id)
     bells = update_soon(collection, ports) if was_there else update_what_waits(collection, ports)
     outcome = "dropped" if was_there else "unchanged"
     one_step.hand_in(claim, {"session_id": session_id, "outcome": outcome, "total": 0}, to_result, ports)
     return bells
 
 
-def taken_in(claim: Claim, collection: str, session: ChatSession, ports: Ports) -> Sequence[Bell]:
-    """Store a session and its words.
-
-    Raises:
-        Unavailable: Somebody else changed it meanwhile; the next attempt begins with what is there then.
-    """
-    known = ports.conversations.stored(collection, session.session_id)
+def store(collection: str, draft: ConversationDraft, known: StoredSession | None, ports: Ports) -> Outcome:
+    """Store a session and its words over the known ones, unless they are the same already."""
     before = None if known is None else known.revision
-    draft = drafted(session, ports.technical_keywords)
-    outcome = "unchanged" if draft.revision == before else "ingested"
-    if outcome == "ingested":
-        ports.words.put(collection, SPACE, [unit_of(session)])
-        ports.conversations.put(collection, draft, replacing=before)
-    # Also where nothing changes: an attempt before this one may have been killed once it had stored.
+    if draft.revision == before:
+        return "unchanged"
+    # Words before rows, as every writer does: none waits in a circle for the locks of both.
+    ports.words.put(collection, SPACE, [unit_of(draft.session)])
+    ports.conversations.put(collection, draft, replacing=before)
+    return "ingested"
+
+
+def hand_in(claim: Claim, collection: str, session: ChatSession, outcome: Outcome, ports: Ports) -> Sequence[Bell]:
+    """Announce the collection, have ranks updated, and close the step."""
+    # Also if nothing changed: an attempt before this one may have been killed after it had stored the session.
     ports.board.add_collections("conversations", [collection])
     bells = update_soon(collection, ports) if outcome == "ingested" else update_what_waits(collection, ports)
     notes = {"session_id": session.session_id, "outcome": outcome, "total": len(session.messages)}

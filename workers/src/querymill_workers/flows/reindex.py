@@ -94,13 +94,14 @@ def modules_reindexed(collection: str, ports: Ports) -> Iterator[tuple[int, int,
 
 
 def conversations_reindexed(collection: str, ports: Ports) -> Iterator[tuple[int, int, int]]:
-    """Go through the sessions."""
+    """Go through the sessions; no other worker changes a session while its words are made."""
     ids = ports.conversations.active_between(collection, None, None)
-    for start in range(0, len(ids), DOCUMENTS_BATCH):
-        found = [ports.conversations.stored(collection, id_) for id_ in ids[start : start + DOCUMENTS_BATCH]]
-        units = [ingest_conversations.unit_of(known.session) for known in found if known is not None]
-        ports.words.refill(collection, ingest_conversations.SPACE, units)
-        yield min(start + DOCUMENTS_BATCH, len(ids)), len(ids), len(units)
+    for done, session_id in enumerate(ids, start=1):
+        with ports.conversations.changing(collection, session_id):
+            known = ports.conversations.stored(collection, session_id)
+            units = [] if known is None else [ingest_conversations.unit_of(known.session)]
+            ports.words.refill(collection, ingest_conversations.SPACE, units)
+        yield done, len(ids), len(units)
 
 
 def files_reindexed(collection: str, ports: Ports) -> Iterator[tuple[int, int, int]]:

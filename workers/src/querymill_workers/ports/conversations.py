@@ -1,6 +1,7 @@
 """What the flows need of the store of conversations: sessions whole, and how important each is."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -101,9 +102,17 @@ def conversation_of(session: ChatSession, parts: RankParts) -> Conversation:
 class Conversations(Protocol):
     """The conversations of all collections; every call names its collection, and sees no other.
 
-    A session's words are put before it and dropped before it: a session that words find may be missing here, and
-    is then no hit.
+    A session's words change in the same transaction. A search that reads its words before a drop and its rows after
+    it finds a session that is missing here, which is then no hit.
     """
+
+    def changing(self, collection: str, session_id: str) -> AbstractContextManager[None]:
+        """Hold a session, so that no other caller in any process changes it or its words until the block ends.
+
+        Waits for as long as another caller holds it. Every change of a session or of its words belongs in such a
+        block. A store with transactions commits the rows and words of a block together, or none of them.
+        """
+        ...
 
     def generation(self, collection: str) -> int:
         """Return a number that every change of the collection's sessions or ranks increases, in the same transaction.

@@ -1,8 +1,9 @@
 """The conversations of all collections in this process."""
 
 import threading
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 
@@ -32,6 +33,15 @@ class MemoryConversations:
         self.generations: Counter[str] = Counter()
         self.changed: dict[_Place, int] = {}
         self.lock = threading.RLock()
+        self._changing: dict[_Place, threading.Lock] = defaultdict(threading.Lock)
+
+    @contextmanager
+    def changing(self, collection: str, session_id: str) -> Iterator[None]:
+        """See `Conversations.changing`."""
+        with self.lock:
+            alone = self._changing[collection, session_id]
+        with alone:
+            yield
 
     def generation(self, collection: str) -> int:
         """See `Conversations.generation`."""

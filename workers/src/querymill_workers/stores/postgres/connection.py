@@ -1,6 +1,7 @@
 """Connections to PostgreSQL, made per process after start, never over a fork."""
 
 import math
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -29,8 +30,22 @@ class Remembering(Connection[TupleRow]):
     failed_at: ClassVar[float] = -math.inf
 
 
-Pool = ConnectionPool[Remembering]
+class _Joined(threading.local):
+    """The connection of the transaction that a thread is in the middle of."""
 
+    connection: Remembering | None = None
+
+
+class Pool(ConnectionPool[Remembering]):
+    """A pool that lends a thread within `joined` the connection of that transaction again."""
+
+    def __init__(self, url: str, **options: Any) -> None:
+        self.joined = _Joined()
+        super().__init__(url, **options)
+
+
+#: What a server that is away, or that has hung up, ends in.
+_AWAY = (psycopg.OperationalError, psycopg.errors.IdleInTransactionSessionTimeout, psycopg_pool.PoolTimeout)
 #: A statement that takes longer than this is given up, in milliseconds.
 STATEMENT_TIMEOUT_MS = 15_000
 
@@ -42,7 +57,7 @@ def open_pool(url: str, *, most: int = 16, timeout_s: float = 5.0) -> Pool:
         "connect_timeout": 5,
         "autocommit": True,  # transactions begin where they are asked for
     }
-    return ConnectionPool(
+    return Pool(
         url,
         min_size=1,
         max_size=most,
@@ -72,6 +87,17 @@ def lent(pool: Pool) -> Iterator[Connection[TupleRow]]:
         yield connection
 
 
+@contextmanager
+def joined(pool: Pool) -> Iterator[Connection[TupleRow]]:
+    """Lend a connection for one transaction, which every other use of the pool by this thread joins until it ends."""
+    with borrowed(pool) as connection, connection.transaction():
+        pool.joined.connection = connection
+        try:
+            yield connection
+        finally:
+            pool.joined.connection = None
+
+
 def fetched(pool: Pool, *asked: tuple[Any, Mapping[str, Any]]) -> list[list[TupleRow]]:
     """Run statements in one transaction and return the rows of each; the server is waited for once for them all."""
     with borrowed(pool) as connection:
@@ -81,23 +107,34 @@ def fetched(pool: Pool, *asked: tuple[Any, Mapping[str, Any]]) -> list[list[Tupl
 
 
 @contextmanager
-def borrowed(pool: Pool) -> Iterator[Connection[TupleRow]]:
+def borrowed(pool: Pool) -> Iterator[Remembering]:
     """Lend a connection without a transaction; a server that is away is `Unavailable`, not a bug."""
     try:
-        connection = taken(pool)
-        try:
-            with connection:
-                yield connection
-                connection.answered_at = Remembering.any_answered_at = time.monotonic()
-        finally:
-            pool.putconn(connection)
-    except (psycopg.OperationalError, psycopg_pool.PoolTimeout) as error:
+        with _connection(pool) as connection:
+            yield connection
+            connection.answered_at = Remembering.any_answered_at = time.monotonic()
+    except _AWAY as error:
         Remembering.failed_at = time.monotonic()
         raise Unavailable(f"PostgreSQL: {type(error).__name__}") from error
 
 
-def taken(pool: Pool) -> Remembering:
-    """Take a connection out of the pool, waiting for one as long as the server answers somebody.
+@contextmanager
+def _connection(pool: Pool) -> Iterator[Remembering]:
+    joined_connection = pool.joined.connection
+    if joined_connection is not None:
+        joined_connection.execute("RESET ROLE")  # a store before may have become a role that sees one collection only
+        yield joined_connection
+        return
+    connection = _taken(pool)
+    try:
+        with connection:
+            yield connection
+    finally:
+        pool.putconn(connection)
+
+
+def _taken(pool: Pool) -> Remembering:
+    """Take a connection out of the pool, waiting for one as long as the server answers anybody.
 
     Raises:
         psycopg_pool.PoolTimeout: None came free in the pool's time limit, and none answered meanwhile either.

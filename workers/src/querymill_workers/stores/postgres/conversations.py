@@ -1,5 +1,6 @@
 """Conversations in PostgreSQL. Every statement names its collection and runs as a role that sees no other."""
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -20,11 +21,15 @@ from querymill_workers.ports import (
     Unavailable,
     conversation_of,
 )
-from querymill_workers.stores.postgres.connection import Pool, lent
+from querymill_workers.stores.postgres.connection import Pool, joined, lent
 from querymill_workers.stores.postgres.queries import named
 
 #: Phrases that more sessions have are all the same to the choice of leading ones.
 _RARE: Final = 200
+#: Sessions that one process changes, or waits to change, at the same time: each holds a connection of the pool.
+MAX_CHANGING: Final = 6
+#: A writer that sends no statement for longer than this loses its session to those who wait for it, in milliseconds.
+MAX_SILENCE_MS: Final = 120_000
 
 
 class PostgresConversations:
@@ -32,6 +37,17 @@ class PostgresConversations:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
+        self._may_change = threading.BoundedSemaphore(MAX_CHANGING)
+
+    @contextmanager
+    def changing(self, collection: str, session_id: str) -> Iterator[None]:
+        """See `Conversations.changing`."""
+        place = {"collection": collection, "session_id": session_id}
+        with self._may_change, joined(self._pool) as connection:
+            connection.execute(named()["conversation_patience"], {"silence": str(MAX_SILENCE_MS)})
+            connection.execute(named()["hold_conversation"], place)
+            connection.execute(named()["hurried"])
+            yield
 
     def generation(self, collection: str) -> int:
         """See `Conversations.generation`."""

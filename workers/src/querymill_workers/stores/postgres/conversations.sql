@@ -1,3 +1,11 @@
+-- conversation_patience: wait for a session as long as it takes; the server ends a writer that falls silent
+SELECT
+    set_config('statement_timeout', '0', true),
+    set_config('idle_in_transaction_session_timeout', %(silence)s, true);
+
+-- hold_conversation: one at a time changes a session and its words, until the transaction ends
+SELECT pg_advisory_xact_lock(hashtextextended('conversation/' || %(collection)s || '/' || %(session_id)s, 0));
+
 -- conversation_generation: how often a collection changed
 SELECT generation FROM conversation_collections WHERE collection = %(collection)s;
 

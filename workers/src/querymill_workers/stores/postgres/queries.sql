@@ -262,6 +262,9 @@ DELETE FROM word_spaces WHERE number = %(number)s;
 -- unhurried: let what follows in this transaction take the time it needs
 SET LOCAL statement_timeout = 0;
 
+-- hurried: give up again what takes longer than a statement of this connection may
+SET LOCAL statement_timeout TO DEFAULT;
+
 -- word_statistics: the totals of a space, the document frequencies of terms, the numbers of groups
 SELECT space.number, units, length, terms, dfs,
     ARRAY(SELECT number FROM word_groups WHERE word_groups.space = space.number AND name = ANY(%(groups)s::text[]))
