@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from querymill_workers.ports import Unavailable
-from querymill_workers.stores.postgres.connection import fetched, open_pool
+from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.postgres.connection import fetched, open_pool
 
 
 def test_a_busy_pool_makes_its_callers_wait_however_many_they_are(database_url: str) -> None:

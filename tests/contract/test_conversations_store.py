@@ -13,15 +13,17 @@ import psycopg
 import pytest
 
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_workers.domain.conversation_rank import RankParts
-from querymill_workers.domain.reference_search import ReferenceSearch
-from querymill_workers.domain.references import Reference
-from querymill_workers.domain.technical_keywords import TechnicalKeywords
-from querymill_workers.flows.conversation_drafts import drafted, facts_in
-from querymill_workers.ports import Refused, Revision, Unavailable, head_of
-from querymill_workers.stores.postgres.connection import open_pool
-from querymill_workers.stores.postgres.conversation_ranks import PostgresRanks
-from querymill_workers.stores.postgres.conversations import PostgresConversations
+from querymill_workers.jobs.faults import Refused, Unavailable
+from querymill_workers.jobs.revisions import Revision
+from querymill_workers.postgres.connection import open_pool
+from querymill_workers.retrievers.conversations.drafts import drafted, facts_in
+from querymill_workers.retrievers.conversations.ports.sessions import head_of
+from querymill_workers.retrievers.conversations.rules.rank import RankParts
+from querymill_workers.retrievers.conversations.rules.reference_search import ReferenceSearch
+from querymill_workers.retrievers.conversations.rules.references import Reference
+from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
+from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
+from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
 from tests.fixtures.conversations import START, VOCABULARY, Store, draft, memory_store, settle
 
 

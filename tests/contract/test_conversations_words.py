@@ -14,13 +14,14 @@ import pytest
 
 from querymill_shared.contracts.ingest_conversations import DropConversation, IngestConversation, UpdateConversation
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_workers.domain.words import words
-from querymill_workers.flows.ingest_conversations import SPACE, unit_of
-from querymill_workers.ports import Unavailable
-from querymill_workers.stores.postgres import connection, conversations
-from querymill_workers.stores.postgres.connection import Pool, lent, open_pool
-from querymill_workers.stores.postgres.conversation_ranks import PostgresRanks
-from querymill_workers.stores.postgres.conversations import PostgresConversations
+from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.postgres import connection
+from querymill_workers.postgres.connection import Pool, lent, open_pool
+from querymill_workers.retrievers.conversations.ingest import SPACE, unit_of
+from querymill_workers.retrievers.conversations.stores import postgres as conversations
+from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
+from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
+from querymill_workers.text.words import words
 from tests.fixtures.chats import session
 from tests.fixtures.conversations import draft
 from tests.fixtures.words import SlowWords, spelled

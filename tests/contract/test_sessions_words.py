@@ -12,11 +12,11 @@ import pytest
 
 from querymill_shared.contracts.message_life import ForgetSession
 from querymill_shared.contracts.messages import IngestSession
-from querymill_workers.domain.words import words
-from querymill_workers.stores.postgres.connection import open_pool
-from querymill_workers.stores.postgres.messages import PostgresMessages
-from querymill_workers.stores.postgres.sessions import PostgresSessions
-from querymill_workers.stores.postgres.words import PostgresWords
+from querymill_workers.postgres.connection import open_pool
+from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
+from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
+from querymill_workers.text.words import words
+from querymill_workers.words.postgres import PostgresWords
 from tests.fixtures.chats import session
 from tests.fixtures.words import SlowWords, spelled
 from tests.unit.flows.conftest import World, world

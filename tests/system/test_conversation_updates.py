@@ -9,8 +9,8 @@ import pytest
 
 from querymill import ConversationSearch, JobFailed, Querymill, UpdateConversation
 from querymill_shared.settings import Settings
-from querymill_workers.stores.postgres.connection import open_pool
-from querymill_workers.stores.postgres.conversations import PostgresConversations
+from querymill_workers.postgres.connection import open_pool
+from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.deployment import Deployment
 

@@ -16,11 +16,11 @@ from querymill_shared.contracts.ingest_conversations import (
 from querymill_shared.contracts.ranks import RankList, RankListResult, RanksResult, RecomputeRanks
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.queues import Queue, queue_of
-from querymill_workers.domain.conversation_text import searchable
-from querymill_workers.domain.reference_search import ReferenceSearch
-from querymill_workers.flows.conversation_drafts import drafted
-from querymill_workers.flows.ingest_conversations import SPACE
-from querymill_workers.upkeep.daily import rebuilds_due
+from querymill_workers.retrievers.conversations.drafts import drafted
+from querymill_workers.retrievers.conversations.ingest import SPACE
+from querymill_workers.retrievers.conversations.ranks.daily import rebuilds_due
+from querymill_workers.retrievers.conversations.rules.reference_search import ReferenceSearch
+from querymill_workers.retrievers.conversations.rules.text import searchable
 from tests.fixtures.conversations import START
 from tests.unit.flows.conftest import World
 

@@ -12,9 +12,9 @@ from querymill_shared.contracts.modules import (
     ModuleResult,
     ModuleSearch,
 )
-from querymill_workers.domain.lexicon import EMPTY
-from querymill_workers.flows.ingest_modules import revision_of
-from querymill_workers.ports import Unavailable
+from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.retrievers.modules.ingest import revision_of
+from querymill_workers.retrievers.modules.rules.lexicon import EMPTY
 from tests.unit.flows.conftest import World, example
 
 CONES = [example(n, "vtkConeSource", "vtkActor", description=f"A cone number {n}") for n in range(4)]

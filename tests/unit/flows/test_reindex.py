@@ -8,9 +8,9 @@ from querymill_shared.contracts.ingest_files import IngestFiles, SourceFile
 from querymill_shared.contracts.messages import IngestSession, MessageResult, MessageSearch
 from querymill_shared.contracts.modules import ModuleResult, ModuleSearch
 from querymill_shared.contracts.reindex import IndexedKind, Reindex, ReindexResult
-from querymill_workers.domain.words import words
-from querymill_workers.ports import Unavailable
-from querymill_workers.stores import memory
+from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.text.words import words
+from querymill_workers.words import memory
 from tests.fixtures.chats import session
 from tests.unit.flows.conftest import World, example
 

@@ -3,7 +3,7 @@
 import sys
 
 from querymill_workers import wiring
-from querymill_workers.stores.postgres.migrate import SchemaMismatch, migrate
+from querymill_workers.postgres.migrate import SchemaMismatch, migrate
 
 
 def main() -> int:
