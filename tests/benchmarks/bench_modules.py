@@ -17,7 +17,8 @@ import pymongo
 from pymongo.database import Database
 
 from querymill_embedded import Part, temporary_stack
-from querymill_shared.contracts.modules import CANDIDATES, ModuleDocument
+from querymill_shared.contracts.modules.ingest import ModuleDocument
+from querymill_shared.contracts.modules.search import CANDIDATES
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.modules.rules.names import analyze_query, last_segment
 from querymill_workers.retrievers.modules.rules.scores import SubQuery, candidates, rank, shares

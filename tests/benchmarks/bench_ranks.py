@@ -22,7 +22,7 @@ import numpy as np
 import psycopg
 
 from querymill_embedded import Part, temporary_stack
-from querymill_shared.contracts.ranks import RecomputeRanks
+from querymill_shared.contracts.conversations.ranks import RecomputeRanks
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.postgres.migrate import migrate
 from querymill_workers.retrievers.conversations.rules.references import leading

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from celery import Celery
 
-from querymill_shared.contracts.reports import Report
+from querymill_shared.contracts.reports.ingest import Report
 from querymill_workers import app as workers_app
 from querymill_workers import wiring
 from querymill_workers.dispatch.ports import Ports

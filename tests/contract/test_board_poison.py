@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from querymill_shared.board import Due, ValkeyBoard, keys
 from querymill_shared.contracts.errors import UnreadableJob
-from querymill_shared.contracts.reports import ReportSearch
+from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.settings import Settings
 from tests.fixtures.boards import empty_board
 

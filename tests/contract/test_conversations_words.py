@@ -12,7 +12,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from querymill_shared.contracts.ingest_conversations import DropConversation, IngestConversation, UpdateConversation
+from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation, UpdateConversation
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.postgres import connection

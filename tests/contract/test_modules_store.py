@@ -8,7 +8,7 @@ from uuid import uuid4
 import pymongo
 import pytest
 
-from querymill_shared.contracts.modules import ModuleDocument
+from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.modules.ports import Modules

@@ -7,7 +7,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from querymill_shared.contracts.reports import Report
+from querymill_shared.contracts.reports.ingest import Report
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.connection import open_pool

@@ -10,8 +10,8 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from querymill_shared.contracts.message_life import ForgetSession
-from querymill_shared.contracts.messages import IngestSession
+from querymill_shared.contracts.messages.ingest import IngestSession
+from querymill_shared.contracts.messages.life import ForgetSession
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
 from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from querymill.evaluation.conversation_sets import ConversationSet, asked_at, read_conversation_set
 from querymill.evaluation.measures import measured
-from querymill_shared.contracts.conversations import ConversationSearch, zone_named
+from querymill_shared.contracts.conversations.search import ConversationSearch, zone_named
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.retrievers.conversations import search as flow
 from querymill_workers.retrievers.conversations.drafts import drafted

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import redis
 
 from querymill import AsyncQuerymill, Querymill, ReportSearch
-from querymill_shared.contracts.reports import ReportResult
+from querymill_shared.contracts.reports.search import ReportResult
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.deployment import Deployment

@@ -12,7 +12,7 @@ from querymill import Querymill, ReportSearch
 from querymill_shared.board import ValkeyBoard, keys
 from querymill_shared.contracts.errors import JobFailed
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.contracts.reports import IngestReport, Report
+from querymill_shared.contracts.reports.ingest import IngestReport, Report
 from tests.fixtures.deployment import Deployment
 
 DEADLINE_S = 3.0

@@ -6,8 +6,8 @@ import pytest
 
 from querymill_shared.board import MemoryBoard
 from querymill_shared.contracts.jobs import AnyResult, JobRequest, decode_result
-from querymill_shared.contracts.modules import IngestModule, ModuleDocument
-from querymill_shared.contracts.reports import IngestReport, Report
+from querymill_shared.contracts.modules.ingest import IngestModule, ModuleDocument
+from querymill_shared.contracts.reports.ingest import IngestReport, Report
 from querymill_shared.queues import queue_of
 from querymill_shared.settings import Settings
 from querymill_workers.dispatch import journey

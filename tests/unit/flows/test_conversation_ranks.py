@@ -7,13 +7,13 @@ import pytest
 from pydantic import ValidationError
 
 from querymill_shared.board import Verdict
-from querymill_shared.contracts.ingest_conversations import (
+from querymill_shared.contracts.conversations.ingest import (
     DropConversation,
     IngestConversation,
     IngestConversationResult,
     UpdateConversation,
 )
-from querymill_shared.contracts.ranks import RankList, RankListResult, RanksResult, RecomputeRanks
+from querymill_shared.contracts.conversations.ranks import RankList, RankListResult, RanksResult, RecomputeRanks
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.queues import Queue, queue_of
 from querymill_workers.retrievers.conversations.drafts import drafted

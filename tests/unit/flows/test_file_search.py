@@ -6,7 +6,7 @@ import pytest
 
 from querymill_shared.board import Verdict
 from querymill_shared.contracts.events import SearchRound
-from querymill_shared.contracts.files import FileResult, FileSearch
+from querymill_shared.contracts.files.search import FileResult, FileSearch
 from querymill_shared.queues import queue_of
 from querymill_workers.dispatch import journey
 from querymill_workers.jobs.bell import Bell

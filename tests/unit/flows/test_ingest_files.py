@@ -3,7 +3,7 @@ from collections.abc import Callable
 import pytest
 
 from querymill_shared.board import MemoryBoard, Verdict
-from querymill_shared.contracts.ingest_files import (
+from querymill_shared.contracts.files.ingest import (
     CompareFiles,
     CompareFilesResult,
     EmbedFiles,

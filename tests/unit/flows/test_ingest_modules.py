@@ -3,15 +3,9 @@ from contextlib import nullcontext
 import pytest
 
 from querymill_shared.board import Verdict
-from querymill_shared.contracts.modules import (
-    IngestModule,
-    IngestModuleResult,
-    LearnLexicon,
-    LexiconResult,
-    ModuleDocument,
-    ModuleResult,
-    ModuleSearch,
-)
+from querymill_shared.contracts.modules.ingest import IngestModule, IngestModuleResult, ModuleDocument
+from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult
+from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.retrievers.modules.ingest import revision_of
 from querymill_workers.retrievers.modules.rules.lexicon import EMPTY

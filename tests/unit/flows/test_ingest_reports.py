@@ -4,7 +4,7 @@ import pytest
 
 from querymill_shared.board import MemoryBoard, Verdict
 from querymill_shared.contracts.events import Progress
-from querymill_shared.contracts.reports import IngestReport, IngestResult, Report
+from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult, Report
 from querymill_shared.settings import Settings
 from querymill_workers.jobs.faults import Unavailable
 from tests.unit.flows.conftest import World, report

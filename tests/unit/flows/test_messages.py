@@ -4,7 +4,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from querymill_shared.contracts.messages import IngestSession, MessageResult, MessageSearch
+from querymill_shared.contracts.messages.ingest import IngestSession
+from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.inference.ports import Vectors
 from querymill_workers.jobs.faults import Refused, Unavailable

@@ -1,7 +1,7 @@
 import pytest
 
 from querymill_shared.contracts.events import Done, Hits
-from querymill_shared.contracts.modules import ModuleResult, ModuleSearch
+from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
 from querymill_workers.jobs.faults import Refused, Unavailable
 from tests.unit.flows.conftest import World, example
 

@@ -2,11 +2,12 @@ import threading
 
 import pytest
 
+from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation
 from querymill_shared.contracts.events import Progress
-from querymill_shared.contracts.ingest_conversations import DropConversation, IngestConversation
-from querymill_shared.contracts.ingest_files import IngestFiles, SourceFile
-from querymill_shared.contracts.messages import IngestSession, MessageResult, MessageSearch
-from querymill_shared.contracts.modules import ModuleResult, ModuleSearch
+from querymill_shared.contracts.files.ingest import IngestFiles, SourceFile
+from querymill_shared.contracts.messages.ingest import IngestSession
+from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
+from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
 from querymill_shared.contracts.reindex import IndexedKind, Reindex, ReindexResult
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.text.words import words

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from querymill_shared.contracts.events import AnswerPart, Done, Hits, Queued, StageStarted
-from querymill_shared.contracts.reports import ReportSearch
+from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_workers.dispatch import journey
 from querymill_workers.jobs.faults import Refused, Unavailable
 from tests.unit.flows.conftest import World

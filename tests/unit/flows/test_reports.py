@@ -3,7 +3,7 @@ import time
 import pytest
 
 from querymill_shared.contracts.events import Done, Failed, Hits
-from querymill_shared.contracts.reports import ReportResult, ReportSearch
+from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
 from querymill_workers.dispatch import journey
 from querymill_workers.jobs.faults import Refused, Unavailable
 from tests.unit.flows.conftest import World, report

@@ -1,8 +1,9 @@
 import pytest
 
 from querymill_shared.board import MemoryBoard, Outcome, Picture
-from querymill_shared.contracts.messages import MessageSearch
-from querymill_shared.contracts.reports import IngestReport, Report, ReportSearch
+from querymill_shared.contracts.messages.search import MessageSearch
+from querymill_shared.contracts.reports.ingest import IngestReport, Report
+from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 from querymill_workers.dispatch.ports import Ports

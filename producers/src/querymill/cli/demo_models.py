@@ -5,7 +5,7 @@ from rich.console import Console
 from querymill.cli import screen
 from querymill.client import Querymill
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed
-from querymill_shared.contracts.reports import ReportResult
+from querymill_shared.contracts.reports.search import ReportResult
 from querymill_shared.contracts.rerank import Rerank, RerankCandidate, RerankResult
 
 #: Hits that are judged: a chat model on one's own cores reads slowly.

@@ -10,7 +10,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from querymill.client import AsyncQuerymill
 from querymill.gateway import problems
 from querymill_shared.board.connections import open_commands
-from querymill_shared.contracts.messages import MessageResult, MessageSearch
+from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.metrics import FleetFigures
 from querymill_shared.settings import Settings
 

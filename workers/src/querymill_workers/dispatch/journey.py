@@ -10,18 +10,22 @@ import structlog
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.answer import AnswerQuestion
-from querymill_shared.contracts.conversations import ConversationSearch
+from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation, UpdateConversation
+from querymill_shared.contracts.conversations.ranks import RankList, RecomputeRanks
+from querymill_shared.contracts.conversations.search import ConversationSearch
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.errors import UnreadableJob
-from querymill_shared.contracts.files import FileSearch
-from querymill_shared.contracts.ingest_conversations import DropConversation, IngestConversation, UpdateConversation
-from querymill_shared.contracts.ingest_files import CompareFiles, EmbedFiles, IngestFiles
-from querymill_shared.contracts.message_life import EmbedMessages, ForgetSession, ReembedMessages
-from querymill_shared.contracts.messages import IngestSession, MessageSearch
-from querymill_shared.contracts.modules import IngestModule, LearnLexicon, ModuleSearch
-from querymill_shared.contracts.ranks import RankList, RecomputeRanks
+from querymill_shared.contracts.files.ingest import CompareFiles, EmbedFiles, IngestFiles
+from querymill_shared.contracts.files.search import FileSearch
+from querymill_shared.contracts.messages.ingest import IngestSession
+from querymill_shared.contracts.messages.life import EmbedMessages, ForgetSession, ReembedMessages
+from querymill_shared.contracts.messages.search import MessageSearch
+from querymill_shared.contracts.modules.ingest import IngestModule
+from querymill_shared.contracts.modules.learn import LearnLexicon
+from querymill_shared.contracts.modules.search import ModuleSearch
 from querymill_shared.contracts.reindex import Reindex
-from querymill_shared.contracts.reports import IngestReport, ReportSearch
+from querymill_shared.contracts.reports.ingest import IngestReport
+from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.contracts.rerank import Rerank
 from querymill_workers.dispatch import reindex
 from querymill_workers.dispatch.ports import Ports

@@ -20,7 +20,7 @@ from querymill_shared.contracts.answer import (
     WrittenAnswer,
 )
 from querymill_shared.contracts.events import AnswerPart
-from querymill_shared.contracts.reports import ReportSearch
+from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.contracts.results import Degradation
 from querymill_shared.queues import queue_of
 from querymill_workers.dispatch.ports import Ports

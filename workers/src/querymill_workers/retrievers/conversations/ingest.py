@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from querymill_shared.board import Claim
-from querymill_shared.contracts.ingest_conversations import (
+from querymill_shared.contracts.conversations.ingest import (
     DropConversation,
     IngestConversation,
     IngestConversationResult,

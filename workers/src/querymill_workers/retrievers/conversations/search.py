@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, Final
 
 from querymill_shared.board import Claim, Outcome, Picture
-from querymill_shared.contracts.conversations import (
+from querymill_shared.contracts.conversations.search import (
     DEEP_TOP_N,
     TOP_N,
     ConversationHit,

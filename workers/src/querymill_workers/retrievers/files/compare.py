@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from querymill_shared.board import Claim
 from querymill_shared.contracts.events import Progress
-from querymill_shared.contracts.ingest_files import CompareFiles, CompareFilesResult
+from querymill_shared.contracts.files.ingest import CompareFiles, CompareFilesResult
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs import one_step
 from querymill_workers.jobs.bell import Bell

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from querymill_shared.board import Claim
 from querymill_shared.contracts.events import Progress
-from querymill_shared.contracts.ingest_files import EmbedFiles, EmbedFilesResult
+from querymill_shared.contracts.files.ingest import EmbedFiles, EmbedFilesResult
 from querymill_shared.queues import queue_of
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.inference.ports import Caller

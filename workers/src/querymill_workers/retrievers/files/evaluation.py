@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from querymill_shared.board import Claim
-from querymill_shared.contracts.files import FileSearch
+from querymill_shared.contracts.files.search import FileSearch
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.inference.ports import Caller

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from querymill_shared.board import Claim
 from querymill_shared.contracts.events import Progress
-from querymill_shared.contracts.ingest_files import IngestFiles, IngestFilesResult, SourceFile
+from querymill_shared.contracts.files.ingest import IngestFiles, IngestFilesResult, SourceFile
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs import one_step
 from querymill_workers.jobs.bell import Bell

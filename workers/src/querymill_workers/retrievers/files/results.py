@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from querymill_shared.board import Picture, Verdict
-from querymill_shared.contracts.files import (
+from querymill_shared.contracts.files.search import (
     FileHit,
     FileResult,
     FileSearch,

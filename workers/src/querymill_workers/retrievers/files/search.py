@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.events import PartialHit, SearchRound
-from querymill_shared.contracts.files import PATTERNS, VECTORS, WORDS, FileSearch
+from querymill_shared.contracts.files.search import PATTERNS, VECTORS, WORDS, FileSearch
 from querymill_shared.contracts.results import Degradation
 from querymill_shared.queues import queue_of
 from querymill_workers.dispatch.ports import Ports

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from querymill_shared.board import Picture, Step
-from querymill_shared.contracts.files import PATTERNS, VECTORS, WORDS, FileSearch
+from querymill_shared.contracts.files.search import PATTERNS, VECTORS, WORDS, FileSearch
 from querymill_workers.retrievers.files.rules.candidates import Candidate, candidates, shards
 
 #: Patterns that one search step of a later round looks for.

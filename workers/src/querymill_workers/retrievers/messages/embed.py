@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from querymill_shared.board import Claim
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.contracts.message_life import EmbedMessages, EmbedMessagesResult
+from querymill_shared.contracts.messages.life import EmbedMessages, EmbedMessagesResult
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.inference.ports import Caller, Embeddings
 from querymill_workers.jobs import one_step

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from querymill_shared.board import Claim
-from querymill_shared.contracts.message_life import ForgetResult, ForgetSession
+from querymill_shared.contracts.messages.life import ForgetResult, ForgetSession
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs import one_step
 from querymill_workers.jobs.bell import Bell

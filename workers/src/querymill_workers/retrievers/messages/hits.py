@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from querymill_shared.contracts.fields import Contract
-from querymill_shared.contracts.messages import PRESETS, Channel, MessageHit, MessageSearch, Mode
+from querymill_shared.contracts.messages.search import PRESETS, Channel, MessageHit, MessageSearch, Mode
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow
 from querymill_workers.text.calibration import ROUNDING, Calibration, band

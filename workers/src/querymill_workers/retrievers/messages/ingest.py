@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from querymill_shared.board import Claim
-from querymill_shared.contracts.messages import IngestSession, IngestSessionResult
+from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
 from querymill_shared.contracts.sessions import ChatSession, message_key
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.inference.ports import Embeddings

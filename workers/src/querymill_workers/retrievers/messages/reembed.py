@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.events import Progress
-from querymill_shared.contracts.message_life import PARTS, ReembedMessages, ReembedResult
+from querymill_shared.contracts.messages.life import PARTS, ReembedMessages, ReembedResult
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Refused

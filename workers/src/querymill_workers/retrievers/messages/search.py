@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
-from querymill_shared.contracts.messages import MessageResult, MessageSearch
+from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.inference.ports import Caller

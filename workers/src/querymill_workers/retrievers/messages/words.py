@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from querymill_shared.contracts.messages import Channel, MessageHit, MessageSearch
+from querymill_shared.contracts.messages.search import Channel, MessageHit, MessageSearch
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.retrievers.messages.hits import Found, best_similarity, floor_of, hit

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 
 from querymill_shared.board import Claim
-from querymill_shared.contracts.modules import IngestModule, IngestModuleResult, ModuleDocument
+from querymill_shared.contracts.modules.ingest import IngestModule, IngestModuleResult, ModuleDocument
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs import one_step
 from querymill_workers.jobs.bell import Bell

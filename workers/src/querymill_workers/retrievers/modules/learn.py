@@ -7,7 +7,7 @@ Before one ends it looks back, and asks for the next if more came in meanwhile.
 from collections.abc import Sequence
 
 from querymill_shared.board import Claim
-from querymill_shared.contracts.modules import LearnLexicon, LexiconResult
+from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs import one_step
 from querymill_workers.jobs.bell import Bell

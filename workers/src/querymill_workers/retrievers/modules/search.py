@@ -15,18 +15,18 @@ from typing import Any, Final
 
 from querymill_shared.board import Claim, Outcome, Picture, Step, Verdict
 from querymill_shared.contracts.events import Hits, PartialHit
-from querymill_shared.contracts.modules import (
+from querymill_shared.contracts.modules.ingest import ModuleDocument
+from querymill_shared.contracts.modules.search import (
     ORIGINAL,
     SPLIT,
     WEIGHT,
-    ModuleDocument,
     ModuleDocumentHit,
     ModuleResult,
     ModuleSearch,
     RawRecall,
     ScoreMode,
 )
-from querymill_shared.contracts.modules import RankedDocument as RankedRow
+from querymill_shared.contracts.modules.search import RankedDocument as RankedRow
 from querymill_shared.contracts.results import Degradation
 from querymill_shared.hits import BoardHit
 from querymill_workers.dispatch.ports import Ports

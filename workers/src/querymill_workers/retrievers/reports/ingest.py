@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from querymill_shared.board import Claim
 from querymill_shared.contracts.events import Progress
-from querymill_shared.contracts.reports import IngestReport, IngestResult, Report
+from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult, Report
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.inference.ports import Caller
 from querymill_workers.jobs import one_step

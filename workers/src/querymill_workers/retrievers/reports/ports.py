@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from querymill_shared.contracts.reports import Report
+from querymill_shared.contracts.reports.ingest import Report
 from querymill_workers.inference.ports import Vectors
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.reports.rules.chunking import Chunk

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.answer import ANSWER, JUDGE
 from querymill_shared.contracts.events import Hits, PartialHit
-from querymill_shared.contracts.reports import HYDE, ORIGINAL, ReportHit, ReportResult, ReportSearch, Routing
+from querymill_shared.contracts.reports.search import HYDE, ORIGINAL, ReportHit, ReportResult, ReportSearch, Routing
 from querymill_shared.contracts.results import Degradation
 from querymill_shared.hits import BoardHit
 from querymill_workers.dispatch.ports import Ports

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, TypeVar
 
-from querymill_shared.contracts.conversations import Understanding
+from querymill_shared.contracts.conversations.search import Understanding
 from querymill_workers.retrievers.conversations.rules.best_passage import Snippet
 from querymill_workers.retrievers.conversations.rules.rank import RankParts
 from querymill_workers.words.ports import WordHit

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from querymill_shared.contracts.ranks import RecomputeRanks
+from querymill_shared.contracts.conversations.ranks import RecomputeRanks
 from querymill_shared.queues import queue_of
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 
 from querymill_shared.board import Claim
-from querymill_shared.contracts.ranks import RankedSession, RankList, RankListResult
+from querymill_shared.contracts.conversations.ranks import RankedSession, RankList, RankListResult
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs import one_step
 from querymill_workers.jobs.bell import Bell

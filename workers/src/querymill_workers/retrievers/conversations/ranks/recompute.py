@@ -9,7 +9,7 @@ from dataclasses import asdict
 from functools import partial
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
-from querymill_shared.contracts.ranks import RanksResult, RecomputeRanks
+from querymill_shared.contracts.conversations.ranks import RanksResult, RecomputeRanks
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs import one_step
 from querymill_workers.jobs.bell import Bell

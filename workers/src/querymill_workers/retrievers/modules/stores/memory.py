@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 
-from querymill_shared.contracts.modules import ModuleDocument
+from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.modules.ports import Vocabulary

@@ -28,7 +28,7 @@ from pymongo.collection import Collection
 from pymongo.database import Database
 from pymongo.errors import BulkWriteError, ConnectionFailure, DuplicateKeyError, PyMongoError
 
-from querymill_shared.contracts.modules import ModuleDocument
+from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.modules.ports import Vocabulary

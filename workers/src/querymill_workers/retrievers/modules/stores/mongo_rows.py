@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pymongo import UpdateOne
 
-from querymill_shared.contracts.modules import ModuleDocument
+from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.modules.rules.names import PREFIX, DocumentId, Match, last_segment, reversal
 from querymill_workers.retrievers.modules.rules.scores import ModuleCard, Recalled

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from querymill_shared.contracts.reports import Report
+from querymill_shared.contracts.reports.ingest import Report
 from querymill_workers.inference.ports import Vectors
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.revisions import Revision

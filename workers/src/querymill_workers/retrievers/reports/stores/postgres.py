@@ -8,7 +8,7 @@ import numpy.typing as npt
 from cachetools import LRUCache
 from psycopg.types.json import Jsonb
 
-from querymill_shared.contracts.reports import Report
+from querymill_shared.contracts.reports.ingest import Report
 from querymill_workers.inference.ports import Vectors
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.revisions import Revision

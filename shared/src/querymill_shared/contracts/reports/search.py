@@ -1,10 +1,10 @@
-"""The `reports` kind: searching reports, and taking one in."""
+"""The `reports` kind: a question in, pages or passages of reports out."""
 
 from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from querymill_shared.contracts.answer import (
     ANSWER_TOKENS,
@@ -12,14 +12,11 @@ from querymill_shared.contracts.answer import (
     PassageTokens,
     WrittenAnswer,
 )
-from querymill_shared.contracts.described import Described
 from querymill_shared.contracts.fields import (
     Contract,
     DeadlineSeconds,
     Distinct,
-    Lane,
     Name,
-    PageText,
     PositiveFloat,
     QueryText,
     Request,
@@ -138,53 +135,3 @@ class ReportResult(JobResult):
     routing: Routing
     expansion_texts: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     answer: WrittenAnswer | None = None
-
-
-class ReportPage(Contract):
-    """One page of a report, as text."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    page: Annotated[int, Field(ge=0)]
-    text: PageText
-
-
-class Report(Described):
-    """A report as it is ingested; fields we do not know are kept as metadata."""
-
-    sha1: Sha1
-    title: Name
-    company: Name
-    aliases: tuple[Name, ...] = ()
-    period: Name | None = None
-    published_at: date | None = None
-    pages: Annotated[tuple[ReportPage, ...], Field(min_length=1, max_length=5000)]
-
-    @model_validator(mode="after")
-    def _pages_are_numbered_once(self) -> "Report":
-        numbers = [page.page for page in self.pages]
-        if len(set(numbers)) != len(numbers):
-            raise ValueError("pages: every page number must occur once")
-        return self
-
-
-class IngestReport(Request, Asks["IngestResult"]):
-    """Take one report in: chunk it, embed it, make it searchable. Idempotent by content."""
-
-    kind: Literal["ingest_reports"] = "ingest_reports"
-    lane: Lane = Lane.BULK
-    report: Report
-    deadline: None = None
-
-    @property
-    def steps(self) -> tuple[str, ...]:
-        """Ingestion is one step, resumed where it was cut."""
-        return ("ingest",)
-
-
-class IngestResult(JobResult):
-    """What ingestion did; ``outcome`` is "unchanged" when the same content was already there."""
-
-    kind: Literal["ingest_reports"] = "ingest_reports"
-    document: str
-    outcome: Literal["ingested", "unchanged"]

@@ -1,4 +1,4 @@
-"""The `messages` kind: searching the messages of chats by what they mean, and taking a session in."""
+"""The `messages` kind: a question in, chat messages that mean the same out."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,14 +11,12 @@ from querymill_shared.contracts.fields import (
     Contract,
     DeadlineSeconds,
     Id,
-    Lane,
     PositiveFloat,
     QueryText,
     Request,
     TopN,
 )
 from querymill_shared.contracts.results import Asks, JobResult
-from querymill_shared.contracts.sessions import ChatSession
 
 VectorType = Literal["message", "context"]
 #: How hits were found; "text" stands in when vectors cannot be compared.
@@ -151,34 +149,3 @@ class MessageResult(JobResult):
     total_is_exact: bool
     best_below_threshold: float | None = None
     skipped: int = 0
-
-
-class IngestSession(Request, Asks["IngestSessionResult"]):
-    """Take one session in, whole: what is there of it and not given any more goes.
-
-    Its messages are found by their words when this ends, and by their vectors when the embedding ends that it asks
-    for. Idempotent by content: a message that is there unchanged is not embedded again.
-    """
-
-    kind: Literal["ingest_messages"] = "ingest_messages"
-    lane: Lane = Lane.BULK
-    session: ChatSession
-    deadline: None = None
-
-    @property
-    def steps(self) -> tuple[str, ...]:
-        """Ingestion is one step, resumed where it was cut."""
-        return ("ingest",)
-
-
-class IngestSessionResult(JobResult):
-    """What ingestion did; ``outcome`` is "unchanged" when the same content was already there.
-
-    ``total`` counts what is found of the session. ``embedding_job`` is the job that makes the vectors which are
-    lacking, None when none is.
-    """
-
-    kind: Literal["ingest_messages"] = "ingest_messages"
-    session_id: str
-    outcome: Literal["ingested", "unchanged"]
-    embedding_job: str | None = None

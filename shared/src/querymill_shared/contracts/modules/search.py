@@ -1,21 +1,17 @@
-"""The `modules` kind: searching code by the modules it uses, taking a document in, learning the lexicon."""
+"""The `modules` kind: a request in, code that uses the modules it speaks of out."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, FiniteFloat, StringConstraints, model_validator
+from pydantic import BeforeValidator, Field, FiniteFloat, model_validator
 
-from querymill_shared.contracts.described import Described
 from querymill_shared.contracts.fields import (
     Contract,
     DeadlineSeconds,
     Distinct,
-    FilePath,
-    Lane,
-    PageText,
     QueryText,
     Request,
 )
+from querymill_shared.contracts.modules.ingest import DocumentId
 from querymill_shared.contracts.results import Asks, JobResult
 
 #: The branch that searches the request as it stands; every search has it.
@@ -27,8 +23,6 @@ Channel = Literal["modules", "text"]
 MatchMode = Literal["suffix", "exact"]
 ScoreMode = Literal["hits", "coverage"]
 
-#: A document's ``faiss_id`` if it is not None, else its ``file_path``. An id of 0 is an id.
-DocumentId = Annotated[int, Field(strict=True)] | str
 
 #: Weight of a sub-query that names none.
 WEIGHT = 5.0
@@ -143,98 +137,3 @@ class ModuleResult(JobResult):
     raw_history: tuple[RawRecall, ...]
     reranked_history: tuple[RankedDocument, ...]
     prompt: str
-
-
-def _without_bare_vtk(names: object) -> object:
-    """Pass over the bare word ``vtk``, which is never a module."""
-    if not isinstance(names, list | tuple):
-        return names
-    return [name for name in names if not (isinstance(name, str) and _is_bare(name))]
-
-
-def _is_bare(dotted: str) -> bool:
-    return dotted.rpartition(".")[2].lower() == "vtk"
-
-
-#: Dotted ASCII names: what a document's module may be called.
-ModuleName = Annotated[
-    str,
-    StringConstraints(max_length=300, pattern=r"^[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*)*$"),
-]
-
-
-class MetaInfo(Described):
-    """What is known about a document's code; fields we do not know are kept as metadata."""
-
-    vtkjs_modules: Annotated[
-        tuple[ModuleName, ...], Field(min_length=1, max_length=500), BeforeValidator(_without_bare_vtk)
-    ]
-    description: PageText = ""
-
-
-class ModuleDocument(Described):
-    """A code document as it is ingested; fields we do not know are kept as metadata."""
-
-    faiss_id: Annotated[int, Field(strict=True, ge=-(2**63), lt=2**63)] | None = None
-    file_path: FilePath
-    code: PageText
-    meta_info: MetaInfo
-
-    @property
-    def document(self) -> int | str:
-        """The document's id."""
-        return self.file_path if self.faiss_id is None else self.faiss_id
-
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        """The fields we do not know."""
-        own = dict(self.model_extra or {})
-        return own | ({"meta_info": self.meta_info.model_extra} if self.meta_info.model_extra else {})
-
-
-class IngestModule(Request, Asks["IngestModuleResult"]):
-    """Take one code document in. Idempotent by content."""
-
-    kind: Literal["ingest_modules"] = "ingest_modules"
-    lane: Lane = Lane.BULK
-    document: ModuleDocument
-    deadline: None = None
-
-    @property
-    def steps(self) -> tuple[str, ...]:
-        """Ingestion is one step."""
-        return ("ingest",)
-
-
-class IngestModuleResult(JobResult):
-    """What ingestion did; ``outcome`` is "unchanged" when the same content was already there."""
-
-    kind: Literal["ingest_modules"] = "ingest_modules"
-    document: DocumentId
-    outcome: Literal["ingested", "unchanged"]
-
-
-class LearnLexicon(Request, Asks["LexiconResult"]):
-    """Learn a collection's lexicon anew: which words of descriptions speak of which modules.
-
-    In the ``background`` it first waits for more documents: whoever ingests one often ingests more.
-    """
-
-    kind: Literal["learn_lexicon"] = "learn_lexicon"
-    lane: Lane = Lane.BULK
-    background: bool = False
-    deadline: None = None
-
-    @property
-    def steps(self) -> tuple[str, ...]:
-        """Learning is one step."""
-        return ("learn",)
-
-
-class LexiconResult(JobResult):
-    """The lexicon that every worker uses from now on; ``total`` counts its words."""
-
-    kind: Literal["learn_lexicon"] = "learn_lexicon"
-    collection: str
-    version: int
-    documents: int
