@@ -1,0 +1,5 @@
+"""The world of a flow without any server, for every unit test that asks for it."""
+
+from tests.fixtures.world import world
+
+__all__ = ["world"]

@@ -1,0 +1,259 @@
+"""Searching conversations, in memory."""
+
+from datetime import UTC, datetime, timedelta
+from math import prod
+
+import pytest
+
+from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation
+from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch
+from querymill_shared.contracts.sessions import ChatMessage, ChatSession
+from tests.fixtures.world import World
+
+NOW = datetime(2026, 6, 30, 12, tzinfo=UTC)
+
+
+def talk(session_id: str, *texts: str, days: float = 10, name: str | None = None) -> ChatSession:
+    """Build a session whose messages were all written so many days ago."""
+    at = NOW - timedelta(days=days)
+    messages = tuple(
+        ChatMessage(message_id=f"{session_id}{place}", role="user", text=text, created_at=at)
+        for place, text in enumerate(texts)
+    )
+    return ChatSession(session_id=session_id, name=name, started_at=at, messages=messages)
+
+
+def take_in(world: World, *sessions: ChatSession, collection: str = "talks") -> None:
+    for one in sessions:
+        world.result(world.run(IngestConversation(collection=collection, session=one)))
+
+
+def search(world: World, query: str, collection: str = "talks", **fields: object) -> ConversationResult:
+    asked = {"collection": collection, "query": query, "now": NOW} | fields
+    result = world.result(world.run(ConversationSearch.model_validate(asked)))
+    assert isinstance(result, ConversationResult)
+    return result
+
+
+def ids(result: ConversationResult) -> list[str]:
+    return [hit.session_id for hit in result.results]
+
+
+def test_the_session_that_talks_about_it_is_found_with_its_best_message(world: World) -> None:
+    take_in(world, talk("a", "hello", "the harbour is full of ships", name="Harbour"), talk("b", "soup for lunch"))
+    result = search(world, "ships in the harbour")
+    (hit,) = result.results
+    assert (hit.session_id, hit.name, hit.message_id, hit.snippet) == (
+        "a",
+        "Harbour",
+        "a1",
+        "the harbour is full of ships",
+    )
+    assert [hit.snippet[start:end] for start, end in hit.marks] == ["harbour", "ships"]
+    assert (result.total, result.complete, result.state) == (1, True, "done")
+
+
+def test_a_result_says_how_long_it_waited_and_where_the_time_went(world: World) -> None:
+    take_in(world, talk("a", "ships"))
+    result = search(world, "ships")
+    (stage,) = result.stages
+    assert (stage.name, stage.state, stage.attempt, list(stage.timing)) == (
+        "search", "done", 1, ["recall", "rank", "show"],
+    )  # fmt: skip
+    assert list(result.timing) == [
+        "queued_ms", "first_branch_ms", "last_branch_ms", "recall_ms", "rank_ms", "show_ms",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("scoring", ["product", "bounded", "bm25"])
+def test_the_factors_of_every_hit_multiply_to_its_score(world: World, scoring: str) -> None:
+    take_in(world, talk("a", "ships"), talk("b", "ships and soup", days=300), talk("c", "one of the ships", days=1))
+    for hit in search(world, "ships", scoring=scoring, current_session="b").results:
+        assert hit.score == prod(hit.explanation["factors"].values())
+        assert hit.explanation["bm25"]["score"] > 0
+
+
+def test_product_puts_what_is_fresh_before_what_is_apt_and_bounded_does_not(world: World) -> None:
+    take_in(world, talk("old", "ships", days=365), talk("new", "ships, soup, bread, rope, crew, sails, tar", days=0))
+    assert ids(search(world, "ships", scoring="product")) == ["new", "old"]
+    assert ids(search(world, "ships", scoring="bounded")) == ["old", "new"]
+    assert ids(search(world, "ships", scoring="bm25")) == ["old", "new"]
+
+
+def test_the_session_one_is_in_and_those_one_was_in_count_more(world: World) -> None:
+    take_in(world, *(talk(name, "the ships") for name in "abc"))
+    result = search(world, "ships", current_session="c", recent_sessions=["b"], scoring="product")
+    assert ids(result) == ["c", "b", "a"]
+    assert [hit.explanation["factors"]["context"] for hit in result.results] == [2.0, 1.5, 1.0]
+    bounded = search(world, "ships", current_session="c", scoring="bounded", context_cap=1.1)
+    assert bounded.results[0].explanation["factors"]["context"] == 1.1
+
+
+def test_no_word_in_common_is_no_hit(world: World) -> None:
+    take_in(world, talk("a", "ships"))
+    result = search(world, "soup")
+    assert (result.results, result.total) == ((), 0)
+    assert search(world, "ships", collection="elsewhere").results == ()
+
+
+def test_a_time_in_the_question_is_a_filter_and_not_a_word(world: World) -> None:
+    take_in(world, talk("march", "ships", days=100), talk("now", "ships came in march", days=1))
+    result = search(world, "ships in March")
+    assert ids(result) == ["march"]
+    time = result.understanding.time
+    assert time is not None
+    assert (time.start, time.end, time.phrase) == (
+        datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC), "in March",
+    )  # fmt: skip
+    assert result.understanding.searched == "ships"
+    off = search(world, "ships in March", time_filter=False)
+    assert ids(off)[0] == "now"
+    assert off.understanding.time is None
+
+
+def test_a_session_is_from_a_time_when_any_of_its_messages_is(world: World) -> None:
+    long = talk("long", "ships", "soup", days=100)
+    late = long.messages[1].model_copy(update={"created_at": NOW - timedelta(days=1)})
+    take_in(world, long.model_copy(update={"messages": (long.messages[0], late)}))
+    assert ids(search(world, "ships yesterday")) == ["long"]
+    assert ids(search(world, "三天前 ships")) == []
+
+
+def test_days_begin_where_the_asker_is(world: World) -> None:
+    take_in(world, talk("a", "ships", days=0.2))  # 07:12 UTC, 15:12 in Shanghai
+    assert ids(search(world, "ships today at 15:00", time_zone="Asia/Shanghai")) == ["a"]
+    assert ids(search(world, "ships today at 11:00")) == []
+
+
+def test_a_question_of_nothing_but_a_time_keeps_its_words(world: World) -> None:
+    take_in(world, talk("a", "what happened yesterday", days=1))
+    result = search(world, "yesterday")
+    assert ids(result) == ["a"]
+    assert result.understanding.searched == "yesterday"
+
+
+def test_a_misspelled_word_is_read_as_one_of_the_collection(world: World) -> None:
+    take_in(world, talk("a", "the database is slow"), talk("b", "soup"))
+    result = search(world, "databse speed")
+    assert ids(result) == ["a"]
+    assert [(one.written, one.read_as) for one in result.understanding.corrections] == [("databse", "database")]
+    off = search(world, "databse speed", spelling=False)
+    assert (off.results, off.understanding.corrections) == ((), ())
+
+
+def test_a_word_that_another_collection_knows_is_corrected_all_the_same(world: World) -> None:
+    take_in(world, talk("a", "the database is slow"))
+    take_in(world, talk("b", "databse"), collection="other")
+    assert ids(search(world, "databse")) == ["a"]
+
+
+def test_synonyms_find_the_other_language_and_do_not_drown_the_question(world: World) -> None:
+    take_in(
+        world,
+        talk("en", "the cache is cold"),
+        talk("zh", "缓存是空的，缓存，缓存"),
+        talk("other", "soup"),
+    )
+    result = search(world, "cache", expansion=True, scoring="bm25")
+    assert ids(result) == ["en", "zh"]
+    assert result.understanding.synonyms[0].term == "cache"
+    assert "缓存" in result.understanding.synonyms[0].synonyms
+    assert ids(search(world, "cache", expansion=False)) == ["en"]
+    assert ids(search(world, "cache")) == ["en"]  # not a deep search
+
+
+def test_a_deep_search_expands_and_gives_more(world: World) -> None:
+    take_in(world, *(talk(f"s{number:02}", "the database pool", days=number) for number in range(30)))
+    deep = search(world, "how do I tune the database connection pool in load_batch() now")
+    assert (deep.understanding.mode, len(deep.results)) == ("deep", 20)
+    assert deep.understanding.synonyms
+    assert len(search(world, "pool").results) == 10
+    assert len(search(world, "how do I tune the database connection pool in load_batch() now", top_n=3).results) == 3
+
+
+def test_filler_is_dropped_and_said(world: World) -> None:
+    take_in(world, talk("a", "the ships"))
+    result = search(world, "please tell me about the ships")
+    assert result.understanding.dropped == ("please", "tell me about")
+    assert search(world, "please tell me about the ships", simplification=False).understanding.dropped == ()
+
+
+def test_the_list_is_mixed_unless_that_is_switched_off(world: World) -> None:
+    same = [talk(f"s{number}", "ships" + " x" * number, days=40) for number in range(6)]
+    take_in(world, *same, talk("today", "ships" + " y" * 7, days=0.1))
+    mixed = search(world, "ships", scoring="bm25")
+    assert [(hit.session_id, hit.placed_by, hit.placed_for) for hit in mixed.results][:4] == [
+        ("s0", "relevance", None), ("s1", "relevance", None), ("s2", "relevance", None), ("today", "age", "today"),
+    ]  # fmt: skip
+    plain = search(world, "ships", scoring="bm25", diversify=False)
+    assert ids(plain) == ["s0", "s1", "s2", "s3", "s4", "s5", "today"]
+    assert {hit.placed_by for hit in plain.results} == {"score"}
+
+
+def test_today_in_the_mix_is_the_askers_calendar_day(world: World) -> None:
+    take_in(world, *(talk(name, "ships", days=40) for name in "abc"), talk("d", "ships", days=0))
+    later = NOW + timedelta(hours=5)  # 17:00, and in Shanghai 01:00 of the next day
+    here = search(world, "ships", scoring="bm25", now=later)
+    there = search(world, "ships", scoring="bm25", now=later, time_zone="Asia/Shanghai")
+    assert [result.results[3].placed_for for result in (here, there)] == ["today", "week"]
+
+
+def test_why_not_names_the_gate(world: World) -> None:
+    crowd = [talk(f"s{number:02}", "ships ships", days=2) for number in range(60)]
+    take_in(
+        world, *crowd, talk("soup", "soup", days=2), talk("old", "ships", days=200), talk("z", "a ship of them all")
+    )
+
+    def gate(session_id: str, query: str = "ships") -> str | None:
+        found = search(world, query, why_not=session_id).why_not
+        assert found is not None
+        return found.gate
+
+    assert gate("nowhere") == "collection"
+    assert gate("old", "ships last week") == "time"
+    assert gate("soup") == "words"
+    assert gate("z") == "candidates"
+    assert gate("s20") == "score"
+    assert gate("s00") is None
+    assert search(world, "ships").why_not is None
+
+
+def test_why_not_tells_that_others_were_preferred_for_the_mix(world: World) -> None:
+    take_in(world, *(talk(f"s{number}", "ships" + " x" * number, days=40) for number in range(4)))
+    take_in(world, talk("today", "ships" + " y" * 9, days=0.1))
+    found = search(world, "ships", scoring="bm25", top_n=4, why_not="s3").why_not
+    assert found is not None
+    assert found.gate == "diversification"
+
+
+def test_an_edit_and_a_drop_are_seen_by_the_next_search(world: World) -> None:
+    take_in(world, talk("a", "ships"), talk("b", "soup"))
+    assert ids(search(world, "ships")) == ["a"]
+    take_in(world, talk("a", "rope"), talk("b", "ships"))
+    assert ids(search(world, "ships")) == ["b"]
+    world.run(DropConversation(collection="talks", session_id="b"))
+    assert ids(search(world, "ships")) == []
+
+
+def test_what_is_kept_is_not_searched_again_and_grows_old_all_the_same(world: World) -> None:
+    take_in(world, talk("a", "ships", days=1))
+    first = search(world, "ships", scoring="product")
+    world.words.fails_with = AssertionError("searched again")
+    later = search(world, "ships", scoring="product", now=NOW + timedelta(days=90))
+    assert ids(later) == ["a"]
+    assert later.results[0].explanation["days"] == pytest.approx(91)
+    assert later.results[0].score < first.results[0].score
+    assert search(world, "ships", current_session="a").results[0].explanation["factors"]["context"] > 1
+
+
+def test_a_relative_time_is_kept_only_for_its_own_range(world: World) -> None:
+    take_in(world, talk("a", "ships", days=1))
+    assert ids(search(world, "ships yesterday")) == ["a"]
+    assert ids(search(world, "ships yesterday", now=NOW + timedelta(days=1))) == []
+
+
+def test_collections_keep_their_caches_apart(world: World) -> None:
+    take_in(world, talk("a", "ships"))
+    take_in(world, talk("b", "ships"), collection="others")
+    assert ids(search(world, "ships")) == ["a"]
+    assert ids(search(world, "ships", collection="others")) == ["b"]

@@ -1,0 +1,255 @@
+from collections.abc import Callable
+
+import pytest
+
+from querymill_shared.board import MemoryBoard, Verdict
+from querymill_shared.contracts.files.ingest import (
+    CompareFiles,
+    CompareFilesResult,
+    EmbedFiles,
+    IngestFiles,
+    IngestFilesResult,
+    SourceFile,
+)
+from querymill_shared.queues import Queue
+from querymill_shared.settings import Settings
+from querymill_workers.dispatch import journey
+from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.retrievers.files.parsing.tree_sitter import TreeSitterParser
+from tests.fixtures.world import World
+
+SOUP = "class Pot:\n    def stir(self):\n        spoon.turn()\n"
+MANY = {f"f{number}.py": f"def f{number}(): pass" for number in range(40)}
+
+
+def ingest_of(files: dict[str, str], collection: str = "code") -> IngestFiles:
+    given = tuple(SourceFile(path=path, content=content) for path, content in files.items())
+    return IngestFiles(collection=collection, files=given)
+
+
+def ingest(world: World, files: dict[str, str]) -> IngestFilesResult:
+    result = world.result(world.run(ingest_of(files)))
+    assert isinstance(result, IngestFilesResult)
+    return result
+
+
+def compare(world: World, files: dict[str, str], *, remove: bool = False) -> CompareFilesResult:
+    hashes = {path: SourceFile(path=path, content=content).sha256 for path, content in files.items()}
+    result = world.result(world.run(CompareFiles(collection="code", files=hashes, remove=remove)))
+    assert isinstance(result, CompareFilesResult)
+    return result
+
+
+def pending(world: World) -> int:
+    return world.files.counts("code", model=world.embeddings.model).pending
+
+
+def embeddings_asked_for(world: World) -> int:
+    kinds = [world.board.picture(job_id).record.kind for job_id in world.board.recent(most=100)]
+    return kinds.count("embed_files")
+
+
+def test_a_file_is_found_by_words_and_names_and_then_by_vectors(world: World) -> None:
+    world.with_ports(parser=TreeSitterParser())
+    result = ingest(world, {"src/pot.py": SOUP, "empty.py": ""})
+    assert (result.outcome, result.total, result.ingested, result.unchanged) == ("ingested", 2, 2, 0)
+    assert (result.symbols, result.chunks, result.pending) == (3, 1, 1)
+    assert [hit.id for hit in world.words.search("code", "files", "stir", most=9)] == ["src/pot.py"]
+    assert [hit.id for hit in world.words.search("code", "files", "src pot", most=9)] == ["src/pot.py"]
+    (found,) = world.files.named("code", ["stir"], roles=["definition"], most=9)
+    assert (found.symbol.kind, found.symbol.qualifier) == ("method", "Pot")
+    card = world.files.cards("code", ["src/pot.py"])["src/pot.py"]
+    assert (card.language, card.parsed_by, card.lines, card.tokens) == ("python", "tree-sitter", 3, len(SOUP.split()))
+    assert pending(world) == 0
+    assert world.embeddings.asked == [(f"src/pot.py Pot\n{SOUP.rstrip()}", "passage")]
+    assert world.board.collections("files") == {"code"}
+
+
+def test_lines_of_a_file_are_those_of_its_chunks(world: World) -> None:
+    content = "a\f\n\u2028b\r\n"
+    ingest(world, {"a.py": content})
+    (chunk,) = world.files.pending("code", model="none", most=9)
+    assert (world.files.cards("code", ["a.py"])["a.py"].lines, chunk.chunk.end_line) == (2, 2)
+
+
+def test_fields_we_do_not_know_are_kept_as_metadata(world: World) -> None:
+    def licensed(licence: str) -> IngestFiles:
+        line = {"path": "a.py", "content": SOUP, "licence": licence}
+        return IngestFiles(collection="code", files=(SourceFile.model_validate(line),))
+
+    for licence, outcome in [("MIT", "ingested"), ("MIT", "unchanged"), ("BSD", "ingested")]:
+        result = world.result(world.run(licensed(licence)))
+        assert isinstance(result, IngestFilesResult)
+        assert result.outcome == outcome
+        assert world.files.cards("code", ["a.py"])["a.py"].metadata == {"licence": licence}
+
+
+def test_the_same_files_again_change_nothing_and_embed_nothing(world: World) -> None:
+    ingest(world, {"a.py": SOUP})
+    world.embeddings.asked.clear()
+    again = ingest(world, {"a.py": SOUP})
+    assert (again.outcome, again.ingested, again.unchanged) == ("unchanged", 0, 1)
+    assert world.embeddings.asked == []
+    assert embeddings_asked_for(world) == 1
+
+
+def test_a_changed_file_embeds_only_the_chunks_that_changed(world: World) -> None:
+    world.with_ports(parser=TreeSitterParser())
+    parts = [f"def f{n}():\n    '''{'word ' * 300}{n}'''\n" for n in range(3)]
+    ingest(world, {"a.py": "".join(parts)})
+    assert len(world.embeddings.asked) == 3
+    world.embeddings.asked.clear()
+    ingest(world, {"a.py": "".join(["import os\n\n", parts[0], parts[1].replace("word", "soup", 1), parts[2]])})
+    assert len(world.embeddings.asked) == 2  # the one that was edited, and the first, which has the import now
+    assert pending(world) == 0
+
+
+def test_comparing_names_what_is_new_or_changed(world: World) -> None:
+    files = {"a.py": "1", "b.py": "2"}
+    assert compare(world, files).changed == ("a.py", "b.py")
+    ingest(world, files)
+    assert compare(world, files | {"b.py": "3", "c.py": ""}).changed == ("b.py", "c.py")
+
+
+def test_comparing_makes_a_stored_code_base_known_to_a_board_that_was_emptied(world: World) -> None:
+    files = {path: SourceFile(path=path, content="1").sha256 for path in ("a.py", "b.py")}
+    ingest(world, {"a.py": "1"})
+    world.with_ports(board=MemoryBoard(Settings()))
+    for collection in ("code", "new"):
+        request = CompareFiles(collection=collection, files=files)
+        journey.answer(Bell(world.ports.board.submit(request)[0], "compare", Queue.INGEST), world.ports)
+    assert world.ports.board.collections("files") == {"code"}
+
+
+def test_files_that_are_gone_are_taken_away_only_when_that_is_asked(world: World) -> None:
+    ingest(world, {"a.py": "soup", "b.py": "soup"})
+    assert compare(world, {"a.py": "soup"}).removed == ()
+    compared = compare(world, {"a.py": "soup"}, remove=True)
+    assert (compared.removed, compared.changed, compared.total) == (("b.py",), (), 1)
+    assert list(world.files.revisions("code")) == ["a.py"]
+    assert [hit.id for hit in world.words.search("code", "files", "soup", most=9)] == ["a.py"]
+
+
+def test_another_parser_makes_every_file_a_changed_one(world: World) -> None:
+    ingest(world, {"a.py": SOUP})
+    world.with_ports(parser=TreeSitterParser())
+    assert compare(world, {"a.py": SOUP}).changed == ("a.py",)
+
+
+def test_files_count_as_ingested_while_the_embedding_model_is_away(world: World) -> None:
+    world.embeddings.fails_with = Unavailable("embedding: no answer in time")
+    assert ingest(world, {"a.py": SOUP}).pending == 1
+    assert pending(world) == 1
+    world.embeddings.fails_with = None
+    assert compare(world, {"a.py": SOUP}).pending == 1
+    assert pending(world) == 0
+
+
+def test_another_model_embeds_every_chunk_anew_when_the_code_base_is_compared(world: World) -> None:
+    ingest(world, {"a.py": SOUP})
+    world.embeddings.model = "newer"
+    compare(world, {"a.py": SOUP})
+    assert world.files.counts("code", model="newer").pending == 0
+
+
+def test_an_attempt_that_was_cut_is_resumed_where_it_was(world: World) -> None:
+    request = ingest_of(MANY)
+    job_id = world.submit(request)
+    honest = world.files.put
+    calls = []
+
+    def once(collection: str, drafts: list[object]) -> None:
+        calls.append(len(drafts))
+        if len(calls) == 2:
+            raise Unavailable("PostgreSQL: OperationalError")
+        honest(collection, drafts)  # type: ignore[arg-type]
+
+    world.files.put = once  # type: ignore[method-assign, assignment]
+    assert journey.answer(Bell(job_id, "ingest", Queue.INGEST), world.ports) == []
+    assert len(world.files.revisions("code")) == 16
+    world.ring(job_id, request, "ingest")
+    result = world.result(job_id)
+    assert isinstance(result, IngestFilesResult)
+    assert (result.ingested, result.unchanged, calls) == (24, 16, [16, 16, 16, 8])
+    assert pending(world) == 0
+    assert embeddings_asked_for(world) == 1
+
+
+def test_a_cancelled_ingestion_stops_between_slices(world: World) -> None:
+    request = ingest_of(MANY)
+    job_id = world.submit(request)
+    honest = world.words.put
+
+    def cancelling(*given: object) -> None:
+        world.board.settle(job_id, Verdict("cancelled", reason="by the caller"))
+        honest(*given)  # type: ignore[arg-type]
+
+    world.words.put = cancelling  # type: ignore[method-assign, assignment]
+    world.ring(job_id, request, "ingest")
+    assert len(world.files.revisions("code")) == 16
+    assert world.embeddings.asked == []
+
+
+def test_a_cancelled_embedding_keeps_what_it_has_and_the_next_goes_on(world: World) -> None:
+    world.embeddings.fails_with = Unavailable("away")
+    ingest(world, MANY)
+    world.embeddings.fails_with = None
+    request = EmbedFiles(collection="code")
+    job_id = world.submit(request)
+    honest = world.files.fill
+
+    def cancelling(*given: object, **more: object) -> None:
+        world.board.settle(job_id, Verdict("cancelled", reason="by the caller"))
+        honest(*given, **more)  # type: ignore[arg-type]
+
+    world.files.fill = cancelling  # type: ignore[method-assign]
+    world.ring(job_id, request, "embed")
+    assert pending(world) == 36
+    world.files.fill = honest  # type: ignore[method-assign]
+    result = world.result(world.run(request))
+    assert (result.total, pending(world)) == (36, 0)
+
+
+def test_words_and_files_change_while_nobody_else_changes_them(world: World) -> None:
+    alone = []
+
+    def noting(honest: Callable[..., object]) -> Callable[..., object]:
+        def noted(*given: object, **more: object) -> object:
+            alone.append(world.files._changing["code", "a.py"].locked())
+            return honest(*given, **more)
+
+        return noted
+
+    for store, change in [(world.words, "put"), (world.words, "drop"), (world.files, "put"), (world.files, "drop")]:
+        setattr(store, change, noting(getattr(store, change)))
+    ingest(world, {"a.py": "soup"})
+    compare(world, {"b.py": "soup"}, remove=True)
+    assert alone == [True] * 4
+
+
+def test_words_are_put_before_a_file_counts_as_ingested(world: World) -> None:
+    world.words.fails_with = Unavailable("PostgreSQL: OperationalError")
+    request = ingest_of({"a.py": SOUP})
+    world.ring(world.submit(request), request, "ingest")
+    assert world.files.revisions("code") == {}
+
+
+BAD_PATHS = ["/etc/passwd", "../a.py", "a/../../b.py", "a//b.py", "./a.py", "", " ", "a\n.py", "x" * 501, "a/"]
+
+
+@pytest.mark.parametrize("path", BAD_PATHS)
+def test_a_path_that_leaves_the_root_or_cannot_be_stored_is_refused(path: str) -> None:
+    with pytest.raises(ValueError, match="path"):
+        SourceFile(path=path, content="")
+
+
+def test_a_job_holds_each_path_once_and_not_too_much() -> None:
+    one = SourceFile(path="a.py", content="x" * 1_000_000)
+    with pytest.raises(ValueError, match="once"):
+        IngestFiles(collection="code", files=(one, one))
+    others = tuple(SourceFile(path=f"{n}.py", content=one.content) for n in range(3))
+    with pytest.raises(ValueError, match="2000000 characters"):
+        IngestFiles(collection="code", files=others)
+    with pytest.raises(ValueError, match="content"):
+        SourceFile(path="a.py", content="x" * 1_000_001)

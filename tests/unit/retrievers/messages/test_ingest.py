@@ -1,0 +1,172 @@
+from querymill_shared.board import Verdict
+from querymill_shared.contracts.events import Progress
+from querymill_shared.contracts.fields import Lane
+from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
+from querymill_shared.contracts.messages.life import EmbedMessagesResult
+from querymill_shared.contracts.sessions import ChatSession
+from querymill_shared.queues import Queue
+from querymill_workers.dispatch import journey
+from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.faults import Unavailable
+from tests.fixtures.chats import session
+from tests.fixtures.world import World
+
+LONG = session("s", *(f"message {n} about subject{n}" for n in range(20)))
+
+
+def ingest_of(given: ChatSession) -> IngestSession:
+    return IngestSession(collection="chats", session=given)
+
+
+def outcome(world: World, given: ChatSession) -> IngestSessionResult:
+    """Take a session in, and have it embedded."""
+    result = world.result(world.run(ingest_of(given)))
+    assert isinstance(result, IngestSessionResult)
+    return result
+
+
+def embedding(world: World, ingested: IngestSessionResult) -> EmbedMessagesResult:
+    result = world.result(str(ingested.embedding_job))
+    assert isinstance(result, EmbedMessagesResult)
+    return result
+
+
+def test_ingestion_ends_with_the_words_and_asks_for_the_vectors(world: World) -> None:
+    request = ingest_of(LONG)
+    job_id = world.submit(request)
+    (bell,) = journey.answer(Bell(job_id, "ingest", Queue.INGEST), world.ports)
+    result = world.result(job_id)
+    assert isinstance(result, IngestSessionResult)
+    assert (result.outcome, result.total, world.embeddings.asked) == ("ingested", 40, [])
+    assert bell == Bell(str(result.embedding_job), "embed", Queue.EMBED)
+    best, *_ = world.words.search("chats", "messages", "subject7", most=9)
+    assert world.sessions.passages("chats", "s")[7].vector_id == best.id
+    assert world.board.collections("messages") == {"chats"}
+
+
+def test_every_message_and_its_context_is_embedded_messages_first(world: World) -> None:
+    result = embedding(world, outcome(world, LONG))
+    assert result.total == 40
+    assert all("\n" not in text for text, _ in world.embeddings.asked[:20])
+    assert {input_type for _, input_type in world.embeddings.asked} == {"passage"}
+    progress = [event.done for _, event in world.board.events(result.job_id) if isinstance(event, Progress)]
+    assert progress == [16, 32, 40]
+
+
+def test_the_same_content_again_embeds_nothing(world: World) -> None:
+    outcome(world, LONG)
+    world.embeddings.asked.clear()
+    again = outcome(world, LONG)
+    assert (again.outcome, again.total, again.embedding_job, world.embeddings.asked) == ("unchanged", 40, None, [])
+
+
+def test_a_message_more_embeds_only_what_it_changes(world: World) -> None:
+    outcome(world, session("s", "one", "two", "three", "four"))
+    world.embeddings.asked.clear()
+    assert embedding(world, outcome(world, session("s", "one", "two", "three", "four", "five"))).total == 4
+    assert next(text for text, _ in world.embeddings.asked) == "five"
+
+
+def test_an_edit_replaces_what_was_there_and_its_words(world: World) -> None:
+    outcome(world, session("s", "nine ships", "soup"))
+    outcome(world, session("s", "ten boats"))
+    assert world.words.search("chats", "messages", "ships soup", most=9) == []
+    (hit,) = world.words.search("chats", "messages", "boats", most=9)
+    assert hit.scored is not None
+    assert hit.scored.statistics.units == 1
+
+
+def test_unknown_fields_are_kept_as_metadata() -> None:
+    given = session("s", "one", topic="boats")
+    assert given.model_extra == {"topic": "boats"}
+
+
+def ingested_only(world: World, given: ChatSession) -> tuple[str, list[Bell]]:
+    """Take a session in, and leave the bell of its embedding; returns the job that is asked for, and its bell."""
+    job_id = world.submit(ingest_of(given))
+    bells = journey.answer(Bell(job_id, "ingest", Queue.INGEST), world.ports)
+    result = world.result(job_id)
+    assert isinstance(result, IngestSessionResult)
+    return str(result.embedding_job), list(bells)
+
+
+def test_one_embedding_waits_however_often_a_session_changes_and_it_misses_nothing(world: World) -> None:
+    texts = [f"message {n}" for n in range(5)]
+    asked = [ingested_only(world, session("s", *texts[: n + 1])) for n in range(5)]
+    assert len({job_id for job_id, _ in asked}) == 1
+    assert [len(bells) for _, bells in asked] == [1, 0, 0, 0, 0]
+    world.answer(*asked[0][1])
+    assert world.sessions.pending("chats", "s", model="words") == []
+    assert {text for text, _ in world.embeddings.asked} >= set(texts)
+
+
+def test_a_live_message_does_not_wait_in_the_lane_of_bulk(world: World) -> None:
+    bulk, _ = ingested_only(world, session("s", "one"))
+    request = IngestSession(collection="chats", session=session("s", "one", "two"), lane=Lane.INTERACTIVE)
+    live = world.result(world.run(request))
+    assert isinstance(live, IngestSessionResult)
+    assert live.embedding_job != bulk
+    assert world.board.picture(str(live.embedding_job)).record.lane == "interactive"
+
+
+def test_a_change_while_an_embedding_runs_asks_for_another(world: World) -> None:
+    first, bells = ingested_only(world, session("s", "one"))
+    honest = world.embeddings.embed
+    later: list[tuple[str, list[Bell]]] = []
+
+    def changed_meanwhile(*args: object, **kwargs: object) -> object:
+        if not later:
+            later.append(ingested_only(world, session("s", "one", "two")))
+        return honest(*args, **kwargs)  # type: ignore[arg-type]
+
+    world.embeddings.embed = changed_meanwhile  # type: ignore[method-assign, assignment]
+    world.answer(*bells)
+    ((second, more),) = later
+    assert second != first
+    world.answer(*more)
+    assert world.sessions.pending("chats", "s", model="words") == []
+
+
+def test_a_killed_embedding_goes_on_where_it_was(world: World) -> None:
+    _, (bell,) = ingested_only(world, LONG)
+    honest, calls = world.embeddings.embed, 0
+
+    def dies_at_the_second(*args: object, **kwargs: object) -> object:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise Unavailable("killed")
+        return honest(*args, **kwargs)  # type: ignore[arg-type]
+
+    world.embeddings.embed = dies_at_the_second  # type: ignore[method-assign, assignment]
+    world.answer(bell)
+    assert len(world.embeddings.asked) == 16
+    world.answer(bell)
+    assert len(world.embeddings.asked) == 40
+    assert isinstance(world.result(bell.job_id), EmbedMessagesResult)
+
+
+def test_a_cancelled_embedding_stops(world: World) -> None:
+    _, (bell,) = ingested_only(world, LONG)
+    honest = world.embeddings.embed
+
+    def cancelled_meanwhile(*args: object, **kwargs: object) -> object:
+        world.board.settle(bell.job_id, Verdict("cancelled", reason="cancelled by its caller"))
+        return honest(*args, **kwargs)  # type: ignore[arg-type]
+
+    world.embeddings.embed = cancelled_meanwhile  # type: ignore[method-assign, assignment]
+    world.answer(bell)
+    assert len(world.embeddings.asked) == 16
+
+
+def test_a_provider_that_stays_away_fails_the_embedding_and_the_next_ingestion_asks_again(world: World) -> None:
+    world.embeddings.fails_with = Unavailable("away")
+    _, (bell,) = ingested_only(world, session("s", "nine ships"))
+    for _ in range(world.ports.max_attempts):
+        world.answer(bell)
+    assert world.board.picture(bell.job_id).record.state == "failed"
+    assert [hit.score > 0 for hit in world.words.search("chats", "messages", "ships", most=9)] == [True]
+    world.embeddings.fails_with = None
+    again = outcome(world, session("s", "nine ships"))
+    assert again.outcome == "unchanged"
+    assert embedding(world, again).total == 2

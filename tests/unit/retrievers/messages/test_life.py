@@ -1,0 +1,215 @@
+import numpy as np
+import pytest
+
+from querymill_shared.contracts.messages.ingest import IngestSession
+from querymill_shared.contracts.messages.life import PARTS, ForgetResult, ForgetSession, ReembedMessages, ReembedResult
+from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
+from querymill_shared.contracts.sessions import ChatSession
+from querymill_workers.inference.ports import Caller, FormerModel, InputType, Vectors
+from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.jobs.usage import Usage
+from querymill_workers.text.calibration import IDENTITY, Calibration
+from tests.fakes.models import WordEmbeddings
+from tests.fixtures.chats import session
+from tests.fixtures.world import World
+
+
+class Mirrored(WordEmbeddings):
+    """Another model: the same words, in the other direction."""
+
+    def embed(self, texts: list[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:  # type: ignore[override]
+        vectors, usage = super().embed(texts, input_type=input_type, caller=caller)
+        return -np.flip(vectors, axis=1), usage
+
+
+def take_in(world: World, *sessions: ChatSession, collection: str = "chats") -> None:
+    for one in sessions:
+        world.result(world.run(IngestSession(collection=collection, session=one)))
+
+
+def search(world: World, query: str, **fields: object) -> MessageResult:
+    request = MessageSearch.model_validate(
+        {"collection": "chats", "query": query, "similarity_threshold": 0.9} | fields
+    )
+    result = world.result(world.run(request))
+    assert isinstance(result, MessageResult)
+    return result
+
+
+def change_model(world: World, *, keep_former: bool = True) -> tuple[WordEmbeddings, Mirrored]:
+    """Give the workers another embedding model; the one before may be asked still."""
+    before, after = world.embeddings, Mirrored("mirrored")
+    former = FormerModel(before, Calibration(((0.0, 0.0), (1.0, 0.95)))) if keep_former else None
+    world.with_ports(embeddings=after, former=former)
+    return before, after
+
+
+def reembed(world: World, model: str = "mirrored") -> str:
+    return world.run(ReembedMessages(collection="chats", model=model))
+
+
+def test_while_the_new_vectors_are_made_the_model_before_answers(world: World) -> None:
+    take_in(world, *[session(f"s{number}", f"ship number{number}", "soup") for number in range(6)])
+    before, _ = change_model(world)
+    before.asked.clear()
+    request = ReembedMessages(collection="chats", model="mirrored")
+    job_id = world.submit(request)
+    for part in range(PARTS):
+        found = search(world, "ship number3")
+        assert (found.mode, found.results[0].session_id, found.skipped) == ("vector", "s3", 0)
+        assert found.results[0].similarity == pytest.approx(0.95)  # by the calibration of the model before
+        world.ring(job_id, request, f"part-{part}")
+    assert {input_type for _, input_type in before.asked} == {"query"}
+    result = world.result(job_id)
+    assert isinstance(result, ReembedResult)
+    assert (result.total, result.model) == (24, "mirrored")
+    asked = len(before.asked)
+    found = search(world, "ship number3")
+    assert (found.mode, found.results[0].session_id) == ("vector", "s3")
+    assert found.results[0].similarity == pytest.approx(1)
+    assert len(before.asked) == asked
+    assert {one.model for one in world.sessions.rows["chats"].values()} == {"mirrored"}
+
+
+def test_what_comes_in_meanwhile_is_embedded_by_both_models(world: World) -> None:
+    take_in(world, session("s", "ship"))
+    change_model(world)
+    take_in(world, session("t", "a heron"))
+    assert search(world, "a heron").results[0].found_by == ("vector",)
+    request = ReembedMessages(collection="chats", model="mirrored")
+    assert isinstance(world.result(world.run(request)), ReembedResult)
+    assert search(world, "a heron").results[0].found_by == ("vector",)
+
+
+def test_without_the_model_before_the_words_answer_and_say_why_until_the_switch(world: World) -> None:
+    take_in(world, session("s", "nine ships", "soup"))
+    change_model(world, keep_former=False)
+    found = search(world, "which ships")
+    assert (found.mode, found.results[0].message_id, found.complete) == ("text", "a", False)
+    assert found.why is not None
+    assert "the vectors are of words, the workers embed by mirrored" in found.why
+    take_in(world, session("t", "a heron"))
+    assert [hit.session_id for hit in search(world, "which heron").results] == ["t"]
+    reembed(world)
+    assert search(world, "nine ships").mode == "vector"
+    assert search(world, "a heron").results[0].found_by == ("vector",)
+
+
+def test_no_rows_are_prepared_of_a_session_that_another_changes(world: World) -> None:
+    take_in(world, session("s", "nine ships"))
+    change_model(world)
+    honest, alone = world.sessions.prepare, []
+
+    def noted(collection: str, session_id: str, *, model: str) -> None:
+        alone.append(world.sessions._changing[collection, session_id].locked())
+        honest(collection, session_id, model=model)
+
+    world.sessions.prepare = noted  # type: ignore[method-assign]
+    assert isinstance(world.result(reembed(world)), ReembedResult)
+    assert alone == [True]
+
+
+def test_a_part_that_was_killed_goes_on_where_it_was(world: World) -> None:
+    take_in(world, session("s", *[f"message {number}" for number in range(20)]))
+    _, after = change_model(world)
+    request, honest, calls = ReembedMessages(collection="chats", model="mirrored"), after.embed, 0
+    job_id = world.submit(request)
+
+    def dies_at_the_second(*args: object, **kwargs: object) -> object:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise Unavailable("killed")
+        return honest(*args, **kwargs)  # type: ignore[arg-type]
+
+    after.embed = dies_at_the_second  # type: ignore[method-assign, assignment]
+    for step in request.steps:
+        world.ring(job_id, request, step)
+    assert not world.board.picture(job_id).record.is_over
+    assert search(world, "message 3").results
+    for step in request.steps:
+        world.ring(job_id, request, step)
+    assert isinstance(world.result(job_id), ReembedResult)
+    assert len(after.asked) == 40
+
+
+def test_a_model_that_stays_away_leaves_the_one_before_in_force(world: World) -> None:
+    take_in(world, session("s", "nine ships"))
+    _, after = change_model(world)
+    after.fails_with = Unavailable("away")
+    request = ReembedMessages(collection="chats", model="mirrored")
+    job_id = world.submit(request)
+    for step in request.steps * world.ports.max_attempts:
+        world.ring(job_id, request, step)
+    assert world.board.picture(job_id).record.state == "failed"
+    assert search(world, "nine ships").mode == "vector"
+    after.fails_with = None
+    assert isinstance(world.result(reembed(world)), ReembedResult)
+
+
+def test_the_model_must_be_the_workers(world: World) -> None:
+    take_in(world, session("s", "nine ships"))
+    job_id = reembed(world, model="another")
+    record = world.board.picture(job_id).record
+    assert (record.state, record.reason) == ("failed", "model: the workers embed by 'words', not by 'another'")
+
+
+def test_a_collection_without_messages_is_refused(world: World) -> None:
+    record = world.board.picture(reembed(world, model="words")).record
+    assert (record.state, record.reason) == ("failed", "collection: no messages in 'chats'")
+
+
+def test_the_same_model_again_embeds_what_was_left_pending(world: World) -> None:
+    world.embeddings.fails_with = Unavailable("away")
+    take_in(world, session("s", "nine ships"))
+    world.embeddings.fails_with = None
+    result = world.result(reembed(world, model="words"))
+    assert isinstance(result, ReembedResult)
+    assert result.total == 2
+    assert search(world, "nine ships").mode == "vector"
+
+
+def test_a_search_that_the_switch_overtook_asks_the_new_model(world: World) -> None:
+    take_in(world, session("s", "nine ships"))
+    before, _ = change_model(world)
+    honest = before.embed
+
+    def switched_meanwhile(*args: object, **kwargs: object) -> object:
+        reembed(world)
+        return honest(*args, **kwargs)  # type: ignore[arg-type]
+
+    before.embed = switched_meanwhile  # type: ignore[method-assign, assignment]
+    found = search(world, "nine ships")
+    assert found.mode == "vector"
+    assert found.results[0].similarity == pytest.approx(1)
+
+
+def forget(world: World, session_id: str, collection: str = "chats") -> ForgetResult:
+    result = world.result(world.run(ForgetSession(collection=collection, session_id=session_id)))
+    assert isinstance(result, ForgetResult)
+    return result
+
+
+def test_a_forgotten_session_is_found_no_more_by_any_way(world: World) -> None:
+    world.with_ports(calibration=IDENTITY)
+    take_in(world, session("s", "nine ships", "soup"), session("t", "nine ships"))
+    take_in(world, session("s", "nine ships"), collection="others")
+    done = forget(world, "s")
+    assert (done.outcome, done.total) == ("forgotten", 4)
+    for fields in ({}, {"hybrid": True}, {"include_context": True}):
+        found = search(world, "nine ships", similarity_threshold=None, limit=20, **fields)
+        assert {hit.session_id for hit in found.results} == {"t"}
+    world.embeddings.fails_with = Unavailable("away")
+    assert {hit.session_id for hit in search(world, "which ships").results} == {"t"}
+    assert world.words.search("chats", "messages", "soup", most=9) == []
+    assert len(world.words.search("others", "messages", "ships", most=9)) == 1
+
+
+def test_forgetting_twice_changes_nothing(world: World) -> None:
+    take_in(world, session("s", "nine ships"))
+    forget(world, "s")
+    again = forget(world, "s")
+    assert (again.outcome, again.total) == ("absent", 0)
+    assert forget(world, "s", collection="nowhere").outcome == "absent"
+    take_in(world, session("s", "nine ships"))
+    assert search(world, "nine ships").results[0].session_id == "s"
