@@ -15,7 +15,8 @@ from querymill_shared.contracts.reports.ingest import Report
 from querymill_workers import app as workers_app
 from querymill_workers import wiring
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.inference.ports import Caller, InputType, Vectors
+from querymill_workers.inference.ports import InputType, Vectors
+from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.heartbeat import Heartbeat
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.jobs.usage import Usage

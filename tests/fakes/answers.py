@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from querymill_workers.inference.answer_ports import Hear, Judged, Written
-from querymill_workers.inference.ports import Caller
+from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.languages import Language

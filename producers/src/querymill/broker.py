@@ -9,7 +9,7 @@ from kombu.exceptions import KombuError, OperationalError
 from kombu.transport import redis
 
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.queues import Queue, queue_of, task_of, transport_options
+from querymill_shared.queues import Queue, task_of, transport_options
 
 _log = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ class Doorbell:
         try:
             with self._celery.producer_or_acquire() as producer:
                 for step in request.steps:
-                    queue = queue_of(request, step)
+                    queue = request.queue_of(step)
                     self._celery.send_task(
                         task_of(queue),
                         args=[job_id, step],

@@ -11,8 +11,8 @@ from querymill_shared import meters
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.account import CircuitOpen, LimitReached
 from querymill_workers.inference.answer_ports import Written
-from querymill_workers.inference.ports import Caller
 from querymill_workers.inference.prompts import Turn
+from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.usage import Usage
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, chat_stream

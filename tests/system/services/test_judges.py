@@ -20,7 +20,8 @@ from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.chat_judge import ChatJudge
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.http_judge import HttpJudge, Judged, RerankShape, open_endpoint
-from querymill_workers.inference.ports import Caller, Judge
+from querymill_workers.inference.ports import Judge
+from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.services.rules.reranking import Candidate, rerank

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from querymill_shared.board import Verdict
 from querymill_shared.contracts.answer import AnswerQuestion, AnswerResult, WrittenAnswer
 from querymill_shared.contracts.events import AnswerPart, Done, StageFinished
-from querymill_shared.queues import Queue, queue_of
+from querymill_shared.queues import Queue
 from querymill_workers.dispatch import journey
 from querymill_workers.dispatch.sweeper import sweep
 from querymill_workers.inference.answer_ports import Judged
@@ -253,7 +253,7 @@ def test_a_judgement_cut_by_the_deadline_leaves_the_answer(world: World) -> None
     job_id = world.submit(request)
     claim = world.board.claim(job_id, "answer")
     assert claim is not None
-    (bell,) = journey.step(claim, world.ports)
+    (bell,) = journey.flow_of(claim.request).step(claim, world.ports)
     assert (bell.step, bell.queue) == ("judge", Queue.EXPAND)
     journey.settle_at_deadline(world.board.picture(job_id), world.ports)
     result = answered(world, job_id)
@@ -281,7 +281,7 @@ def test_a_worker_that_dies_before_ringing_for_the_judge_loses_nothing(
 
 
 def test_the_answer_waits_for_the_chat_model() -> None:
-    assert queue_of(asked(), "answer") is Queue.EXPAND
+    assert asked().queue_of("answer") is Queue.EXPAND
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [

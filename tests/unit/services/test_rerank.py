@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from querymill_shared.board import Due
 from querymill_shared.contracts.events import Done, Hits
 from querymill_shared.contracts.rerank import Rerank, RerankResult
-from querymill_shared.queues import Queue, queue_of
+from querymill_shared.queues import Queue
 from querymill_workers.dispatch import journey
 from querymill_workers.dispatch.sweeper import look_at
 from querymill_workers.jobs.faults import Refused, Unavailable
@@ -59,7 +59,7 @@ def test_the_weighted_sum_is_selectable(world: World) -> None:
 def test_each_batch_is_a_step_of_its_own_on_the_rerank_queue(world: World) -> None:
     request = asked(25)
     assert request.steps == ("batch-01", "batch-02", "batch-03")
-    assert {queue_of(request, step) for step in request.steps} == {Queue.RERANK}
+    assert {request.queue_of(step) for step in request.steps} == {Queue.RERANK}
     result = reranked(world, world.run(request))
     assert [ids for ids, _ in world.judge.asked] == [
         [f"h{n:03}" for n in range(start, min(start + 10, 25))] for start in (0, 10, 20)

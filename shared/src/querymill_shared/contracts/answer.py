@@ -1,12 +1,13 @@
 """The `answer` kind: a question and passages in, an answer that cites them out; and what such an answer is."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, FiniteFloat
 
 from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Name, PassageText, QueryText, Request
 from querymill_shared.contracts.rerank import HitId
 from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.queues import Queue
 
 #: The step that writes an answer, and the one that judges it.
 ANSWER, JUDGE = "answer", "judge"
@@ -47,6 +48,7 @@ class AnswerQuestion(Request, Asks["AnswerResult"]):
     last ones left out. ``answer_tokens`` is the longest answer asked for. ``judge`` has the answer judged.
     """
 
+    queue: ClassVar[Queue] = Queue.EXPAND
     kind: Literal["answer"] = "answer"
     query: QueryText
     hits: Annotated[tuple[AnswerHit, ...], Field(min_length=1, max_length=200), AfterValidator(_ids_occur_once)]

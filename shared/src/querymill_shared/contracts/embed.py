@@ -3,12 +3,13 @@
 import base64
 import struct
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
 from querymill_shared.contracts.fields import Contract, Lane, Name, Request, not_blank, without_nul
 from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.queues import Queue
 
 #: Most texts in one job: its vectors travel in one result.
 MOST_TEXTS = 512
@@ -42,6 +43,7 @@ class EmbedTexts(Request, Asks["EmbedResult"]):
     and model), where a text that is there unchanged is not embedded again. Durable: it has no deadline.
     """
 
+    queue: ClassVar[Queue] = Queue.EMBED
     kind: Literal["embed"] = "embed"
     lane: Lane = Lane.BULK
     texts: Annotated[

@@ -2,9 +2,11 @@
 
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, StringConstraints
+
+from querymill_shared.queues import Queue
 
 #: Longest query accepted, in characters.
 LONGEST_QUERY = 8_000
@@ -81,8 +83,14 @@ class Contract(BaseModel):
 
 
 class Request(Contract):
-    """What every job is asked with."""
+    """What every job is asked with; ``queue`` is where its bells ring unless `queue_of` says otherwise."""
+
+    queue: ClassVar[Queue]
 
     version: Literal[1] = 1
     collection: CollectionName
     lane: Lane = Lane.INTERACTIVE
+
+    def queue_of(self, step: str) -> Queue:  # noqa: ARG002  # most kinds have one queue for all their steps
+        """Name the queue on which the bell of a step is rung."""
+        return self.queue

@@ -1,9 +1,10 @@
 """The `reindex` kind: words made anew from stored texts, after the tokeniser changed."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from querymill_shared.contracts.fields import Lane, Request
 from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.queues import Queue
 
 IndexedKind = Literal["modules", "messages", "conversations", "files"]
 
@@ -14,6 +15,7 @@ class Reindex(Request, Asks["ReindexResult"]):
     The new ones are searched once all of them are there. Until then a search goes without words, and says so.
     """
 
+    queue: ClassVar[Queue] = Queue.INGEST
     kind: Literal["reindex"] = "reindex"
     lane: Lane = Lane.BULK
     of: IndexedKind

@@ -1,11 +1,12 @@
 """The `rerank` kind: hits that somebody has already, put in the order of their relevance to a query."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, FiniteFloat, StrictInt
 
 from querymill_shared.contracts.fields import Contract, DeadlineSeconds, PassageText, QueryText, Request, TopN
 from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.queues import Queue
 
 Combine = Literal["product", "weighted"]
 
@@ -56,6 +57,7 @@ class Rerank(Request, Asks["RerankResult"]):
     ``top_n`` cuts the reranked list; without it every hit comes back. The judged batches are the steps.
     """
 
+    queue: ClassVar[Queue] = Queue.RERANK
     kind: Literal["rerank"] = "rerank"
     query: QueryText
     hits: Annotated[tuple[RerankCandidate, ...], Field(min_length=1, max_length=200), AfterValidator(_ids_occur_once)]

@@ -15,7 +15,7 @@ from querymill_shared.contracts.conversations.ingest import (
 )
 from querymill_shared.contracts.conversations.ranks import RankList, RankListResult, RanksResult, RecomputeRanks
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_shared.queues import Queue, queue_of
+from querymill_shared.queues import Queue
 from querymill_workers.retrievers.conversations.drafts import drafted
 from querymill_workers.retrievers.conversations.ingest import SPACE
 from querymill_workers.retrievers.conversations.ranks.daily import rebuilds_due
@@ -199,7 +199,7 @@ def test_however_many_sessions_come_in_one_update_waits(world: World) -> None:
     (job_id,) = waiting
     asked = world.board.picture(job_id).request
     assert asked == UPDATE
-    assert queue_of(asked, "update") is Queue.RANKS
+    assert asked.queue_of("update") is Queue.RANKS
     # Its first ring put it off; the next does the work, and the next change asks for another.
     world.ring(job_id, asked, "update")
     assert world.ranks.waiting("chats") == 0

@@ -7,7 +7,6 @@ import pytest
 from querymill_shared.board import Verdict
 from querymill_shared.contracts.events import SearchRound
 from querymill_shared.contracts.files.search import FileResult, FileSearch
-from querymill_shared.queues import queue_of
 from querymill_workers.dispatch import journey
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Unavailable
@@ -285,7 +284,7 @@ def test_a_judge_that_says_nonsense_of_a_file_leaves_it_its_own_relevance(code: 
 def test_bells_that_ring_twice_change_nothing(code: World) -> None:
     once = answered(code)
     job_id = code.submit(ASKED)
-    bells = [Bell(job_id, step, queue_of(ASKED, step)) for step in ASKED.steps]
+    bells = [Bell(job_id, step, ASKED.queue_of(step)) for step in ASKED.steps]
     while bells:
         bell = bells.pop(0)
         bells += journey.answer(bell, code.ports)
@@ -298,7 +297,7 @@ def test_bells_that_ring_twice_change_nothing(code: World) -> None:
 
 def test_a_worker_that_dies_after_its_step_and_before_the_next_is_stood_in_for(code: World) -> None:
     job_id = code.submit(ASKED)
-    assert journey.answer(Bell(job_id, "search-1-words", queue_of(ASKED, "search-1-words")), code.ports)
+    assert journey.answer(Bell(job_id, "search-1-words", ASKED.queue_of("search-1-words")), code.ports)
     # The bells of what follows are lost: what comes due is rung again, and adds nothing a second time.
     picture = code.board.picture(job_id)
     assert [step.name for step in picture.steps] == ["search-1-words", "evaluate-1-01"]
@@ -311,8 +310,8 @@ def test_a_worker_that_dies_after_its_step_and_before_the_next_is_stood_in_for(c
 
 def test_at_the_deadline_the_search_answers_with_what_is_there(code: World) -> None:
     job_id = code.submit(ASKED)
-    journey.answer(Bell(job_id, "search-1-words", queue_of(ASKED, "search-1-words")), code.ports)
-    journey.answer(Bell(job_id, "evaluate-1-01", queue_of(ASKED, "evaluate-1-01")), code.ports)
+    journey.answer(Bell(job_id, "search-1-words", ASKED.queue_of("search-1-words")), code.ports)
+    journey.answer(Bell(job_id, "evaluate-1-01", ASKED.queue_of("evaluate-1-01")), code.ports)
     journey.settle_at_deadline(code.board.picture(job_id), code.ports)
     result = code.result(job_id)
     assert isinstance(result, FileResult)
@@ -330,7 +329,7 @@ def test_before_any_search_is_in_a_deadline_is_a_failure_with_a_reason(code: Wor
 
 def test_a_cancelled_search_goes_no_further(code: World) -> None:
     job_id = code.submit(ASKED)
-    bells = journey.answer(Bell(job_id, "search-1-words", queue_of(ASKED, "search-1-words")), code.ports)
+    bells = journey.answer(Bell(job_id, "search-1-words", ASKED.queue_of("search-1-words")), code.ports)
     code.board.settle(job_id, Verdict("cancelled"))
     assert [journey.answer(bell, code.ports) for bell in bells] == [[]]
     assert code.board.result(job_id) is None
@@ -353,7 +352,7 @@ def test_no_collection_sees_the_files_of_another(code: World) -> None:
 
 def test_a_file_that_is_gone_meanwhile_is_left_out(code: World) -> None:
     job_id = code.submit(ASKED)
-    bells = journey.answer(Bell(job_id, "search-1-words", queue_of(ASKED, "search-1-words")), code.ports)
+    bells = journey.answer(Bell(job_id, "search-1-words", ASKED.queue_of("search-1-words")), code.ports)
     code.files.drop("code", ["transport/redis.py"])
     bells = list(bells)
     while bells:
@@ -365,6 +364,6 @@ def test_a_file_that_is_gone_meanwhile_is_left_out(code: World) -> None:
 
 def test_the_judge_waits_on_its_own_queue() -> None:
     judged = ASKED.model_copy(update={"evaluator": "judge"})
-    assert queue_of(judged, "evaluate-1-01").value == "rerank"
-    assert queue_of(ASKED, "evaluate-1-01").value == queue_of(judged, "plan-1").value == "search"
+    assert judged.queue_of("evaluate-1-01").value == "rerank"
+    assert ASKED.queue_of("evaluate-1-01").value == judged.queue_of("plan-1").value == "search"
     assert replace(PROFILES).vectors is None

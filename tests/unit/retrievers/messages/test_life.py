@@ -5,7 +5,8 @@ from querymill_shared.contracts.messages.ingest import IngestSession
 from querymill_shared.contracts.messages.life import PARTS, ForgetResult, ForgetSession, ReembedMessages, ReembedResult
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_workers.inference.ports import Caller, FormerModel, InputType, Vectors
+from querymill_workers.inference.ports import FormerModel, InputType, Vectors
+from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.calibration import IDENTITY, Calibration

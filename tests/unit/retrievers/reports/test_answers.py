@@ -103,7 +103,7 @@ def test_at_the_deadline_the_hits_come_without_their_answer(world: World) -> Non
     job_id = world.submit(request)
     claim = world.board.claim(job_id, "original")
     assert claim is not None
-    assert [bell.step for bell in journey.step(claim, world.ports)] == ["answer"]
+    assert [bell.step for bell in journey.flow_of(claim.request).step(claim, world.ports)] == ["answer"]
     journey.settle_at_deadline(world.board.picture(job_id), world.ports)
     result = found(world, job_id)
     assert result.results

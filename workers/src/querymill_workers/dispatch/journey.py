@@ -10,49 +10,28 @@ import structlog
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.answer import AnswerQuestion
-from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation, UpdateConversation
-from querymill_shared.contracts.conversations.ranks import RankList, RecomputeRanks
-from querymill_shared.contracts.conversations.search import ConversationSearch
+from querymill_shared.contracts.conversations import ConversationRequest
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.errors import UnreadableJob
-from querymill_shared.contracts.files.ingest import CompareFiles, EmbedFiles, IngestFiles
-from querymill_shared.contracts.files.search import FileSearch
-from querymill_shared.contracts.messages.ingest import IngestSession
-from querymill_shared.contracts.messages.life import EmbedMessages, ForgetSession, ReembedMessages
-from querymill_shared.contracts.messages.search import MessageSearch
-from querymill_shared.contracts.modules.ingest import IngestModule
-from querymill_shared.contracts.modules.learn import LearnLexicon
-from querymill_shared.contracts.modules.search import ModuleSearch
+from querymill_shared.contracts.files import FileRequest
+from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.messages import MessageRequest
+from querymill_shared.contracts.modules import ModuleRequest
 from querymill_shared.contracts.reindex import Reindex
-from querymill_shared.contracts.reports.ingest import IngestReport
-from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_shared.contracts.reports import ReportRequest
 from querymill_shared.contracts.rerank import Rerank
 from querymill_workers.dispatch import reindex
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs import one_step
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Refused, Unavailable
-from querymill_workers.retrievers.conversations import ingest as ingest_conversations
-from querymill_workers.retrievers.conversations import search as conversations
-from querymill_workers.retrievers.conversations.ranks import list as list_ranks
-from querymill_workers.retrievers.conversations.ranks import recompute as recompute_ranks
-from querymill_workers.retrievers.files import compare as compare_files
-from querymill_workers.retrievers.files import embed as embed_files
-from querymill_workers.retrievers.files import ingest as ingest_files
-from querymill_workers.retrievers.files import results as file_results
-from querymill_workers.retrievers.files import search as files
-from querymill_workers.retrievers.messages import embed as embed_messages
-from querymill_workers.retrievers.messages import forget as forget_messages
-from querymill_workers.retrievers.messages import ingest as ingest_messages
-from querymill_workers.retrievers.messages import reembed as reembed_messages
-from querymill_workers.retrievers.messages import search as messages
-from querymill_workers.retrievers.modules import ingest as ingest_modules
-from querymill_workers.retrievers.modules import learn as learn_lexicon
-from querymill_workers.retrievers.modules import search as modules
-from querymill_workers.retrievers.reports import ingest as ingest_reports
-from querymill_workers.retrievers.reports import search as reports
-from querymill_workers.services import answer as answer_flow
-from querymill_workers.services import embed, rerank
+from querymill_workers.jobs.flow import Flow
+from querymill_workers.jobs.notes import FailureNotes
+from querymill_workers.retrievers.conversations import flow as conversations
+from querymill_workers.retrievers.files import flow as files
+from querymill_workers.retrievers.messages import flow as messages
+from querymill_workers.retrievers.modules import flow as modules
+from querymill_workers.retrievers.reports import flow as reports
+from querymill_workers.services import flow as services
 
 _log = structlog.get_logger(__name__)
 
@@ -60,6 +39,27 @@ _log = structlog.get_logger(__name__)
 #: and a job without one should outlive the restart of a provider.
 BACKOFF_S = (0.25, 0.5, 1.0, 2.0, 5.0)
 DURABLE_BACKOFF_S = (1.0, 10.0, 30.0, 60.0)
+
+
+def flow_of(request: JobRequest) -> Flow[Ports]:
+    """Choose the flow of a request: one arm for each retriever, and one for the services."""
+    if isinstance(request, ReportRequest):
+        return reports.flow_of(request)
+    if isinstance(request, MessageRequest):
+        return messages.flow_of(request)
+    if isinstance(request, ModuleRequest):
+        return modules.flow_of(request)
+    if isinstance(request, ConversationRequest):
+        return conversations.flow_of(request)
+    if isinstance(request, FileRequest):
+        return files.flow_of(request)
+    match request:
+        case EmbedTexts() | Rerank() | AnswerQuestion():
+            return services.flow_of(request)
+        case Reindex():
+            return reindex.flow_of(request)
+        case _:
+            assert_never(request)
 
 
 def answer(bell: Bell, ports: Ports) -> Sequence[Bell]:
@@ -73,7 +73,7 @@ def answer(bell: Bell, ports: Ports) -> Sequence[Bell]:
         return []
     with ports.heartbeat.keep(claim):
         try:
-            return step(claim, ports)
+            return flow_of(claim.request).step(claim, ports)
         except Unavailable as error:
             return try_again_or_fail(claim, str(error), ports, not_before_s=error.again_in_s)
         except Refused as error:
@@ -83,113 +83,9 @@ def answer(bell: Bell, ports: Ports) -> Sequence[Bell]:
             return try_again_or_fail(claim, f"internal error: {type(error).__name__}", ports)
 
 
-def step(claim: Claim, ports: Ports) -> Sequence[Bell]:  # noqa: C901  # one arm for each kind, and nothing else
-    """Hand a claimed step to the flow of its kind."""
-    match claim.request:
-        case ReportSearch() as request:
-            return reports.step(claim, request, ports)
-        case IngestReport() as request:
-            return ingest_reports.step(claim, request, ports)
-        case MessageSearch() as request:
-            return messages.step(claim, request, ports)
-        case IngestSession() as request:
-            return ingest_messages.step(claim, request, ports)
-        case EmbedMessages() as request:
-            return embed_messages.step(claim, request, ports)
-        case ReembedMessages() as request:
-            return reembed_messages.step(claim, request, ports)
-        case ForgetSession() as request:
-            return forget_messages.step(claim, request, ports)
-        case Reindex() as request:
-            return reindex.step(claim, request, ports)
-        case ConversationSearch() as request:
-            return conversations.step(claim, request, ports)
-        case EmbedTexts() as request:
-            return embed.step(claim, request, ports)
-        case CompareFiles() as request:
-            return compare_files.step(claim, request, ports)
-        case IngestFiles() as request:
-            return ingest_files.step(claim, request, ports)
-        case EmbedFiles() as request:
-            return embed_files.step(claim, request, ports)
-        case Rerank() as request:
-            return rerank.step(claim, request, ports)
-        case AnswerQuestion() as request:
-            return answer_flow.step(claim, request, ports)
-        case ModuleSearch() as request:
-            return modules.step(claim, request, ports)
-        case IngestModule() as request:
-            return ingest_modules.step(claim, request, ports)
-        case LearnLexicon() as request:
-            return learn_lexicon.step(claim, request, ports)
-        case IngestConversation() as request:
-            return ingest_conversations.step(claim, request, ports)
-        case UpdateConversation() as request:
-            return ingest_conversations.update(claim, request, ports)
-        case DropConversation() as request:
-            return ingest_conversations.drop(claim, request, ports)
-        case RecomputeRanks() as request:
-            return recompute_ranks.step(claim, request, ports)
-        case RankList() as request:
-            return list_ranks.step(claim, request, ports)
-        case FileSearch() as request:
-            return files.step(claim, request, ports)
-        case _:
-            assert_never(claim.request)
-
-
-def conclude(picture: Picture, ports: Ports) -> Sequence[Bell]:  # noqa: C901  # one arm for each kind, and nothing else
+def conclude(picture: Picture, ports: Ports) -> Sequence[Bell]:
     """Go on from a closed step: settle the job if nothing follows, else show how things stand."""
-    match picture.request:
-        case ReportSearch() as request:
-            return reports.conclude(picture, request, ports)
-        case IngestReport():
-            one_step.conclude(picture, ingest_reports.to_result, ports)
-        case MessageSearch() as request:
-            messages.conclude(picture, request, ports)
-        case IngestSession():
-            one_step.conclude(picture, ingest_messages.to_result, ports)
-        case EmbedMessages():
-            one_step.conclude(picture, embed_messages.to_result, ports)
-        case ReembedMessages() as request:
-            reembed_messages.conclude(picture, request, ports)
-        case ForgetSession():
-            one_step.conclude(picture, forget_messages.to_result, ports)
-        case Reindex():
-            one_step.conclude(picture, reindex.to_result, ports)
-        case ConversationSearch():
-            conversations.conclude(picture, ports)
-        case EmbedTexts():
-            one_step.conclude(picture, embed.to_result, ports)
-        case CompareFiles():
-            one_step.conclude(picture, compare_files.to_result, ports)
-        case IngestFiles():
-            one_step.conclude(picture, ingest_files.to_result, ports)
-        case EmbedFiles():
-            one_step.conclude(picture, embed_files.to_result, ports)
-        case Rerank() as request:
-            rerank.conclude(picture, request, ports)
-        case AnswerQuestion() as request:
-            return answer_flow.conclude(picture, request, ports)
-        case ModuleSearch() as request:
-            modules.conclude(picture, request, ports)
-        case IngestModule():
-            one_step.conclude(picture, ingest_modules.to_result, ports)
-        case LearnLexicon():
-            one_step.conclude(picture, learn_lexicon.to_result, ports)
-        case IngestConversation() | UpdateConversation() | DropConversation():
-            one_step.conclude(picture, ingest_conversations.to_result, ports)
-        case RecomputeRanks() as request:
-            recompute_ranks.conclude(picture, request, ports)
-        case RankList():
-            one_step.conclude(picture, list_ranks.to_result, ports)
-        case FileSearch() as request:
-            return files.conclude(picture, request, ports)
-        case None:
-            pass  # over already: there is nothing to conclude
-        case _:
-            assert_never(picture.request)
-    return []
+    return [] if picture.request is None else flow_of(picture.request).conclude(picture, ports)
 
 
 def try_again_or_fail(claim: Claim, reason: str, ports: Ports, *, not_before_s: float = 0.0) -> Sequence[Bell]:
@@ -205,7 +101,9 @@ def try_again_or_fail(claim: Claim, reason: str, ports: Ports, *, not_before_s: 
 
 def fail(claim: Claim, reason: str, ports: Ports, *, dead: bool = False) -> Sequence[Bell]:
     """Close a step as failed, and go on without it."""
-    picture = ports.board.finish(claim, Outcome(state="failed", reason=reason, notes={"dead": dead}))
+    picture = ports.board.finish(
+        claim, Outcome(state="failed", reason=reason, notes=FailureNotes(dead=dead).for_board())
+    )
     return [] if picture is None else conclude(picture, ports)
 
 
@@ -217,40 +115,5 @@ def fail_unreadable(picture: Picture, ports: Ports, *, past_deadline: bool = Fal
 
 def settle_at_deadline(picture: Picture, ports: Ports) -> None:
     """End a job with what is there, because its time is up."""
-    match picture.request:
-        case ReportSearch() as request:
-            reports.settle(picture, request, ports)
-        case ModuleSearch() as request:
-            modules.settle(picture, request, ports)
-        case FileSearch() as request:
-            file_results.settle(picture, request, ports)
-        case Rerank() as request:
-            rerank.settle(picture, request, ports)
-        case AnswerQuestion() as request:
-            answer_flow.settle(picture, request, ports)
-        case (
-            MessageSearch()
-            | ConversationSearch()
-            | RankList()
-            | IngestReport()
-            | IngestModule()
-            | LearnLexicon()
-            | IngestSession()
-            | ForgetSession()
-            | IngestConversation()
-            | UpdateConversation()
-            | DropConversation()
-            | CompareFiles()
-            | IngestFiles()
-            | EmbedFiles()
-            | RecomputeRanks()
-            | EmbedTexts()
-            | EmbedMessages()
-            | ReembedMessages()
-            | Reindex()
-        ):
-            ports.board.settle(picture.record.job_id, Verdict("failed", reason="its deadline passed"))
-        case None:
-            pass  # over already
-        case _:
-            assert_never(picture.request)
+    if picture.request is not None:
+        flow_of(picture.request).settle(picture, ports)

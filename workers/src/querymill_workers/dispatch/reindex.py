@@ -11,9 +11,10 @@ from querymill_shared.board import Claim
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.reindex import IndexedKind, Reindex, ReindexResult
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs import one_step
+from querymill_workers.jobs import untyped as one_step
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.one_step import Notes
+from querymill_workers.jobs.flow import Flow, flow
+from querymill_workers.jobs.untyped import Notes, concluding
 from querymill_workers.retrievers.conversations import ingest as ingest_conversations
 from querymill_workers.retrievers.files import ingest as ingest_files
 from querymill_workers.retrievers.files.rules import code
@@ -119,6 +120,11 @@ def files_reindexed(collection: str, ports: Ports) -> Iterator[tuple[int, int, i
             units = [ingest_files.unit_of(*file) for file in ports.files.contents(collection, some).items()]
             ports.words.refill(collection, code.SPACE, units)
         yield min(start + DOCUMENTS_BATCH, len(paths)), len(paths), len(units)
+
+
+def flow_of(request: Reindex) -> Flow[Ports]:
+    """Give the flow of a request."""
+    return flow(request, step, concluding(to_result))
 
 
 def to_result(request: Reindex, job_id: str, notes: Notes) -> ReindexResult:

@@ -11,7 +11,6 @@ import structlog
 
 from querymill_shared.board import Claim, Due, Picture, Step, Verdict
 from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
-from querymill_shared.queues import queue_of
 from querymill_workers.dispatch import journey
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
@@ -62,7 +61,7 @@ def look_at(due: Due, ports: Ports) -> Sequence[Bell]:
         return []
     if spent(step, ports):
         return give_up(picture, step, ports)
-    return [Bell(due.job_id, step.name, queue_of(picture.request, step.name))]
+    return [Bell(due.job_id, step.name, picture.request.queue_of(step.name))]
 
 
 def spent(step: Step, ports: Ports) -> bool:

@@ -7,9 +7,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from querymill_workers.inference.answer_ports import Hear, Judged, Written
 from querymill_workers.inference.chat import ChatModel
-from querymill_workers.inference.ports import Caller
 from querymill_workers.inference.prompts import answer_turns, judge_turns
 from querymill_workers.inference.prompts.fences import Unfenced
+from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.languages import Language
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ConfigDict
 
 from querymill_workers.inference.chat import ChatModel
-from querymill_workers.inference.ports import Caller
 from querymill_workers.inference.prompts import rerank_turns
+from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.judgements import accepted
 from querymill_workers.text.tokens import cut

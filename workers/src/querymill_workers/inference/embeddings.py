@@ -20,9 +20,10 @@ from querymill_workers.inference.batching import Bounds, MicroBatcher, Vector, W
 from querymill_workers.inference.client import Answer, NoAnswer, asked, tokens_of, told_by
 from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.gateway import Gateway
-from querymill_workers.inference.ports import Caller, InputType, Vectors
+from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.inference.profiles import EmbeddingProfile
 from querymill_workers.inference.sharing import Shared
+from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.queries import normalise

@@ -10,7 +10,7 @@ from pydantic import AliasChoices, BaseModel, Field, StrictFloat, StrictInt, Typ
 from querymill_workers.inference.account import Told
 from querymill_workers.inference.client import Answer, NoAnswer, of_status, told_by
 from querymill_workers.inference.gateway import Gateway
-from querymill_workers.inference.ports import Caller
+from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.tokens import cut

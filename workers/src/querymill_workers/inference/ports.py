@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from querymill_shared.contracts.fields import Lane
+from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.calibration import Calibration
 
@@ -16,18 +16,6 @@ Vectors = npt.NDArray[np.float32]
 
 
 InputType = Literal["query", "passage"]
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """On whose behalf a model is asked: which collection, in which lane, and until when.
-
-    ``expires_at`` is in monotonic seconds; None has no end.
-    """
-
-    collection: str
-    lane: Lane
-    expires_at: float | None = None
 
 
 class Embeddings(Protocol):

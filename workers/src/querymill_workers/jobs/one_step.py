@@ -1,34 +1,49 @@
 """Jobs of one step: the step closes, and the job with it."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
-from querymill_shared.board import Claim, Outcome, Picture, Verdict
+from querymill_shared.board import Claim, Outcome, Picture
 from querymill_shared.contracts.results import JobResult
-from querymill_workers.dispatch.ports import Ports
+from querymill_workers.jobs import verdicts
 from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.flow import Flow, flow
+from querymill_workers.jobs.notes import Notes
+from querymill_workers.jobs.ports import Common
 
-Notes = Mapping[str, Any]
-#: Makes a job's result of its request, its id and what its step noted.
-ToResult = Callable[[Any, str, Notes], JobResult]
+R = TypeVar("R")
+N = TypeVar("N", bound=Notes)
+P = TypeVar("P", bound=Common)
 
 
-def hand_in(claim: Claim, notes: Notes, to_result: ToResult, ports: Ports) -> Sequence[Bell]:
+@dataclass(frozen=True, slots=True)
+class Ending(Generic[R, N]):
+    """How a job of one step ends: what its step notes, and the result that is made of it."""
+
+    notes: type[N]
+    to_result: Callable[[R, Picture, N], JobResult]
+
+
+def hand_in(claim: Claim, request: R, notes: N, ending: Ending[R, N], ports: Common) -> None:
     """Close the step on the board and settle the job."""
-    picture = ports.board.finish(claim, Outcome(notes=notes))
+    picture = ports.board.finish(claim, Outcome(notes=notes.for_board()))
     if picture is not None:
-        conclude(picture, to_result, ports)
-    return []
+        conclude(picture, request, ending, ports)
 
 
-def conclude(picture: Picture, to_result: ToResult, ports: Ports) -> None:
+def conclude(picture: Picture, request: R, ending: Ending[R, N], ports: Common) -> None:
     """Settle: the job is done, or it fails with its step's reason (dead when its workers kept dying)."""
     (only,) = picture.steps
-    if picture.request is None or not only.is_closed:
+    if not only.is_closed:
         return
     if only.state == "failed":
-        verdict = Verdict("dead" if only.notes.get("dead") else "failed", reason=only.reason)
+        verdict = verdicts.lost(picture, only.reason)
     else:
-        result = to_result(picture.request, picture.record.job_id, only.notes)
-        verdict = Verdict("done", result=result.model_dump_json())
+        verdict = verdicts.done(ending.to_result(request, picture, ending.notes.of(only)))
     ports.board.settle(picture.record.job_id, verdict)
+
+
+def one_step(request: R, step: Callable[[Claim, R, P], Sequence[Bell]], ending: Ending[R, N]) -> Flow[P]:
+    """Make the flow of a job of one step."""
+    return flow(request, step, lambda picture, asked, ports: conclude(picture, asked, ending, ports))

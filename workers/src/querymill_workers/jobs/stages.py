@@ -2,7 +2,7 @@
 
 from querymill_shared.board import Picture, Step
 from querymill_shared.contracts.results import Stage
-from querymill_workers.dispatch.ports import Ports
+from querymill_workers.jobs.ports import Common
 
 #: The ranking so far is told at most this often, in seconds.
 TELL_EVERY_S = 0.1
@@ -56,7 +56,7 @@ def used(picture: Picture) -> dict[str, int]:
 class Laps:
     """Times the stages of one step, in milliseconds."""
 
-    def __init__(self, ports: Ports) -> None:
+    def __init__(self, ports: Common) -> None:
         self._clock = ports.clock
         self._started = self._last = ports.clock()
         self.ms: dict[str, float] = {}

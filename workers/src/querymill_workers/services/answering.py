@@ -22,10 +22,9 @@ from querymill_shared.contracts.answer import (
 from querymill_shared.contracts.events import AnswerPart
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.contracts.results import Degradation
-from querymill_shared.queues import queue_of
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.inference.ports import Caller
 from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.stages import Laps
 from querymill_workers.jobs.usage import Usage
@@ -68,7 +67,7 @@ def following(picture: Picture, request: AnsweredRequest, *, has_sources: bool) 
 def begin(picture: Picture, step: str, request: AnsweredRequest, ports: Ports) -> Sequence[Bell]:
     """Put a step on the board and return its bell; none when somebody else put it there."""
     job_id = picture.record.job_id
-    return [Bell(job_id, name, queue_of(request, name)) for name in ports.board.add_steps(job_id, [step])]
+    return [Bell(job_id, name, request.queue_of(name)) for name in ports.board.add_steps(job_id, [step])]
 
 
 def answered(

@@ -11,11 +11,12 @@ from querymill_shared.board import Claim
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed, pack_vector
 from querymill_shared.contracts.events import Progress
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.inference.ports import Caller, InputType, Vectors
-from querymill_workers.jobs import one_step
+from querymill_workers.inference.ports import InputType, Vectors
+from querymill_workers.jobs import untyped as one_step
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.one_step import Notes
+from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.revisions import ContentHash
+from querymill_workers.jobs.untyped import Notes
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.services.ports import TextVector
 

@@ -16,8 +16,8 @@ from querymill_shared.contracts.events import Hits, PartialHit
 from querymill_shared.contracts.rerank import Rerank, RerankedHit, RerankResult
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.inference.ports import Caller
 from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.stages import Laps, stage, timing, used, worth_telling
 from querymill_workers.services.rules import reranking

@@ -1,12 +1,13 @@
 """Bringing conversations in: whole sessions, single live messages, and taking a session away."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from querymill_shared.contracts.fields import Contract, Id, Lane, Moment, Name, Request
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.contracts.sessions import MOST_MESSAGES, ChatMessage, ChatSession
+from querymill_shared.queues import Queue
 
 Outcome = Literal["ingested", "unchanged", "dropped"]
 
@@ -14,6 +15,7 @@ Outcome = Literal["ingested", "unchanged", "dropped"]
 class IngestConversation(Request, Asks["IngestConversationResult"]):
     """Take one session in, whole, in place of what is there of it; the same again changes nothing."""
 
+    queue: ClassVar[Queue] = Queue.INGEST
     kind: Literal["ingest_conversations"] = "ingest_conversations"
     lane: Lane = Lane.BULK
     session: ChatSession
@@ -51,6 +53,7 @@ class SessionUpdate(Contract):
 class UpdateConversation(Request, Asks["IngestConversationResult"]):
     """Add live messages to a session, or change them."""
 
+    queue: ClassVar[Queue] = Queue.INGEST
     kind: Literal["update_conversation"] = "update_conversation"
     lane: Lane = Lane.NORMAL
     update: SessionUpdate
@@ -65,6 +68,7 @@ class UpdateConversation(Request, Asks["IngestConversationResult"]):
 class DropConversation(Request, Asks["IngestConversationResult"]):
     """Take a session away; one that is not there is taken away already."""
 
+    queue: ClassVar[Queue] = Queue.INGEST
     kind: Literal["drop_conversation"] = "drop_conversation"
     lane: Lane = Lane.NORMAL
     session_id: Id

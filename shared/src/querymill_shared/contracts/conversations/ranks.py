@@ -1,12 +1,13 @@
 """Jobs that keep the ranks of conversations fresh."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Lane, Moment, Request, TopN
 from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.queues import Queue
 
 
 class RecomputeRanks(Request, Asks["RanksResult"]):
@@ -18,6 +19,7 @@ class RecomputeRanks(Request, Asks["RanksResult"]):
     for more changes.
     """
 
+    queue: ClassVar[Queue] = Queue.RANKS
     kind: Literal["recompute_ranks"] = "recompute_ranks"
     lane: Lane = Lane.BULK
     scope: Literal["changed", "all"] = "all"
@@ -50,6 +52,7 @@ class RanksResult(JobResult):
 class RankList(Request, Asks["RankListResult"]):
     """List the sessions of the highest ranks, as of ``now`` (the time of the answer without it)."""
 
+    queue: ClassVar[Queue] = Queue.SEARCH
     kind: Literal["ranks"] = "ranks"
     limit: TopN = 20
     now: Moment | None = None

@@ -1,7 +1,7 @@
 """The `conversations` kind: searching sessions by their words, weighed by how important and how fresh they are."""
 
 from datetime import UTC, datetime, tzinfo
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, Field, FiniteFloat
@@ -18,6 +18,7 @@ from querymill_shared.contracts.fields import (
     TopN,
 )
 from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.queues import Queue
 
 Scoring = Literal["product", "bounded", "bm25"]
 Intent = Literal["debug", "how_to", "explain", "code_lookup", "decision", "recap"]
@@ -67,6 +68,7 @@ class ConversationSearch(Request, Asks["ConversationResult"]):
     of the search. ``why_not`` asks which gate a session did not pass.
     """
 
+    queue: ClassVar[Queue] = Queue.SEARCH
     kind: Literal["conversations"] = "conversations"
     query: QueryText
     current_session: Id | None = None

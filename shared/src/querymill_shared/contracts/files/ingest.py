@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from typing import Annotated, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from pydantic_core import to_json
@@ -10,6 +10,7 @@ from pydantic_core import to_json
 from querymill_shared.contracts.described import Described
 from querymill_shared.contracts.fields import Lane, Request, not_blank, without_nul
 from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.queues import Queue
 
 #: A larger file, in bytes, is not taken in.
 LARGEST_FILE: Final = 1_000_000
@@ -72,6 +73,7 @@ class CompareFiles(Request, Asks["CompareFilesResult"]):
     With ``remove`` the list is the whole code base: files that are not on it are taken away.
     """
 
+    queue: ClassVar[Queue] = Queue.INGEST
     kind: Literal["compare_files"] = "compare_files"
     lane: Lane = Lane.BULK
     files: Annotated[Mapping[SourcePath, Sha256], Field(min_length=1, max_length=MOST_LISTED)]
@@ -100,6 +102,7 @@ class CompareFilesResult(JobResult):
 class IngestFiles(Request, Asks["IngestFilesResult"]):
     """Take files of a code base in. Idempotent by content; their vectors follow in a job of their own."""
 
+    queue: ClassVar[Queue] = Queue.INGEST
     kind: Literal["ingest_files"] = "ingest_files"
     lane: Lane = Lane.BULK
     files: Annotated[tuple[SourceFile, ...], Field(min_length=1, max_length=MOST_FILES), AfterValidator(_fit_one_job)]
@@ -131,6 +134,7 @@ class IngestFilesResult(JobResult):
 class EmbedFiles(Request, Asks["EmbedFilesResult"]):
     """Embed the chunks that lack a vector: of the files at ``paths``, or without any of the whole collection."""
 
+    queue: ClassVar[Queue] = Queue.EMBED
     kind: Literal["embed_files"] = "embed_files"
     lane: Lane = Lane.BULK
     paths: Annotated[tuple[SourcePath, ...], Field(max_length=MOST_FILES)] = ()

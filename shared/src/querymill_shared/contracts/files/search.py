@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Distinct, QueryText, Request
 from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.queues import Queue
 
 #: Step names of the first round; those of later rounds are added as the search goes on.
 WORDS: Final = "search-1-words"
@@ -71,6 +72,11 @@ class FileSearch(Request, Asks["FileResult"]):
         vectors = (VECTORS,) if "vectors" in self.channels else ()
         patterns = (PATTERNS,) if self.patterns or self.globs else ()
         return (WORDS, *vectors, *patterns)
+
+    def queue_of(self, step: str) -> Queue:
+        """A judge is waited for elsewhere than the stores."""
+        is_judged = self.evaluator == "judge" and step.startswith("evaluate")
+        return Queue.RERANK if is_judged else Queue.SEARCH
 
     @property
     def most_rounds(self) -> int:

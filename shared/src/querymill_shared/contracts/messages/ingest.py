@@ -1,6 +1,6 @@
 """The `ingest_session` kind: a chat session in, its messages searchable."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from querymill_shared.contracts.fields import (
     Lane,
@@ -8,6 +8,7 @@ from querymill_shared.contracts.fields import (
 )
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.contracts.sessions import ChatSession
+from querymill_shared.queues import Queue
 
 
 class IngestSession(Request, Asks["IngestSessionResult"]):
@@ -17,6 +18,7 @@ class IngestSession(Request, Asks["IngestSessionResult"]):
     for. Idempotent by content: a message that is there unchanged is not embedded again.
     """
 
+    queue: ClassVar[Queue] = Queue.INGEST
     kind: Literal["ingest_messages"] = "ingest_messages"
     lane: Lane = Lane.BULK
     session: ChatSession

@@ -1,9 +1,10 @@
 """The life of messages after they are taken in: embedded, embedded anew by another model, forgotten."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from querymill_shared.contracts.fields import Id, Lane, Name, Request
 from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.queues import Queue
 
 #: Parts of a collection that are embedded anew side by side; each is a step.
 PARTS = 8
@@ -12,6 +13,7 @@ PARTS = 8
 class EmbedMessages(Request, Asks["EmbedMessagesResult"]):
     """Embed what of a session lacks its vector. Ingestion asks for it; nothing is embedded twice."""
 
+    queue: ClassVar[Queue] = Queue.EMBED
     kind: Literal["embed_messages"] = "embed_messages"
     lane: Lane = Lane.BULK
     session_id: Id
@@ -37,6 +39,7 @@ class ReembedMessages(Request, Asks["ReembedResult"]):
     ``model`` is the EMBEDDING_MODEL of the workers, and of the same dimension as the one before.
     """
 
+    queue: ClassVar[Queue] = Queue.EMBED
     kind: Literal["reembed_messages"] = "reembed_messages"
     lane: Lane = Lane.BULK
     model: Name
@@ -59,6 +62,7 @@ class ReembedResult(JobResult):
 class ForgetSession(Request, Asks["ForgetResult"]):
     """Drop a session: its messages, their words and their vectors. Doing it twice changes nothing."""
 
+    queue: ClassVar[Queue] = Queue.INGEST
     kind: Literal["forget_messages"] = "forget_messages"
     lane: Lane = Lane.NORMAL
     session_id: Id

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field, FiniteFloat, model_validator
 
@@ -17,6 +17,7 @@ from querymill_shared.contracts.fields import (
     TopN,
 )
 from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.queues import Queue
 
 VectorType = Literal["message", "context"]
 #: How hits were found; "text" stands in when vectors cannot be compared.
@@ -67,6 +68,7 @@ class MessageSearch(Request, Asks["MessageResult"]):
     ``Σ weight / (rrf_k + rank)``, ranks from 1.
     """
 
+    queue: ClassVar[Queue] = Queue.SEARCH
     kind: Literal["messages"] = "messages"
     query: QueryText
     session_id: Id | None = None

@@ -1,7 +1,7 @@
 """The `ingest_module` kind: a code document in, searchable by its modules and words."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints
 
@@ -13,6 +13,7 @@ from querymill_shared.contracts.fields import (
     Request,
 )
 from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.queues import Queue
 
 #: A document's ``faiss_id`` if it is not None, else its ``file_path``. An id of 0 is an id.
 DocumentId = Annotated[int, Field(strict=True)] | str
@@ -68,6 +69,7 @@ class ModuleDocument(Described):
 class IngestModule(Request, Asks["IngestModuleResult"]):
     """Take one code document in. Idempotent by content."""
 
+    queue: ClassVar[Queue] = Queue.INGEST
     kind: Literal["ingest_modules"] = "ingest_modules"
     lane: Lane = Lane.BULK
     document: ModuleDocument

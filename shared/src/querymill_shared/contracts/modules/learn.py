@@ -1,12 +1,13 @@
 """The `learn_lexicon` kind: which words of descriptions stand for which modules."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from querymill_shared.contracts.fields import (
     Lane,
     Request,
 )
 from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.queues import Queue
 
 
 class LearnLexicon(Request, Asks["LexiconResult"]):
@@ -15,6 +16,7 @@ class LearnLexicon(Request, Asks["LexiconResult"]):
     In the ``background`` it first waits for more documents: whoever ingests one often ingests more.
     """
 
+    queue: ClassVar[Queue] = Queue.INGEST
     kind: Literal["learn_lexicon"] = "learn_lexicon"
     lane: Lane = Lane.BULK
     background: bool = False

@@ -13,6 +13,7 @@ from querymill_shared.contracts.fields import (
 )
 from querymill_shared.contracts.modules.ingest import DocumentId
 from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.queues import Queue
 
 #: The branch that searches the request as it stands; every search has it.
 ORIGINAL = "original"
@@ -73,6 +74,10 @@ class ModuleSearch(Request, Asks["ModuleResult"]):
     def steps(self) -> tuple[str, ...]:
         """The branches: the request as it stands, and split into parts where that is wanted and not given."""
         return (ORIGINAL, SPLIT) if self.split and not self.sub_queries else (ORIGINAL,)
+
+    def queue_of(self, step: str) -> Queue:
+        """A chat model splits the request; the other branch needs only the stores."""
+        return Queue.EXPAND if step == SPLIT else Queue.SEARCH
 
 
 class AskedModule(Contract):

@@ -1,7 +1,7 @@
 """The `ingest_report` kind: a report in, its passages searchable."""
 
 from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -15,6 +15,7 @@ from querymill_shared.contracts.fields import (
     Sha1,
 )
 from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.queues import Queue
 
 
 class ReportPage(Contract):
@@ -48,6 +49,7 @@ class Report(Described):
 class IngestReport(Request, Asks["IngestResult"]):
     """Take one report in: chunk it, embed it, make it searchable. Idempotent by content."""
 
+    queue: ClassVar[Queue] = Queue.INGEST
     kind: Literal["ingest_reports"] = "ingest_reports"
     lane: Lane = Lane.BULK
     report: Report

@@ -24,6 +24,7 @@ from querymill_shared.contracts.fields import (
     TopN,
 )
 from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.queues import Queue
 
 #: The branch that searches the question as it was asked; every search has it.
 ORIGINAL = "original"
@@ -90,6 +91,10 @@ class ReportSearch(Request, Asks["ReportResult"]):
     def steps(self) -> tuple[str, ...]:
         """The branches this search fans out into, the original first; answer and judge follow from them."""
         return (ORIGINAL, *((HYDE,) if self.hyde else ()), *self.multi_query)
+
+    def queue_of(self, step: str) -> Queue:
+        """The original needs only the stores; the others wait for the chat model."""
+        return Queue.SEARCH if step == ORIGINAL else Queue.EXPAND
 
 
 class Routing(Contract):

@@ -19,10 +19,10 @@ from querymill_shared.contracts.conversations.ingest import (
 )
 from querymill_shared.contracts.sessions import MOST_MESSAGES, ChatMessage, ChatSession
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs import one_step
+from querymill_workers.jobs import untyped as one_step
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Refused
-from querymill_workers.jobs.one_step import Notes
+from querymill_workers.jobs.untyped import Notes
 from querymill_workers.retrievers.conversations.drafts import drafted
 from querymill_workers.retrievers.conversations.ports.sessions import ConversationDraft, StoredSession
 from querymill_workers.retrievers.conversations.ranks.recompute import update_soon, update_what_waits

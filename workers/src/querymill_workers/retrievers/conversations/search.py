@@ -32,10 +32,10 @@ from querymill_shared.contracts.conversations.search import (
     zone_named,
 )
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs import one_step
+from querymill_workers.jobs import untyped as one_step
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.one_step import Notes
 from querymill_workers.jobs.stages import Laps, stage, timing
+from querymill_workers.jobs.untyped import Notes
 from querymill_workers.retrievers.conversations.ingest import SPACE
 from querymill_workers.retrievers.conversations.ports.caches import BestPassage, ConversationCard, Recalled
 from querymill_workers.retrievers.conversations.ports.sessions import Conversation, ConversationHead
@@ -125,11 +125,11 @@ def step(claim: Claim, request: ConversationSearch, ports: Ports) -> Sequence[Be
     notes = {"found": result.model_dump(mode="json"), "timing": laps.ms}
     picture = ports.board.finish(claim, Outcome(notes=notes, ms=laps.total_ms))
     if picture is not None:
-        conclude(picture, ports)
+        conclude(picture, request, ports)
     return []
 
 
-def conclude(picture: Picture, ports: Ports) -> None:
+def conclude(picture: Picture, _: ConversationSearch, ports: Ports) -> None:
     """Settle with what the search found, or with the reason why it could not."""
     one_step.conclude(picture, partial(to_result, picture), ports)
 

@@ -6,9 +6,9 @@ from querymill_shared.board import Claim
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.files.ingest import CompareFiles, CompareFilesResult
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs import one_step
+from querymill_workers.jobs import untyped as one_step
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.one_step import Notes
+from querymill_workers.jobs.untyped import Notes
 from querymill_workers.retrievers.files.embed import embed_soon
 from querymill_workers.retrievers.files.ingest import revision_of
 from querymill_workers.retrievers.files.rules.code import SPACE

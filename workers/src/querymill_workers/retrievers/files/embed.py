@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from querymill_shared.board import Claim
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.files.ingest import EmbedFiles, EmbedFilesResult
-from querymill_shared.queues import queue_of
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.inference.ports import Caller
-from querymill_workers.jobs import one_step
+from querymill_workers.jobs import untyped as one_step
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.one_step import Notes
+from querymill_workers.jobs.deadline import Caller
+from querymill_workers.jobs.untyped import Notes
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.retrievers.files.ports import PendingChunk
 from querymill_workers.retrievers.files.rules.chunking import embedded_text
@@ -62,7 +61,7 @@ def embed_soon(collection: str, paths: Sequence[str], ports: Ports, *, after: st
     request = EmbedFiles(collection=collection, paths=tuple(paths))
     job_id, is_new = ports.board.submit(request, idempotency_key=f"vectors after {after}")
     (only,) = request.steps
-    return [Bell(job_id, only, queue_of(request, only))] if is_new else []
+    return [Bell(job_id, only, request.queue_of(only))] if is_new else []
 
 
 def to_result(request: EmbedFiles, job_id: str, notes: Notes) -> EmbedFilesResult:

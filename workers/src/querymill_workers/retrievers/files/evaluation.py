@@ -8,7 +8,7 @@ from querymill_shared.board import Claim
 from querymill_shared.contracts.files.search import FileSearch
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.inference.ports import Caller
+from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.retrievers.files.ports import FileCard

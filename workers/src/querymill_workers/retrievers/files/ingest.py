@@ -11,10 +11,10 @@ from querymill_shared.board import Claim
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.files.ingest import IngestFiles, IngestFilesResult, SourceFile
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs import one_step
+from querymill_workers.jobs import untyped as one_step
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.one_step import Notes
 from querymill_workers.jobs.revisions import ContentHash, Revision
+from querymill_workers.jobs.untyped import Notes
 from querymill_workers.retrievers.files.embed import embed_soon
 from querymill_workers.retrievers.files.ports import FileCard, FileDraft, KeyedChunk
 from querymill_workers.retrievers.files.rules.chunking import CODE_CHUNKING_VERSION, chunk_code, embedded_text

@@ -16,10 +16,9 @@ from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.events import PartialHit, SearchRound
 from querymill_shared.contracts.files.search import PATTERNS, VECTORS, WORDS, FileSearch
 from querymill_shared.contracts.results import Degradation
-from querymill_shared.queues import queue_of
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.inference.ports import Caller
 from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unreadable
 from querymill_workers.jobs.stages import Laps
 from querymill_workers.jobs.usage import Usage
@@ -79,7 +78,7 @@ def conclude(picture: Picture, request: FileSearch, ports: Ports) -> Sequence[Be
     if not names:
         settle(picture, request, ports)
         return []
-    return [Bell(job_id, name, queue_of(request, name)) for name in ports.board.add_steps(job_id, names)]
+    return [Bell(job_id, name, request.queue_of(name)) for name in ports.board.add_steps(job_id, names)]
 
 
 def searched(claim: Claim, request: FileSearch, ports: Ports) -> Notes:

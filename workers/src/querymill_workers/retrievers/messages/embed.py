@@ -12,11 +12,12 @@ from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.messages.life import EmbedMessages, EmbedMessagesResult
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.inference.ports import Caller, Embeddings
-from querymill_workers.jobs import one_step
+from querymill_workers.inference.ports import Embeddings
+from querymill_workers.jobs import untyped as one_step
 from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.follow_up import asked_once
-from querymill_workers.jobs.one_step import Notes
+from querymill_workers.jobs.untyped import Notes
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.retrievers.messages.models import embedded_by
 from querymill_workers.retrievers.messages.rules.sessions import PendingPassage

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from querymill_shared.board import Claim
 from querymill_shared.contracts.messages.life import ForgetResult, ForgetSession
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs import one_step
+from querymill_workers.jobs import untyped as one_step
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.one_step import Notes
+from querymill_workers.jobs.untyped import Notes
 from querymill_workers.retrievers.messages.ingest import take_words
 
 

@@ -13,10 +13,10 @@ from querymill_shared.contracts.messages.ingest import IngestSession, IngestSess
 from querymill_shared.contracts.sessions import ChatSession, message_key
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.inference.ports import Embeddings
-from querymill_workers.jobs import one_step
+from querymill_workers.jobs import untyped as one_step
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.one_step import Notes
 from querymill_workers.jobs.revisions import Revision
+from querymill_workers.jobs.untyped import Notes
 from querymill_workers.retrievers.messages.embed import embed_soon
 from querymill_workers.retrievers.messages.models import embedded_by
 from querymill_workers.retrievers.messages.ports import SessionDraft

@@ -37,13 +37,18 @@ def step(claim: Claim, request: ReembedMessages, ports: Ports) -> Sequence[Bell]
             return []  # cancelled; what is stored is there for the next one
     notes = {"embedded": embedded, "usage": {"provider_calls": usage.calls, "tokens": usage.tokens}}
     picture = ports.board.finish(claim, Outcome(notes=notes))
-    if picture is not None and conclude(picture, request, ports):
+    if picture is not None and end(picture, request, ports):
         # It takes a while, and nobody waits for it: what a kill leaves of them goes with the next run.
         ports.sessions.drop_other_models(collection, model=model.model)
     return []
 
 
-def conclude(picture: Picture, request: ReembedMessages, ports: Ports) -> bool:
+def conclude(picture: Picture, request: ReembedMessages, ports: Ports) -> None:
+    """Switch once every part is in."""
+    end(picture, request, ports)
+
+
+def end(picture: Picture, request: ReembedMessages, ports: Ports) -> bool:
     """Switch once every part is in; tell whether the collection is searched by the model now."""
     if not all(step.is_closed for step in picture.steps):
         return False

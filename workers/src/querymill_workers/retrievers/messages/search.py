@@ -17,8 +17,8 @@ from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.inference.ports import Caller
 from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.stages import Laps, stage, timing, used
 from querymill_workers.jobs.usage import Usage

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from querymill_shared.board import Claim
 from querymill_shared.contracts.modules.ingest import IngestModule, IngestModuleResult, ModuleDocument
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs import one_step
+from querymill_workers.jobs import untyped as one_step
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.one_step import Notes
 from querymill_workers.jobs.revisions import Revision
+from querymill_workers.jobs.untyped import Notes
 from querymill_workers.retrievers.modules.learn import learn_soon
 from querymill_workers.retrievers.modules.rules.text import searchable_text
 from querymill_workers.retrievers.modules.search import SPACE, encoded

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from querymill_shared.board import Claim
 from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs import one_step
+from querymill_workers.jobs import untyped as one_step
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.follow_up import asked_once
-from querymill_workers.jobs.one_step import Notes
+from querymill_workers.jobs.untyped import Notes
 from querymill_workers.retrievers.modules.rules.lexicon import learn
 
 #: Whoever ingests one document often ingests more: wait this long, in seconds, and longer for more documents,

@@ -10,11 +10,11 @@ from querymill_shared.board import Claim
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult, Report
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.inference.ports import Caller
-from querymill_workers.jobs import one_step
+from querymill_workers.jobs import untyped as one_step
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.one_step import Notes
+from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.revisions import Revision
+from querymill_workers.jobs.untyped import Notes
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.retrievers.reports.rules.chunking import CHUNKING_VERSION, PageText, chunk_pages
 

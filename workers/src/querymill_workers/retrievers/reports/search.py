@@ -20,8 +20,8 @@ from querymill_shared.contracts.reports.search import HYDE, ORIGINAL, ReportHit,
 from querymill_shared.contracts.results import Degradation
 from querymill_shared.hits import BoardHit
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.inference.ports import Caller
 from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.stages import Laps, stage, timing, used, why_nothing, worth_telling
 from querymill_workers.jobs.usage import Usage

@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from querymill_shared.contracts.conversations.ranks import RecomputeRanks
-from querymill_shared.queues import queue_of
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
 
@@ -25,5 +24,5 @@ def rebuilds_due(ports: Ports, now: datetime) -> Sequence[Bell]:
         request = RecomputeRanks(collection=collection, mode=mode)
         job_id, is_new = ports.board.submit(request, idempotency_key=f"daily ranks {now.date().isoformat()}")
         if is_new:
-            bells.extend(Bell(job_id, step, queue_of(request, step)) for step in request.steps)
+            bells.extend(Bell(job_id, step, request.queue_of(step)) for step in request.steps)
     return bells

@@ -11,11 +11,11 @@ from functools import partial
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.conversations.ranks import RanksResult, RecomputeRanks
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs import one_step
+from querymill_workers.jobs import untyped as one_step
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.follow_up import asked_once
-from querymill_workers.jobs.one_step import Notes
+from querymill_workers.jobs.untyped import Notes
 from querymill_workers.retrievers.conversations.drafts import facts_in
 from querymill_workers.retrievers.conversations.ports.ranks import ConversationRanks
 from querymill_workers.retrievers.conversations.ranks.update import update

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from querymill_shared.board import Claim
 from querymill_shared.contracts.conversations.ranks import RankedSession, RankList, RankListResult
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs import one_step
+from querymill_workers.jobs import untyped as one_step
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.one_step import Notes
+from querymill_workers.jobs.untyped import Notes
 from querymill_workers.retrievers.conversations.ranks.recompute import refuse_unknown
 from querymill_workers.retrievers.conversations.rules.rank import age_days, rank, recency
 

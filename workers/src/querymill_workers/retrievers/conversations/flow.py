@@ -1,0 +1,32 @@
+"""Which flow serves which request of `conversations`."""
+
+from typing import assert_never
+
+from querymill_shared.contracts.conversations import ConversationRequest
+from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation, UpdateConversation
+from querymill_shared.contracts.conversations.ranks import RankList, RecomputeRanks
+from querymill_shared.contracts.conversations.search import ConversationSearch
+from querymill_workers.dispatch.ports import Ports
+from querymill_workers.jobs.flow import Flow, flow
+from querymill_workers.jobs.untyped import concluding
+from querymill_workers.retrievers.conversations import ingest, search
+from querymill_workers.retrievers.conversations.ranks import listing, recompute
+
+
+def flow_of(request: ConversationRequest) -> Flow[Ports]:
+    """Choose the flow of a request."""
+    match request:
+        case ConversationSearch():
+            return flow(request, search.step, search.conclude)
+        case IngestConversation():
+            return flow(request, ingest.step, concluding(ingest.to_result))
+        case UpdateConversation():
+            return flow(request, ingest.update, concluding(ingest.to_result))
+        case DropConversation():
+            return flow(request, ingest.drop, concluding(ingest.to_result))
+        case RecomputeRanks():
+            return flow(request, recompute.step, recompute.conclude)
+        case RankList():
+            return flow(request, listing.step, concluding(listing.to_result))
+        case _:
+            assert_never(request)

@@ -1,0 +1,25 @@
+"""Which flow serves which request of `modules`."""
+
+from typing import assert_never
+
+from querymill_shared.contracts.modules import ModuleRequest
+from querymill_shared.contracts.modules.ingest import IngestModule
+from querymill_shared.contracts.modules.learn import LearnLexicon
+from querymill_shared.contracts.modules.search import ModuleSearch
+from querymill_workers.dispatch.ports import Ports
+from querymill_workers.jobs.flow import Flow, flow
+from querymill_workers.jobs.untyped import concluding
+from querymill_workers.retrievers.modules import ingest, learn, search
+
+
+def flow_of(request: ModuleRequest) -> Flow[Ports]:
+    """Choose the flow of a request."""
+    match request:
+        case ModuleSearch():
+            return flow(request, search.step, search.conclude, search.settle)
+        case IngestModule():
+            return flow(request, ingest.step, concluding(ingest.to_result))
+        case LearnLexicon():
+            return flow(request, learn.step, concluding(learn.to_result))
+        case _:
+            assert_never(request)

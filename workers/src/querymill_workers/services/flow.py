@@ -1,0 +1,26 @@
+"""Which flow serves which request of a service."""
+
+from typing import assert_never
+
+from querymill_shared.contracts.answer import AnswerQuestion
+from querymill_shared.contracts.embed import EmbedTexts
+from querymill_shared.contracts.rerank import Rerank
+from querymill_workers.dispatch.ports import Ports
+from querymill_workers.jobs.flow import Flow, flow
+from querymill_workers.jobs.untyped import concluding
+from querymill_workers.services import answer, embed, rerank
+
+ServiceRequest = EmbedTexts | Rerank | AnswerQuestion
+
+
+def flow_of(request: ServiceRequest) -> Flow[Ports]:
+    """Choose the flow of a request."""
+    match request:
+        case EmbedTexts():
+            return flow(request, embed.step, concluding(embed.to_result))
+        case Rerank():
+            return flow(request, rerank.step, rerank.conclude, rerank.settle)
+        case AnswerQuestion():
+            return flow(request, answer.step, answer.conclude, answer.settle)
+        case _:
+            assert_never(request)
