@@ -13,13 +13,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import pydantic
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from querymill.cli.exits import Exit, Unreachable, WrongUse
-from querymill.doctor import diagnose
+from querymill.doctor import broken_settings, diagnose
 from querymill.fleet import figures, tables
+from querymill_shared.addresses import mask_text
 
 if TYPE_CHECKING:
     import querymill_embedded as embedded
@@ -109,7 +111,10 @@ def status(data: DataOption = None, as_json: JsonOption = False) -> None:
 
 def doctor(as_json: JsonOption = False) -> None:
     """Print the effective settings and whether each service answers, with a mend for each that does not."""
-    findings = diagnose()
+    try:
+        findings, failed = diagnose(), Exit.UNREACHABLE
+    except pydantic.ValidationError as error:
+        findings, failed = broken_settings(error), Exit.WRONG_USE
     if as_json:
         typer.echo(json.dumps([asdict(finding) for finding in findings]))
     else:
@@ -119,7 +124,7 @@ def doctor(as_json: JsonOption = False) -> None:
                 f"{mark} {finding.name:<34} {finding.value}" + (f"\n     → {finding.mend}" if finding.mend else "")
             )
     if any(finding.ok is False for finding in findings):
-        raise typer.Exit(Exit.UNREACHABLE)
+        raise typer.Exit(failed)
 
 
 @contextmanager
@@ -218,7 +223,8 @@ def _migrate(environment: Mapping[str, str]) -> None:
         env={**os.environ, **environment}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode != 0:
-        raise Unreachable(f"the database could not be prepared: {done.stderr.strip()[-500:]}")
+        # Masked before it is cut: the rest of a URL is not known as one.
+        raise Unreachable(f"the database could not be prepared: {mask_text(done.stderr.strip())[-500:]}")
 
 
 def _library() -> Any:
