@@ -7,8 +7,8 @@ from typing import NoReturn
 
 import pydantic
 import redis
-from rich.console import Console
 
+from querymill.cli.terminal import Console
 from querymill_shared.addresses import mask_text
 from querymill_shared.contracts.errors import JobEnded, QuerymillError
 from querymill_shared.settings import Settings
@@ -56,6 +56,6 @@ def guarded(run: Callable[[], object]) -> None:
 
 
 def _exit(code: Exit, said: str) -> NoReturn:
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    console.print(mask_text(said), style="red", markup=False)
+    console = Console(stderr=True, soft_wrap=True)
+    console.print(mask_text(said), style="red")
     sys.exit(code)
