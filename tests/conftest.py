@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from querymill_embedded import Part, Stack, temporary_stack
-from querymill_workers.stores.postgres.migrate import migrate
+from querymill_workers.postgres.migrate import migrate
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.vectors import DIMENSIONS
 from tests.fixtures import own_services  # noqa: F401  # read before the settings are hidden below

@@ -20,11 +20,11 @@ import bm25s
 import psycopg
 
 from querymill_embedded import Part, temporary_stack
-from querymill_workers.domain.words import words as words_of
-from querymill_workers.ports import WordUnit
-from querymill_workers.stores.postgres.connection import open_pool
-from querymill_workers.stores.postgres.migrate import migrate
-from querymill_workers.stores.postgres.words import PostgresWords
+from querymill_workers.postgres.connection import open_pool
+from querymill_workers.postgres.migrate import migrate
+from querymill_workers.text.words import words as words_of
+from querymill_workers.words.ports import WordUnit
+from querymill_workers.words.postgres import PostgresWords
 from tests.benchmarks import harness
 
 SIZES = {"100k": 100_000, "1m": 1_000_000}

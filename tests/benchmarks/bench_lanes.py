@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from querymill import Querymill, ReportSearch, Settings
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
-from querymill_shared.contracts.reports import IngestReport
+from querymill_shared.contracts.reports.ingest import IngestReport
 from tests.benchmarks import harness
 from tests.benchmarks.bench_limits import REPORT, figures, fleet, forget
 from tests.benchmarks.fleet import free_port, provider, worker, workers_ready

@@ -19,9 +19,10 @@ import redis
 
 from querymill import JobFailed, Querymill, ReportSearch, Settings
 from querymill_embedded import Part, Program, temporary_stack
-from querymill_shared.contracts.reports import IngestReport, MultiQueryMethod, Report
+from querymill_shared.contracts.reports.ingest import IngestReport, Report
+from querymill_shared.contracts.reports.search import MultiQueryMethod
 from querymill_workers.inference.prompts import turns
-from querymill_workers.stores.postgres.migrate import migrate
+from querymill_workers.postgres.migrate import migrate
 from tests.benchmarks import harness
 from tests.benchmarks.fleet import free_port, provider, worker, workers_ready
 from tests.benchmarks.provider import REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE

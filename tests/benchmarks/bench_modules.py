@@ -17,12 +17,20 @@ import pymongo
 from pymongo.database import Database
 
 from querymill_embedded import Part, temporary_stack
-from querymill_shared.contracts.modules import CANDIDATES, ModuleDocument
-from querymill_workers.domain.module_scores import SubQuery, candidates, rank, shares
-from querymill_workers.domain.modules import analyze_query, last_segment
-from querymill_workers.ports import Revision
-from querymill_workers.stores.mongo import MongoModules
-from querymill_workers.stores.mongo_rows import Row, bucket_of, code_row, document_row, posting_id, reversals
+from querymill_shared.contracts.modules.ingest import ModuleDocument
+from querymill_shared.contracts.modules.search import CANDIDATES
+from querymill_workers.jobs.revisions import Revision
+from querymill_workers.retrievers.modules.rules.names import analyze_query, last_segment
+from querymill_workers.retrievers.modules.rules.scores import SubQuery, candidates, rank, shares
+from querymill_workers.retrievers.modules.stores.mongo import MongoModules
+from querymill_workers.retrievers.modules.stores.mongo_rows import (
+    Row,
+    bucket_of,
+    code_row,
+    document_row,
+    posting_id,
+    reversals,
+)
 from tests.benchmarks import harness
 
 DOCUMENTS = 100_000

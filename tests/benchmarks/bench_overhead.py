@@ -18,7 +18,7 @@ import redis
 from querymill import Querymill, ReportSearch, Settings
 from querymill_embedded import Part, Program, temporary_stack
 from querymill_shared.contracts.events import Hits
-from querymill_shared.contracts.reports import MultiQueryMethod
+from querymill_shared.contracts.reports.search import MultiQueryMethod
 from tests.benchmarks import harness
 from tests.benchmarks.script import COLLECTION, IDEAL_MS, SEARCH_S
 

@@ -22,13 +22,13 @@ import numpy as np
 import psycopg
 
 from querymill_embedded import Part, temporary_stack
-from querymill_shared.contracts.ranks import RecomputeRanks
-from querymill_workers.domain.references import leading
-from querymill_workers.domain.session_facts import SessionFacts
-from querymill_workers.stores.postgres.connection import open_pool
-from querymill_workers.stores.postgres.conversation_ranks import PostgresRanks
-from querymill_workers.stores.postgres.conversations import PostgresConversations
-from querymill_workers.stores.postgres.migrate import migrate
+from querymill_shared.contracts.conversations.ranks import RecomputeRanks
+from querymill_workers.postgres.connection import open_pool
+from querymill_workers.postgres.migrate import migrate
+from querymill_workers.retrievers.conversations.rules.references import leading
+from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
+from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
+from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
 from tests.benchmarks import harness
 from tests.fixtures.conversations import START, Store, all_pairs, draft, settle
 

@@ -24,10 +24,10 @@ from pgvector.psycopg.vector import VectorBinaryDumper
 
 from querymill_embedded import Part, temporary_stack
 from querymill_shared.settings import Settings
-from querymill_workers.domain.sessions import MessageFilter
-from querymill_workers.stores.postgres.connection import literal, open_pool
-from querymill_workers.stores.postgres.messages import PostgresMessages
-from querymill_workers.stores.postgres.migrate import migrate
+from querymill_workers.postgres.connection import literal, open_pool
+from querymill_workers.postgres.migrate import migrate
+from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
+from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
 from tests.benchmarks import harness
 
 Matrix = npt.NDArray[np.float32]

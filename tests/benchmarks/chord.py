@@ -7,7 +7,7 @@ import time
 import redis
 from celery import Celery, chord
 
-from querymill_workers.domain.fusion import HitKey, QueryHit, fuse
+from querymill_workers.retrievers.reports.rules.fusion import HitKey, QueryHit, fuse
 from tests.benchmarks.script import EMBEDDING_S, LLM_S, SEARCH_S, found
 
 QUEUE = "chord"

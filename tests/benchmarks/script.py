@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from querymill_workers.ports import FoundPassage
+from querymill_workers.retrievers.reports.ports import FoundPassage
 
 LLM_S, EMBEDDING_S, SEARCH_S = 0.200, 0.020, 0.005
 #: The longest branch: what no orchestration can beat.

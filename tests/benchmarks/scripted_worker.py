@@ -11,13 +11,17 @@ import numpy as np
 import numpy.typing as npt
 from celery import Celery
 
-from querymill_shared.contracts.reports import Report
+from querymill_shared.contracts.reports.ingest import Report
 from querymill_workers import app as workers_app
 from querymill_workers import wiring
-from querymill_workers.domain.chunking import Chunk
-from querymill_workers.ports import Caller, FoundPassage, InputType, Ports, Revision, Usage, Vectors
-from querymill_workers.stores.memory import MemoryReports
-from querymill_workers.upkeep.heartbeat import Heartbeat
+from querymill_workers.dispatch.ports import Ports
+from querymill_workers.inference.ports import Caller, InputType, Vectors
+from querymill_workers.jobs.heartbeat import Heartbeat
+from querymill_workers.jobs.revisions import Revision
+from querymill_workers.jobs.usage import Usage
+from querymill_workers.retrievers.reports.ports import FoundPassage
+from querymill_workers.retrievers.reports.rules.chunking import Chunk
+from querymill_workers.retrievers.reports.stores.memory import MemoryReports
 from tests.benchmarks.script import COLLECTION, EMBEDDING_S, LLM_S, PAGES, SEARCH_S, found
 from tests.fakes.answers import NoAnswers
 from tests.fakes.ports import memory_ports

@@ -18,7 +18,7 @@ from querymill_shared.contracts.events import (
     StageFinished,
     StageStarted,
 )
-from querymill_shared.contracts.reports import ReportSearch
+from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.hits import BoardHit
 from querymill_shared.settings import Settings
 from tests.fixtures.boards import KINDS, claimed, empty_board

@@ -8,7 +8,7 @@ import pytest
 
 from querymill_shared.board import Board, Due, Outcome, Verdict
 from querymill_shared.contracts.events import PartialHit, SearchRound
-from querymill_shared.contracts.reports import ReportSearch
+from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.settings import Settings
 from tests.fixtures.boards import KINDS, claimed, empty_board
 

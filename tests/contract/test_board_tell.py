@@ -7,7 +7,7 @@ import pytest
 
 from querymill_shared.board import Board, Verdict
 from querymill_shared.contracts.events import AnswerPart, Progress
-from querymill_shared.contracts.reports import ReportSearch
+from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.settings import Settings
 from tests.fixtures.boards import KINDS, claimed, empty_board
 

@@ -8,10 +8,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from querymill_workers.domain.session_facts import SessionFacts
-from querymill_workers.stores.postgres.connection import open_pool
-from querymill_workers.stores.postgres.conversation_ranks import PostgresRanks
-from querymill_workers.stores.postgres.conversations import PostgresConversations
+from querymill_workers.postgres.connection import open_pool
+from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
+from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
+from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
 from tests.fixtures.conversations import Store, draft, expected, memory_store, settle
 
 NAMES = [f"s{number}" for number in range(8)]

@@ -1,6 +1,8 @@
 """What every store of conversations must do: run on the one in memory and on PostgreSQL."""
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -11,15 +13,17 @@ import psycopg
 import pytest
 
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_workers.domain.conversation_rank import RankParts
-from querymill_workers.domain.reference_search import ReferenceSearch
-from querymill_workers.domain.references import Reference
-from querymill_workers.domain.technical_keywords import TechnicalKeywords
-from querymill_workers.flows.conversation_drafts import drafted, facts_in
-from querymill_workers.ports import Refused, Revision, Unavailable, head_of
-from querymill_workers.stores.postgres.connection import open_pool
-from querymill_workers.stores.postgres.conversation_ranks import PostgresRanks
-from querymill_workers.stores.postgres.conversations import PostgresConversations
+from querymill_workers.jobs.faults import Refused, Unavailable
+from querymill_workers.jobs.revisions import Revision
+from querymill_workers.postgres.connection import open_pool
+from querymill_workers.retrievers.conversations.drafts import drafted, facts_in
+from querymill_workers.retrievers.conversations.ports.sessions import head_of
+from querymill_workers.retrievers.conversations.rules.rank import RankParts
+from querymill_workers.retrievers.conversations.rules.reference_search import ReferenceSearch
+from querymill_workers.retrievers.conversations.rules.references import Reference
+from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
+from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
+from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
 from tests.fixtures.conversations import START, VOCABULARY, Store, draft, memory_store, settle
 
 
@@ -107,6 +111,42 @@ def test_a_session_that_somebody_else_changed_is_not_overwritten(store: Store, c
     store.conversations.put(collection, second, replacing=first.revision)
     with pytest.raises(Unavailable, match="changed meanwhile"):
         store.conversations.put(collection, first, replacing=first.revision)
+
+
+def test_one_writer_at_a_time_changes_a_session(store: Store, collection: str) -> None:
+    order, begun = [], threading.Event()
+
+    def second() -> None:
+        begun.set()
+        with store.conversations.changing(collection, "s"):
+            order.append("second")
+
+    other = threading.Thread(target=second)
+    with store.conversations.changing(collection, "s"):
+        other.start()
+        begun.wait(5)
+        for elsewhere in ((collection, "t"), (f"{collection}x", "s")):
+            with store.conversations.changing(*elsewhere):
+                order.append("others")
+        other.join(0.2)
+        order.append("first")
+    other.join(5)
+    assert order == ["others", "others", "first", "second"]
+
+
+def test_writers_side_by_side_lose_no_update(store: Store, collection: str) -> None:
+    def add(number: int) -> None:
+        with store.conversations.changing(collection, "s"):
+            known = store.conversations.stored(collection, "s")
+            texts = [] if known is None else [message.text for message in known.session.messages]
+            before = None if known is None else known.revision
+            store.conversations.put(collection, draft("s", *texts, f"text {number}"), replacing=before)
+
+    with ThreadPoolExecutor(8) as writers:
+        list(writers.map(add, range(16)))
+    known = store.conversations.stored(collection, "s")
+    assert known is not None
+    assert {message.text for message in known.session.messages} == {f"text {number}" for number in range(16)}
 
 
 def test_references_raise_the_rank_of_the_earlier_session_and_explain_themselves(store: Store, collection: str) -> None:

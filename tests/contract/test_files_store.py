@@ -9,9 +9,10 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
-from querymill_workers.domain.code import CodeChunk, Symbol
-from querymill_workers.ports import (
-    ContentHash,
+from querymill_workers.jobs.faults import Refused
+from querymill_workers.jobs.revisions import ContentHash, Revision
+from querymill_workers.postgres.connection import open_pool
+from querymill_workers.retrievers.files.ports import (
     FileCard,
     FileCounts,
     FileDraft,
@@ -19,12 +20,10 @@ from querymill_workers.ports import (
     FileSymbol,
     KeyedChunk,
     PatternHit,
-    Refused,
-    Revision,
 )
-from querymill_workers.stores.memory_files import MemoryFiles
-from querymill_workers.stores.postgres.connection import open_pool
-from querymill_workers.stores.postgres.files import PostgresFiles
+from querymill_workers.retrievers.files.rules.code import CodeChunk, Symbol
+from querymill_workers.retrievers.files.stores.memory import MemoryFiles
+from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
 from tests.fakes.vectors import DIMENSIONS, vector_of
 
 MODEL = "words"

@@ -7,14 +7,14 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
-from querymill_workers.domain.sessions import MessageFilter, MessageRow
-from querymill_workers.flows.ingest_messages import drafted
-from querymill_workers.ports import Messages, Sessions
-from querymill_workers.stores.memory_messages import MemoryMessages
-from querymill_workers.stores.postgres import messages as postgres_messages
-from querymill_workers.stores.postgres.connection import open_pool
-from querymill_workers.stores.postgres.messages import PostgresMessages
-from querymill_workers.stores.postgres.sessions import PostgresSessions
+from querymill_workers.postgres.connection import open_pool
+from querymill_workers.retrievers.messages.ingest import drafted
+from querymill_workers.retrievers.messages.ports import Messages, Sessions
+from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow
+from querymill_workers.retrievers.messages.stores import postgres as postgres_messages
+from querymill_workers.retrievers.messages.stores.memory import MemoryMessages
+from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
+from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
 from tests.fakes.vectors import DIMENSIONS, vector_of
 from tests.fixtures.chats import session, store
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from querymill_workers.domain.sessions import MessageFilter, MessageRow
-from querymill_workers.stores.postgres import messages as postgres_messages
-from querymill_workers.stores.postgres.connection import open_pool
-from querymill_workers.stores.postgres.messages import PostgresMessages
-from querymill_workers.stores.postgres.sessions import PostgresSessions
+from querymill_workers.postgres.connection import open_pool
+from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow
+from querymill_workers.retrievers.messages.stores import postgres as postgres_messages
+from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
+from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
 from tests.fakes.vectors import vector_of
 from tests.fixtures.chats import session, store
 

@@ -8,12 +8,14 @@ from uuid import uuid4
 import pymongo
 import pytest
 
-from querymill_shared.contracts.modules import ModuleDocument
-from querymill_workers.domain.lexicon import EMPTY, Lexicon
-from querymill_workers.domain.modules import Match, hits, key_of
-from querymill_workers.ports import Modules, Refused, Revision, Unavailable
-from querymill_workers.stores.memory_modules import MemoryModules
-from querymill_workers.stores.mongo import MongoModules
+from querymill_shared.contracts.modules.ingest import ModuleDocument
+from querymill_workers.jobs.faults import Refused, Unavailable
+from querymill_workers.jobs.revisions import Revision
+from querymill_workers.retrievers.modules.ports import Modules
+from querymill_workers.retrievers.modules.rules.lexicon import EMPTY, Lexicon
+from querymill_workers.retrievers.modules.rules.names import Match, hits, key_of
+from querymill_workers.retrievers.modules.stores.memory import MemoryModules
+from querymill_workers.retrievers.modules.stores.mongo import MongoModules
 from tests.fixtures.own_services import MONGODB_URI
 
 #: The embedded server, and a mongod where one is given.

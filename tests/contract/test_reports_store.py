@@ -7,14 +7,16 @@ import numpy as np
 import psycopg
 import pytest
 
-from querymill_shared.contracts.reports import Report
-from querymill_workers.domain.chunking import Chunk
-from querymill_workers.domain.fusion import HitKey
-from querymill_workers.ports import Reports, Revision, Unavailable
-from querymill_workers.stores.memory import MemoryReports
-from querymill_workers.stores.postgres.connection import open_pool
-from querymill_workers.stores.postgres.migrate import SchemaMismatch, check, migrate
-from querymill_workers.stores.postgres.reports import PostgresReports
+from querymill_shared.contracts.reports.ingest import Report
+from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.jobs.revisions import Revision
+from querymill_workers.postgres.connection import open_pool
+from querymill_workers.postgres.migrate import SchemaMismatch, check, migrate
+from querymill_workers.retrievers.reports.ports import Reports
+from querymill_workers.retrievers.reports.rules.chunking import Chunk
+from querymill_workers.retrievers.reports.rules.fusion import HitKey
+from querymill_workers.retrievers.reports.stores.memory import MemoryReports
+from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
 from tests.fakes.vectors import DIMENSIONS, vector_of
 
 FIRST, SECOND = Revision("first"), Revision("second")

@@ -9,13 +9,14 @@ import numpy as np
 import psycopg
 import pytest
 
-from querymill_workers.domain.sessions import MessageFilter
-from querymill_workers.flows.ingest_messages import drafted
-from querymill_workers.ports import Messages, Sessions, Unavailable
-from querymill_workers.stores.memory_messages import MemoryMessages
-from querymill_workers.stores.postgres.connection import open_pool
-from querymill_workers.stores.postgres.messages import PostgresMessages
-from querymill_workers.stores.postgres.sessions import PostgresSessions
+from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.postgres.connection import open_pool
+from querymill_workers.retrievers.messages.ingest import drafted
+from querymill_workers.retrievers.messages.ports import Messages, Sessions
+from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
+from querymill_workers.retrievers.messages.stores.memory import MemoryMessages
+from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
+from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
 from tests.fakes.vectors import vector_of
 from tests.fixtures.chats import session, store
 
@@ -199,7 +200,7 @@ def test_what_migrated_rows_are_searched_by_and_hold_is_found_out(
 ) -> None:
     with open_pool(database_url, most=2) as pool:
         store(PostgresSessions(pool), collection, session("s", "ships", "soup", "rope", "mast"), model="old")
-    folder = resources.files("querymill_workers.stores.postgres") / "migrations"
+    folder = resources.files("querymill_workers.postgres") / "migrations"
     text = (folder / "0005_message_life.sql").read_text()
     begin, end = text.index("INSERT INTO chat_models"), text.index("ALTER TABLE chat_messages FORCE")
     stored = "SELECT message_id, around FROM chat_message_vectors WHERE collection = %s AND vector_type = 'context'"

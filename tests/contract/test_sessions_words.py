@@ -1,9 +1,8 @@
 """A session's rows and its words are two stores: whoever changes it, and however many at once, they agree."""
 
 import threading
-import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from uuid import uuid4
@@ -11,32 +10,20 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from querymill_shared.contracts.message_life import ForgetSession
-from querymill_shared.contracts.messages import IngestSession
-from querymill_workers.domain.words import words
-from querymill_workers.ports import WordUnit
-from querymill_workers.stores.postgres.connection import open_pool
-from querymill_workers.stores.postgres.messages import PostgresMessages
-from querymill_workers.stores.postgres.sessions import PostgresSessions
-from querymill_workers.stores.postgres.words import PostgresWords
+from querymill_shared.contracts.messages.ingest import IngestSession
+from querymill_shared.contracts.messages.life import ForgetSession
+from querymill_workers.postgres.connection import open_pool
+from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
+from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
+from querymill_workers.text.words import words
+from querymill_workers.words.postgres import PostgresWords
 from tests.fixtures.chats import session
+from tests.fixtures.words import SlowWords, spelled
 from tests.unit.flows.conftest import World, world
 
 __all__ = ["world"]
 
 TEXTS = ("ships at sea", "soup of herons", "rope and mast", "a weir", "the crew sings", "a harbour", "a lamp", "oars")
-
-
-class SlowWords(PostgresWords):
-    """Takes its time, so that others come between."""
-
-    def put(self, collection: str, space: str, units: Sequence[WordUnit]) -> None:
-        time.sleep(0.02)
-        super().put(collection, space, units)
-
-    def drop(self, collection: str, space: str, ids: Sequence[str]) -> None:
-        super().drop(collection, space, ids)
-        time.sleep(0.02)
 
 
 @pytest.fixture
@@ -47,18 +34,6 @@ def stored(world: World, database_url: str) -> Iterator[World]:
             messages=PostgresMessages(pool, ef_search=100), sessions=PostgresSessions(pool), words=SlowWords(pool)
         )
         yield world
-
-
-def spelled(database: psycopg.Connection, collection: str) -> dict[str, Counter[str]]:
-    """Read the words of every unit."""
-    found: dict[str, Counter[str]] = {}
-    for id_, term, tf in database.execute(
-        "SELECT id, term, tf FROM word_units JOIN word_spaces AS s ON s.number = word_units.space"
-        " LEFT JOIN word_postings ON unit = word_units.number WHERE s.collection = %s",
-        [collection],
-    ):
-        found.setdefault(id_, Counter())[term] = tf
-    return found
 
 
 def expected(world: World, collection: str) -> dict[str, Counter[str]]:

@@ -8,10 +8,12 @@ import numpy as np
 import psycopg
 import pytest
 
-from querymill_workers.ports import ContentHash, TextVector, TextVectors, Unavailable
-from querymill_workers.stores.memory import MemoryTextVectors
-from querymill_workers.stores.postgres.connection import open_pool
-from querymill_workers.stores.postgres.text_vectors import PostgresTextVectors
+from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.jobs.revisions import ContentHash
+from querymill_workers.postgres.connection import open_pool
+from querymill_workers.services.ports import TextVector, TextVectors
+from querymill_workers.services.stores.memory import MemoryTextVectors
+from querymill_workers.services.stores.postgres import PostgresTextVectors
 from tests.fakes.vectors import DIMENSIONS, vector_of
 
 

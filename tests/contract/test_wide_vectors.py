@@ -8,18 +8,20 @@ import numpy.typing as npt
 import psycopg
 import pytest
 
-from querymill_workers.domain.chunking import Chunk
-from querymill_workers.domain.code import CodeChunk
-from querymill_workers.domain.sessions import MessageFilter
-from querymill_workers.flows.ingest_messages import drafted
-from querymill_workers.ports import ContentHash, FileCard, FileDraft, KeyedChunk, Revision, TextVector
-from querymill_workers.stores.postgres.connection import Pool, open_pool
-from querymill_workers.stores.postgres.files import PostgresFiles
-from querymill_workers.stores.postgres.messages import PostgresMessages
-from querymill_workers.stores.postgres.migrate import migrate
-from querymill_workers.stores.postgres.reports import PostgresReports
-from querymill_workers.stores.postgres.sessions import PostgresSessions
-from querymill_workers.stores.postgres.text_vectors import PostgresTextVectors
+from querymill_workers.jobs.revisions import ContentHash, Revision
+from querymill_workers.postgres.connection import Pool, open_pool
+from querymill_workers.postgres.migrate import migrate
+from querymill_workers.retrievers.files.ports import FileCard, FileDraft, KeyedChunk
+from querymill_workers.retrievers.files.rules.code import CodeChunk
+from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
+from querymill_workers.retrievers.messages.ingest import drafted
+from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
+from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
+from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
+from querymill_workers.retrievers.reports.rules.chunking import Chunk
+from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
+from querymill_workers.services.ports import TextVector
+from querymill_workers.services.stores.postgres import PostgresTextVectors
 from tests.fixtures.chats import session
 
 TEXTS = ("nine ships", "hot soup", "cold tea")

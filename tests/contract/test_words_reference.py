@@ -5,11 +5,11 @@ from uuid import uuid4
 
 import pytest
 
-from querymill_workers.domain.words import words as words_of
-from querymill_workers.ports import Words, WordUnit
-from querymill_workers.stores.memory import MemoryWords
-from querymill_workers.stores.postgres.connection import open_pool
-from querymill_workers.stores.postgres.words import PostgresWords
+from querymill_workers.postgres.connection import open_pool
+from querymill_workers.text.words import words as words_of
+from querymill_workers.words.memory import MemoryWords
+from querymill_workers.words.ports import Words, WordUnit
+from querymill_workers.words.postgres import PostgresWords
 from tests.quality.oracle import Oracle
 
 TEXTS = {

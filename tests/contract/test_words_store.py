@@ -12,14 +12,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from querymill_workers.domain import bm25
-from querymill_workers.domain.words import WORDS_VERSION
-from querymill_workers.ports import Refused, Unavailable, WordHit, Words, WordUnit
-from querymill_workers.stores.memory import MemoryWords
-from querymill_workers.stores.postgres import words as postgres_words
-from querymill_workers.stores.postgres.connection import open_pool
-from querymill_workers.stores.postgres.queries import named
-from querymill_workers.stores.postgres.words import PostgresWords
+from querymill_workers.jobs.faults import Refused, Unavailable
+from querymill_workers.postgres.connection import open_pool
+from querymill_workers.postgres.queries import named
+from querymill_workers.text import bm25
+from querymill_workers.text.words import WORDS_VERSION
+from querymill_workers.words import postgres as postgres_words
+from querymill_workers.words.memory import MemoryWords
+from querymill_workers.words.ports import WordHit, Words, WordUnit
+from querymill_workers.words.postgres import PostgresWords
 
 SPACE = "messages"
 VOCABULARY = ["ship", "soup", "harbour", "crew", "rope", "渲染", "汽车", "vtkActor"]

@@ -5,8 +5,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from querymill_workers.domain.languages import Language
-from querymill_workers.ports import Caller, Hear, Judged, Unavailable, Usage, Written
+from querymill_workers.inference.answer_ports import Hear, Judged, Written
+from querymill_workers.inference.ports import Caller
+from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.jobs.usage import Usage
+from querymill_workers.text.languages import Language
 
 _FENCED = re.compile(
     r"^<<(?P<fence>[0-9a-f]+) (?P<name>[a-z]+)(?: \d+)?>>\n(?P<text>.*?)\n<<(?P=fence) end>>$", re.M | re.S

@@ -4,7 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from querymill_workers.ports import Caller, InputType, Unavailable, Usage, Vectors
+from querymill_workers.inference.ports import Caller, InputType, Vectors
+from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.jobs.usage import Usage
 from tests.fakes.vectors import DIMENSIONS, vector_of
 
 

@@ -7,18 +7,20 @@ from typing import Any
 
 from querymill_shared.board import Claim, MemoryBoard
 from querymill_shared.settings import Settings
-from querymill_workers.domain.calibration import IDENTITY
-from querymill_workers.domain.technical_keywords import TechnicalKeywords
-from querymill_workers.inference.relevance import file_profiles
-from querymill_workers.parsing.lexical import LexicalParser
-from querymill_workers.ports import Ports
-from querymill_workers.stores.kept import conversation_caches
-from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors, MemoryWords
-from querymill_workers.stores.memory_conversation_ranks import MemoryRanks
-from querymill_workers.stores.memory_conversations import MemoryConversations
-from querymill_workers.stores.memory_files import MemoryFiles
-from querymill_workers.stores.memory_messages import MemoryMessages
-from querymill_workers.stores.memory_modules import MemoryModules
+from querymill_workers.dispatch.ports import Ports
+from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
+from querymill_workers.retrievers.conversations.stores.caches import conversation_caches
+from querymill_workers.retrievers.conversations.stores.memory import MemoryConversations
+from querymill_workers.retrievers.conversations.stores.memory_ranks import MemoryRanks
+from querymill_workers.retrievers.files.parsing.lexical import LexicalParser
+from querymill_workers.retrievers.files.profiles import file_profiles
+from querymill_workers.retrievers.files.stores.memory import MemoryFiles
+from querymill_workers.retrievers.messages.stores.memory import MemoryMessages
+from querymill_workers.retrievers.modules.stores.memory import MemoryModules
+from querymill_workers.retrievers.reports.stores.memory import MemoryReports
+from querymill_workers.services.stores.memory import MemoryTextVectors
+from querymill_workers.text.calibration import IDENTITY
+from querymill_workers.words.memory import MemoryWords
 from tests.fakes.answers import ScriptedAnswers
 from tests.fakes.models import ScriptedJudge, ScriptedRewriter, WordEmbeddings
 

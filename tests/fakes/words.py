@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from querymill_workers.ports import WordHit, WordUnit
-from querymill_workers.stores.memory import MemoryWords
+from querymill_workers.words.memory import MemoryWords
+from querymill_workers.words.ports import WordHit, WordUnit
 
 
 class FailingWords(MemoryWords):

@@ -10,8 +10,8 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from querymill_workers.stores.postgres.connection import open_pool
-from querymill_workers.stores.postgres.files import PostgresFiles
+from querymill_workers.postgres.connection import open_pool
+from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
 from tests.fakes.openai_server import Answer, OpenAIServer, embedded
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.command_line import CommandLine

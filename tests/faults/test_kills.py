@@ -11,7 +11,7 @@ import redis
 from querymill import JobFailed, Querymill, ReportSearch
 from querymill_shared.board import ValkeyBoard
 from querymill_shared.contracts.events import Done, StageStarted
-from querymill_shared.contracts.reports import IngestReport, Report
+from querymill_shared.contracts.reports.ingest import IngestReport, Report
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, embedded, method_of
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.deployment import Deployment

@@ -9,9 +9,9 @@ from uuid import uuid4
 import pytest
 
 from querymill import Querymill, RecomputeRanks
-from querymill_workers.stores.postgres.connection import open_pool
-from querymill_workers.stores.postgres.conversation_ranks import PostgresRanks
-from querymill_workers.stores.postgres.conversations import PostgresConversations
+from querymill_workers.postgres.connection import open_pool
+from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
+from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.conversations import Store, draft, expected, settle
 from tests.fixtures.deployment import Deployment

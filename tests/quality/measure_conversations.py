@@ -14,19 +14,21 @@ from typing import Any, cast
 
 from querymill.evaluation.conversation_sets import ConversationSet, asked_at, read_conversation_set
 from querymill.evaluation.measures import measured
-from querymill_shared.contracts.conversations import ConversationSearch, zone_named
-from querymill_workers.domain.conversation_text import searchable
-from querymill_workers.domain.technical_keywords import TechnicalKeywords
-from querymill_workers.domain.times import find_time
-from querymill_workers.flows import conversations as flow
-from querymill_workers.flows.conversation_drafts import drafted
-from querymill_workers.flows.ingest_conversations import SPACE
-from querymill_workers.flows.recompute_ranks import update_all
-from querymill_workers.ports import ConversationCaches, Ports, WordUnit
-from querymill_workers.stores.kept import MemoryKept
-from querymill_workers.stores.memory import MemoryWords
-from querymill_workers.stores.memory_conversation_ranks import MemoryRanks
-from querymill_workers.stores.memory_conversations import MemoryConversations
+from querymill_shared.contracts.conversations.search import ConversationSearch, zone_named
+from querymill_workers.dispatch.ports import Ports
+from querymill_workers.retrievers.conversations import search as flow
+from querymill_workers.retrievers.conversations.drafts import drafted
+from querymill_workers.retrievers.conversations.ingest import SPACE
+from querymill_workers.retrievers.conversations.ports.caches import ConversationCaches
+from querymill_workers.retrievers.conversations.ranks.recompute import update_all
+from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
+from querymill_workers.retrievers.conversations.rules.text import searchable
+from querymill_workers.retrievers.conversations.rules.times.find import find_time
+from querymill_workers.retrievers.conversations.stores.caches import MemoryKept
+from querymill_workers.retrievers.conversations.stores.memory import MemoryConversations
+from querymill_workers.retrievers.conversations.stores.memory_ranks import MemoryRanks
+from querymill_workers.words.memory import MemoryWords
+from querymill_workers.words.ports import WordUnit
 
 SETS = ("dev_sessions", "irc_threads")
 SWINGS = (0.1, 0.2, 0.4)

@@ -18,7 +18,7 @@ from querymill.cli.terminal import Console
 from querymill.evaluation.measures import measured
 from querymill.evaluation.message_sets import MessageSet, message_fields, read_message_set
 from querymill.ingestion import GoodLine
-from querymill_shared.contracts.messages import IngestSession
+from querymill_shared.contracts.messages.ingest import IngestSession
 
 SETS = {"locomo": 2, "irc_messages": 7}
 DEFAULT_THRESHOLD = 0.7

@@ -21,12 +21,12 @@ import rjieba
 from querymill.evaluation import sets
 from querymill.evaluation.measures import measured
 from querymill_embedded import Part, temporary_stack
-from querymill_workers.domain import words as tokeniser
-from querymill_workers.domain.words import words as words_of
-from querymill_workers.ports import Words, WordUnit
-from querymill_workers.stores.postgres.connection import open_pool
-from querymill_workers.stores.postgres.migrate import migrate
-from querymill_workers.stores.postgres.words import PostgresWords
+from querymill_workers.postgres.connection import open_pool
+from querymill_workers.postgres.migrate import migrate
+from querymill_workers.text import words as tokeniser
+from querymill_workers.text.words import words as words_of
+from querymill_workers.words.ports import Words, WordUnit
+from querymill_workers.words.postgres import PostgresWords
 from tests.quality.oracle import Oracle
 
 SPACE, DEPTH = "units", 100

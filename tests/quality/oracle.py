@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import bm25s
 
-from querymill_workers.domain.bm25 import K1, B
+from querymill_workers.text.bm25 import K1, B
 
 
 class Oracle:

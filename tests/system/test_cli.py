@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from querymill_shared.board import ValkeyBoard, Verdict
-from querymill_shared.contracts.reports import ReportSearch
+from querymill_shared.contracts.reports.search import ReportSearch
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.chats import session
 from tests.fixtures.command_line import CommandLine

@@ -13,10 +13,10 @@ import pytest
 from querymill import ConversationResult, ConversationSearch, Querymill, UnknownCollection
 from querymill.cli.demo_conversations import ASKED
 from querymill.ingestion import GoodLine, read_conversations
-from querymill_shared.contracts.ingest_conversations import DropConversation, IngestConversation
-from querymill_workers.flows.ingest_conversations import SPACE
-from querymill_workers.stores.postgres.connection import open_pool
-from querymill_workers.stores.postgres.words import PostgresWords
+from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation
+from querymill_workers.postgres.connection import open_pool
+from querymill_workers.retrievers.conversations.ingest import SPACE
+from querymill_workers.words.postgres import PostgresWords
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.chats import session
 from tests.fixtures.deployment import Deployment

@@ -8,7 +8,9 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -93,6 +95,15 @@ def test_the_chat_vector_search_answers_at_once(gateway: str, chats: str) -> Non
     assert (hit["message_id"], hit["session_id"], hit["session_name"], hit["user_name"]) == ("m1", "s1", "Rain", "Ada")
     assert (hit["message_role"], hit["vector_type"]) == ("user", "message")
     assert (body["total"], body["query"], body["similarity_threshold"]) == (2, "rain in Bergen", None)
+
+
+def test_400_callers_wait_at_once(gateway: str, chats: str) -> None:
+    def status_of(number: int) -> int:
+        asked = {"collection": chats, "query": f"rain in Bergen in year {number}", "deadline": 60}
+        return ask(f"{gateway}/api/chat/vectors", asked)[0]
+
+    with ThreadPoolExecutor(400) as callers:
+        assert Counter(callers.map(status_of, range(400))) == {200: 400}
 
 
 BAD = [

@@ -12,10 +12,10 @@ import psycopg
 import pytest
 
 from querymill import EmbedFiles, Querymill
-from querymill_workers.ports import Files
-from querymill_workers.stores.postgres.connection import open_pool
-from querymill_workers.stores.postgres.files import PostgresFiles
-from querymill_workers.stores.postgres.words import PostgresWords
+from querymill_workers.postgres.connection import open_pool
+from querymill_workers.retrievers.files.ports import Files
+from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
+from querymill_workers.words.postgres import PostgresWords
 from tests.fakes.openai_server import Answer, OpenAIServer, embedded
 from tests.fixtures.command_line import CommandLine
 

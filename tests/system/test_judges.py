@@ -15,14 +15,16 @@ import pytest
 
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.settings import Settings
-from querymill_workers.domain.reranking import Candidate, rerank
-from querymill_workers.domain.tokens import estimate
 from querymill_workers.inference.account import Account
 from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.chat_judge import ChatJudge
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.http_judge import HttpJudge, Judged, RerankShape, open_endpoint
-from querymill_workers.ports import Caller, Judge, Refused, Usage
+from querymill_workers.inference.ports import Caller, Judge
+from querymill_workers.jobs.faults import Refused
+from querymill_workers.jobs.usage import Usage
+from querymill_workers.services.rules.reranking import Candidate, rerank
+from querymill_workers.text.tokens import estimate
 from querymill_workers.wiring import judge_of
 from tests.fakes.judging import judgements, judging, passages_of
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer

@@ -19,7 +19,15 @@ from querymill_shared.contracts.answer import (
     Judgement,
     WrittenAnswer,
 )
-from querymill_shared.contracts.conversations import (
+from querymill_shared.contracts.conversations.ingest import (
+    DropConversation,
+    IngestConversation,
+    IngestConversationResult,
+    SessionUpdate,
+    UpdateConversation,
+)
+from querymill_shared.contracts.conversations.ranks import RankList, RankListResult, RanksResult, RecomputeRanks
+from querymill_shared.contracts.conversations.search import (
     ConversationHit,
     ConversationResult,
     ConversationSearch,
@@ -37,15 +45,7 @@ from querymill_shared.contracts.errors import (
 )
 from querymill_shared.contracts.events import AnswerPart
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.contracts.files import FileHit, FileResult, FileSearch
-from querymill_shared.contracts.ingest_conversations import (
-    DropConversation,
-    IngestConversation,
-    IngestConversationResult,
-    SessionUpdate,
-    UpdateConversation,
-)
-from querymill_shared.contracts.ingest_files import (
+from querymill_shared.contracts.files.ingest import (
     CompareFiles,
     CompareFilesResult,
     EmbedFiles,
@@ -54,7 +54,9 @@ from querymill_shared.contracts.ingest_files import (
     IngestFilesResult,
     SourceFile,
 )
-from querymill_shared.contracts.message_life import (
+from querymill_shared.contracts.files.search import FileHit, FileResult, FileSearch
+from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
+from querymill_shared.contracts.messages.life import (
     EmbedMessages,
     EmbedMessagesResult,
     ForgetResult,
@@ -62,35 +64,13 @@ from querymill_shared.contracts.message_life import (
     ReembedMessages,
     ReembedResult,
 )
-from querymill_shared.contracts.messages import (
-    IngestSession,
-    IngestSessionResult,
-    MessageHit,
-    MessageResult,
-    MessageSearch,
-)
-from querymill_shared.contracts.modules import (
-    IngestModule,
-    IngestModuleResult,
-    LearnLexicon,
-    LexiconResult,
-    ModuleDocument,
-    ModuleDocumentHit,
-    ModuleResult,
-    ModuleSearch,
-    SubQuery,
-)
-from querymill_shared.contracts.ranks import RankList, RankListResult, RanksResult, RecomputeRanks
+from querymill_shared.contracts.messages.search import MessageHit, MessageResult, MessageSearch
+from querymill_shared.contracts.modules.ingest import IngestModule, IngestModuleResult, ModuleDocument
+from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult
+from querymill_shared.contracts.modules.search import ModuleDocumentHit, ModuleResult, ModuleSearch, SubQuery
 from querymill_shared.contracts.reindex import Reindex, ReindexResult
-from querymill_shared.contracts.reports import (
-    IngestReport,
-    IngestResult,
-    Report,
-    ReportHit,
-    ReportPage,
-    ReportResult,
-    ReportSearch,
-)
+from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult, Report, ReportPage
+from querymill_shared.contracts.reports.search import ReportHit, ReportResult, ReportSearch
 from querymill_shared.contracts.rerank import Rerank, RerankCandidate, RerankedHit, RerankResult
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
 from querymill_shared.settings import Settings

@@ -13,7 +13,7 @@ import pydantic
 from querymill.ignoring import Ignored
 from querymill.ingestion import rule_broken
 from querymill_shared.contracts.fields import without_nul
-from querymill_shared.contracts.ingest_files import LARGEST_FILE, LONGEST_PATH, SourceFile
+from querymill_shared.contracts.files.ingest import LARGEST_FILE, LONGEST_PATH, SourceFile
 
 #: A NUL among so many first bytes makes a file a binary one, as for git.
 LOOKED_AT = 8_000

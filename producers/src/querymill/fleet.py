@@ -9,13 +9,13 @@ from rich.table import Table
 from rich.text import Text
 
 from querymill_shared import meters
-from querymill_shared.board.valkey import CONNECTION
+from querymill_shared.board.connections import open_commands
 
 
 def figures(redis_url: str) -> dict[str, Any] | None:
     """Read providers and counters of the fleet on a board's server; None when it does not answer."""
     try:
-        with redis.Redis.from_url(redis_url, **CONNECTION) as client:
+        with open_commands(redis_url) as client:
             states = [asdict(account) for account in meters.accounts(client)]
             return {"providers": states, "counts": dict(sorted(meters.read(client).items()))}
     except redis.RedisError:

@@ -11,14 +11,14 @@ import pydantic
 
 from querymill.client import Querymill
 from querymill.job import Job
+from querymill_shared.contracts.conversations.ingest import IngestConversation, IngestConversationResult
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.events import Progress
-from querymill_shared.contracts.ingest_conversations import IngestConversation, IngestConversationResult
-from querymill_shared.contracts.ingest_files import IngestFiles, IngestFilesResult
-from querymill_shared.contracts.message_life import EmbedMessagesResult
-from querymill_shared.contracts.messages import IngestSession, IngestSessionResult
-from querymill_shared.contracts.modules import IngestModule, IngestModuleResult
-from querymill_shared.contracts.reports import IngestReport, IngestResult
+from querymill_shared.contracts.files.ingest import IngestFiles, IngestFilesResult
+from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
+from querymill_shared.contracts.messages.life import EmbedMessagesResult
+from querymill_shared.contracts.modules.ingest import IngestModule, IngestModuleResult
+from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult
 
 Ingestion = IngestReport | IngestModule | IngestSession | IngestConversation | IngestFiles
 Ingested = IngestResult | IngestModuleResult | IngestSessionResult | IngestConversationResult | IngestFilesResult

@@ -5,18 +5,22 @@ from enum import StrEnum
 from typing import assert_never
 
 from querymill_shared.contracts.answer import AnswerQuestion
-from querymill_shared.contracts.conversations import ConversationSearch
+from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation, UpdateConversation
+from querymill_shared.contracts.conversations.ranks import RankList, RecomputeRanks
+from querymill_shared.contracts.conversations.search import ConversationSearch
 from querymill_shared.contracts.embed import EmbedTexts
-from querymill_shared.contracts.files import FileSearch
-from querymill_shared.contracts.ingest_conversations import DropConversation, IngestConversation, UpdateConversation
-from querymill_shared.contracts.ingest_files import CompareFiles, EmbedFiles, IngestFiles
+from querymill_shared.contracts.files.ingest import CompareFiles, EmbedFiles, IngestFiles
+from querymill_shared.contracts.files.search import FileSearch
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.contracts.message_life import EmbedMessages, ForgetSession, ReembedMessages
-from querymill_shared.contracts.messages import IngestSession, MessageSearch
-from querymill_shared.contracts.modules import SPLIT, IngestModule, LearnLexicon, ModuleSearch
-from querymill_shared.contracts.ranks import RankList, RecomputeRanks
+from querymill_shared.contracts.messages.ingest import IngestSession
+from querymill_shared.contracts.messages.life import EmbedMessages, ForgetSession, ReembedMessages
+from querymill_shared.contracts.messages.search import MessageSearch
+from querymill_shared.contracts.modules.ingest import IngestModule
+from querymill_shared.contracts.modules.learn import LearnLexicon
+from querymill_shared.contracts.modules.search import SPLIT, ModuleSearch
 from querymill_shared.contracts.reindex import Reindex
-from querymill_shared.contracts.reports import ORIGINAL, IngestReport, ReportSearch
+from querymill_shared.contracts.reports.ingest import IngestReport
+from querymill_shared.contracts.reports.search import ORIGINAL, ReportSearch
 from querymill_shared.contracts.rerank import Rerank
 
 

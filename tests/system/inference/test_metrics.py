@@ -9,7 +9,7 @@ from querymill.fleet import figures
 from querymill_shared import metrics
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.account import Told
-from querymill_workers.ports import Caller
+from querymill_workers.inference.ports import Caller
 from tests.fixtures.inference import Provider
 
 

@@ -17,7 +17,8 @@ from querymill_shared import meters
 from querymill_shared.contracts.fields import Lane
 from querymill_workers import wiring
 from querymill_workers.inference.account import CircuitOpen
-from querymill_workers.ports import Caller, Refused, Unavailable
+from querymill_workers.inference.ports import Caller
+from querymill_workers.jobs.faults import Refused, Unavailable
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, embedded, embedding_answer
 from tests.fakes.vectors import DIMENSIONS, vector_of
 from tests.fixtures.inference import Provider

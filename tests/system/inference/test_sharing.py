@@ -14,9 +14,10 @@ import redis
 
 from querymill_shared import meters
 from querymill_shared.contracts.fields import Lane
+from querymill_workers.inference.ports import Caller
 from querymill_workers.inference.profiles import EmbeddingProfile
 from querymill_workers.inference.prompts import Turn
-from querymill_workers.ports import Caller, Refused
+from querymill_workers.jobs.faults import Refused
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, embedded, embedding_answer
 from tests.fakes.vectors import DIMENSIONS, vector_of
 from tests.fixtures.inference import Provider

@@ -10,8 +10,11 @@ import redis
 from querymill_shared import meters
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.account import CircuitOpen, LimitReached
+from querymill_workers.inference.answer_ports import Written
+from querymill_workers.inference.ports import Caller
 from querymill_workers.inference.prompts import Turn
-from querymill_workers.ports import Caller, Refused, Unavailable, Usage, Written
+from querymill_workers.jobs.faults import Refused, Unavailable
+from querymill_workers.jobs.usage import Usage
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, chat_stream
 from tests.fixtures.inference import Provider
 

@@ -1,8 +1,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from querymill_workers.domain.answering import LEAST_TOKENS, fitted
-from querymill_workers.domain.tokens import estimate
+from querymill_workers.services.rules.budget import LEAST_TOKENS, fitted
+from querymill_workers.text.tokens import estimate
 
 
 def words(tokens: int) -> str:

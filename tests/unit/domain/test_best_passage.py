@@ -5,9 +5,9 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.domain import bm25
-from querymill_workers.domain.best_passage import SNIPPET_LENGTH, best_passage, snippet
-from querymill_workers.domain.words import places, words
+from querymill_workers.retrievers.conversations.rules.best_passage import SNIPPET_LENGTH, best_passage, snippet
+from querymill_workers.text import bm25
+from querymill_workers.text.words import places, words
 
 
 def scored(query: str, *messages: str) -> bm25.Scored:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.domain.bm25 import QueryTerm, Statistics, explain, idf, saturation, score
+from querymill_workers.text.bm25 import QueryTerm, Statistics, explain, idf, saturation, score
 
 TEN = Statistics(units=10, length=40)
 SHIPS, SOUP = QueryTerm("ships", 1, df=1), QueryTerm("soup", 1, df=3)

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.domain.calibration import IDENTITY, Calibration, band
 from querymill_workers.inference.calibrations import calibration_of
+from querymill_workers.text.calibration import IDENTITY, Calibration, band
 
 BENT = Calibration(((0.7, 0.0), (0.8, 0.4), (1.0, 1.0)))
 

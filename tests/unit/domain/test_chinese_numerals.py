@@ -2,7 +2,7 @@
 
 import pytest
 
-from querymill_workers.domain.chinese_numerals import between, digits, number
+from querymill_workers.retrievers.conversations.rules.times.chinese_numerals import between, digits, number
 
 
 @pytest.mark.parametrize(

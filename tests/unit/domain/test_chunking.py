@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.domain.chunking import Chunk, PageText, chunk_pages
-from querymill_workers.domain.layout import blocks
+from querymill_workers.retrievers.reports.rules.chunking import Chunk, PageText, chunk_pages
+from querymill_workers.retrievers.reports.rules.layout import blocks
 
 
 def words(text: str) -> int:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from querymill_workers.domain.citations import CheckedAnswer, CitationCheck, checked
+from querymill_workers.services.rules.citations import CheckedAnswer, CitationCheck, checked
 
 MANY = ", ".join(map(str, range(1, 30)))
 CASES: dict[str, tuple[str, str | None, tuple[int, ...], tuple[int, ...]]] = {

@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.domain.code import CodeChunk, Symbol, code_text
-from querymill_workers.domain.code_chunking import chunk_code, embedded_text
-from querymill_workers.domain.words import words
+from querymill_workers.retrievers.files.rules.chunking import chunk_code, embedded_text
+from querymill_workers.retrievers.files.rules.code import CodeChunk, Symbol, code_text
+from querymill_workers.text.words import words
 
 
 def count(text: str) -> int:

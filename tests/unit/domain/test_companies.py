@@ -1,6 +1,6 @@
 import pytest
 
-from querymill_workers.domain.companies import CompanyIndex, company_id
+from querymill_workers.retrievers.reports.rules.companies import CompanyIndex, company_id
 
 COMPANIES: list[tuple[str, tuple[str, ...]]] = [
     ("Aurora Foods, Inc.", ("ARFD",)),

@@ -3,8 +3,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from querymill_workers.domain import conversation_rank
-from querymill_workers.domain.conversation_rank import RankParts, age_days, parts_of, rank, recency
+from querymill_workers.retrievers.conversations.rules import rank as conversation_rank
+from querymill_workers.retrievers.conversations.rules.rank import RankParts, age_days, parts_of, rank, recency
 from tests.fixtures.conversations import draft
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

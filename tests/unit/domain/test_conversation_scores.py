@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.domain.conversation_rank import RankParts, rank, recency
-from querymill_workers.domain.conversation_scores import Bounds, Context, Scoring, Worth, context_of, final_score
+from querymill_workers.retrievers.conversations.rules.rank import RankParts, rank, recency
+from querymill_workers.retrievers.conversations.rules.scores import (
+    Bounds,
+    Context,
+    Scoring,
+    Worth,
+    context_of,
+    final_score,
+)
 
 NO_BOUNDS = Bounds(0.2, 0.2, 1.2)
 

@@ -6,7 +6,14 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.domain.diversification import AGES, PICK_FLOOR, Age, Ranked, age_of, diversify
+from querymill_workers.retrievers.conversations.rules.diversification import (
+    AGES,
+    PICK_FLOOR,
+    Age,
+    Ranked,
+    age_of,
+    diversify,
+)
 
 
 def one(session_id: str, score: float, age: Age = "older", topic: str | None = None) -> Ranked:

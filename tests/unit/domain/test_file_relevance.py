@@ -2,11 +2,9 @@
 
 import pytest
 
-from querymill_workers.domain import bm25
-from querymill_workers.domain.calibration import Calibration
-from querymill_workers.domain.code import lines_of
-from querymill_workers.domain.file_context import ContextFile, joined, shown
-from querymill_workers.domain.file_relevance import (
+from querymill_workers.retrievers.files.rules.code import lines_of
+from querymill_workers.retrievers.files.rules.context import ContextFile, joined, shown
+from querymill_workers.retrievers.files.rules.relevance import (
     Evidence,
     FileProfiles,
     Intent,
@@ -18,6 +16,8 @@ from querymill_workers.domain.file_relevance import (
     speaking,
     windows_of,
 )
+from querymill_workers.text import bm25
+from querymill_workers.text.calibration import Calibration
 
 PROFILE = RelevanceProfile({"lexical": 5.0, "names": 2.0}, Calibration(((0.0, 0.0), (2.0, 0.5), (6.0, 1.0))))
 

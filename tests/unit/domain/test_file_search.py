@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.domain.file_bands import band, counted, of_band
-from querymill_workers.domain.file_candidates import candidates, shards
-from querymill_workers.domain.file_gaps import gaps
-from querymill_workers.domain.file_patterns import MOST, best, is_pattern, weighted
-from querymill_workers.domain.file_rounds import Ask, Standing, Stop, what_next
+from querymill_workers.retrievers.files.rules.bands import band, counted, of_band
+from querymill_workers.retrievers.files.rules.candidates import candidates, shards
+from querymill_workers.retrievers.files.rules.gaps import gaps
+from querymill_workers.retrievers.files.rules.patterns import MOST, best, is_pattern, weighted
+from querymill_workers.retrievers.files.rules.rounds import Ask, Standing, Stop, what_next
 
 
 def standing(**changes: object) -> Standing:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.domain.fusion import HitKey, QueryHit, decode_key, explain, fuse
+from querymill_workers.retrievers.reports.rules.fusion import HitKey, QueryHit, decode_key, explain, fuse
 
 PAGE = HitKey("a1b2", "page", 12)
 

@@ -1,6 +1,6 @@
 import pytest
 
-from querymill_workers.domain.languages import language_of
+from querymill_workers.text.languages import language_of
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.domain.lexicon import (
+from querymill_workers.retrievers.modules.rules.lexicon import (
     EMPTY,
     LEAST_RATIO,
     MOST_MODULES,
@@ -15,8 +15,8 @@ from querymill_workers.domain.lexicon import (
     plain_words,
     words_in,
 )
-from querymill_workers.domain.module_scores import ModuleCard
-from querymill_workers.domain.modules import NO_SHORTHANDS, shorthands_of
+from querymill_workers.retrievers.modules.rules.names import NO_SHORTHANDS, shorthands_of
+from querymill_workers.retrievers.modules.rules.scores import ModuleCard
 
 CARDS = [
     *(ModuleCard(n, ("vtkConeSource", "vtkActor"), "An orange cone. 一个锥体") for n in range(5)),

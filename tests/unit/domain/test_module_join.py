@@ -1,6 +1,6 @@
 import pytest
 
-from querymill_workers.domain.module_join import (
+from querymill_workers.retrievers.modules.rules.join import (
     GUESSED_WEIGHT,
     NAMED_WEIGHT,
     TEXT_WEIGHT,
@@ -8,9 +8,9 @@ from querymill_workers.domain.module_join import (
     channel_weights,
     joined,
 )
-from querymill_workers.domain.module_scores import ModuleCard, ScoredDocument, SubQuery, rank, shares
-from querymill_workers.domain.module_text import searchable_text, weighted_parts
-from querymill_workers.domain.modules import analyze_query, shorthands_of
+from querymill_workers.retrievers.modules.rules.names import analyze_query, shorthands_of
+from querymill_workers.retrievers.modules.rules.scores import ModuleCard, ScoredDocument, SubQuery, rank, shares
+from querymill_workers.retrievers.modules.rules.text import searchable_text, weighted_parts
 
 SHORT = shorthands_of({"actor": []}, [])
 

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.domain.module_prompt import PromptDocument, build_prompt
-from querymill_workers.domain.module_scores import (
+from querymill_workers.retrievers.modules.rules.names import DocumentId, FoundModule, Match, analyze_query, hits
+from querymill_workers.retrievers.modules.rules.prompt import PromptDocument, build_prompt
+from querymill_workers.retrievers.modules.rules.scores import (
     ModuleCard,
     Recalled,
     SubQuery,
@@ -17,8 +18,7 @@ from querymill_workers.domain.module_scores import (
     score,
     shares,
 )
-from querymill_workers.domain.modules import DocumentId, FoundModule, Match, analyze_query, hits
-from querymill_workers.domain.rank_fusion import join, ranks_by_score
+from querymill_workers.text.rank_fusion import join, ranks_by_score
 
 
 def asked(*parts: tuple[str, float]) -> list[SubQuery]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from querymill_workers.domain.modules import (
+from querymill_workers.retrievers.modules.rules.names import (
     FoundModule,
     analyze_query,
     camel_words,

@@ -1,7 +1,7 @@
 import pytest
 
-from querymill_workers.domain.page_rank import page_ranks
-from querymill_workers.domain.references import Kind, Reference
+from querymill_workers.retrievers.conversations.rules.page_rank import page_ranks
+from querymill_workers.retrievers.conversations.rules.references import Kind, Reference
 
 
 def edge(source: str, target: str, kind: Kind = "explicit") -> Reference:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.domain.periods import Period, find_period
+from querymill_workers.retrievers.reports.rules.periods import Period, find_period
 
 TODAY = date(2024, 5, 6)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.domain.queries import distinct, normalise, wrapped
+from querymill_workers.text.queries import distinct, normalise, wrapped
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.domain.query_understanding import (
+from querymill_workers.retrievers.conversations.rules.query_understanding import (
     Intent,
     importance,
     intent_of,

@@ -1,6 +1,6 @@
 import pytest
 
-from querymill_workers.domain.rank_fusion import reciprocal_rank_fusion
+from querymill_workers.text.rank_fusion import reciprocal_rank_fusion
 
 RANKINGS = {"vector": ["a", "b", "c"], "words": ["b", "d"]}
 

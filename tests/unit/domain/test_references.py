@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.domain import reference_search
-from querymill_workers.domain.reference_search import ReferenceSearch
-from querymill_workers.domain.references import (
+from querymill_workers.retrievers.conversations.rules import reference_search
+from querymill_workers.retrievers.conversations.rules.reference_search import ReferenceSearch
+from querymill_workers.retrievers.conversations.rules.references import (
     Near,
     Reference,
     counted,
@@ -15,7 +15,7 @@ from querymill_workers.domain.references import (
     leading,
     needed,
 )
-from querymill_workers.domain.session_facts import SessionFacts
+from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
 from tests.fixtures.conversations import all_pairs, memory_store
 from tests.fixtures.conversations import draft as drafted
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.domain.reranking import Candidate, Combine, Reranked, accepted, combined_score, explain, rerank
+from querymill_workers.services.rules.reranking import Candidate, Combine, Reranked, combined_score, explain, rerank
+from querymill_workers.text.judgements import accepted
 
 COMBINES: list[Combine] = ["product", "weighted"]
 IDS = "abcdef"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.domain.routing import ReportCard, Route, route
+from querymill_workers.retrievers.reports.rules.routing import ReportCard, Route, route
 
 TODAY = date(2024, 5, 6)
 

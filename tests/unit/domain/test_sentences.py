@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from querymill_workers.domain.sentences import sentences
+from querymill_workers.services.rules.sentences import sentences
 
 
 @pytest.mark.parametrize(

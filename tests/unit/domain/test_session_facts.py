@@ -2,11 +2,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from querymill_workers.domain.conversation_text import searchable
-from querymill_workers.domain.key_phrases import MOST, key_phrases
-from querymill_workers.domain.session_facts import facts_of, facts_version
-from querymill_workers.domain.session_signs import Turn, is_solved, speaks_of_earlier
-from querymill_workers.domain.technical_keywords import TECHNICAL_KEYWORDS, TechnicalKeywords
+from querymill_workers.retrievers.conversations.rules.key_phrases import MOST, key_phrases
+from querymill_workers.retrievers.conversations.rules.session_facts import facts_of, facts_version
+from querymill_workers.retrievers.conversations.rules.session_signs import Turn, is_solved, speaks_of_earlier
+from querymill_workers.retrievers.conversations.rules.technical_keywords import TECHNICAL_KEYWORDS, TechnicalKeywords
+from querymill_workers.retrievers.conversations.rules.text import searchable
 
 KEYWORDS = TechnicalKeywords()
 ANSWER = Turn("assistant", "```python\npool = open_pool()\n```")

@@ -1,6 +1,7 @@
 from datetime import UTC, datetime
 
-from querymill_workers.domain.sessions import NEIGHBOUR_LENGTH, Message, context, message_key, passages, vector_id
+from querymill_shared.contracts.sessions import message_key
+from querymill_workers.retrievers.messages.rules.sessions import NEIGHBOUR_LENGTH, Message, context, passages, vector_id
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

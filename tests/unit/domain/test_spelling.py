@@ -2,7 +2,7 @@
 
 import pytest
 
-from querymill_workers.domain.spelling import Correction, corrected, corrections, suspects
+from querymill_workers.retrievers.conversations.rules.spelling import Correction, corrected, corrections, suspects
 
 
 def mended(text: str, **near: list[str]) -> str:

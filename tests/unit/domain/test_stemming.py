@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.domain.stemming import stem
+from querymill_workers.text.stemming import stem
 
 
 @pytest.mark.parametrize(

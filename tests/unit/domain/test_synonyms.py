@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.domain import bm25
-from querymill_workers.domain.synonyms import (
+from querymill_workers.retrievers.conversations.rules.synonyms import (
     MEANINGS,
     MOST_PER_TERM,
     TERMS,
@@ -17,7 +16,8 @@ from querymill_workers.domain.synonyms import (
     topic_of,
     weighted,
 )
-from querymill_workers.domain.words import words
+from querymill_workers.text import bm25
+from querymill_workers.text.words import words
 
 
 def test_the_table_has_77_terms_and_more_and_each_stands_once() -> None:

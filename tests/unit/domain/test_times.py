@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from querymill_workers.domain.times import TimeRange, find_time
+from querymill_workers.retrievers.conversations.rules.times.find import TimeRange, find_time
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 #: A Wednesday.

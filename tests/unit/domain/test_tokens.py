@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.domain.tokens import cut, estimate
+from querymill_workers.text.tokens import cut, estimate
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.domain.words import words
+from querymill_workers.text.words import words
 
 
 @pytest.mark.parametrize(

@@ -6,19 +6,21 @@ import pytest
 
 from querymill_shared.board import MemoryBoard
 from querymill_shared.contracts.jobs import AnyResult, JobRequest, decode_result
-from querymill_shared.contracts.modules import IngestModule, ModuleDocument
-from querymill_shared.contracts.reports import IngestReport, Report
+from querymill_shared.contracts.modules.ingest import IngestModule, ModuleDocument
+from querymill_shared.contracts.reports.ingest import IngestReport, Report
 from querymill_shared.queues import queue_of
 from querymill_shared.settings import Settings
-from querymill_workers.flows import journey
-from querymill_workers.ports import Bell, Ports
-from querymill_workers.stores.memory import MemoryReports, MemoryTextVectors
-from querymill_workers.stores.memory_conversation_ranks import MemoryRanks
-from querymill_workers.stores.memory_conversations import MemoryConversations
-from querymill_workers.stores.memory_files import MemoryFiles
-from querymill_workers.stores.memory_messages import MemoryMessages
-from querymill_workers.stores.memory_modules import MemoryModules
-from querymill_workers.stores.memory_sessions import MemorySessions
+from querymill_workers.dispatch import journey
+from querymill_workers.dispatch.ports import Ports
+from querymill_workers.jobs.bell import Bell
+from querymill_workers.retrievers.conversations.stores.memory import MemoryConversations
+from querymill_workers.retrievers.conversations.stores.memory_ranks import MemoryRanks
+from querymill_workers.retrievers.files.stores.memory import MemoryFiles
+from querymill_workers.retrievers.messages.stores.memory import MemoryMessages
+from querymill_workers.retrievers.messages.stores.memory_sessions import MemorySessions
+from querymill_workers.retrievers.modules.stores.memory import MemoryModules
+from querymill_workers.retrievers.reports.stores.memory import MemoryReports
+from querymill_workers.services.stores.memory import MemoryTextVectors
 from tests.fakes.answers import ScriptedAnswers
 from tests.fakes.models import ScriptedJudge, ScriptedRewriter, WordEmbeddings
 from tests.fakes.ports import memory_ports

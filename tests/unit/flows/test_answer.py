@@ -8,9 +8,11 @@ from querymill_shared.board import Verdict
 from querymill_shared.contracts.answer import AnswerQuestion, AnswerResult, WrittenAnswer
 from querymill_shared.contracts.events import AnswerPart, Done, StageFinished
 from querymill_shared.queues import Queue, queue_of
-from querymill_workers.flows import answering, journey
-from querymill_workers.ports import Judged, Refused, Unavailable
-from querymill_workers.upkeep.sweeper import sweep
+from querymill_workers.dispatch import journey
+from querymill_workers.dispatch.sweeper import sweep
+from querymill_workers.inference.answer_ports import Judged
+from querymill_workers.jobs.faults import Refused, Unavailable
+from querymill_workers.services import answering
 from tests.unit.flows.conftest import World
 
 HITS = [

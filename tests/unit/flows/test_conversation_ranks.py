@@ -1,25 +1,26 @@
 """Conversations come in, and their ranks follow: as jobs, in memory."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from pydantic import ValidationError
 
 from querymill_shared.board import Verdict
-from querymill_shared.contracts.ingest_conversations import (
+from querymill_shared.contracts.conversations.ingest import (
     DropConversation,
     IngestConversation,
     IngestConversationResult,
     UpdateConversation,
 )
-from querymill_shared.contracts.ranks import RankList, RankListResult, RanksResult, RecomputeRanks
+from querymill_shared.contracts.conversations.ranks import RankList, RankListResult, RanksResult, RecomputeRanks
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.queues import Queue, queue_of
-from querymill_workers.domain.conversation_text import searchable
-from querymill_workers.domain.reference_search import ReferenceSearch
-from querymill_workers.flows.conversation_drafts import drafted
-from querymill_workers.flows.ingest_conversations import SPACE
-from querymill_workers.upkeep.daily import rebuilds_due
+from querymill_workers.retrievers.conversations.drafts import drafted
+from querymill_workers.retrievers.conversations.ingest import SPACE
+from querymill_workers.retrievers.conversations.ranks.daily import rebuilds_due
+from querymill_workers.retrievers.conversations.rules.reference_search import ReferenceSearch
+from querymill_workers.retrievers.conversations.rules.text import searchable
 from tests.fixtures.conversations import START
 from tests.unit.flows.conftest import World
 
@@ -104,6 +105,26 @@ def test_live_messages_are_added_and_edited_and_counted_once(world: World) -> No
     assert [message.text for message in known.messages] == ["tea", "ships"]
     assert known.started_at == datetime(2026, 1, 1, 10, tzinfo=UTC)
     assert (found(world, "soup"), found(world, "ships")) == ([], ["s"])
+
+
+def test_a_session_is_read_and_changed_while_no_other_writer_changes_it(world: World) -> None:
+    alone = []
+
+    def noting(honest: Callable[..., object]) -> Callable[..., object]:
+        def noted(*given: object, **more: object) -> object:
+            alone.append(world.conversations._changing["chats", "s"].locked())
+            return honest(*given, **more)
+
+        return noted
+
+    for store, some in [(world.words, ("put", "drop")), (world.conversations, ("stored", "put", "drop"))]:
+        for call in some:
+            setattr(store, call, noting(getattr(store, call)))
+    told = {"session_id": "s", "messages": [{"message_id": "a", "text": "soup"}]}
+    ingest(world, "s", *POOLS)
+    world.run(UpdateConversation.model_validate({"collection": "chats", "update": told}))
+    world.run(DropConversation(collection="chats", session_id="s"))
+    assert alone == [True] * (3 + 3 + 2)
 
 
 def test_live_messages_of_a_session_that_begins_at_no_time_are_refused(world: World) -> None:

@@ -5,8 +5,8 @@ from math import prod
 
 import pytest
 
-from querymill_shared.contracts.conversations import ConversationResult, ConversationSearch
-from querymill_shared.contracts.ingest_conversations import DropConversation, IngestConversation
+from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation
+from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
 from tests.unit.flows.conftest import World
 

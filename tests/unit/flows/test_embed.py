@@ -4,7 +4,7 @@ import pytest
 from querymill_shared.board import Verdict
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
 from querymill_shared.contracts.events import Progress
-from querymill_workers.ports import Refused, Unavailable
+from querymill_workers.jobs.faults import Refused, Unavailable
 from tests.fakes.vectors import DIMENSIONS, vector_of
 from tests.unit.flows.conftest import World
 

@@ -6,14 +6,18 @@ import pytest
 
 from querymill_shared.board import Verdict
 from querymill_shared.contracts.events import SearchRound
-from querymill_shared.contracts.files import FileResult, FileSearch
+from querymill_shared.contracts.files.search import FileResult, FileSearch
 from querymill_shared.queues import queue_of
-from querymill_workers.domain.calibration import Calibration
-from querymill_workers.domain.code import SPACE, CodeChunk, code_text
-from querymill_workers.domain.file_relevance import FileProfiles, RelevanceProfile
-from querymill_workers.flows import journey
-from querymill_workers.parsing.lexical import LexicalParser
-from querymill_workers.ports import Bell, ContentHash, FileCard, FileDraft, KeyedChunk, Revision, Unavailable, WordUnit
+from querymill_workers.dispatch import journey
+from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.jobs.revisions import ContentHash, Revision
+from querymill_workers.retrievers.files.parsing.lexical import LexicalParser
+from querymill_workers.retrievers.files.ports import FileCard, FileDraft, KeyedChunk
+from querymill_workers.retrievers.files.rules.code import SPACE, CodeChunk, code_text
+from querymill_workers.retrievers.files.rules.relevance import FileProfiles, RelevanceProfile
+from querymill_workers.text.calibration import Calibration
+from querymill_workers.words.ports import WordUnit
 from tests.fakes.vectors import vector_of
 from tests.unit.flows.conftest import World
 

@@ -3,7 +3,7 @@ from collections.abc import Callable
 import pytest
 
 from querymill_shared.board import MemoryBoard, Verdict
-from querymill_shared.contracts.ingest_files import (
+from querymill_shared.contracts.files.ingest import (
     CompareFiles,
     CompareFilesResult,
     EmbedFiles,
@@ -13,9 +13,10 @@ from querymill_shared.contracts.ingest_files import (
 )
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
-from querymill_workers.flows import journey
-from querymill_workers.parsing.tree_sitter import TreeSitterParser
-from querymill_workers.ports import Bell, Unavailable
+from querymill_workers.dispatch import journey
+from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.retrievers.files.parsing.tree_sitter import TreeSitterParser
 from tests.unit.flows.conftest import World
 
 SOUP = "class Pot:\n    def stir(self):\n        spoon.turn()\n"

@@ -1,12 +1,13 @@
 from querymill_shared.board import Verdict
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.contracts.message_life import EmbedMessagesResult
-from querymill_shared.contracts.messages import IngestSession, IngestSessionResult
+from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
+from querymill_shared.contracts.messages.life import EmbedMessagesResult
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.queues import Queue
-from querymill_workers.flows import journey
-from querymill_workers.ports import Bell, Unavailable
+from querymill_workers.dispatch import journey
+from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.faults import Unavailable
 from tests.fixtures.chats import session
 from tests.unit.flows.conftest import World
 

@@ -3,18 +3,12 @@ from contextlib import nullcontext
 import pytest
 
 from querymill_shared.board import Verdict
-from querymill_shared.contracts.modules import (
-    IngestModule,
-    IngestModuleResult,
-    LearnLexicon,
-    LexiconResult,
-    ModuleDocument,
-    ModuleResult,
-    ModuleSearch,
-)
-from querymill_workers.domain.lexicon import EMPTY
-from querymill_workers.flows.ingest_modules import revision_of
-from querymill_workers.ports import Unavailable
+from querymill_shared.contracts.modules.ingest import IngestModule, IngestModuleResult, ModuleDocument
+from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult
+from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
+from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.retrievers.modules.ingest import revision_of
+from querymill_workers.retrievers.modules.rules.lexicon import EMPTY
 from tests.unit.flows.conftest import World, example
 
 CONES = [example(n, "vtkConeSource", "vtkActor", description=f"A cone number {n}") for n in range(4)]

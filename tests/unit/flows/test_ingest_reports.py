@@ -4,9 +4,9 @@ import pytest
 
 from querymill_shared.board import MemoryBoard, Verdict
 from querymill_shared.contracts.events import Progress
-from querymill_shared.contracts.reports import IngestReport, IngestResult, Report
+from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult, Report
 from querymill_shared.settings import Settings
-from querymill_workers.ports import Unavailable
+from querymill_workers.jobs.faults import Unavailable
 from tests.unit.flows.conftest import World, report
 
 LONG = report("a1", *(f"page {n} about subject{n}" for n in range(20)))

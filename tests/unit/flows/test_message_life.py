@@ -1,11 +1,14 @@
 import numpy as np
 import pytest
 
-from querymill_shared.contracts.message_life import PARTS, ForgetResult, ForgetSession, ReembedMessages, ReembedResult
-from querymill_shared.contracts.messages import IngestSession, MessageResult, MessageSearch
+from querymill_shared.contracts.messages.ingest import IngestSession
+from querymill_shared.contracts.messages.life import PARTS, ForgetResult, ForgetSession, ReembedMessages, ReembedResult
+from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_workers.domain.calibration import IDENTITY, Calibration
-from querymill_workers.ports import Caller, FormerModel, InputType, Unavailable, Usage, Vectors
+from querymill_workers.inference.ports import Caller, FormerModel, InputType, Vectors
+from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.jobs.usage import Usage
+from querymill_workers.text.calibration import IDENTITY, Calibration
 from tests.fakes.models import WordEmbeddings
 from tests.fixtures.chats import session
 from tests.unit.flows.conftest import World

@@ -4,11 +4,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from querymill_shared.contracts.messages import IngestSession, MessageResult, MessageSearch
+from querymill_shared.contracts.messages.ingest import IngestSession
+from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_workers.domain.calibration import Calibration
-from querymill_workers.ports import Refused, Unavailable, Usage, Vectors
-from querymill_workers.stores.memory import MemoryWords
+from querymill_workers.inference.ports import Vectors
+from querymill_workers.jobs.faults import Refused, Unavailable
+from querymill_workers.jobs.usage import Usage
+from querymill_workers.text.calibration import Calibration
+from querymill_workers.words.memory import MemoryWords
 from tests.fakes.vectors import DIMENSIONS
 from tests.fixtures.chats import session
 from tests.unit.flows.conftest import World

@@ -1,8 +1,8 @@
 import pytest
 
 from querymill_shared.contracts.events import Done, Hits
-from querymill_shared.contracts.modules import ModuleResult, ModuleSearch
-from querymill_workers.ports import Refused, Unavailable
+from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
+from querymill_workers.jobs.faults import Refused, Unavailable
 from tests.unit.flows.conftest import World, example
 
 CONE = example(0, "vtk.Filters.Sources.vtkConeSource", "vtkActor", "vtkMapper", description="A red cone", code="cone()")

@@ -1,14 +1,17 @@
+import threading
+
 import pytest
 
+from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation
 from querymill_shared.contracts.events import Progress
-from querymill_shared.contracts.ingest_conversations import IngestConversation
-from querymill_shared.contracts.ingest_files import IngestFiles, SourceFile
-from querymill_shared.contracts.messages import IngestSession, MessageResult, MessageSearch
-from querymill_shared.contracts.modules import ModuleResult, ModuleSearch
+from querymill_shared.contracts.files.ingest import IngestFiles, SourceFile
+from querymill_shared.contracts.messages.ingest import IngestSession
+from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
+from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
 from querymill_shared.contracts.reindex import IndexedKind, Reindex, ReindexResult
-from querymill_workers.domain.words import words
-from querymill_workers.ports import Unavailable
-from querymill_workers.stores import memory
+from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.text.words import words
+from querymill_workers.words import memory
 from tests.fixtures.chats import session
 from tests.unit.flows.conftest import World, example
 
@@ -133,3 +136,24 @@ def test_conversations_and_files_are_found_by_the_words_of_the_new_tokeniser(
         assert (done.outcome, done.total) == ("reindexed", 1)
     assert [hit.id for hit in world.words.search("talks", "conversations", "ships", most=5)] == ["s"]
     assert [hit.id for hit in world.words.search("tree", "files", "ships", most=5)] == ["a.py"]
+
+
+def test_a_conversation_that_is_dropped_while_its_words_are_made_leaves_none(
+    world: World, bumped: pytest.MonkeyPatch
+) -> None:
+    world.result(world.run(IngestConversation(collection="talks", session=session("s", "nine ships"))))
+    bump(bumped)
+    honest = world.words.refill
+    dropping = threading.Thread(
+        target=lambda: world.run(DropConversation(collection="talks", session_id="s")), daemon=True
+    )
+
+    def refill(*args: object) -> None:
+        dropping.start()
+        dropping.join(0.2)
+        honest(*args)  # type: ignore[arg-type]
+
+    world.words.refill = refill  # type: ignore[method-assign, assignment]
+    reindex(world, "conversations", "talks")
+    dropping.join(5)
+    assert world.words.search("talks", "conversations", "ships", most=5) == []

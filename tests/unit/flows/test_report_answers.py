@@ -4,9 +4,9 @@ import pytest
 from pydantic import ValidationError
 
 from querymill_shared.contracts.events import AnswerPart, Done, Hits, Queued, StageStarted
-from querymill_shared.contracts.reports import ReportSearch
-from querymill_workers.flows import journey
-from querymill_workers.ports import Refused, Unavailable
+from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_workers.dispatch import journey
+from querymill_workers.jobs.faults import Refused, Unavailable
 from tests.unit.flows.conftest import World
 from tests.unit.flows.test_reports import SHIPS, SOUP, found, search
 

@@ -3,9 +3,9 @@ import time
 import pytest
 
 from querymill_shared.contracts.events import Done, Failed, Hits
-from querymill_shared.contracts.reports import ReportResult, ReportSearch
-from querymill_workers.flows import journey
-from querymill_workers.ports import Refused, Unavailable
+from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
+from querymill_workers.dispatch import journey
+from querymill_workers.jobs.faults import Refused, Unavailable
 from tests.unit.flows.conftest import World, report
 
 SHIPS = report("a1", "the fleet has nine ships", "revenue rose to forty million")

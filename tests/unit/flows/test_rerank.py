@@ -8,9 +8,9 @@ from querymill_shared.board import Due
 from querymill_shared.contracts.events import Done, Hits
 from querymill_shared.contracts.rerank import Rerank, RerankResult
 from querymill_shared.queues import Queue, queue_of
-from querymill_workers.flows import journey
-from querymill_workers.ports import Refused, Unavailable
-from querymill_workers.upkeep.sweeper import look_at
+from querymill_workers.dispatch import journey
+from querymill_workers.dispatch.sweeper import look_at
+from querymill_workers.jobs.faults import Refused, Unavailable
 from tests.unit.flows.conftest import World
 
 

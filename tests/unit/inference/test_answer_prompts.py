@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from querymill_workers.domain.citations import checked
-from querymill_workers.domain.languages import Language
 from querymill_workers.inference.answers import Judgement
 from querymill_workers.inference.prompts import answer_turns, judge_turns
+from querymill_workers.services.rules.citations import checked
+from querymill_workers.text.languages import Language
 from tests.fakes.answers import fenced_texts, is_judging
 from tests.unit.inference.test_fences import ESCAPES
 

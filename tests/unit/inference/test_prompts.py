@@ -1,8 +1,8 @@
 import pytest
 
-from querymill_workers.domain.queries import wrapped
-from querymill_workers.inference.glossary import bundled
 from querymill_workers.inference.prompts import turns
+from querymill_workers.retrievers.reports.glossary import bundled
+from querymill_workers.text.queries import wrapped
 from tests.fakes.openai_server import METHODS
 
 QUESTIONS = {"en": "What was the revenue in 2022?", "zh": "2022年的营业收入是多少？"}

@@ -3,9 +3,9 @@ import time
 
 import pytest
 
-from querymill_workers.parsing import tree_sitter
-from querymill_workers.parsing.grammars import SOURCES, load
-from querymill_workers.parsing.tree_sitter import TreeSitterParser
+from querymill_workers.retrievers.files.parsing import tree_sitter
+from querymill_workers.retrievers.files.parsing.grammars import SOURCES, load
+from querymill_workers.retrievers.files.parsing.tree_sitter import TreeSitterParser
 
 PARSER = TreeSitterParser()
 

@@ -10,7 +10,7 @@ import pytest
 from querymill.cli.evaluate_kinds import Sample, prepare_conversations
 from querymill.evaluation.conversation_sets import collection_of, read_conversation_set
 from querymill.evaluation.sets import BadSet
-from querymill_shared.contracts.conversations import ConversationSearch
+from querymill_shared.contracts.conversations.search import ConversationSearch
 
 TALK = {
     "_id": "a",

@@ -10,7 +10,7 @@ import pytest
 from querymill.evaluation.file_calibration import JudgedFile, bands, fitted, profile, solved
 from querymill.evaluation.file_sets import batches, read_file_set
 from querymill.evaluation.sets import BadSet
-from querymill_shared.contracts.ingest_files import SourceFile
+from querymill_shared.contracts.files.ingest import SourceFile
 
 
 def test_a_small_system_of_equations() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from querymill.ingestion import BadLine, GoodLine, read_reports
-from querymill_shared.contracts.reports import IngestReport
+from querymill_shared.contracts.reports.ingest import IngestReport
 
 GOOD = {"sha1": "a1", "title": "t", "company": "c", "pages": [{"page": 1, "text": "x"}]}
 

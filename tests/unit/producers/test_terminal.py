@@ -18,13 +18,13 @@ from querymill.fleet import tables
 from querymill_embedded import PartStatus
 from querymill_embedded.supervisor import ProcessState
 from querymill_shared.contracts.answer import AnswerResult
-from querymill_shared.contracts.conversations import ConversationResult
+from querymill_shared.contracts.conversations.ranks import RankListResult
+from querymill_shared.contracts.conversations.search import ConversationResult
 from querymill_shared.contracts.events import AnswerPart, Event, Hits, Queued, SearchRound, StageFinished, StageStarted
-from querymill_shared.contracts.files import FileResult
-from querymill_shared.contracts.messages import MessageResult
-from querymill_shared.contracts.modules import ModuleResult
-from querymill_shared.contracts.ranks import RankListResult
-from querymill_shared.contracts.reports import ReportResult
+from querymill_shared.contracts.files.search import FileResult
+from querymill_shared.contracts.messages.search import MessageResult
+from querymill_shared.contracts.modules.search import ModuleResult
+from querymill_shared.contracts.reports.search import ReportResult
 from querymill_shared.contracts.rerank import RerankResult
 from tests.fakes.hostile import TEXT, hostile
 

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from querymill_shared.contracts.conversations import ConversationSearch
+from querymill_shared.contracts.conversations.search import ConversationSearch
 from querymill_shared.contracts.jobs import decode_request
 
 

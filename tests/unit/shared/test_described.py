@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from querymill_shared.contracts.ingest_files import SourceFile
-from querymill_shared.contracts.modules import ModuleDocument
-from querymill_shared.contracts.reports import Report
+from querymill_shared.contracts.files.ingest import SourceFile
+from querymill_shared.contracts.modules.ingest import ModuleDocument
+from querymill_shared.contracts.reports.ingest import Report
 from querymill_shared.contracts.sessions import ChatSession
 
 SESSION = {"session_id": "s", "started_at": "2026-01-01T00:00:00Z", "messages": [{"text": "hello"}]}

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from querymill_shared.contracts.files import FileSearch
+from querymill_shared.contracts.files.search import FileSearch
 from querymill_shared.contracts.jobs import decode_request
 
 

@@ -5,7 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from querymill_shared.contracts.jobs import decode_request, fingerprint
-from querymill_shared.contracts.messages import PRESETS, MessageSearch
+from querymill_shared.contracts.messages.search import PRESETS, MessageSearch
 from querymill_shared.contracts.sessions import ChatSession
 
 

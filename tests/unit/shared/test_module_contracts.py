@@ -5,7 +5,8 @@ import pytest
 from pydantic import ValidationError
 
 from querymill_shared.contracts.jobs import decode_request
-from querymill_shared.contracts.modules import IngestModule, ModuleDocument, ModuleSearch
+from querymill_shared.contracts.modules.ingest import IngestModule, ModuleDocument
+from querymill_shared.contracts.modules.search import ModuleSearch
 
 DOCUMENT: dict[str, Any] = {
     "file_path": "cone.js",

@@ -1,12 +1,14 @@
 import pytest
 
 from querymill_shared.board import MemoryBoard, Outcome, Picture
-from querymill_shared.contracts.messages import MessageSearch
-from querymill_shared.contracts.reports import IngestReport, Report, ReportSearch
+from querymill_shared.contracts.messages.search import MessageSearch
+from querymill_shared.contracts.reports.ingest import IngestReport, Report
+from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
-from querymill_workers.ports import Bell, Ports
-from querymill_workers.upkeep.sweeper import sweep
+from querymill_workers.dispatch.ports import Ports
+from querymill_workers.dispatch.sweeper import sweep
+from querymill_workers.jobs.bell import Bell
 from tests.fakes.ports import memory_ports
 
 SEARCH = ReportSearch(query="q", collection="filings", hyde=True, deadline=30)

@@ -5,7 +5,7 @@ import sys
 import psycopg
 
 from querymill_workers import wiring
-from querymill_workers.stores.postgres.migrate import SchemaMismatch, migrate
+from querymill_workers.postgres.migrate import SchemaMismatch, migrate
 
 
 def main() -> int:

@@ -15,9 +15,9 @@ from celery.signals import setup_logging, worker_ready, worker_shutting_down
 from querymill_shared import metrics
 from querymill_shared.addresses import mask_text
 from querymill_workers import preflight, wiring
-from querymill_workers.ports import Refused, Unavailable
+from querymill_workers.dispatch.sweeper import TERM_S, Sweeper
+from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.tasks import ring
-from querymill_workers.upkeep.sweeper import TERM_S, Sweeper
 
 _log = structlog.get_logger(__name__)
 _sweepers: list[Sweeper] = []

@@ -4,7 +4,7 @@ import structlog
 
 from querymill_shared.board import ValkeyBoard
 from querymill_shared.settings import Settings
-from querymill_workers.stores.postgres.migrate import SchemaMismatch, check
+from querymill_workers.postgres.migrate import SchemaMismatch, check
 
 _log = structlog.get_logger(__name__)
 

@@ -6,8 +6,8 @@ from celery import current_app, shared_task
 
 from querymill_shared.queues import Queue, task_of
 from querymill_workers import wiring
-from querymill_workers.flows import journey
-from querymill_workers.ports import Bell
+from querymill_workers.dispatch import journey
+from querymill_workers.jobs.bell import Bell
 
 
 @shared_task(name=task_of(Queue.SEARCH))

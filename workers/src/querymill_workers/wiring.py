@@ -7,12 +7,10 @@ from functools import cache
 import redis
 
 from querymill_shared.board import ValkeyBoard
-from querymill_shared.board.valkey import CONNECTION
+from querymill_shared.board.connections import open_commands
 from querymill_shared.meters import Meters
 from querymill_shared.settings import Settings
-from querymill_workers.domain.technical_keywords import TECHNICAL_KEYWORDS, TechnicalKeywords
-from querymill_workers.domain.tokens import estimate
-from querymill_workers.inference import glossary
+from querymill_workers.dispatch.ports import Ports
 from querymill_workers.inference.account import Account
 from querymill_workers.inference.answers import ChatAnswers
 from querymill_workers.inference.calibrations import calibration_of
@@ -23,24 +21,27 @@ from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.embeddings import OpenAIEndpoint, SharedEmbeddings
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.http_judge import HttpJudge, open_endpoint
+from querymill_workers.inference.ports import FormerModel, Judge
 from querymill_workers.inference.profiles import EmbeddingProfile, profile_of
-from querymill_workers.inference.relevance import file_profiles
 from querymill_workers.inference.rewriter import ChatRewriter
 from querymill_workers.inference.sharing import Shared
-from querymill_workers.parsing.tree_sitter import TreeSitterParser
-from querymill_workers.ports import FormerModel, Judge, Ports
-from querymill_workers.stores.kept import conversation_caches
-from querymill_workers.stores.mongo import MongoModules
-from querymill_workers.stores.postgres.connection import open_pool
-from querymill_workers.stores.postgres.conversation_ranks import PostgresRanks
-from querymill_workers.stores.postgres.conversations import PostgresConversations
-from querymill_workers.stores.postgres.files import PostgresFiles
-from querymill_workers.stores.postgres.messages import PostgresMessages
-from querymill_workers.stores.postgres.reports import PostgresReports
-from querymill_workers.stores.postgres.sessions import PostgresSessions
-from querymill_workers.stores.postgres.text_vectors import PostgresTextVectors
-from querymill_workers.stores.postgres.words import PostgresWords
-from querymill_workers.upkeep.heartbeat import Heartbeat
+from querymill_workers.jobs.heartbeat import Heartbeat
+from querymill_workers.postgres.connection import open_pool
+from querymill_workers.retrievers.conversations.rules.technical_keywords import TECHNICAL_KEYWORDS, TechnicalKeywords
+from querymill_workers.retrievers.conversations.stores.caches import conversation_caches
+from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
+from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
+from querymill_workers.retrievers.files.parsing.tree_sitter import TreeSitterParser
+from querymill_workers.retrievers.files.profiles import file_profiles
+from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
+from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
+from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
+from querymill_workers.retrievers.modules.stores.mongo import MongoModules
+from querymill_workers.retrievers.reports import glossary
+from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
+from querymill_workers.services.stores.postgres import PostgresTextVectors
+from querymill_workers.text.tokens import estimate
+from querymill_workers.words.postgres import PostgresWords
 
 
 @cache
@@ -80,7 +81,7 @@ def board() -> ValkeyBoard:
 @cache
 def cache_client() -> redis.Redis:
     """Open this process's connection for budgets, caches and counters: bytes, where the board reads text."""
-    return redis.Redis.from_url(settings().redis_url, **(CONNECTION | {"decode_responses": False}))
+    return open_commands(settings().redis_url, decode_responses=False)
 
 
 @cache

@@ -18,7 +18,7 @@ from querymill.client import Querymill
 from querymill.evaluation.file_calibration import VECTORS, WORDS, JudgedFile, profile
 from querymill.evaluation.sets import BadSet
 from querymill_shared.contracts.errors import JobFailed
-from querymill_shared.contracts.files import FileResult
+from querymill_shared.contracts.files.search import FileResult
 
 
 def register(app: typer.Typer) -> None:

@@ -11,7 +11,7 @@ from querymill.cli.jobs import JsonOption
 from querymill.cli.terminal import echo
 from querymill.client import Querymill
 from querymill.ingestion import rule_broken
-from querymill_shared.contracts.ingest_conversations import (
+from querymill_shared.contracts.conversations.ingest import (
     DropConversation,
     IngestConversationResult,
     UpdateConversation,

@@ -24,8 +24,10 @@ from querymill.cli.stack import services
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill.ingestion import GoodLine, read_modules, read_reports
-from querymill_shared.contracts.modules import LearnLexicon, ModuleResult, ModuleSearch, SubQuery
-from querymill_shared.contracts.reports import IngestReport, ReportResult, ReportSearch
+from querymill_shared.contracts.modules.learn import LearnLexicon
+from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch, SubQuery
+from querymill_shared.contracts.reports.ingest import IngestReport
+from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
 
 COLLECTION = "demo"
 #: Of the sample's questions: one by ticker, one by period, one in Chinese.

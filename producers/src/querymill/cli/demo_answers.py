@@ -6,7 +6,7 @@ from querymill.cli import screen
 from querymill.cli.screen_answers import show_answer
 from querymill.cli.terminal import Console
 from querymill.client import Querymill
-from querymill_shared.contracts.reports import ReportResult, ReportSearch
+from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
 
 #: A chat model on one's own cores reads slowly: few passages, and a short answer.
 HITS, PASSAGE_TOKENS, ANSWER_TOKENS = 3, 300, 60

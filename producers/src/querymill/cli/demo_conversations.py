@@ -9,7 +9,7 @@ from querymill.cli.screen_conversations import show_conversations
 from querymill.cli.terminal import Console
 from querymill.client import Querymill
 from querymill.ingestion import READERS, GoodLine
-from querymill_shared.contracts.conversations import ConversationResult, ConversationSearch
+from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch
 
 COLLECTION: Final = "demo"
 #: The day from which the sample's dates are told.

@@ -11,8 +11,8 @@ from querymill.cli.terminal import Console
 from querymill.client import Querymill
 from querymill.evaluation.file_sets import batches
 from querymill.ingestion import GoodLine
-from querymill_shared.contracts.files import FileResult, FileSearch
-from querymill_shared.contracts.ingest_files import LARGEST_FILE, IngestFiles, SourceFile
+from querymill_shared.contracts.files.ingest import LARGEST_FILE, IngestFiles, SourceFile
+from querymill_shared.contracts.files.search import FileResult, FileSearch
 
 COLLECTION: Final = "demo-code"
 #: Celery hands its messages to kombu, whose transports restore what was not acknowledged: the answer is there.

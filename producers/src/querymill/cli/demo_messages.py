@@ -8,7 +8,7 @@ from querymill.cli.screen_messages import show_messages
 from querymill.cli.terminal import Console
 from querymill.client import Querymill
 from querymill.ingestion import GoodLine, read_sessions
-from querymill_shared.contracts.messages import MessageResult, MessageSearch
+from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 
 #: In no word like its answer, in Chinese, and by words and vectors together.
 ASKED: Final = (

@@ -4,7 +4,7 @@ from querymill.cli import screen
 from querymill.cli.terminal import Console
 from querymill.client import Querymill
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed
-from querymill_shared.contracts.reports import ReportResult
+from querymill_shared.contracts.reports.search import ReportResult
 from querymill_shared.contracts.rerank import Rerank, RerankCandidate, RerankResult
 
 #: Hits that are judged: a chat model on one's own cores reads slowly.

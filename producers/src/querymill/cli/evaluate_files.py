@@ -10,8 +10,8 @@ from querymill.cli.exits import WrongUse
 from querymill.client import Querymill
 from querymill.evaluation.file_sets import FileSet, batches, read_file_set
 from querymill.ingestion import GoodLine
-from querymill_shared.contracts.files import FileResult, FileSearch
-from querymill_shared.contracts.ingest_files import CompareFiles, IngestFiles
+from querymill_shared.contracts.files.ingest import CompareFiles, IngestFiles
+from querymill_shared.contracts.files.search import FileResult, FileSearch
 
 #: How long all chunks may take to get their vectors, in seconds, and how often that is looked at.
 _VECTORS_S: Final = 3_600

@@ -13,13 +13,17 @@ from querymill.evaluation.message_sets import message_fields, read_message_set
 from querymill.evaluation.module_sets import module_request, read_module_set
 from querymill.evaluation.sets import Routing, SetQuery, read_report_set, request_fields
 from querymill.ingestion import GoodLine, Q
-from querymill_shared.contracts.conversations import ConversationResult, ConversationSearch
-from querymill_shared.contracts.ingest_conversations import IngestConversation
+from querymill_shared.contracts.conversations.ingest import IngestConversation
+from querymill_shared.contracts.conversations.ranks import RecomputeRanks
+from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch
 from querymill_shared.contracts.jobs import Search, decode_request
-from querymill_shared.contracts.messages import IngestSession, MessageResult, MessageSearch
-from querymill_shared.contracts.modules import IngestModule, LearnLexicon, ModuleResult, ModuleSearch
-from querymill_shared.contracts.ranks import RecomputeRanks
-from querymill_shared.contracts.reports import IngestReport, ReportResult, ReportSearch
+from querymill_shared.contracts.messages.ingest import IngestSession
+from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
+from querymill_shared.contracts.modules.ingest import IngestModule
+from querymill_shared.contracts.modules.learn import LearnLexicon
+from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
+from querymill_shared.contracts.reports.ingest import IngestReport
+from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
 
 #: Hits asked for and measured.
 _DEPTH = 10

@@ -16,7 +16,7 @@ from querymill.client import Querymill
 from querymill.code_base import CodeBase, Listed, Skipped, code_base_at
 from querymill.ingestion import Advance, GoodLine
 from querymill_shared.contracts.errors import JobEnded
-from querymill_shared.contracts.ingest_files import (
+from querymill_shared.contracts.files.ingest import (
     MOST_LISTED,
     CompareFiles,
     CompareFilesResult,

@@ -21,7 +21,7 @@ from querymill_shared.contracts.events import (
     StageFinished,
     StageStarted,
 )
-from querymill_shared.contracts.reports import ReportHit, ReportResult
+from querymill_shared.contracts.reports.search import ReportHit, ReportResult
 from querymill_shared.contracts.rerank import RerankedHit, RerankResult
 
 _SHOWN_HITS = 5

@@ -5,7 +5,12 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from querymill.cli.terminal import Console
-from querymill_shared.contracts.conversations import ConversationHit, ConversationResult, Understanding, UnderstoodTime
+from querymill_shared.contracts.conversations.search import (
+    ConversationHit,
+    ConversationResult,
+    Understanding,
+    UnderstoodTime,
+)
 
 
 def show_conversations(console: Console, result: ConversationResult, *, most: int | None = None) -> None:

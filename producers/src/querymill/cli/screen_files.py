@@ -6,7 +6,7 @@ from rich.text import Text
 
 from querymill.cli.terminal import Console
 from querymill_shared.contracts.events import Event, SearchRound
-from querymill_shared.contracts.files import FileHit, FileResult
+from querymill_shared.contracts.files.search import FileHit, FileResult
 
 #: Names and files shown of a round.
 _SHOWN = 5

@@ -3,7 +3,7 @@
 from rich.text import Text
 
 from querymill.cli.terminal import Console
-from querymill_shared.contracts.messages import MessageHit, MessageResult
+from querymill_shared.contracts.messages.search import MessageHit, MessageResult
 
 
 def show_messages(console: Console, result: MessageResult, *, most: int | None = None) -> None:

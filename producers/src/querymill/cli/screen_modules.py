@@ -5,7 +5,7 @@ from typing import Any
 from rich.text import Text
 
 from querymill.cli.terminal import Console
-from querymill_shared.contracts.modules import ModuleDocumentHit, ModuleResult
+from querymill_shared.contracts.modules.search import ModuleDocumentHit, ModuleResult
 
 
 def show_modules(console: Console, result: ModuleResult, *, most: int | None = None) -> None:

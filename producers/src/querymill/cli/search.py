@@ -18,13 +18,13 @@ from querymill.cli.screen_modules import show_modules
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill.job import Job
-from querymill_shared.contracts.conversations import ConversationResult
+from querymill_shared.contracts.conversations.search import ConversationResult
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.contracts.files import FileResult, FileSearch
+from querymill_shared.contracts.files.search import FileResult, FileSearch
 from querymill_shared.contracts.jobs import Search, SearchResult, decode_request
-from querymill_shared.contracts.messages import MessageResult
-from querymill_shared.contracts.modules import ModuleResult
-from querymill_shared.contracts.reports import ReportResult
+from querymill_shared.contracts.messages.search import MessageResult
+from querymill_shared.contracts.modules.search import ModuleResult
+from querymill_shared.contracts.reports.search import ReportResult
 
 Query = Annotated[str | None, typer.Argument(help="the question")]
 Collection = Annotated[str | None, typer.Option(help="the collection to search")]

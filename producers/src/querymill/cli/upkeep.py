@@ -10,7 +10,7 @@ from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill.job import Job
 from querymill_shared.contracts import events
-from querymill_shared.contracts.message_life import ForgetSession, ReembedMessages
+from querymill_shared.contracts.messages.life import ForgetSession, ReembedMessages
 from querymill_shared.contracts.reindex import IndexedKind, Reindex
 from querymill_shared.settings import Settings
 

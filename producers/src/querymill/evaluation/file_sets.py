@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from querymill.evaluation.sets import BadSet, SetQuery, at_line, lines_of, read_judged, sampled
-from querymill_shared.contracts.ingest_files import SourceFile
+from querymill_shared.contracts.files.ingest import SourceFile
 
 _NOT_IN_A_NAME: Final = re.compile("[^A-Za-z0-9._-]+")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from querymill.evaluation.sets import BadSet, SetQuery, at_line, lines_of, read_judged, sampled
-from querymill_shared.contracts.modules import ModuleDocument
+from querymill_shared.contracts.modules.ingest import ModuleDocument
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from querymill.ingestion import rule_broken
-from querymill_shared.contracts.reports import Report
+from querymill_shared.contracts.reports.ingest import Report
 
 Routing = Literal["documents", "given", "question"]
 

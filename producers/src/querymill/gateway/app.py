@@ -3,15 +3,14 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import redis
 from fastapi import FastAPI, Response
 from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
 from querymill.client import AsyncQuerymill
 from querymill.gateway import problems
-from querymill_shared.board.valkey import CONNECTION
-from querymill_shared.contracts.messages import MessageResult, MessageSearch
+from querymill_shared.board.connections import open_commands
+from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.metrics import FleetFigures
 from querymill_shared.settings import Settings
 
@@ -30,7 +29,7 @@ def create_app(settings: Settings) -> FastAPI:
 
     app = FastAPI(title="Querymill", version="1", lifespan=connected)
     problems.register(app)
-    client = redis.Redis.from_url(settings.redis_url, **CONNECTION)
+    client = open_commands(settings.redis_url)
     registry = CollectorRegistry()
     registry.register(FleetFigures(client))
 

@@ -6,12 +6,14 @@ The synchronous and the asynchronous board send the same calls; nothing of the p
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
+
+from pydantic import ValidationError
 
 from querymill_shared.board import keys
 from querymill_shared.board.picture import Claim, Due, Outcome, Picture, Record, Step, Verdict
-from querymill_shared.contracts.errors import IdempotencyConflict, UnknownJob
+from querymill_shared.contracts.errors import IdempotencyConflict, UnknownJob, UnreadableJob
 from querymill_shared.contracts.events import (
     Cancelled,
     Done,
@@ -83,14 +85,21 @@ def submit(request: JobRequest, *, ring_grace_s: float, idempotency_key: str | N
 
 
 def claim(job_id: str, step: str, *, lease_s: float) -> Call[Claim | None]:
-    """Take a step; None when there is nothing (any more) to do."""
+    """Take a step; None when there is nothing (any more) to do.
+
+    Raises (when parsed):
+        UnreadableJob: The request is none that this release knows.
+    """
 
     def parse(answer: list[Any]) -> Claim | None:
         if answer[0] != "claimed":
             return None
         _, attempt, left_ms, request, created = answer
         expires_at = None if left_ms < 0 else time.monotonic() + left_ms / 1000
-        return Claim(job_id, step, attempt, decode_request(request), expires_at, int(created) / 1000)
+        known, unreadable = _request(request)
+        if known is None:
+            raise UnreadableJob(job_id, unreadable)
+        return Claim(job_id, step, attempt, known, expires_at, int(created) / 1000)
 
     names = keys.of_job(job_id, "job", "steps", "events", "due", "request")
     return Call("claim", names, [job_id, step, int(lease_s * 1000)], parse)
@@ -186,11 +195,19 @@ def picture(job_id: str) -> Call[Picture]:
 
     Raises (when parsed):
         UnknownJob: There is none with this id.
+        UnreadableJob: Its record is none of ours.
     """
     names = keys.of_job(job_id, "job", "steps", "hits", "queries", "request")
 
     def parse(answer: tuple[Sequence[Any], str]) -> Picture:
-        return _picture(answer[0], job_id, decode_request(answer[1]) if answer[1] else None)
+        try:
+            shown = _picture(answer[0], job_id, None)
+        except (KeyError, ValueError, TypeError) as error:
+            raise UnreadableJob(job_id, f"its record is malformed ({type(error).__name__})") from error
+        if shown.record.is_over and not answer[1]:
+            return shown
+        request, unreadable = _request(answer[1])
+        return replace(shown, request=request, unreadable=unreadable)
 
     return Call("picture", names, [], parse)
 
@@ -219,6 +236,15 @@ def last_event(verdict: Verdict) -> Event:
             return Failed(reason=verdict.reason)
         case "cancelled":
             return Cancelled()
+
+
+def _request(text: str) -> tuple[JobRequest | None, str]:
+    """Read a request; or say by which rule it is none that this release knows, without quoting it."""
+    try:
+        return decode_request(text), ""
+    except ValidationError as error:
+        broken = [f"{'.'.join(map(str, part['loc'])) or 'request'}: {part['type']}" for part in error.errors()]
+        return None, f"this release cannot read its request ({', '.join(broken[:3])})"
 
 
 def _pairs(flat: Sequence[str]) -> dict[str, str]:

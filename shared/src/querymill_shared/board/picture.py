@@ -58,7 +58,8 @@ class Step:
 class Picture:
     """A whole job: ``hits`` by query text, ``queries`` maps each query's text to the step that took it.
 
-    ``request`` is None once the job is over and its request was let go.
+    ``request`` is None once the job is over and its request was let go, or where this process cannot read it;
+    then ``unreadable`` says why.
     """
 
     record: Record
@@ -66,6 +67,7 @@ class Picture:
     hits: Mapping[str, tuple[BoardHit, ...]]
     queries: Mapping[str, str]
     request: JobRequest | None
+    unreadable: str = ""
 
 
 @dataclass(frozen=True, slots=True)

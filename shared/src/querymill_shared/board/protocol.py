@@ -20,7 +20,11 @@ class Board(Protocol):
         ...
 
     def claim(self, job_id: str, step: str) -> Claim | None:
-        """Take a step under a lease; None when it is over, late, closed, or held by a live lease."""
+        """Take a step under a lease; None when it is over, late, closed, or held by a live lease.
+
+        Raises:
+            UnreadableJob: The request is none that this release knows.
+        """
         ...
 
     def extend(self, held: Claim) -> bool:
@@ -65,6 +69,7 @@ class Board(Protocol):
 
         Raises:
             UnknownJob: There is none with this id.
+            UnreadableJob: Its record is none of ours. A request that cannot be read is no error: the picture says so.
         """
         ...
 

@@ -1,5 +1,6 @@
 """The board on Valkey or Redis."""
 
+import logging
 from collections.abc import Sequence
 from functools import cache
 from importlib import resources
@@ -7,9 +8,16 @@ from typing import Any, Self, TypeVar
 
 import redis
 import redis.asyncio
+from redis.client import NEVER_DECODE
 
 from querymill_shared.board import calls, keys
 from querymill_shared.board.calls import Call
+from querymill_shared.board.connections import (
+    open_async_commands,
+    open_async_waiting_reads,
+    open_commands,
+    open_waiting_reads,
+)
 from querymill_shared.board.picture import Claim, Due, Outcome, Picture, Verdict
 from querymill_shared.contracts.events import Event, Told, decode_event
 from querymill_shared.contracts.jobs import JobRequest
@@ -17,14 +25,7 @@ from querymill_shared.settings import Settings
 
 T = TypeVar("T")
 
-#: A half-open connection must not hang a producer or a worker for ever; the library's defaults do.
-CONNECTION: dict[str, Any] = {
-    "decode_responses": True,
-    "socket_timeout": 10,
-    "socket_connect_timeout": 5,
-    "socket_keepalive": True,
-    "health_check_interval": 5,
-}
+_log = logging.getLogger(__name__)
 
 
 @cache
@@ -37,19 +38,21 @@ def source(script: str) -> str:
 class ValkeyBoard:
     """`Board` on a Valkey or Redis server; leases, grace and lifetimes come from the settings."""
 
-    def __init__(self, client: redis.Redis, settings: Settings) -> None:
+    def __init__(self, client: redis.Redis, waiting: redis.Redis, settings: Settings) -> None:
         self._client = client
+        self._waiting = waiting
         self._settings = settings
         self._scripts: dict[str, Any] = {}
 
     @classmethod
     def connect(cls, settings: Settings) -> Self:
         """Open a board at the settings' Redis URL; connections are made on first use."""
-        return cls(redis.Redis.from_url(settings.redis_url, **CONNECTION), settings)
+        return cls(open_commands(settings.redis_url), open_waiting_reads(settings.redis_url), settings)
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
+        self._waiting.close()
 
     def ping(self) -> None:
         """Ask the server for a sign of life; raises redis.RedisError without one."""
@@ -109,12 +112,12 @@ class ValkeyBoard:
     def events(self, job_id: str, *, after: str = "0-0", wait_s: float = 0) -> list[tuple[str, Event]]:
         """See `Board.events`."""
         (stream,) = keys.of_job(job_id, "events")
-        return _events(self._client.xread({stream: after}, block=_block_ms(wait_s)))
+        return _events(self._waiting.xread({stream: after}, block=_block_ms(wait_s)))
 
     def ended(self, job_id: str, *, wait_s: float = 0) -> Event | None:
         """See `Board.ended`."""
         (stream,) = keys.of_job(job_id, "ended")
-        found = _events(self._client.xread({stream: "0-0"}, block=_block_ms(wait_s)))
+        found = _events(self._waiting.xread({stream: "0-0"}, block=_block_ms(wait_s)))
         return found[0][1] if found else None
 
     def result(self, job_id: str) -> str | None:
@@ -133,13 +136,22 @@ class ValkeyBoard:
         """See `Board.due`; looks into all shards in one round trip when there is nothing to do."""
         pipeline = self._client.pipeline(transaction=False)
         for shard in keys.SHARDS:
-            pipeline.zrange(keys.prefix(shard) + "due", 0, 0, withscores=True)
+            # A member that somebody else wrote need not be text.
+            asked: Any = ("ZRANGE", keys.prefix(shard) + "due", 0, 0, "WITHSCORES")
+            pipeline.execute_command(*asked, withscores=True, **{NEVER_DECODE: True})  # type: ignore[no-untyped-call]
         pipeline.time()
-        *heads, (seconds, micros) = pipeline.execute()
+        *heads, (seconds, micros) = pipeline.execute(raise_on_error=False)
         now = seconds * 1000 + micros // 1000
-        waiting = [shard for shard, head in zip(keys.SHARDS, heads, strict=True) if head and head[0][1] <= now]
-        grace = self._settings.querymill_ring_grace_s
-        return [due for shard in waiting for due in self._run(calls.sweep(shard, ring_grace_s=grace))]
+        waiting = [shard for shard, head in zip(keys.SHARDS, heads, strict=True) if _is_waiting(head, now)]
+        return [due for shard in waiting for due in self._sweep(shard)]
+
+    def _sweep(self, shard: str) -> list[Due]:
+        try:
+            return self._run(calls.sweep(shard, ring_grace_s=self._settings.querymill_ring_grace_s))
+        except redis.ResponseError as error:
+            # Whatever is wrong with one shard, the jobs of the others have deadlines too.
+            _log.warning("could not sweep shard %s: %s", shard, type(error).__name__)
+            return []
 
     def add_collections(self, kind: str, collections: Sequence[str]) -> None:
         """See `Board.add_collections`."""
@@ -160,31 +172,38 @@ class ValkeyBoard:
 
     def elect(self, candidate: str, *, term_s: float) -> bool:
         """Become, or stay, the one sweeper of the fleet for a term."""
-        won: Any = self._client.set(keys.SWEEPER, candidate, nx=True, px=int(term_s * 1000))
+        term_ms = int(term_s * 1000)
+        won: Any = self._client.set(keys.SWEEPER, candidate, nx=True, px=term_ms)
         if won:
             return True
+        left_ms: Any = self._client.pttl(keys.SWEEPER)
+        if not 0 <= left_ms <= term_ms:
+            # Somebody wrote the key by hand: a term ends what would be an election for ever.
+            self._client.pexpire(keys.SWEEPER, term_ms)
         if self._client.get(keys.SWEEPER) != candidate:
             return False
-        self._client.pexpire(keys.SWEEPER, int(term_s * 1000))
+        self._client.pexpire(keys.SWEEPER, term_ms)
         return True
 
 
 class AsyncValkeyBoard:
     """The producers' half of the board, awaitable."""
 
-    def __init__(self, client: redis.asyncio.Redis, settings: Settings) -> None:
+    def __init__(self, client: redis.asyncio.Redis, waiting: redis.asyncio.Redis, settings: Settings) -> None:
         self._client = client
+        self._waiting = waiting
         self._settings = settings
         self._scripts: dict[str, Any] = {}
 
     @classmethod
     def connect(cls, settings: Settings) -> Self:
         """Open a board at the settings' Redis URL; connections are made on first use."""
-        return cls(redis.asyncio.Redis.from_url(settings.redis_url, **CONNECTION), settings)
+        return cls(open_async_commands(settings.redis_url), open_async_waiting_reads(settings.redis_url), settings)
 
     async def close(self) -> None:
         """Close the connections."""
         await self._client.aclose()
+        await self._waiting.aclose()
 
     async def _run(self, call: Call[T]) -> T:
         script = self._scripts.get(call.script)
@@ -212,12 +231,12 @@ class AsyncValkeyBoard:
     async def events(self, job_id: str, *, after: str = "0-0", wait_s: float = 0) -> list[tuple[str, Event]]:
         """See `Board.events`."""
         (stream,) = keys.of_job(job_id, "events")
-        return _events(await self._client.xread({stream: after}, block=_block_ms(wait_s)))
+        return _events(await self._waiting.xread({stream: after}, block=_block_ms(wait_s)))
 
     async def ended(self, job_id: str, *, wait_s: float = 0) -> Event | None:
         """See `Board.ended`."""
         (stream,) = keys.of_job(job_id, "ended")
-        found = _events(await self._client.xread({stream: "0-0"}, block=_block_ms(wait_s)))
+        found = _events(await self._waiting.xread({stream: "0-0"}, block=_block_ms(wait_s)))
         return found[0][1] if found else None
 
     async def result(self, job_id: str) -> str | None:
@@ -229,6 +248,11 @@ class AsyncValkeyBoard:
         """See `Board.collections`."""
         fields: Any = await self._client.hkeys(keys.COLLECTIONS)
         return _of_kind(fields, kind)
+
+
+def _is_waiting(head: Any, now_ms: int) -> bool:
+    """Whether a shard's first entry is due; an error in its place is for the sweep of that shard to mend."""
+    return isinstance(head, redis.ResponseError) or bool(head and head[0][1] <= now_ms)
 
 
 def _block_ms(wait_s: float) -> int | None:

@@ -3,6 +3,7 @@
 QuerymillError
 ├── UnknownCollection
 ├── UnknownJob
+├── UnreadableJob
 ├── IdempotencyConflict
 └── JobEnded
     ├── JobFailed
@@ -36,6 +37,14 @@ class UnknownJob(QuerymillError):
 
     def __init__(self, job_id: str) -> None:
         super().__init__(f"job {job_id!r} is not on the board: it never was, or it ended and expired")
+
+
+class UnreadableJob(QuerymillError):
+    """The job stands on the board in a form that this release cannot read, as one of a newer release may."""
+
+    def __init__(self, job_id: str, reason: str) -> None:
+        super().__init__(f"job {job_id}: {reason}")
+        self.reason = reason
 
 
 class IdempotencyConflict(QuerymillError):

@@ -6,97 +6,44 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 
 from querymill_shared.contracts.answer import AnswerQuestion, AnswerResult
-from querymill_shared.contracts.conversations import ConversationResult, ConversationSearch
+from querymill_shared.contracts.conversations import ConversationJobResult, ConversationRequest
+from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
-from querymill_shared.contracts.files import FileResult, FileSearch
-from querymill_shared.contracts.ingest_conversations import (
-    DropConversation,
-    IngestConversation,
-    IngestConversationResult,
-    UpdateConversation,
-)
-from querymill_shared.contracts.ingest_files import (
-    CompareFiles,
-    CompareFilesResult,
-    EmbedFiles,
-    EmbedFilesResult,
-    IngestFiles,
-    IngestFilesResult,
-)
-from querymill_shared.contracts.message_life import (
-    EmbedMessages,
-    EmbedMessagesResult,
-    ForgetResult,
-    ForgetSession,
-    ReembedMessages,
-    ReembedResult,
-)
-from querymill_shared.contracts.messages import IngestSession, IngestSessionResult, MessageResult, MessageSearch
-from querymill_shared.contracts.modules import (
-    IngestModule,
-    IngestModuleResult,
-    LearnLexicon,
-    LexiconResult,
-    ModuleResult,
-    ModuleSearch,
-)
-from querymill_shared.contracts.ranks import RankList, RankListResult, RanksResult, RecomputeRanks
+from querymill_shared.contracts.files import FileJobResult, FileRequest
+from querymill_shared.contracts.files.search import FileResult, FileSearch
+from querymill_shared.contracts.messages import MessageJobResult, MessageRequest
+from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
+from querymill_shared.contracts.modules import ModuleJobResult, ModuleRequest
+from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
 from querymill_shared.contracts.reindex import Reindex, ReindexResult
-from querymill_shared.contracts.reports import IngestReport, IngestResult, ReportResult, ReportSearch
+from querymill_shared.contracts.reports import ReportJobResult, ReportRequest
+from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
 from querymill_shared.contracts.rerank import Rerank, RerankResult
 
 #: Requests that only a collection can answer that holds something.
 Search = ReportSearch | ModuleSearch | MessageSearch | ConversationSearch | FileSearch
 SearchResult = ReportResult | ModuleResult | MessageResult | ConversationResult | FileResult
 JobRequest = (
-    ReportSearch
-    | IngestReport
-    | ModuleSearch
-    | IngestModule
-    | LearnLexicon
-    | MessageSearch
-    | IngestSession
-    | EmbedMessages
-    | ReembedMessages
-    | ForgetSession
-    | Reindex
-    | ConversationSearch
-    | IngestConversation
-    | UpdateConversation
-    | DropConversation
-    | RecomputeRanks
-    | RankList
-    | CompareFiles
-    | IngestFiles
-    | EmbedFiles
+    ReportRequest
+    | MessageRequest
+    | ModuleRequest
+    | ConversationRequest
+    | FileRequest
     | EmbedTexts
     | Rerank
     | AnswerQuestion
-    | FileSearch
+    | Reindex
 )
 AnyResult = (
-    ReportResult
-    | IngestResult
-    | ModuleResult
-    | IngestModuleResult
-    | LexiconResult
-    | MessageResult
-    | IngestSessionResult
-    | EmbedMessagesResult
-    | ReembedResult
-    | ForgetResult
-    | ReindexResult
-    | ConversationResult
-    | IngestConversationResult
-    | RanksResult
-    | RankListResult
-    | CompareFilesResult
-    | IngestFilesResult
-    | EmbedFilesResult
+    ReportJobResult
+    | MessageJobResult
+    | ModuleJobResult
+    | ConversationJobResult
+    | FileJobResult
     | EmbedResult
     | RerankResult
     | AnswerResult
-    | FileResult
+    | ReindexResult
 )
 
 _REQUESTS: TypeAdapter[JobRequest] = TypeAdapter(Annotated[JobRequest, Field(discriminator="kind")])

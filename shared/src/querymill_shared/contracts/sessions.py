@@ -40,3 +40,8 @@ class ChatSession(Described):
         if len(set(ids)) != len(ids):
             raise ValueError("messages: every message_id must occur once")
         return self
+
+
+def message_key(message_id: str | None, place: int) -> str:
+    """Name a message within its session: by its id, or by its place where it has none."""
+    return f"#{place}" if message_id is None else f"={message_id}"

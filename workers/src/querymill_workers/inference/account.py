@@ -16,8 +16,8 @@ import redis
 
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.meters import ACCOUNTS, Meters
-from querymill_workers.domain.pacing import REQUESTS_AT_ONCE, TOKENS_AT_ONCE, pace
-from querymill_workers.ports import Refused, Unavailable
+from querymill_workers.inference.pacing import REQUESTS_AT_ONCE, TOKENS_AT_ONCE, pace
+from querymill_workers.jobs.faults import Refused, Unavailable
 
 Outcome = Literal["answered", "rejected", "limited", "failed", "unused"]
 

@@ -5,11 +5,13 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from querymill_workers.domain.languages import Language
+from querymill_workers.inference.answer_ports import Hear, Judged, Written
 from querymill_workers.inference.chat import ChatModel
+from querymill_workers.inference.ports import Caller
 from querymill_workers.inference.prompts import answer_turns, judge_turns
 from querymill_workers.inference.prompts.fences import Unfenced
-from querymill_workers.ports import Caller, Hear, Judged, Usage, Written
+from querymill_workers.jobs.usage import Usage
+from querymill_workers.text.languages import Language
 
 #: What the JSON of a judgement takes, with room for blanks, and what each sentence may add to it.
 TOKENS_OF_JUDGEMENT = 80

@@ -16,7 +16,9 @@ import numpy.typing as npt
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.client import Answer
 from querymill_workers.inference.gateway import Gateway
-from querymill_workers.ports import Refused, Usage, Vectors
+from querymill_workers.inference.ports import Vectors
+from querymill_workers.jobs.faults import Refused
+from querymill_workers.jobs.usage import Usage
 
 Vector = npt.NDArray[np.float32]
 Ask = Callable[[Sequence[str], float], Answer[Vectors]]

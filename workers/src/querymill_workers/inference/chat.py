@@ -9,14 +9,17 @@ import json_repair
 import openai
 from pydantic import BaseModel, ValidationError
 
-from querymill_workers.domain.tokens import estimate
+from querymill_workers.inference.answer_ports import Hear, Written
 from querymill_workers.inference.client import Answer, asked, tokens_of, told_by
 from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.gateway import Gateway
+from querymill_workers.inference.ports import Caller
 from querymill_workers.inference.prompts import Turn
 from querymill_workers.inference.sharing import Shared
 from querymill_workers.inference.streams import ChatStream
-from querymill_workers.ports import Caller, Hear, Refused, Usage, Written
+from querymill_workers.jobs.faults import Refused
+from querymill_workers.jobs.usage import Usage
+from querymill_workers.text.tokens import estimate
 
 Shape = TypeVar("Shape", bound=BaseModel)
 

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict
 
-from querymill_workers.domain.reranking import accepted
-from querymill_workers.domain.tokens import cut
 from querymill_workers.inference.chat import ChatModel
+from querymill_workers.inference.ports import Caller
 from querymill_workers.inference.prompts import rerank_turns
-from querymill_workers.ports import Caller, Usage
+from querymill_workers.jobs.usage import Usage
+from querymill_workers.text.judgements import accepted
+from querymill_workers.text.tokens import cut
 
 #: What the JSON of one judgement takes, with room for blanks; and what stands around them.
 TOKENS_PER_JUDGEMENT = 30

@@ -4,7 +4,7 @@ import time
 
 import redis
 
-from querymill_workers.ports import Refused
+from querymill_workers.jobs.faults import Refused
 
 _TWO_DAYS_S = 172_800
 

@@ -16,15 +16,17 @@ from openai.types import CreateEmbeddingResponse
 
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.meters import Meters
-from querymill_workers.domain.queries import normalise
-from querymill_workers.domain.tokens import estimate
 from querymill_workers.inference.batching import Bounds, MicroBatcher, Vector, Waiting
 from querymill_workers.inference.client import Answer, NoAnswer, asked, tokens_of, told_by
 from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.gateway import Gateway
+from querymill_workers.inference.ports import Caller, InputType, Vectors
 from querymill_workers.inference.profiles import EmbeddingProfile
 from querymill_workers.inference.sharing import Shared
-from querymill_workers.ports import Caller, InputType, Refused, Usage, Vectors
+from querymill_workers.jobs.faults import Refused
+from querymill_workers.jobs.usage import Usage
+from querymill_workers.text.queries import normalise
+from querymill_workers.text.tokens import estimate
 
 #: Vectors kept in the process: 20,000 × 384 × 4 bytes is 30 MB.
 CACHED_VECTORS = 20_000

@@ -9,7 +9,8 @@ from typing import Any, Generic, Protocol, TypeVar
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.account import Account, Grant, LimitReached, Outcome
 from querymill_workers.inference.client import Answer, Limited, NoAnswer, Rejected
-from querymill_workers.ports import Caller, Refused, Unavailable
+from querymill_workers.inference.ports import Caller
+from querymill_workers.jobs.faults import Refused, Unavailable
 
 T = TypeVar("T")
 U = TypeVar("U")

@@ -7,11 +7,13 @@ from typing import Annotated, Any, Literal
 import httpx
 from pydantic import AliasChoices, BaseModel, Field, StrictFloat, StrictInt, TypeAdapter, ValidationError
 
-from querymill_workers.domain.tokens import cut
 from querymill_workers.inference.account import Told
 from querymill_workers.inference.client import Answer, NoAnswer, of_status, told_by
 from querymill_workers.inference.gateway import Gateway
-from querymill_workers.ports import Caller, Refused, Usage
+from querymill_workers.inference.ports import Caller
+from querymill_workers.jobs.faults import Refused
+from querymill_workers.jobs.usage import Usage
+from querymill_workers.text.tokens import cut
 
 RerankShape = Literal["cohere", "tei"]
 

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 
 from querymill_workers.inference.chat import ChatModel
+from querymill_workers.inference.ports import Caller
 from querymill_workers.inference.prompts import turns
-from querymill_workers.ports import Caller, Usage
+from querymill_workers.jobs.usage import Usage
 
 #: The longest reply asked for, in tokens: a few questions, or (HyDE) a small table.
 MOST_TOKENS = {"hyde": 200}

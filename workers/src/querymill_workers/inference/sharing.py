@@ -14,7 +14,7 @@ import redis
 
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.meters import Meters
-from querymill_workers.ports import Refused
+from querymill_workers.jobs.faults import Refused
 
 #: Gives the values of the keys it is handed as they come, some at a time.
 Compute = Callable[[Sequence[str]], Iterator[Mapping[str, bytes]]]

@@ -4,7 +4,7 @@ import openai
 from openai.types.chat import ChatCompletionChunk
 
 from querymill_workers.inference.client import NoAnswer, asked, tokens_of
-from querymill_workers.ports import Refused
+from querymill_workers.jobs.faults import Refused
 
 #: A reply is left when it grows beyond this, in characters: far more than the most tokens anybody may ask for.
 LONGEST_REPLY = 100_000

@@ -4,7 +4,7 @@ import json
 from importlib import resources
 from pathlib import Path
 
-from querymill_workers.domain.calibration import IDENTITY, Calibration
+from querymill_workers.text.calibration import IDENTITY, Calibration
 
 
 def calibration_of(model: str, path: str = "") -> Calibration:

@@ -6,8 +6,8 @@ from functools import cache
 from importlib import resources
 from typing import TypedDict
 
-from querymill_workers.domain.languages import Language, language_of
 from querymill_workers.inference.prompts.fences import fenced, new_fence
+from querymill_workers.text.languages import Language, language_of
 
 _TURN = re.compile(r"^--- (?P<role>system|user|assistant)\n", re.MULTILINE)
 

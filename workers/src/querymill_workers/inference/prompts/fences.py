@@ -4,7 +4,7 @@ import re
 import secrets
 from collections.abc import Iterable
 
-from querymill_workers.ports import Hear
+from querymill_workers.inference.answer_ports import Hear
 
 #: How chat formats begin their control words (<|im_start|>, </s>, [INST]); some servers read them in any text.
 _CONTROL = re.compile(r"[<\[](?=\S)")

@@ -1,0 +1,15 @@
+"""Every job of `conversations`, and what each ends with."""
+
+from querymill_shared.contracts.conversations.ingest import (
+    DropConversation,
+    IngestConversation,
+    IngestConversationResult,
+    UpdateConversation,
+)
+from querymill_shared.contracts.conversations.ranks import RankList, RankListResult, RanksResult, RecomputeRanks
+from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch
+
+ConversationRequest = (
+    ConversationSearch | IngestConversation | UpdateConversation | DropConversation | RecomputeRanks | RankList
+)
+ConversationJobResult = ConversationResult | IngestConversationResult | RanksResult | RankListResult

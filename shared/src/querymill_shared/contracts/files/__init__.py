@@ -1,0 +1,14 @@
+"""Every job of `files`, and what each ends with."""
+
+from querymill_shared.contracts.files.ingest import (
+    CompareFiles,
+    CompareFilesResult,
+    EmbedFiles,
+    EmbedFilesResult,
+    IngestFiles,
+    IngestFilesResult,
+)
+from querymill_shared.contracts.files.search import FileResult, FileSearch
+
+FileRequest = FileSearch | CompareFiles | IngestFiles | EmbedFiles
+FileJobResult = FileResult | CompareFilesResult | IngestFilesResult | EmbedFilesResult

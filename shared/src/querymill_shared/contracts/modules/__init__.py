@@ -1,0 +1,8 @@
+"""Every job of `modules`, and what each ends with."""
+
+from querymill_shared.contracts.modules.ingest import IngestModule, IngestModuleResult
+from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult
+from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
+
+ModuleRequest = ModuleSearch | IngestModule | LearnLexicon
+ModuleJobResult = ModuleResult | IngestModuleResult | LexiconResult

@@ -1,0 +1,7 @@
+"""Every job of `reports`, and what each ends with."""
+
+from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult
+from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
+
+ReportRequest = ReportSearch | IngestReport
+ReportJobResult = ReportResult | IngestResult

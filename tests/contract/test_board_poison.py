@@ -1,0 +1,146 @@
+"""What others write onto a real board: no element of it stops the sweep, the election, or a job beside it."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+import redis
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from querymill_shared.board import Due, ValkeyBoard, keys
+from querymill_shared.contracts.errors import UnreadableJob
+from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_shared.settings import Settings
+from tests.fixtures.boards import empty_board
+
+SEARCH = ReportSearch(query="revenue?", collection="filings", deadline=0.01)
+TERM_S = 2.0
+
+
+@pytest.fixture
+def board(valkey_url: str) -> Iterator[ValkeyBoard]:
+    with empty_board("valkey", Settings(redis_url=valkey_url, querymill_ring_grace_s=0.001)) as opened:
+        assert isinstance(opened, ValkeyBoard)
+        yield opened
+
+
+@pytest.fixture
+def server(valkey_url: str) -> Iterator[redis.Redis]:
+    with redis.Redis.from_url(valkey_url, decode_responses=True) as client:
+        yield client
+
+
+def due_key(shard: str) -> str:
+    return keys.prefix(shard) + "due"
+
+
+def swept(board: ValkeyBoard, job_id: str) -> set[Due]:
+    """Sweep until the job's own entries came, and return them."""
+    found: set[Due] = set()
+    for _ in range(200):
+        found |= {due for due in board.due() if due.job_id == job_id}
+        if {due.past_deadline for due in found} == {True, False}:
+            break
+    return found
+
+
+MEMBERS = ("poison", "a b c", "", " ", "nobody original", "nobody @deadline", "x" * 100_000, "\x00 \x00", "🙂 é")
+
+
+@pytest.mark.parametrize("member", MEMBERS)
+def test_a_due_member_that_is_none_is_removed_and_the_jobs_beside_it_are_swept(
+    board: ValkeyBoard, server: redis.Redis, member: str
+) -> None:
+    job_id, _ = board.submit(SEARCH)
+    server.zadd(due_key(job_id[0]), {member: 1})
+    assert swept(board, job_id) == {Due(job_id, "original"), Due(job_id, None, past_deadline=True)}
+    assert server.zscore(due_key(job_id[0]), member) is None
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(members=st.lists(st.binary(max_size=60), min_size=1, max_size=5))
+def test_no_bytes_among_the_due_stop_a_sweep(board: ValkeyBoard, server: redis.Redis, members: list[bytes]) -> None:
+    job_id, _ = board.submit(SEARCH)
+    server.zadd(due_key(job_id[0]), dict.fromkeys(members, 1))
+    assert swept(board, job_id) == {Due(job_id, "original"), Due(job_id, None, past_deadline=True)}
+    board.release(job_id)
+
+
+def test_a_step_that_the_job_does_not_have_is_removed(board: ValkeyBoard, server: redis.Redis) -> None:
+    job_id, _ = board.submit(SEARCH)
+    server.zadd(due_key(job_id[0]), {f"{job_id} nothing": 1})
+    assert Due(job_id, "nothing") not in swept(board, job_id)
+    assert server.zscore(due_key(job_id[0]), f"{job_id} nothing") is None
+
+
+@pytest.mark.parametrize("other", ["string", "list"])
+def test_a_due_list_of_another_type_is_removed_and_the_other_shards_are_swept(
+    board: ValkeyBoard, server: redis.Redis, other: str
+) -> None:
+    job_id, _ = board.submit(SEARCH)
+    shard = keys.SHARDS[(keys.SHARDS.index(job_id[0]) + 1) % 16]
+    if other == "string":
+        server.set(due_key(shard), "x")
+    else:
+        server.rpush(due_key(shard), "x")
+    assert len(swept(board, job_id)) == 2
+    assert not server.exists(due_key(shard))
+
+
+def write_term(server: redis.Redis) -> None:
+    server.set(keys.SWEEPER, "nobody")
+
+
+def write_long_term(server: redis.Redis) -> None:
+    server.set(keys.SWEEPER, "nobody", ex=86_400)
+
+
+def write_list(server: redis.Redis) -> None:
+    server.rpush(keys.SWEEPER, "nobody")
+
+
+@pytest.mark.parametrize("write", [write_term, write_long_term, write_list])
+def test_an_election_that_somebody_wrote_ends_after_a_term(
+    board: ValkeyBoard, server: redis.Redis, write: Callable[[redis.Redis], None]
+) -> None:
+    write(server)
+    # Of a key that is no string, the next look finds nothing any more.
+    with suppress(redis.ResponseError):
+        assert not board.elect("us", term_s=TERM_S)
+    left_ms: Any = server.pttl(keys.SWEEPER)
+    assert 0 <= left_ms <= TERM_S * 1000
+
+
+def changed(request: str, **fields: Any) -> str:
+    return json.dumps(json.loads(request) | fields)
+
+
+UNREADABLE: dict[str, Callable[[str], str]] = {
+    "a field of a newer release": lambda request: changed(request, boost=2),
+    "an unknown kind": lambda request: changed(request, kind="songs"),
+    "no JSON": lambda request: request[:-5],
+    "gone": lambda _: "",
+}
+
+
+@pytest.mark.parametrize("how", UNREADABLE)
+def test_a_request_that_cannot_be_read_is_shown_as_such(board: ValkeyBoard, server: redis.Redis, how: str) -> None:
+    job_id, _ = board.submit(SEARCH.model_copy(update={"deadline": 5}))
+    (key,) = keys.of_job(job_id, "request")
+    server.set(key, UNREADABLE[how](str(server.get(key))))
+    picture = board.picture(job_id)
+    assert picture.request is None
+    assert "cannot read its request" in picture.unreadable
+    assert "revenue" not in picture.unreadable
+    with pytest.raises(UnreadableJob, match="cannot read its request"):
+        board.claim(job_id, "original")
+
+
+def test_a_malformed_record_is_named(board: ValkeyBoard, server: redis.Redis) -> None:
+    job_id, _ = board.submit(SEARCH)
+    server.hdel(keys.of_job(job_id, "job")[0], "order")
+    with pytest.raises(UnreadableJob, match="malformed"):
+        board.picture(job_id)

@@ -1,0 +1,62 @@
+"""Everything a flow may touch."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from querymill_shared.board import Board
+from querymill_workers.inference.answer_ports import Answers
+from querymill_workers.inference.ports import Embeddings, FormerModel, Judge, Rewriter
+from querymill_workers.jobs.bell import Heartbeat
+from querymill_workers.retrievers.conversations.ports.caches import (
+    ConversationCaches,
+)
+from querymill_workers.retrievers.conversations.ports.ranks import (
+    ConversationRanks,
+)
+from querymill_workers.retrievers.conversations.ports.sessions import (
+    Conversations,
+)
+from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
+from querymill_workers.retrievers.files.ports import (
+    Files,
+    SourceParser,
+)
+from querymill_workers.retrievers.files.rules.relevance import FileProfiles
+from querymill_workers.retrievers.messages.ports import Messages, Sessions
+from querymill_workers.retrievers.modules.ports import Modules
+from querymill_workers.retrievers.reports.ports import Reports
+from querymill_workers.services.ports import TextVectors
+from querymill_workers.text.calibration import Calibration
+from querymill_workers.words.ports import Words
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Everything a flow may touch. ``clock`` gives monotonic seconds; ``former`` is the embedding model before."""
+
+    board: Board
+    heartbeat: Heartbeat
+    embeddings: Embeddings
+    rewriter: Rewriter
+    judge: Judge
+    answers: Answers
+    reports: Reports
+    text_vectors: TextVectors
+    modules: Modules
+    words: Words
+    shorthands: Mapping[str, Sequence[str]]
+    messages: Messages
+    sessions: Sessions
+    files: Files
+    parser: SourceParser
+    conversations: Conversations
+    conversation_caches: ConversationCaches
+    ranks: ConversationRanks
+    technical_keywords: TechnicalKeywords
+    file_profiles: FileProfiles
+    calibration: Calibration
+    glossary: Mapping[str, str]
+    count_tokens: Callable[[str], int]
+    clock: Callable[[], float]
+    max_attempts: int
+    former: FormerModel | None = None

@@ -1,0 +1,37 @@
+"""Jobs that other jobs ask for: one waits at a time, however often it is asked for."""
+
+from collections.abc import Sequence
+
+from querymill_shared.contracts.errors import UnknownJob
+from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.queues import queue_of
+from querymill_workers.dispatch.ports import Ports
+from querymill_workers.jobs.bell import Bell
+
+#: Jobs under one key that ended without what was asked for, after which another is started, when it is asked for again,
+#: at most once in so many seconds by each machine's clock: what made them fail may last, or be over.
+MOST_FAILED, THEN_EVERY_S = 3, 60
+
+
+def asked_once(request: JobRequest, key: str, ports: Ports) -> tuple[str | None, Sequence[Bell]]:
+    """Ask for a job under a key, unless one is asked for already that is not over.
+
+    Returns the job's id, None when too many of them failed, and the bells of a new one.
+    """
+    for failed in range(MOST_FAILED + 1):
+        if failed == MOST_FAILED:
+            key = f"{key} at {int(ports.clock() // THEN_EVERY_S)}"
+        job_id, is_new = ports.board.submit(request, idempotency_key=key)
+        if is_new:
+            return job_id, [Bell(job_id, step, queue_of(request, step)) for step in request.steps]
+        if not _is_over(job_id, ports):
+            return job_id, []
+        key = f"{key} after {job_id}"
+    return None, []
+
+
+def _is_over(job_id: str, ports: Ports) -> bool:
+    try:
+        return ports.board.picture(job_id).record.is_over
+    except UnknownJob:
+        return True

@@ -1,0 +1,1 @@
+"""PostgreSQL: the pool, the named statements, the migrations."""

@@ -1,0 +1,342 @@
+-- generation: the number that changes whenever a collection's reports do
+SELECT generation FROM report_generations WHERE collection = %(collection)s;
+
+-- cards: the searchable reports of a collection
+SELECT sha1, title, company, aliases, period, published_at
+FROM reports
+WHERE collection = %(collection)s AND model = %(model)s
+ORDER BY sha1;
+
+-- search_each: for every query the best passages in each document, all documents in one statement
+WITH queries AS MATERIALIZED (
+    SELECT number, embedding::vector AS embedding
+    FROM unnest(%(embeddings)s::text[]) WITH ORDINALITY AS q (embedding, number)
+)
+SELECT queries.number, found.sha1, found.page, found.number, found.inner_product
+FROM queries
+CROSS JOIN (
+    SELECT sha1, revision FROM reports
+    WHERE collection = %(collection)s AND model = %(model)s AND sha1 = ANY(%(documents)s)
+) AS report
+CROSS JOIN LATERAL (
+    SELECT passage.sha1, page, passage.number, -(embedding <#> queries.embedding) AS inner_product
+    FROM report_passages AS passage
+    WHERE passage.collection = %(collection)s AND passage.sha1 = report.sha1 AND passage.revision = report.revision
+    ORDER BY embedding <#> queries.embedding, passage.number
+    LIMIT %(depth)s
+) AS found;
+
+-- search_each_pages: the same, where only the best passage of a page counts
+WITH queries AS MATERIALIZED (
+    SELECT number, embedding::vector AS embedding
+    FROM unnest(%(embeddings)s::text[]) WITH ORDINALITY AS q (embedding, number)
+)
+SELECT queries.number, found.sha1, found.page, found.number, found.inner_product
+FROM queries
+CROSS JOIN (
+    SELECT sha1, revision FROM reports
+    WHERE collection = %(collection)s AND model = %(model)s AND sha1 = ANY(%(documents)s)
+) AS report
+CROSS JOIN LATERAL (
+    SELECT best.* FROM (
+        SELECT DISTINCT ON (page)
+            passage.sha1, page, passage.number, -(embedding <#> queries.embedding) AS inner_product
+        FROM report_passages AS passage
+        WHERE passage.collection = %(collection)s AND passage.sha1 = report.sha1
+            AND passage.revision = report.revision
+        ORDER BY page, embedding <#> queries.embedding, passage.number
+    ) AS best
+    ORDER BY inner_product DESC, number
+    LIMIT %(depth)s
+) AS found;
+
+-- search_all: for every query the best passages over all the documents at once
+WITH queries AS MATERIALIZED (
+    SELECT number, embedding::vector AS embedding
+    FROM unnest(%(embeddings)s::text[]) WITH ORDINALITY AS q (embedding, number)
+)
+SELECT queries.number, found.sha1, found.page, found.number, found.inner_product
+FROM queries
+CROSS JOIN LATERAL (
+    SELECT passage.sha1, page, passage.number, -(embedding <#> queries.embedding) AS inner_product
+    FROM report_passages AS passage
+    JOIN reports USING (collection, sha1, revision)
+    WHERE passage.collection = %(collection)s AND model = %(model)s AND passage.sha1 = ANY(%(documents)s)
+    ORDER BY embedding <#> queries.embedding, passage.sha1, passage.number
+    LIMIT %(depth)s
+) AS found;
+
+-- search_all_pages: the same, where only the best passage of a page counts
+WITH queries AS MATERIALIZED (
+    SELECT number, embedding::vector AS embedding
+    FROM unnest(%(embeddings)s::text[]) WITH ORDINALITY AS q (embedding, number)
+)
+SELECT queries.number, found.sha1, found.page, found.number, found.inner_product
+FROM queries
+CROSS JOIN LATERAL (
+    SELECT best.* FROM (
+        SELECT DISTINCT ON (passage.sha1, page)
+            passage.sha1, page, passage.number, -(embedding <#> queries.embedding) AS inner_product
+        FROM report_passages AS passage
+        JOIN reports USING (collection, sha1, revision)
+        WHERE passage.collection = %(collection)s AND model = %(model)s AND passage.sha1 = ANY(%(documents)s)
+        ORDER BY passage.sha1, page, embedding <#> queries.embedding, passage.number
+    ) AS best
+    ORDER BY inner_product DESC, sha1, number
+    LIMIT %(depth)s
+) AS found;
+
+-- page_texts: pages by document and number
+SELECT page.sha1, page.page, page.page, page.text
+FROM report_pages AS page
+JOIN unnest(%(documents)s::text[], %(numbers)s::int[]) AS wanted (sha1, number)
+    ON page.sha1 = wanted.sha1 AND page.page = wanted.number
+WHERE page.collection = %(collection)s;
+
+-- chunk_texts: passages of the published revision by document and number
+SELECT passage.sha1, passage.number, passage.page, passage.text
+FROM report_passages AS passage
+JOIN reports USING (collection, sha1, revision)
+JOIN unnest(%(documents)s::text[], %(numbers)s::int[]) AS wanted (sha1, number)
+    ON passage.sha1 = wanted.sha1 AND passage.number = wanted.number
+WHERE passage.collection = %(collection)s;
+
+-- cards_of: some reports of a collection
+SELECT sha1, title, company, aliases, period, published_at
+FROM reports
+WHERE collection = %(collection)s AND sha1 = ANY(%(documents)s);
+
+-- revision: which revision of a report is searchable
+SELECT revision FROM reports WHERE collection = %(collection)s AND sha1 = %(document)s;
+
+-- drafted: which passages of a revision are stored
+SELECT number FROM report_passages
+WHERE collection = %(collection)s AND sha1 = %(document)s AND revision = %(revision)s;
+
+-- draft: store a passage; a second time changes nothing
+INSERT INTO report_passages (collection, sha1, revision, number, page, text, tokens, embedding)
+VALUES (%(collection)s, %(document)s, %(revision)s, %(number)s, %(page)s, %(text)s, %(tokens)s, %(embedding)s::vector)
+ON CONFLICT DO NOTHING;
+
+-- lock_report: let one version of a report be published at a time
+SELECT pg_advisory_xact_lock(hashtextextended(%(collection)s || '/' || %(document)s, 0));
+
+-- count_drafted: how many passages of a revision are stored
+SELECT count(*) FROM report_passages
+WHERE collection = %(collection)s AND sha1 = %(document)s AND revision = %(revision)s;
+
+-- publish: point a report at its new revision
+INSERT INTO reports (collection, sha1, title, company, aliases, period, published_at, metadata, revision, model, passages)
+VALUES (%(collection)s, %(document)s, %(title)s, %(company)s, %(aliases)s, %(period)s, %(published_at)s,
+        %(metadata)s, %(revision)s, %(model)s, %(passages)s)
+ON CONFLICT (collection, sha1) DO UPDATE SET
+    title = excluded.title, company = excluded.company, aliases = excluded.aliases, period = excluded.period,
+    published_at = excluded.published_at, metadata = excluded.metadata, revision = excluded.revision,
+    model = excluded.model, passages = excluded.passages, published = now();
+
+-- drop_pages: the pages of a report, before new ones are written
+DELETE FROM report_pages WHERE collection = %(collection)s AND sha1 = %(document)s;
+
+-- add_page: one page of a report
+INSERT INTO report_pages (collection, sha1, page, text)
+VALUES (%(collection)s, %(document)s, %(page)s, %(text)s);
+
+-- drop_other_revisions: what the published revision replaces
+DELETE FROM report_passages
+WHERE collection = %(collection)s AND sha1 = %(document)s AND revision <> %(revision)s;
+
+-- next_generation: say that a collection changed
+INSERT INTO report_generations (collection, generation) VALUES (%(collection)s, 1)
+ON CONFLICT (collection) DO UPDATE SET generation = report_generations.generation + 1;
+
+-- collections: every collection that holds a report
+SELECT collection FROM report_generations ORDER BY collection;
+
+-- stored_texts: what was embedded, of those texts that have a vector of a model
+SELECT text_id, content_hash FROM text_vectors
+WHERE collection = %(collection)s AND model = %(model)s AND text_id = ANY(%(text_ids)s);
+
+-- store_text: the vector of one text, over that of what the text was before
+INSERT INTO text_vectors (collection, text_id, model, content_hash, embedding)
+VALUES (%(collection)s, %(text_id)s, %(model)s, %(content)s, %(embedding)s)
+ON CONFLICT (collection, text_id, model) DO UPDATE
+SET content_hash = EXCLUDED.content_hash, embedding = EXCLUDED.embedding, created_at = now()
+WHERE text_vectors.content_hash <> EXCLUDED.content_hash;
+
+-- word_space: a space of words as one tokeniser made it, kept from being cleared until the transaction ends
+SELECT number FROM word_spaces
+WHERE collection = %(collection)s AND space = %(space)s AND version = %(version)s
+FOR KEY SHARE;
+
+-- word_versions: the same of every tokeniser
+SELECT number FROM word_spaces
+WHERE collection = %(collection)s AND space = %(space)s
+ORDER BY number
+FOR KEY SHARE;
+
+-- word_versions_alone: the same but of one tokeniser, if one is named, with no other change of them under way
+SELECT number FROM word_spaces
+WHERE collection = %(collection)s AND space = %(space)s AND version IS DISTINCT FROM %(except)s
+ORDER BY number
+FOR UPDATE;
+
+-- add_word_space: begin a space, whole if no other tokeniser made one before; a second time changes nothing
+INSERT INTO word_spaces (collection, space, version, whole)
+SELECT %(collection)s, %(space)s, %(version)s, NOT EXISTS (
+    SELECT FROM word_spaces WHERE collection = %(collection)s AND space = %(space)s
+)
+ON CONFLICT DO NOTHING;
+
+-- publish_word_space: have it searched
+UPDATE word_spaces SET whole = true WHERE number = %(number)s AND NOT whole;
+
+-- word_stale: whether a space is there, but not whole as this tokeniser makes it
+SELECT NOT bool_or(version = %(version)s AND whole) FROM word_spaces
+WHERE collection = %(collection)s AND space = %(space)s;
+
+-- known_word_units: those of the units that are there
+SELECT id FROM word_units WHERE space = %(number)s AND id = ANY(%(ids)s);
+
+-- word_groups: the numbers of groups
+SELECT name, number FROM word_groups WHERE space = %(number)s AND name = ANY(%(groups)s);
+
+-- add_word_groups: number groups; in order, so that no two transactions wait for each other
+INSERT INTO word_groups (space, name)
+SELECT %(number)s, name FROM unnest(%(groups)s::text[]) AS name ORDER BY name COLLATE "C"
+ON CONFLICT DO NOTHING;
+
+-- hold_word_units: add units or lock them, in order; a length that is there is the old one
+INSERT INTO word_units (space, id, grp)
+SELECT %(number)s, id, grp
+FROM unnest(%(ids)s::text[], %(groups)s::int[]) AS unit (id, grp) ORDER BY id COLLATE "C"
+ON CONFLICT (space, id) DO UPDATE SET id = excluded.id
+RETURNING id, number, length;
+
+-- word_units: lock units that are there, in order
+SELECT number, length FROM word_units
+WHERE space = %(number)s AND id = ANY(%(ids)s) ORDER BY id FOR UPDATE;
+
+-- take_word_postings: remove the words of units, and say which they were
+DELETE FROM word_postings WHERE unit = ANY(%(units)s) RETURNING term;
+
+-- describe_word_units: the group and length of units
+UPDATE word_units SET grp = new.grp, length = new.length
+FROM unnest(%(units)s::bigint[], %(groups)s::int[], %(lengths)s::int[]) AS new (unit, grp, length)
+WHERE word_units.number = new.unit;
+
+-- add_word_postings: the words of units
+INSERT INTO word_postings (space, term, grp, unit, tf, length)
+SELECT %(number)s, posting.* FROM unnest(
+    %(terms)s::text[], %(groups)s::int[], %(units)s::bigint[], %(tfs)s::int[], %(lengths)s::int[]
+) AS posting;
+
+-- drop_word_units: remove units
+DELETE FROM word_units WHERE number = ANY(%(units)s);
+
+-- count_word_units: change the totals of a space; who has done so alone changes its document frequencies
+UPDATE word_spaces SET units = units + %(units)s, length = length + %(length)s WHERE number = %(number)s;
+
+-- count_word_terms: change document frequencies
+INSERT INTO word_frequencies (space, term, df)
+SELECT %(number)s, term, change FROM unnest(%(terms)s::text[], %(changes)s::int[]) AS counted (term, change)
+ON CONFLICT (space, term) DO UPDATE SET df = word_frequencies.df + excluded.df;
+
+-- forget_word_terms: remove the terms that no unit has any more
+DELETE FROM word_frequencies WHERE space = %(number)s AND term = ANY(%(terms)s) AND df = 0;
+
+-- clear_word_postings: remove every posting of a space
+DELETE FROM word_postings WHERE space = %(number)s;
+
+-- clear_word_units: remove every unit of a space
+DELETE FROM word_units WHERE space = %(number)s;
+
+-- clear_word_frequencies: remove every document frequency of a space
+DELETE FROM word_frequencies WHERE space = %(number)s;
+
+-- clear_word_groups: remove every group of a space
+DELETE FROM word_groups WHERE space = %(number)s;
+
+-- clear_word_space: remove a space
+DELETE FROM word_spaces WHERE number = %(number)s;
+
+-- unhurried: let what follows in this transaction take the time it needs
+SET LOCAL statement_timeout = 0;
+
+-- hurried: give up again what takes longer than a statement of this connection may
+SET LOCAL statement_timeout TO DEFAULT;
+
+-- word_statistics: the totals of a space, the document frequencies of terms, the numbers of groups
+SELECT space.number, units, length, terms, dfs,
+    ARRAY(SELECT number FROM word_groups WHERE word_groups.space = space.number AND name = ANY(%(groups)s::text[]))
+FROM word_spaces AS space
+CROSS JOIN LATERAL (
+    SELECT coalesce(array_agg(term), '{}') AS terms, coalesce(array_agg(df), '{}') AS dfs
+    FROM word_frequencies AS counted WHERE counted.space = space.number AND term = ANY(%(terms)s)
+) AS frequencies
+WHERE collection = %(collection)s AND space.space = %(space)s AND version = %(version)s AND whole;
+
+-- word_near: for each term that no unit has, those that begin with the same letter and are about as long
+SELECT asked.term, coalesce(about.terms, '{}')
+FROM unnest(%(terms)s::text[]) AS asked (term)
+JOIN word_spaces AS space ON space.collection = %(collection)s AND space.space = %(space)s
+    AND space.version = %(version)s AND space.whole
+LEFT JOIN LATERAL (
+    SELECT array_agg(known.term ORDER BY known.term) AS terms
+    FROM word_frequencies AS known
+    WHERE known.space = space.number
+        AND known.term >= left(asked.term, 1) AND known.term < left(asked.term, 1) || chr(1114111)
+        AND length(known.term) BETWEEN length(asked.term) - 2 AND length(asked.term) + 2
+) AS about ON true
+WHERE NOT EXISTS (
+    SELECT FROM word_frequencies AS same WHERE same.space = space.number AND same.term = asked.term
+);
+
+-- word_bar: the score that the best units reach by some of the query's terms alone
+SELECT sum(weight * tf / (tf + %(base)s + %(slope)s * length)) AS score
+FROM unnest(%(leading)s::text[], %(weights)s::float8[]) AS query (term, weight)
+CROSS JOIN LATERAL (
+    SELECT unit, tf, length FROM word_postings
+    WHERE space = %(number)s AND term = query.term AND %(groups)s::int[] IS NULL
+    UNION ALL
+    SELECT unit, tf, length FROM word_postings
+    WHERE space = %(number)s AND term = query.term AND grp = ANY(%(groups)s::int[])
+) AS posting
+GROUP BY unit ORDER BY score DESC OFFSET %(most)s - 1 LIMIT 1;
+
+-- word_best: the best units and their equals; other terms are looked up only where they can lift a unit so far
+WITH partial AS MATERIALIZED (
+    SELECT unit, min(grp) AS grp, sum(weight * tf / (tf + %(base)s + %(slope)s * length)) AS score
+    FROM unnest(%(leading)s::text[], %(weights)s::float8[]) AS query (term, weight)
+    CROSS JOIN LATERAL (
+        SELECT grp, unit, tf, length FROM word_postings
+        WHERE space = %(number)s AND term = query.term AND %(groups)s::int[] IS NULL
+        UNION ALL
+        SELECT grp, unit, tf, length FROM word_postings
+        WHERE space = %(number)s AND term = query.term AND grp = ANY(%(groups)s::int[])
+    ) AS posting
+    GROUP BY unit
+), candidates AS MATERIALIZED (
+    SELECT unit, grp, score + (
+        SELECT coalesce(sum(weight * tf / (tf + %(base)s + %(slope)s * length)), 0)
+        FROM unnest(%(other)s::text[], %(other_weights)s::float8[]) AS query (term, weight)
+        CROSS JOIN LATERAL (
+            SELECT tf, length FROM word_postings AS posting
+            WHERE space = %(number)s AND posting.term = query.term
+                AND posting.grp = partial.grp AND posting.unit = partial.unit
+            OFFSET 0
+        ) AS posting
+    ) AS score
+    FROM partial
+    WHERE score >= (SELECT min(score) FROM (SELECT score FROM partial ORDER BY score DESC LIMIT %(most)s) AS best)
+        - %(slack)s
+)
+SELECT unit.id, unit.length, counted.terms, counted.tfs
+FROM candidates
+CROSS JOIN LATERAL (SELECT id, length FROM word_units WHERE number = candidates.unit OFFSET 0) AS unit
+CROSS JOIN LATERAL (
+    SELECT array_agg(term) AS terms, array_agg(tf) AS tfs FROM word_postings AS posting
+    WHERE space = %(number)s AND term = ANY(%(terms)s)
+        AND posting.grp = candidates.grp AND posting.unit = candidates.unit
+) AS counted
+WHERE score >= (SELECT min(score) FROM (SELECT score FROM candidates ORDER BY score DESC LIMIT %(most)s) AS best)
+    - %(rounding)s;

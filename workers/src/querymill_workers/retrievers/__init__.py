@@ -1,0 +1,1 @@
+"""The five retrievers, one flat each; none imports another."""

@@ -1,0 +1,1 @@
+"""Whole sessions, found by their words and ranked by their worth."""

@@ -1,0 +1,32 @@
+"""What is stored of a session beside itself: what ranking knows of it, and what tells it from another content."""
+
+import hashlib
+from typing import Final
+
+from querymill_shared.contracts.sessions import ChatSession
+from querymill_workers.jobs.revisions import Revision
+from querymill_workers.retrievers.conversations.ports.sessions import ConversationDraft
+from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts, facts_of, facts_version
+from querymill_workers.retrievers.conversations.rules.session_signs import Turn
+from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
+
+#: Part of every revision: stored sessions are indexed anew when it changes.
+INDEXING_VERSION: Final = 1
+
+
+def drafted(session: ChatSession, vocabulary: TechnicalKeywords) -> ConversationDraft:
+    """Find out what ranking knows of a session, and hash its content."""
+    shaped = f"{INDEXING_VERSION}\n{session.model_dump_json()}"
+    revision = Revision(hashlib.sha256(shaped.encode()).hexdigest())
+    return ConversationDraft(session, facts_in(session, vocabulary), facts_version(vocabulary), revision)
+
+
+def facts_in(session: ChatSession, vocabulary: TechnicalKeywords) -> SessionFacts:
+    """Find out what ranking knows of a session; its last activity is that of its latest message."""
+    return facts_of(
+        session.session_id,
+        [Turn(message.role, message.text) for message in session.messages],
+        started_at=session.started_at,
+        last_active=max(message.created_at or session.started_at for message in session.messages),
+        vocabulary=vocabulary,
+    )

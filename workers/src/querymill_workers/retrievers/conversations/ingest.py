@@ -1,0 +1,127 @@
+"""Ingesting conversations: whole sessions, live messages, and dropping a session.
+
+One writer at a time changes a session: it reads, joins, and writes the words and the rows before the next one reads.
+Words and rows are committed together, so that a search that sees the new generation finds what belongs to it, and a
+kill leaves neither. Ranks follow in the background.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from querymill_shared.board import Claim
+from querymill_shared.contracts.conversations.ingest import (
+    DropConversation,
+    IngestConversation,
+    IngestConversationResult,
+    Outcome,
+    SessionUpdate,
+    UpdateConversation,
+)
+from querymill_shared.contracts.sessions import MOST_MESSAGES, ChatMessage, ChatSession
+from querymill_workers.dispatch.ports import Ports
+from querymill_workers.jobs import one_step
+from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.faults import Refused
+from querymill_workers.jobs.one_step import Notes
+from querymill_workers.retrievers.conversations.drafts import drafted
+from querymill_workers.retrievers.conversations.ports.sessions import ConversationDraft, StoredSession
+from querymill_workers.retrievers.conversations.ranks.recompute import update_soon, update_what_waits
+from querymill_workers.retrievers.conversations.rules.text import searchable
+from querymill_workers.words.ports import WordUnit
+
+#: The postings of sessions, a unit each, are kept apart from those of other retrievers.
+SPACE: Final = "conversations"
+
+
+def step(claim: Claim, request: IngestConversation, ports: Ports) -> Sequence[Bell]:
+    """Ingest one session, whole; the same content again changes nothing."""
+    draft = drafted(request.session, ports.technical_keywords)
+    with ports.conversations.changing(request.collection, request.session.session_id):
+        known = ports.conversations.stored(request.collection, request.session.session_id)
+        outcome = store(request.collection, draft, known, ports)
+    return hand_in(claim, request.collection, draft.session, outcome, ports)
+
+
+def update(claim: Claim, request: UpdateConversation, ports: Ports) -> Sequence[Bell]:
+    """Add messages to the stored session; a message replaces the stored one with its id."""
+    collection, session_id = request.collection, request.update.session_id
+    with ports.conversations.changing(collection, session_id):
+        known = ports.conversations.stored(collection, session_id)
+        session = updated(None if known is None else known.session, request.update)
+        outcome = store(collection, drafted(session, ports.technical_keywords), known, ports)
+    return hand_in(claim, collection, session, outcome, ports)
+
+
+def drop(claim: Claim, request: DropConversation, ports: Ports) -> Sequence[Bell]:
+    """Drop a session."""
+    collection, session_id = request.collection, request.session_id
+    with ports.conversations.changing(collection, session_id):
+        ports.words.drop(collection, SPACE, [session_id])
+        was_there = ports.conversations.drop(collection, session_id)
+    bells = update_soon(collection, ports) if was_there else update_what_waits(collection, ports)
+    outcome = "dropped" if was_there else "unchanged"
+    one_step.hand_in(claim, {"session_id": session_id, "outcome": outcome, "total": 0}, to_result, ports)
+    return bells
+
+
+def store(collection: str, draft: ConversationDraft, known: StoredSession | None, ports: Ports) -> Outcome:
+    """Store a session and its words over the known ones, unless they are the same already."""
+    before = None if known is None else known.revision
+    if draft.revision == before:
+        return "unchanged"
+    # Words before rows, as every writer does: none waits in a circle for the locks of both.
+    ports.words.put(collection, SPACE, [unit_of(draft.session)])
+    ports.conversations.put(collection, draft, replacing=before)
+    return "ingested"
+
+
+def hand_in(claim: Claim, collection: str, session: ChatSession, outcome: Outcome, ports: Ports) -> Sequence[Bell]:
+    """Announce the collection, have ranks updated, and close the step."""
+    # Also if nothing changed: an attempt before this one may have been killed after it had stored the session.
+    ports.board.add_collections("conversations", [collection])
+    bells = update_soon(collection, ports) if outcome == "ingested" else update_what_waits(collection, ports)
+    notes = {"session_id": session.session_id, "outcome": outcome, "total": len(session.messages)}
+    one_step.hand_in(claim, notes, to_result, ports)
+    return bells
+
+
+def unit_of(session: ChatSession) -> WordUnit:
+    """Say by which words a session is found: those of all its messages."""
+    text = searchable(message.text for message in session.messages)
+    return WordUnit(session.session_id, text, group=session.session_id)
+
+
+def updated(known: ChatSession | None, update: SessionUpdate) -> ChatSession:
+    """Join an update to what is there of its session.
+
+    Raises:
+        Refused: The session would have no beginning, or too many messages.
+    """
+    if known is None:
+        return _begun(update)
+    coming: dict[str | None, ChatMessage] = {message.message_id: message for message in update.messages}
+    kept = [coming.pop(message.message_id, message) for message in known.messages]
+    messages = (*kept, *coming.values())
+    if len(messages) > MOST_MESSAGES:
+        raise Refused(f"messages: {known.session_id!r} would have more than {MOST_MESSAGES}")
+    told = {name: getattr(update, name) for name in ("name", "user_name", "started_at")}
+    changes = {name: value for name, value in told.items() if value is not None}
+    return known.model_copy(update={**changes, "messages": messages})
+
+
+def _begun(update: SessionUpdate) -> ChatSession:
+    times = [message.created_at for message in update.messages if message.created_at is not None]
+    started_at = update.started_at or min(times, default=None)
+    if started_at is None:
+        raise Refused(f"started_at: {update.session_id!r} is not there yet, and none of its messages has a time")
+    return ChatSession(
+        session_id=update.session_id, name=update.name, user_name=update.user_name, started_at=started_at,
+        messages=update.messages,
+    )  # fmt: skip
+
+
+def to_result(
+    request: IngestConversation | UpdateConversation | DropConversation, job_id: str, notes: Notes
+) -> IngestConversationResult:
+    """Say what became of the session."""
+    return IngestConversationResult(job_id=job_id, kind=request.kind, complete=True, **notes)

@@ -1,0 +1,1 @@
+"""What `conversations` needs of the world."""

@@ -1,0 +1,1 @@
+"""How the ranks of conversations are kept fresh and listed."""

@@ -1,0 +1,65 @@
+"""Bringing the references of one changed session up to date; what is stored then equals a full rebuild.
+
+Touched are the session, those it refers to, and those that refer to it: an older session that is imported late
+becomes the target of later ones, and may be what an explicit phrase of theirs means rather.
+"""
+
+from collections.abc import Sequence
+
+from querymill_workers.retrievers.conversations.ports.ranks import ReferenceGraph
+from querymill_workers.retrievers.conversations.rules.references import (
+    Near,
+    Reference,
+    explicit_candidates,
+    explicit_reference,
+    implicit_references,
+    is_better,
+)
+from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
+
+
+def update(graph: ReferenceGraph, session_id: str) -> int:
+    """Replace the references from and to a session by those that its facts now give; return how many changed."""
+    before = set(graph.references(session_id))
+    session = graph.facts(session_id)
+    near = [] if session is None else graph.near(session)
+    after = set() if session is None else from_and_to(session, near)
+    gone, new = meant_rather(graph, session_id, session, near, before)
+    gone, new = (gone | before) - (after | new), (after | new) - before
+    graph.replace(gone, new)
+    graph.count({reference.target for reference in gone | new} | ({session_id} if session else set()))
+    return len(gone) + len(new)
+
+
+def from_and_to(session: SessionFacts, near: Sequence[Near]) -> set[Reference]:
+    """List all references of a session but the explicit ones to it, which depend on others."""
+    explicit = explicit_reference(session, near)
+    return set(implicit_references(session, near)) | ({explicit} if explicit else set())
+
+
+def meant_rather(
+    graph: ReferenceGraph,
+    session_id: str,
+    session: SessionFacts | None,
+    near: Sequence[Near],
+    before: set[Reference],
+) -> tuple[set[Reference], set[Reference]]:
+    """Decide what explicit phrases of later sessions mean now: this session, or another; what goes, and what comes."""
+    meant = {one.source: one for one in before if one.kind == "explicit" and one.target == session_id}
+    candidates = {} if session is None else {one.source: one for one in explicit_candidates(session, near)}
+    rivals = graph.explicit([source for source in candidates if source not in meant])
+    gone, new = set(meant.values()), set()
+    for source, candidate in candidates.items():
+        rival = rivals.get(source)
+        if source not in meant and is_better(candidate, rival):
+            new.add(candidate)
+            gone |= {rival} if rival else set()
+    for source, old in meant.items():
+        again = candidates.get(source)
+        if again is not None and not is_better(old, again):
+            new.add(again)  # at least as good as it was when it was the best
+        else:
+            anew = graph.facts(source)
+            best = None if anew is None else explicit_reference(anew, graph.near(anew))
+            new |= {best} if best else set()
+    return gone, new

@@ -1,0 +1,112 @@
+"""The best passage of a session: its message that answers best, cut to a snippet with the matched words marked."""
+
+import math
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from typing import Final
+
+from querymill_workers.retrievers.conversations.rules.text import searchable
+from querymill_workers.text import bm25
+from querymill_workers.text.bm25 import QueryTerm, Scored
+from querymill_workers.text.words import places, words
+
+#: Length of a snippet in characters.
+SNIPPET_LENGTH: Final = 240
+#: What is shown before the first matched word.
+LEAD: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """A piece of a message, and where in it the matched words stand (from, to); ``place`` is the message's, from 0."""
+
+    text: str
+    marks: tuple[tuple[int, int], ...]
+    place: int
+
+
+def best_passage(messages: Sequence[str], scored: Scored) -> Snippet | None:
+    """Choose the message with the best BM25, by the same statistics that found its session; the first of equals.
+
+    None when no message has any of the words: they stand in the session's name.
+
+    Args:
+        messages: The session's texts in order.
+        scored: What the session's score came from.
+    """
+    terms = [QueryTerm(term.term, term.times, term.df) for term in scored.terms]
+    best, place = 0.0, None
+    for bound, number in _by_bound(messages, scored):
+        if bound < best:
+            break  # and so are all that follow
+        counts = Counter(words(searchable([messages[number]])))
+        worth = bm25.score(counts, counts.total(), terms=terms, statistics=scored.statistics).score
+        if worth > best or (worth == best and place is not None and number < place):
+            best, place = worth, number
+    return None if place is None else snippet(messages[place], {term.term for term in terms}, place=place)
+
+
+def _by_bound(messages: Sequence[str], scored: Scored) -> list[tuple[float, int]]:
+    """Order messages by what they can score at most: as if they had no other words.
+
+    Counting words is dear; counting how terms begin is cheap, and finds each wherever it stands: stemming changes no
+    more than the last letter.
+    """
+    weights = {_beginning(term.term): 0.0 for term in scored.terms}
+    for term in scored.terms:
+        weights[_beginning(term.term)] += term.times * term.idf
+    bounds = []
+    for number, text in enumerate(messages):
+        plain = unicodedata.normalize("NFKC", text).casefold()
+        counts = {begins: plain.count(begins) for begins in weights}
+        parts = (weights[begins] * bm25.saturation(tf, 0, 1) for begins, tf in counts.items() if tf)
+        bounds.append((math.fsum(parts), number))
+    return sorted(((bound, number) for bound, number in bounds if bound > 0), key=lambda one: (-one[0], one[1]))
+
+
+def _beginning(term: str) -> str:
+    return term[: max(len(term) - 1, 2)] if term.isascii() else term
+
+
+def snippet(text: str, wanted: Set[str], *, place: int) -> Snippet:
+    """Cut a text to where most of the wanted words stand close together, and mark them."""
+    marks = _merged([(start, end) for start, end, found in places(searchable([text])) if not wanted.isdisjoint(found)])
+    first = _densest(marks)
+    start = _word_start(text, max(marks[first][0] - LEAD, 0)) if marks else 0
+    end = min(start + SNIPPET_LENGTH, len(text))
+    shown = tuple((left - start, min(right, end) - start) for left, right in marks if start <= left < end)
+    before, after = "…" if start else "", "…" if end < len(text) else ""
+    shift = len(before)
+    return Snippet(f"{before}{text[start:end]}{after}", tuple((a + shift, b + shift) for a, b in shown), place)
+
+
+def _densest(marks: Sequence[tuple[int, int]]) -> int:
+    """Find the mark from which most marks fit into one snippet; the first of equals."""
+    best, most, last = 0, 0, 0
+    for first, (start, _) in enumerate(marks):
+        while last < len(marks) and marks[last][1] <= start + SNIPPET_LENGTH - LEAD:
+            last += 1
+        if last - first > most:
+            best, most = first, last - first
+    return best
+
+
+def _word_start(text: str, near: int) -> int:
+    """Move a cut to behind the nearest blank, if one is near."""
+    if near == 0 or text[near - 1].isspace():
+        return near
+    blank = next((place for place in range(near, min(near + LEAD // 2, len(text))) if text[place].isspace()), None)
+    return near if blank is None else blank + 1
+
+
+def _merged(marks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Join marks that touch, as the pairs of a Chinese word do."""
+    joined: list[tuple[int, int]] = []
+    for start, end in marks:
+        if joined and start < joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined

@@ -1,0 +1,177 @@
+"""What a question asks for: its words without filler, its intent, its keywords, and how deep to search."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import rjieba
+
+from querymill_workers.text.words import words
+
+Intent = Literal["debug", "how_to", "explain", "code_lookup", "decision", "recap"]
+Mode = Literal["normal", "deep"]
+
+#: Above this importance a search is deep.
+DEEP_ABOVE: Final = 0.6
+#: A question of more words than this is a long one.
+LONG_QUESTION: Final = 5
+
+_CODE: Final = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
+_HAS_CODE: Final = re.compile(r"```|`[^`]+`|\(\)|\[\]|\{\}")
+_HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
+_LATIN: Final = re.compile("[A-Za-z0-9_]+(?:[.'’-][A-Za-z0-9_]+)*")
+_LATIN_LEFT: Final = "(?<![A-Za-z0-9_.`'’-])"
+_LATIN_RIGHT: Final = "(?![A-Za-z0-9_.`(-]*[A-Za-z0-9_(])"
+_FILLER_EN: Final = (
+    "can you (?:please )?(?:tell|show|remind) me|could you (?:please )?(?:tell|show|remind) me|do you (?:know|remember)"
+    "|i (?:want|would like|need) to know|i'd like to know|i was wondering(?: if)?|i wonder(?: if)?|does anyone know"
+    "|help me(?: to)?|tell me(?: about)?|show me|remind me(?: of| about)?|please|pls|plz|thanks|thank you|hi|hello|hey"
+    "|kind of|sort of|basically|actually|just|really|you know|by the way|btw|um+|uh+"
+)
+_FILLER_ZH: Final = (
+    "请问一下|请问|麻烦你|帮我(?:找|查|看)?(?:一下|看)?|我?想知道|我?想问一下|我想问|想请教一下|能不能告诉我|可以告诉我|告诉我"
+    "|你(?:还)?(?:知道|记得)|还记得|记不记得|谢谢|你好|您好|有没有人知道|其实|就是说|(?<![上下])一下(?!一)|的话"
+    # Particles end a clause; elsewhere they are parts of words (网吧).
+    "|(?:呢|吗|啊|呀|吧|嘛|哦|嗯)+(?=[\\s，。？！,.?!]|$)"
+)
+_FILLER: Final = re.compile(f"{_LATIN_LEFT}(?:{_FILLER_EN}){_LATIN_RIGHT}|{_FILLER_ZH}", re.IGNORECASE)
+
+_QUESTION: Final = re.compile(
+    "(?<![A-Za-z0-9_])(?:how|why)(?![A-Za-z0-9_])|如何|怎么|怎样|咋|为什么|为何|为啥|什么原因", re.IGNORECASE
+)
+
+
+def _cues(latin: str, han: str) -> re.Pattern[str]:
+    return re.compile(f"(?<![A-Za-z0-9_])(?:{latin})(?![A-Za-z0-9_])|{han}", re.IGNORECASE)
+
+
+# The first that fits counts; a question without any cue looks back at what was said.
+_INTENTS: Final[Sequence[tuple[Intent, re.Pattern[str]]]] = (
+    (
+        "debug",
+        _cues(
+            "errors?|exceptions?|bugs?|crash(?:es|ed|ing)?|fail(?:s|ed|ing|ure|ures)?|broken|not working|doesn't work"
+            "|debug(?:ging)?|traceback|stack trace|segfault|panic|deadlocks?|leak(?:s|ed|ing)?|stuck|hangs?|wrong",
+            "错误|报错|异常|崩溃|失败|调试|死锁|泄漏|卡住|卡死|超时|不工作|不生效|不起作用|出问题|有问题|排查|故障",
+        ),
+    ),
+    (
+        "decision",
+        _cues(
+            "decid(?:e|ed|es|ing)|decisions?|chose|choose|chosen|agreed?|versus|vs|trade-?offs?|pros and cons"
+            "|which (?:one|option|library|database|approach)|should (?:we|i)|instead of|prefer(?:red)?",
+            "决定|决策|选择|选型|选了|为什么选|还是用|对比|比较|取舍|优缺点|方案选|定下来|敲定|应该用|该不该",
+        ),
+    ),
+    (
+        "code_lookup",
+        _cues(
+            "code|snippets?|functions?|class(?:es)?|methods?|scripts?|implementation of|where is|defined|definition"
+            "|example|source|sql|query|regex|command",
+            "代码|片段|函数|方法|脚本|在哪|哪里定义|实现在|示例|例子|源码|命令|那段",
+        ),
+    ),
+    (
+        "how_to",
+        _cues("how|steps|set ?up|install|configure|way to|tutorial|guide", "如何|怎么|怎样|咋|步骤|教程|安装|配置"),
+    ),
+    (
+        "explain",
+        _cues(
+            "why|what (?:is|are|does|do)|explain|meaning|means?|difference between|understand|concept|reason",
+            "为什么|为何|为啥|什么是|是什么|啥是|解释|原理|含义|意思|区别|概念|理解|原因",
+        ),
+    ),
+)
+
+# Words of Chinese questions that say nothing of their subject; those of English the tokeniser leaves out itself.
+_FUNCTION_HAN: Final = frozenset(
+    re.findall(
+        "[\u4e00-\u9fff]+",
+        "的 了 是 在 和 与 或 我 我们 咱们 你 你们 他 他们 它 这 那 这个 那个 哪 哪个 什么 怎么 怎样 如何"
+        " 为什么 为何 为啥 多少 几 有 没有 要 会 能 可以 就 都 也 还 很 把 被 给 对 从 到 用 上 下 中 里 说 过 着"
+        " 地 得 一个 一些 个 之前 以前 上次 时候 是否 不 吗 呢 吧 啊 去 来 让 做",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Simplified:
+    """A question without its filler, and what was dropped."""
+
+    text: str
+    dropped: tuple[str, ...]
+
+
+def simplify(text: str) -> Simplified:
+    """Drop filler words, English and Chinese; code in back quotes stays, and so does a text of nothing else."""
+    dropped: list[str] = []
+    code = [(match.start(), match.end()) for match in _CODE.finditer(text)]
+
+    def drop(match: re.Match[str]) -> str:
+        if any(start <= match.start() < end for start, end in code):
+            return match[0]
+        dropped.append(match[0])
+        return " "
+
+    left = _FILLER.sub(drop, text).strip()
+    if not _LATIN.search(left) and not _HAN.search(left):
+        return Simplified(text, ())
+    return Simplified(left, tuple(dropped))
+
+
+def intent_of(text: str) -> Intent:
+    """Tell what a question is after: the first kind whose cues it has, `recap` if none."""
+    return next((intent for intent, cues in _INTENTS if cues.search(text)), "recap")
+
+
+def word_count(text: str) -> int:
+    """Count words: those of Latin script between blanks, Chinese ones as they are segmented."""
+    return sum(1 for _ in _words(text))
+
+
+def keywords(text: str, terms: Sequence[str]) -> list[str]:
+    """List what a question is about: its technical terms, then its other words that say something, each once.
+
+    Args:
+        text: The question, without filler.
+        terms: The technical terms that were found in it.
+    """
+    from_terms = {word.casefold() for term in terms for word in (term, *_words(term))}
+    others = [
+        word
+        for word in _words(text)
+        if word not in _FUNCTION_HAN and word.casefold() not in from_terms and (_HAN.match(word) or words(word))
+    ]
+    return list(dict.fromkeys([*terms, *others]))
+
+
+def importance(text: str, *, technical: int) -> float:
+    """Score how much a question deserves, from 0 to 1, in tenths.
+
+    +0.3 for more than 5 words, +0.1 for each technical keyword up to 0.3, +0.2 for how and why, +0.2 for code (a
+    fence, ``()``, ``[]``, ``{}``). Worked example: "如何优化数据库连接池的性能" has 6 words, asks how, and has 4
+    keywords: 0.3 + 0.3 + 0.2 = 0.8, a deep search.
+
+    Args:
+        text: The question as it was asked.
+        technical: How many distinct technical keywords it has.
+    """
+    # In whole tenths: 0.3 + 0.1 + 0.1 + 0.1 is more than 0.6 in binary fractions, and would be deep.
+    tenths = 3 * (word_count(text) > LONG_QUESTION) + min(technical, 3)
+    tenths += 2 * bool(_QUESTION.search(text)) + 2 * bool(_HAS_CODE.search(text))
+    return min(tenths, 10) / 10
+
+
+def mode_of(worth: float) -> Mode:
+    """Choose how deep to search."""
+    return "deep" if worth > DEEP_ABOVE else "normal"
+
+
+def _words(text: str) -> Iterator[str]:
+    for run in re.finditer(f"({_HAN.pattern})|{_LATIN.pattern}", text):
+        if run[1]:
+            yield from rjieba.cut(run[1])
+        else:
+            yield run[0]

@@ -1,0 +1,60 @@
+"""What ranking knows of a session by itself: everything here follows from its own messages alone.
+
+Decided: nothing depends on the other sessions of a collection, so that one more session changes no other's
+facts, and an incremental update can equal a full rebuild.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from querymill_workers.retrievers.conversations.rules.key_phrases import KEY_PHRASES_VERSION, key_phrases, phrase_number
+from querymill_workers.retrievers.conversations.rules.session_signs import Turn, is_solved, speaks_of_earlier
+from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
+
+#: Changes whenever the same session would have other facts.
+_FACTS_VERSION: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFacts:
+    """A session as ranking sees it; ``explicit`` tells whether it speaks of an earlier one in so many words."""
+
+    session_id: str
+    started_at: datetime
+    last_active: datetime
+    messages: int
+    keywords: int
+    solved: bool
+    explicit: bool
+    key_phrases: frozenset[int] = frozenset()
+
+
+def facts_of(
+    session_id: str,
+    turns: Sequence[Turn],
+    *,
+    started_at: datetime,
+    last_active: datetime,
+    vocabulary: TechnicalKeywords,
+) -> SessionFacts:
+    """Read a session once; a keyword counts once, however often it comes up."""
+    text = "\n".join(turn.text for turn in turns)
+    return SessionFacts(
+        session_id,
+        started_at,
+        last_active,
+        len(turns),
+        len(vocabulary.of(text)),
+        is_solved(turns),
+        speaks_of_earlier(turns),
+        frozenset(map(phrase_number, key_phrases(text))),
+    )
+
+
+def facts_version(vocabulary: TechnicalKeywords) -> str:
+    """Name the rules by which facts are found; facts found by others are found anew by the next rebuild."""
+    terms = hashlib.sha256("\n".join(vocabulary.terms).encode()).hexdigest()[:16]
+    return f"{_FACTS_VERSION}.{KEY_PHRASES_VERSION}.{terms}"

@@ -1,0 +1,1 @@
+"""The time that a question speaks of."""

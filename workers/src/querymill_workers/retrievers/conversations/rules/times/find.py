@@ -1,0 +1,233 @@
+"""What a question says about when: "last Tuesday at 3pm", "上周三下午三点", "since March", "2024-05"."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import partial
+from typing import Final
+
+from querymill_workers.retrievers.conversations.rules.times import chinese as times_chinese
+from querymill_workers.retrievers.conversations.rules.times import english as times_english
+from querymill_workers.retrievers.conversations.rules.times.spans import DAY, Span
+
+_FULL_WIDTH: Final = str.maketrans("０１２３４５６７８９：／－", "0123456789:/-")
+_CODE: Final = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
+_RULES: Final = (*times_chinese.RULES, *times_english.RULES)
+# What goes with a time expression when it is taken out of the question.
+_LEADING: Final = re.compile(
+    r"(?:(?<![A-Za-z0-9_])(?:back in|in|on|at|during|from|over|within|around|about|of|for|by)(?: the)? +"
+    "|(?:在|于|自从|自|从) *)$",
+    re.IGNORECASE,
+)
+_TRAILING: Final = re.compile(" *(?:期间|里面|当中|之内|以内|的时候|那天|那会儿|的|里|内|中)")
+_SINCE: Final = re.compile(r"(?<![A-Za-z0-9_])(?:ever since|since|starting|as of)(?: the)? +$", re.IGNORECASE)
+_AFTER: Final = re.compile(r"(?<![A-Za-z0-9_])(?:after|later than)(?: the)? +$", re.IGNORECASE)
+_BEFORE: Final = re.compile(
+    r"(?<![A-Za-z0-9_])(?:before|prior to|earlier than|until|till|up to)(?: the)? +$", re.IGNORECASE
+)
+_SINCE_ZH: Final = re.compile(" *(?:以来|至今|到现在|起|开始)")
+_AFTER_ZH: Final = re.compile(" *(?:之后|以后)")
+_BEFORE_ZH: Final = re.compile(" *(?:之前|以前)")
+_FROM: Final = re.compile("(?:自从|自|从) *$")
+_BETWEEN: Final = re.compile(r"(?<![A-Za-z0-9_])between +$", re.IGNORECASE)
+_JOINT: Final = re.compile(
+    r" *(?:(?:to|(?P<list>and)|until|till|through)(?![A-Za-z0-9_])|[-–—~～到至]|(?P<list_zh>[和与])) *(?:the +)?",
+    re.IGNORECASE,
+)
+#: How far before an expression the words stand that go with it, in characters.
+_NEAR: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRange:
+    """From ``start`` on, up to ``end`` without it, in UTC; None leaves that side open."""
+
+    start: datetime | None
+    end: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """When a question means, the words that say it, and the question without them."""
+
+    range: TimeRange
+    phrase: str
+    rest: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Mention:
+    """A time expression at its place in the text; None leaves a side open.
+
+    ``as_of`` reads it again as if it were said at another moment; ``every`` is its span's.
+    """
+
+    first: int
+    past: int
+    start: datetime | None
+    end: datetime | None
+    every: timedelta | None
+    as_of: "Callable[[datetime], _Mention | None]"
+
+    @property
+    def begins(self) -> datetime:
+        """When it begins; a time long past where that is open."""
+        return self.start or datetime.min  # noqa: DTZ901  # local, without a zone
+
+
+def find_time(text: str, *, now: datetime, zone: tzinfo) -> Timed | None:
+    """Find when a question means, in Chinese, English or both.
+
+    *Decided*: weeks are calendar weeks from Monday; "last Tuesday" is the latest Tuesday before today, 上周二 that of
+    the week before; a month or a day without a year is the latest that has begun; a clock time is the hour that
+    begins with it. Several expressions give the range that holds them all. What begins in the future is not taken:
+    no conversation is from there. Behind "to", a weekday or a month is the next after the one it is joined to, be it
+    in the future: "Monday to Friday" is of one week, 去年三月到五月 of one year. What names its year keeps it.
+
+    Args:
+        text: The question; code in back quotes is not looked at.
+        now: When it is asked, with a zone.
+        zone: Where days begin and end for who asks.
+    """
+    local = now.astimezone(zone).replace(tzinfo=None)
+    plain = _CODE.sub(lambda code: "`" * len(code[0]), text.translate(_FULL_WIDTH))
+    mentions = _joined(plain, _mentions(plain, local), local)
+    if not mentions:
+        return None
+    first, last = _range_of(mentions)
+    if first is not None and last is not None and first >= last:
+        return None  # since this year, before the last: nothing can be meant
+    pieces = [(mention.first, mention.past) for mention in mentions]
+    start, end = (None if side is None else side.replace(tzinfo=zone).astimezone(UTC) for side in (first, last))
+    return Timed(
+        TimeRange(start, end), " ".join(text[first:past].strip() for first, past in pieces), _without(text, pieces)
+    )
+
+
+def _range_of(mentions: Sequence[_Mention]) -> tuple[datetime | None, datetime | None]:
+    """Find the range that holds every mention; "since" and "until" together bound it on both sides."""
+    starts = [mention.start for mention in mentions if mention.start is not None]
+    ends = [mention.end for mention in mentions if mention.end is not None]
+    bounds = all(mention.start is None or mention.end is None for mention in mentions)
+    start = min(starts, default=None) if bounds or len(starts) == len(mentions) else None
+    end = max(ends, default=None) if bounds or len(ends) == len(mentions) else None
+    return start, end
+
+
+def _mentions(text: str, now: datetime) -> Iterator[_Mention]:
+    """List the time expressions of a text in order; none overlaps another."""
+    past = 0
+    for first, end, span_at in sorted(_matches(text), key=lambda match: (match[0], -match[1])):
+        if first < past:
+            continue
+        mention = _mention(text, first, end, span_at, now)
+        past = end if mention is None else mention.past
+        if mention is not None:
+            yield mention
+
+
+def _matches(text: str) -> Iterator[tuple[int, int, Callable[[datetime], Span | None]]]:
+    for pattern, span_of in _RULES:
+        for match in pattern.finditer(text):
+            first = match.start("at") if "at" in pattern.groupindex else match.start()
+            yield first, match.end(), partial(span_of, match)
+
+
+def _mention(
+    text: str, first: int, end: int, span_at: Callable[[datetime], Span | None], now: datetime
+) -> _Mention | None:
+    """Read an expression as it is meant at a moment; None if it means no time."""
+    try:
+        span = span_at(now)
+    except (OverflowError, ValueError):
+        return None  # the 31st of February, or before the calendar begins
+    if span is None:
+        return None
+    begins, past, span = _at_the_hour(text, first, end, span)
+    as_of = partial(_mention, text, first, end, span_at)
+    return _Mention(*_connected(text, begins, past, span), span.every, as_of)
+
+
+def _at_the_hour(text: str, first: int, end: int, span: Span) -> tuple[int, int, Span]:
+    """Narrow a day by the time of the day that stands right behind it or before it."""
+    if not span.is_a_day:
+        return first, end, span
+    for clock, hours_of in (times_chinese.CLOCK, times_english.CLOCK):
+        after = clock.match(text, end)
+        if after is not None and (hours := hours_of(after)) is not None:
+            return first, after.end(), span.hours(*hours)
+    before = times_english.CLOCK_BEFORE.search(text, max(first - _NEAR, 0), first)
+    if before is not None and (hours := times_english.hours(before)) is not None:
+        return before.start(), end, span.hours(*hours)
+    return first, end, span
+
+
+def _connected(text: str, first: int, end: int, span: Span) -> tuple[int, int, datetime | None, datetime | None]:
+    """Open a side where the text says since, after, before; take particles along."""
+    near = max(first - _NEAR, 0)
+    for pattern, sides in (
+        (_SINCE, (span.start, None)),
+        (_AFTER, (span.end, None)),
+        (_BEFORE, (None, span.start)),
+    ):
+        if found := pattern.search(text, near, first):
+            return found.start(), end, *sides
+    for pattern, sides in (
+        (_SINCE_ZH, (span.start, None)),
+        (_AFTER_ZH, (span.end, None)),
+        (_BEFORE_ZH, (None, span.start)),
+    ):
+        if found := pattern.match(text, end):
+            leading = _LEADING.search(text, near, first)
+            return leading.start() if leading else first, found.end(), *sides
+    leading, trailing = _LEADING.search(text, near, first), _TRAILING.match(text, end)
+    until = None if _FROM.search(text, near, first) and not _JOINT.match(text, end) else span.end
+    return leading.start() if leading else first, trailing.end() if trailing else end, span.start, until
+
+
+def _joined(text: str, mentions: Iterable[_Mention], now: datetime) -> list[_Mention]:
+    """Take "to" and "between" along with the expressions that they join, and leave out what has not begun."""
+    joined: list[_Mention] = []
+    for mention in mentions:
+        pair = _pair(text, joined[-1], mention, now) if joined else None
+        if pair is not None:
+            joined[-1:] = pair
+        elif mention.begins <= now:
+            between = _BETWEEN.search(text, max(mention.first - _NEAR, 0), mention.first)
+            joined.append(replace(mention, first=between.start()) if between else mention)
+    return joined
+
+
+def _pair(text: str, former: _Mention, latter: _Mention, now: datetime) -> tuple[_Mention, _Mention] | None:
+    """Join what "to" or "and" stands between; of a list, "Monday and Friday", nothing is in the future."""
+    joint = _JOINT.fullmatch(text, former.past, latter.first)
+    if joint is None:
+        return None
+    former = replace(former, past=latter.first)
+    pair = _of_one_time(former, latter)
+    is_list = (joint["list"] or joint["list_zh"]) and not text[former.first :].lower().startswith("between")
+    if not is_list or pair[1].begins <= now:
+        return pair
+    return (former, latter) if latter.begins <= now else None
+
+
+def _of_one_time(former: _Mention, latter: _Mention) -> tuple[_Mention, _Mention]:
+    """Read what leaves its week or year open by what it is joined to: "March to May 2025" has one year."""
+    if former.start is None or latter.start is None:
+        return former, latter
+    late = former.start > latter.start
+    if latter.every is not None and (late or former.end is None or former.end - former.start < latter.every):
+        return former, latter.as_of(former.start + latter.every - DAY) or latter
+    if former.every is not None and late:
+        earlier = former.as_of(latter.start)
+        return replace(former, start=earlier.start, end=earlier.end) if earlier else former, latter
+    return former, latter
+
+
+def _without(text: str, pieces: Sequence[tuple[int, int]]) -> str:
+    rest, past = "", 0
+    for first, end in pieces:
+        rest += text[past:first] + " "
+        past = end
+    return re.sub(r"^[\s,，、:：]+|(?<=\s)\s+|\s+$", "", rest + text[past:])

@@ -1,0 +1,1 @@
+"""Where `conversations` are stored, one technology a file."""

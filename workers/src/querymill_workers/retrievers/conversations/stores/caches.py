@@ -1,0 +1,37 @@
+"""Values kept in this process for a while."""
+
+import threading
+from typing import Final, Generic, TypeVar
+
+from cachetools import TTLCache
+
+from querymill_workers.retrievers.conversations.ports.caches import ConversationCaches
+
+Value = TypeVar("Value")
+
+#: Session ranks and search results of conversations: how many, and for how long, in seconds.
+RANKS, RANKS_FOR_S = 1_000, 24 * 3600.0
+RESULTS, RESULTS_FOR_S = 100, 3600.0
+
+
+class MemoryKept(Generic[Value]):
+    """`Kept` in this process's memory."""
+
+    def __init__(self, most: int, for_s: float) -> None:
+        self._values: Final[TTLCache[tuple[object, ...], Value]] = TTLCache(most, for_s)
+        self._lock = threading.Lock()
+
+    def get(self, key: tuple[object, ...]) -> Value | None:
+        """Return what is kept under a key."""
+        with self._lock:
+            return self._values.get(key)
+
+    def put(self, key: tuple[object, ...], value: Value) -> None:
+        """Keep a value."""
+        with self._lock:
+            self._values[key] = value
+
+
+def conversation_caches() -> ConversationCaches:
+    """Build the caches of one worker."""
+    return ConversationCaches(ranks=MemoryKept(RANKS, RANKS_FOR_S), results=MemoryKept(RESULTS, RESULTS_FOR_S))

@@ -1,0 +1,117 @@
+"""The conversations of all collections in this process."""
+
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+
+from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.jobs.revisions import Revision
+from querymill_workers.retrievers.conversations.ports.sessions import (
+    Conversation,
+    ConversationDraft,
+    ConversationHead,
+    StoredSession,
+    conversation_of,
+    head_of,
+)
+from querymill_workers.retrievers.conversations.rules.rank import RankParts, parts_of
+from querymill_workers.retrievers.conversations.rules.references import Reference
+
+_Place = tuple[str, str]
+
+
+class MemoryConversations:
+    """`Conversations` without a server; ``changed`` keeps, for each session, the generation of its last change."""
+
+    def __init__(self) -> None:
+        self.drafts: dict[_Place, ConversationDraft] = {}
+        self.parts: dict[_Place, RankParts] = {}
+        self.known_references: dict[str, frozenset[Reference]] = {}
+        self.generations: Counter[str] = Counter()
+        self.changed: dict[_Place, int] = {}
+        self.lock = threading.RLock()
+        self._changing: dict[_Place, threading.Lock] = defaultdict(threading.Lock)
+
+    @contextmanager
+    def changing(self, collection: str, session_id: str) -> Iterator[None]:
+        """See `Conversations.changing`."""
+        with self.lock:
+            alone = self._changing[collection, session_id]
+        with alone:
+            yield
+
+    def generation(self, collection: str) -> int:
+        """See `Conversations.generation`."""
+        return self.generations[collection]
+
+    def sessions(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Conversation]:
+        """See `Conversations.sessions`."""
+        with self.lock:
+            return {
+                id_: conversation_of(self.drafts[collection, id_].session, self.parts[collection, id_])
+                for id_ in session_ids
+                if (collection, id_) in self.drafts
+            }
+
+    def heads(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, ConversationHead]:
+        """See `Conversations.heads`."""
+        return {id_: head_of(found) for id_, found in self.sessions(collection, session_ids).items()}
+
+    def references(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Sequence[Reference]]:
+        """See `Conversations.references`."""
+        known = self.known_references.get(collection, frozenset())
+        ordered = sorted(known, key=lambda one: (one.source, one.kind))
+        return {id_: [one for one in ordered if one.target == id_] for id_ in session_ids}
+
+    def active_between(self, collection: str, start: datetime | None, end: datetime | None) -> Sequence[str]:
+        """See `Conversations.active_between`."""
+        with self.lock:
+            ids = [id_ for name, id_ in self.drafts if name == collection]
+            found = self.sessions(collection, ids)
+        return sorted(
+            id_
+            for id_, conversation in found.items()
+            if any(_within(message.created_at, start, end) for message in conversation.messages)
+        )
+
+    def collections(self) -> Sequence[str]:
+        """See `Conversations.collections`."""
+        return sorted({collection for collection, _ in self.drafts})
+
+    def stored(self, collection: str, session_id: str) -> StoredSession | None:
+        """See `Conversations.stored`."""
+        draft = self.drafts.get((collection, session_id))
+        return None if draft is None else StoredSession(draft.session, draft.revision)
+
+    def put(self, collection: str, draft: ConversationDraft, *, replacing: Revision | None) -> None:
+        """See `Conversations.put`."""
+        place = (collection, draft.facts.session_id)
+        with self.lock:
+            known = self.drafts.get(place)
+            if (None if known is None else known.revision) != replacing:
+                raise Unavailable(f"session {place[1]!r} was changed meanwhile")
+            self.drafts[place] = draft
+            reference = self.parts[place].reference if place in self.parts else 0.0
+            self.parts[place] = replace(parts_of(draft.facts, 0), reference=reference)
+            self.note_change(place)
+
+    def drop(self, collection: str, session_id: str) -> bool:
+        """See `Conversations.drop`."""
+        with self.lock:
+            if self.drafts.pop((collection, session_id), None) is None:
+                return False
+            del self.parts[collection, session_id]
+            self.note_change((collection, session_id))
+            return True
+
+    def note_change(self, place: _Place) -> None:
+        """Raise the generation, and note that the session's rank is to be updated."""
+        self.generations[place[0]] += 1
+        self.changed[place] = self.generations[place[0]]
+
+
+def _within(moment: datetime, start: datetime | None, end: datetime | None) -> bool:
+    return (start is None or moment >= start) and (end is None or moment < end)

@@ -1,0 +1,229 @@
+"""The ranks of conversations in this process: every pair of sessions is compared."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from querymill_shared.contracts.sessions import ChatSession
+from querymill_workers.jobs.faults import Refused
+from querymill_workers.retrievers.conversations.ports.ranks import Published, RankMode, RankRow
+from querymill_workers.retrievers.conversations.rules.page_rank import page_ranks
+from querymill_workers.retrievers.conversations.rules.rank import RankParts, age_days, parts_of, rank, reference
+from querymill_workers.retrievers.conversations.rules.reference_search import FactTable, Found
+from querymill_workers.retrievers.conversations.rules.references import Near, Reference, counted
+from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
+from querymill_workers.retrievers.conversations.stores.memory import MemoryConversations
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+@dataclass
+class _Rebuild:
+    """A rebuild under way; changes up to ``since`` are in it."""
+
+    name: str
+    mode: RankMode
+    since: int
+    parts: dict[int, frozenset[Reference]] = field(default_factory=dict)
+    published: Published | None = None
+
+
+class MemoryRanks:
+    """`ConversationRanks` beside the store in memory."""
+
+    def __init__(self, conversations: MemoryConversations) -> None:
+        self._kept = conversations
+        self._rebuilds: dict[str, dict[str, _Rebuild]] = {}
+        self._updates: Counter[str] = Counter()
+        self._rebuilt: dict[str, datetime] = {}
+        self._modes: dict[str, RankMode] = {}
+        self._versions: dict[str, int] = {}
+        self._updated: dict[tuple[str, str], int] = {}
+
+    @contextmanager
+    def graph(self, collection: str) -> Iterator["_Graph"]:
+        """See `ConversationRanks.graph`."""
+        with self._kept.lock:
+            graph = _Graph(self._kept, collection, self._modes.get(collection, "count"), self._waiting(collection))
+            yield graph
+            self._kept.known_references[collection] = frozenset(graph.known)
+            self._kept.parts.update(graph.parts)
+            for id_ in graph.settled:
+                self._updated[collection, id_] = self._kept.changed[collection, id_]
+            self._kept.generations[collection] += bool(graph.settled)
+            self._updates[collection] += 1
+
+    def updates(self, collection: str) -> int:
+        """See `ConversationRanks.updates`."""
+        return self._updates[collection]
+
+    def waiting(self, collection: str) -> int:
+        """See `ConversationRanks.waiting`."""
+        return len(self._waiting(collection))
+
+    def find_facts(
+        self, collection: str, version: str, facts_of: Callable[[ChatSession], SessionFacts], *, most: int
+    ) -> bool:
+        """See `ConversationRanks.find_facts`."""
+        with self._kept.lock:
+            stale = [
+                place
+                for place, draft in self._kept.drafts.items()
+                if place[0] == collection and draft.facts_version != version
+            ]
+            for place in stale[:most]:
+                draft = self._kept.drafts[place]
+                facts = facts_of(draft.session)
+                self._kept.drafts[place] = replace(draft, facts=facts, facts_version=version)
+            return bool(stale)
+
+    def begin(self, collection: str, rebuild: str, *, mode: RankMode) -> set[int]:
+        """See `ConversationRanks.begin`."""
+        with self._kept.lock:
+            begun = self._rebuilds.setdefault(collection, {})
+            if rebuild not in begun:
+                begun[rebuild] = _Rebuild(rebuild, mode, self._kept.generations[collection])
+            return set(self._newest(collection, rebuild).parts)
+
+    def table(self, collection: str) -> FactTable:
+        """See `ConversationRanks.table`."""
+        with self._kept.lock:
+            facts = [draft.facts for (name, _), draft in self._kept.drafts.items() if name == collection]
+        facts.sort(key=lambda one: (one.started_at, one.session_id))
+        return FactTable(
+            [one.session_id for one in facts],
+            np.array([(one.started_at - _EPOCH) // _MICROSECOND for one in facts], np.int64),
+            np.array([one.explicit for one in facts], bool),
+            np.array([len(one.key_phrases) for one in facts], np.int64),
+            np.array([phrase for one in facts for phrase in sorted(one.key_phrases)], np.int64),
+        )
+
+    def draft(self, collection: str, rebuild: str, part: int, found: Found, table: FactTable) -> None:
+        """See `ConversationRanks.draft`."""
+        with self._kept.lock:
+            self._newest(collection, rebuild).parts.setdefault(part, frozenset(found.references(table)))
+
+    def publish(self, collection: str, rebuild: str, *, parts: int) -> Published | None:
+        """See `ConversationRanks.publish`."""
+        with self._kept.lock:
+            known = self._newest(collection, rebuild)
+            if known.published is None and len(known.parts) == parts:
+                known.published = self._put_in_force(collection, known)
+            return known.published
+
+    def rebuilt_before(self, moment: datetime) -> Sequence[tuple[str, RankMode]]:
+        """See `ConversationRanks.rebuilt_before`."""
+        with self._kept.lock:
+            for collection in self._kept.collections():
+                self._rebuilt.setdefault(collection, datetime.now(UTC))
+            old = [collection for collection, rebuilt in self._rebuilt.items() if rebuilt < moment]
+            return [(collection, self._modes.get(collection, "count")) for collection in sorted(old)]
+
+    def top(self, collection: str, *, now: datetime, most: int) -> Sequence[RankRow]:
+        """See `ConversationRanks.top`."""
+        with self._kept.lock:
+            known = self._kept.known_references.get(collection, frozenset())
+            rows = [
+                RankRow(
+                    id_, draft.session.name, draft.facts.last_active, self._kept.parts[name, id_],
+                    counted(one for one in known if one.target == id_),
+                )
+                for (name, id_), draft in self._kept.drafts.items()
+                if name == collection
+            ]  # fmt: skip
+        return sorted(rows, key=lambda row: (-rank(row.parts, age_days(row.last_active, now)), row.session_id))[:most]
+
+    def _put_in_force(self, collection: str, rebuild: _Rebuild) -> Published:
+        self._modes[collection] = rebuild.mode
+        with self.graph(collection) as graph:
+            graph.mode = rebuild.mode
+            graph.known = set().union(*rebuild.parts.values())
+            graph.count([id_ for name, id_ in self._kept.drafts if name == collection])
+        for place, generation in self._kept.changed.items():
+            if place[0] == collection:
+                self._updated[place] = generation if generation <= rebuild.since else 0
+        version = self._versions[collection] = self._versions.get(collection, 0) + 1
+        sessions = len([1 for name, _ in self._kept.drafts if name == collection])
+        self._rebuilt[collection] = datetime.now(UTC)
+        self._kept.generations[collection] += 1
+        return Published(sessions, len(self._kept.known_references[collection]), version)
+
+    def _newest(self, collection: str, rebuild: str) -> _Rebuild:
+        begun = self._rebuilds[collection]
+        if list(begun)[-1] != rebuild:
+            raise Refused(f"another rebuild of {collection!r} has begun since")
+        return begun[rebuild]
+
+    def _waiting(self, collection: str) -> list[str]:
+        late = [
+            (generation, place[1])
+            for place, generation in self._kept.changed.items()
+            if place[0] == collection and generation > self._updated.get(place, 0)
+        ]
+        return [id_ for _, id_ in sorted(late)]
+
+
+class _Graph:
+    """`ReferenceGraph` on copies, which take the originals' places at the end."""
+
+    def __init__(self, kept: MemoryConversations, collection: str, mode: RankMode, waiting: list[str]) -> None:
+        self.mode: RankMode = mode
+        self._facts = {id_: draft.facts for (name, id_), draft in kept.drafts.items() if name == collection}
+        self._kept = kept
+        self._collection = collection
+        self._waiting = waiting
+        self.known = set(kept.known_references.get(collection, frozenset()))
+        self.parts: dict[tuple[str, str], RankParts] = {}
+        self.settled: list[str] = []
+
+    def changed(self, *, most: int) -> Sequence[str]:
+        """See `ReferenceGraph.changed`."""
+        return [id_ for id_ in self._waiting if id_ not in self.settled][:most]
+
+    def facts(self, session_id: str) -> SessionFacts | None:
+        """See `ReferenceGraph.facts`."""
+        return self._facts.get(session_id)
+
+    def near(self, session: SessionFacts) -> Sequence[Near]:
+        """See `ReferenceGraph.near`."""
+        return [
+            Near(other.session_id, other.started_at, len(other.key_phrases), other.explicit, shared)
+            for other in self._facts.values()
+            if other.session_id != session.session_id and (shared := len(other.key_phrases & session.key_phrases)) > 1
+        ]
+
+    def references(self, session_id: str) -> Sequence[Reference]:
+        """See `ReferenceGraph.references`."""
+        return [one for one in self.known if session_id in (one.source, one.target)]
+
+    def explicit(self, sources: Sequence[str]) -> Mapping[str, Reference]:
+        """See `ReferenceGraph.explicit`."""
+        return {one.source: one for one in self.known if one.kind == "explicit" and one.source in sources}
+
+    def replace(self, gone: Iterable[Reference], new: Iterable[Reference]) -> None:
+        """See `ReferenceGraph.replace`."""
+        self.known = (self.known - set(gone)) | set(new)
+
+    def count(self, targets: Iterable[str]) -> None:
+        """See `ReferenceGraph.count`."""
+        if self.mode == "pagerank":
+            pages = page_ranks(list(self._facts), self.known)
+            self.parts = {
+                (self._collection, id_): replace(parts_of(facts, 0), reference=pages[id_])
+                for id_, facts in self._facts.items()
+            }
+            return
+        for id_ in targets:
+            if id_ in self._facts:
+                weight = counted(one for one in self.known if one.target == id_)
+                stored = replace(parts_of(self._facts[id_], 0), reference=reference(weight))
+                self.parts[self._collection, id_] = stored
+
+    def settle(self, session_ids: Sequence[str]) -> None:
+        """See `ReferenceGraph.settle`."""
+        self.settled.extend(session_ids)

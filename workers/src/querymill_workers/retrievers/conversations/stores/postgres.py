@@ -1,0 +1,194 @@
+"""Conversations in PostgreSQL. Every statement names its collection and runs as a role that sees no other."""
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any, Final
+
+import psycopg
+
+from querymill_shared.contracts.sessions import ChatSession
+from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.jobs.revisions import Revision
+from querymill_workers.postgres.connection import Pool, joined, lent
+from querymill_workers.postgres.queries import named
+from querymill_workers.retrievers.conversations.ports.sessions import (
+    Conversation,
+    ConversationDraft,
+    ConversationHead,
+    StoredSession,
+    conversation_of,
+)
+from querymill_workers.retrievers.conversations.rules.rank import RankParts, parts_of
+from querymill_workers.retrievers.conversations.rules.references import Reference, leading
+from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
+
+#: Phrases that more sessions have are all the same to the choice of leading ones.
+_RARE: Final = 200
+#: Sessions that one process changes, or waits to change, at the same time: each holds a connection of the pool.
+MAX_CHANGING: Final = 6
+#: A writer that sends no statement for longer than this loses its session to those who wait for it, in milliseconds.
+MAX_SILENCE_MS: Final = 120_000
+
+
+class PostgresConversations:
+    """`Conversations` on PostgreSQL."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._may_change = threading.BoundedSemaphore(MAX_CHANGING)
+
+    @contextmanager
+    def changing(self, collection: str, session_id: str) -> Iterator[None]:
+        """See `Conversations.changing`."""
+        place = {"collection": collection, "session_id": session_id}
+        with self._may_change, joined(self._pool) as connection:
+            connection.execute(named()["conversation_patience"], {"silence": str(MAX_SILENCE_MS)})
+            connection.execute(named()["hold_conversation"], place)
+            connection.execute(named()["hurried"])
+            yield
+
+    def generation(self, collection: str) -> int:
+        """See `Conversations.generation`."""
+        with lent(self._pool) as connection:
+            row = connection.execute(named()["conversation_generation"], {"collection": collection}).fetchone()
+        return row[0] if row else 0
+
+    def sessions(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Conversation]:
+        """See `Conversations.sessions`."""
+        values = {"collection": collection, "session_ids": list(session_ids)}
+        with within(self._pool, collection) as connection:
+            rows = connection.execute(named()["conversation_sessions"], values).fetchall()
+        return {
+            id_: conversation_of(ChatSession.model_validate_json(document), RankParts(*parts))
+            for id_, document, *parts in rows
+        }
+
+    def heads(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, ConversationHead]:
+        """See `Conversations.heads`."""
+        values = {"collection": collection, "session_ids": list(session_ids)}
+        with within(self._pool, collection) as connection:
+            rows = connection.execute(named()["conversation_heads"], values).fetchall()
+        return {
+            id_: ConversationHead(id_, name, user_name, started_at, last_active, opening, RankParts(*parts))
+            for id_, name, user_name, started_at, last_active, opening, *parts in rows
+        }
+
+    def references(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Sequence[Reference]]:
+        """See `Conversations.references`."""
+        values = {"collection": collection, "session_ids": list(session_ids)}
+        found: dict[str, list[Reference]] = {id_: [] for id_ in session_ids}
+        with within(self._pool, collection) as connection:
+            for row in connection.execute(named()["conversation_referred"], values):
+                found[row[1]].append(Reference(*row))
+        return found
+
+    def active_between(self, collection: str, start: datetime | None, end: datetime | None) -> Sequence[str]:
+        """See `Conversations.active_between`."""
+        values = {"collection": collection, "start": start, "end": end}
+        with within(self._pool, collection) as connection:
+            return [id_ for (id_,) in connection.execute(named()["conversation_active"], values)]
+
+    def collections(self) -> Sequence[str]:
+        """See `Conversations.collections`."""
+        with lent(self._pool) as connection:
+            return [name for (name,) in connection.execute(named()["conversation_collections_filled"])]
+
+    def stored(self, collection: str, session_id: str) -> StoredSession | None:
+        """See `Conversations.stored`."""
+        with within(self._pool, collection) as connection:
+            row = connection.execute(
+                named()["conversation_stored"], {"collection": collection, "session_id": session_id}
+            ).fetchone()
+        return None if row is None else StoredSession(ChatSession.model_validate_json(row[0]), Revision(row[1]))
+
+    def put(self, collection: str, draft: ConversationDraft, *, replacing: Revision | None) -> None:
+        """See `Conversations.put`."""
+        place = {"collection": collection, "session_id": draft.facts.session_id}
+        with within(self._pool, collection) as connection:
+            changed = connection.execute(named()["conversation_change"], place).fetchone()
+            known = connection.execute(named()["conversation_known"], place).fetchone()
+            if (known[1] if known else None) != replacing:
+                raise Unavailable(f"session {place['session_id']!r} was changed meanwhile")
+            if known is not None:
+                connection.execute(
+                    named()["drop_conversation_phrases"], {**place, "number": known[0], "phrases": known[2]}
+                )
+            else:
+                connection.execute(named()["conversation_total"], {**place, "change": 1})
+            write(connection, collection, draft)
+            put_own_parts(connection, collection, draft.facts, version=changed[0] if changed else 0)
+
+    def drop(self, collection: str, session_id: str) -> bool:
+        """See `Conversations.drop`."""
+        place = {"collection": collection, "session_id": session_id}
+        with within(self._pool, collection) as connection:
+            if connection.execute(named()["conversation_known"], place).fetchone() is None:
+                return False
+            changed = connection.execute(named()["conversation_change"], place).fetchone()
+            known = connection.execute(named()["conversation_known"], place).fetchone()
+            if known is None or changed is None:
+                return False
+            connection.execute(named()["conversation_total"], {**place, "change": -1})
+            connection.execute(named()["drop_conversation_phrases"], {**place, "number": known[0], "phrases": known[2]})
+            connection.execute(named()["drop_conversation_rank"], {**place, "version": changed[0]})
+            connection.execute(named()["drop_conversation"], place)
+        return True
+
+
+@contextmanager
+def within(pool: Pool, collection: str) -> Iterator[psycopg.Connection]:
+    """Lend a connection that sees one collection, for one transaction.
+
+    Statements travel together up to the first whose rows are read.
+    """
+    with lent(pool) as connection, connection.pipeline():
+        connection.execute(named()["as_reader"], {"collection": collection})
+        yield connection
+
+
+def write(connection: psycopg.Connection, collection: str, draft: ConversationDraft) -> None:
+    """Write a session and its postings; old postings are gone already."""
+    session, facts = draft.session, draft.facts
+    place: dict[str, Any] = {"collection": collection, "session_id": facts.session_id}
+    phrases = sorted(facts.key_phrases)
+    columns = facts_columns(facts) | {"leading": rarest(connection, collection, phrases), "phrases": phrases}
+    described = {
+        "name": session.name,
+        "user_name": session.user_name,
+        "times": [message.created_at or session.started_at for message in session.messages],
+        "document": session.model_dump_json(),
+        "revision": draft.revision,
+        "facts_version": draft.facts_version,
+    }
+    row = connection.execute(named()["put_conversation"], place | described | columns).fetchone()
+    connection.execute(named()["add_conversation_phrases"], place | columns | {"number": row[0] if row else 0})
+
+
+def put_own_parts(connection: psycopg.Connection, collection: str, facts: SessionFacts, *, version: int) -> None:
+    """Write the parts of a rank that follow from the session alone."""
+    own = parts_of(facts, 0)
+    parts = {"base": own.base, "depth": own.depth, "quality": own.quality, "version": version}
+    place = {"collection": collection, "session_id": facts.session_id}
+    connection.execute(named()["put_conversation_rank"], place | parts)
+
+
+def facts_columns(facts: SessionFacts) -> dict[str, Any]:
+    """Lay facts out as their columns."""
+    return {
+        "started_at": facts.started_at,
+        "last_active": facts.last_active,
+        "messages": facts.messages,
+        "keywords": facts.keywords,
+        "solved": facts.solved,
+        "explicit": facts.explicit,
+    }
+
+
+def rarest(connection: psycopg.Connection, collection: str, phrases: Sequence[int]) -> list[int]:
+    """Pick the leading phrases of a session: any would do, the rarest make the shortest search."""
+    values = {"collection": collection, "phrases": list(phrases), "bound": _RARE}
+    rows = connection.execute(named()["conversation_rarity"], values).fetchall()
+    rows.sort(key=lambda row: (row[1], row[0]))
+    return [phrase for phrase, _ in rows[: leading(len(phrases))]]

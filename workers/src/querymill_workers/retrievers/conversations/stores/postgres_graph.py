@@ -1,0 +1,121 @@
+"""The references of one collection in PostgreSQL, within one transaction."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import psycopg
+
+from querymill_workers.postgres.queries import named
+from querymill_workers.retrievers.conversations.ports.ranks import RankMode
+from querymill_workers.retrievers.conversations.rules.page_rank import page_ranks
+from querymill_workers.retrievers.conversations.rules.rank import REFERENCES
+from querymill_workers.retrievers.conversations.rules.references import EXPLICIT, IMPLICIT, Near, Reference
+from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
+
+#: What references count, as the statements take it.
+WEIGHTS = {"explicit": EXPLICIT, "implicit": IMPLICIT, "full": REFERENCES}
+
+
+class PostgresGraph:
+    """`ReferenceGraph` on PostgreSQL."""
+
+    def __init__(self, connection: psycopg.Connection, collection: str) -> None:
+        self._connection = connection
+        self._place = {"collection": collection}
+        row = connection.execute(named()["rank_state"], self._place).fetchone()
+        self._version, self._mode = row or (0, "count")
+        self._generations: dict[str, int] = {}
+        self._stale_pages = False
+        self._leading: dict[str, list[int]] = {}
+        self.settled = 0
+
+    @property
+    def mode(self) -> RankMode:
+        """See `ReferenceGraph.mode`."""
+        mode: RankMode = self._mode
+        return mode
+
+    def changed(self, *, most: int) -> Sequence[str]:
+        """See `ReferenceGraph.changed`."""
+        rows = self._execute("rank_changes", most=most).fetchall()
+        self._generations.update(rows)
+        return [id_ for id_, _ in rows]
+
+    def facts(self, session_id: str) -> SessionFacts | None:
+        """See `ReferenceGraph.facts`."""
+        row = self._execute("rank_facts", session_id=session_id).fetchone()
+        if row is None:
+            return None
+        id_, started_at, last_active, messages, keywords, solved, explicit, phrases, leading = row
+        self._leading[id_] = leading
+        return SessionFacts(
+            id_, started_at, last_active, messages, keywords, solved, explicit, key_phrases=frozenset(phrases)
+        )
+
+    def near(self, session: SessionFacts) -> Sequence[Near]:
+        """See `ReferenceGraph.near`: few are fetched and compared, those that an index cannot rule out."""
+        phrases = sorted(session.key_phrases)
+        statement = "rank_near_explicit" if session.explicit else "rank_near"
+        asked = {"phrases": phrases, "leading": self._leading.get(session.session_id, phrases), "size": len(phrases)}
+        numbers = [number for (number,) in self._execute(statement, **asked)]
+        return [
+            Near(id_, started_at, len(its), explicit, len(session.key_phrases.intersection(its)))
+            for id_, started_at, explicit, its in self._execute("rank_candidates", numbers=numbers)
+            if id_ != session.session_id
+        ]
+
+    def references(self, session_id: str) -> Sequence[Reference]:
+        """See `ReferenceGraph.references`."""
+        return [Reference(*row) for row in self._execute("rank_references", session_id=session_id)]
+
+    def explicit(self, sources: Sequence[str]) -> Mapping[str, Reference]:
+        """See `ReferenceGraph.explicit`."""
+        if not sources:
+            return {}
+        return {row[0]: Reference(*row) for row in self._execute("rank_explicit", sources=list(sources))}
+
+    def replace(self, gone: Iterable[Reference], new: Iterable[Reference]) -> None:
+        """See `ReferenceGraph.replace`."""
+        for statement, some in (("drop_references", list(gone)), ("add_references", list(new))):
+            if some:
+                self._execute(statement, **reference_columns(some))
+
+    def count(self, targets: Iterable[str]) -> None:
+        """See `ReferenceGraph.count`; PageRank looks at all of them, once, at the end."""
+        self._execute("count_references", targets=list(targets), **WEIGHTS)
+        self._stale_pages = self._mode == "pagerank"
+
+    def settle(self, session_ids: Sequence[str]) -> None:
+        """See `ReferenceGraph.settle`."""
+        generations = [self._generations[id_] for id_ in session_ids]
+        self._execute("settle_changes", session_ids=list(session_ids), generations=generations)
+        self.settled += len(session_ids)
+
+    def close(self) -> None:
+        """Work out what depends on all references, and let caches know if anything was done."""
+        if self._stale_pages:
+            put_page_ranks(self._connection, str(self._place["collection"]), self._version)
+        self._execute("count_update", changes=1 if self.settled else 0)
+
+    def _execute(self, statement: str, **values: Any) -> psycopg.Cursor:
+        return self._connection.execute(named()[statement], {**self._place, "version": self._version, **values})
+
+
+def put_page_ranks(connection: psycopg.Connection, collection: str, version: int) -> None:
+    """Put PageRank in the place of the counts."""
+    values: dict[str, Any] = {"collection": collection, "version": version}
+    ids = [id_ for (id_,) in connection.execute(named()["rank_ids"], values)]
+    pages = page_ranks(ids, [Reference(*row) for row in connection.execute(named()["all_references"], values)])
+    given = {"session_ids": list(pages), "references": list(pages.values())}
+    connection.execute(named()["put_page_ranks"], values | given)
+
+
+def reference_columns(references: Sequence[Reference]) -> dict[str, list[Any]]:
+    """Lay references out as ``unnest`` takes them."""
+    return {
+        "sources": [one.source for one in references],
+        "targets": [one.target for one in references],
+        "kinds": [one.kind for one in references],
+        "shared": [one.shared for one in references],
+        "sizes": [one.size for one in references],
+    }

@@ -1,0 +1,196 @@
+"""The ranks of conversations in PostgreSQL: versions of references and ranks, one of which is in force."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from itertools import chain
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import psycopg
+
+from querymill_shared.contracts.sessions import ChatSession
+from querymill_workers.jobs.faults import Refused
+from querymill_workers.jobs.revisions import Revision
+from querymill_workers.postgres.connection import Pool, lent
+from querymill_workers.postgres.queries import named
+from querymill_workers.retrievers.conversations.ports.ranks import Published, RankMode, RankRow
+from querymill_workers.retrievers.conversations.ports.sessions import ConversationDraft
+from querymill_workers.retrievers.conversations.rules import rank
+from querymill_workers.retrievers.conversations.rules.rank import RankParts
+from querymill_workers.retrievers.conversations.rules.reference_search import FactTable, Found
+from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
+from querymill_workers.retrievers.conversations.stores.postgres import within, write
+from querymill_workers.retrievers.conversations.stores.postgres_graph import (
+    WEIGHTS,
+    PostgresGraph,
+    put_page_ranks,
+    reference_columns,
+)
+
+#: References that are stored in one statement.
+_AT_ONCE: Final = 20_000
+#: A rebuild's statements take longer than a search's, in milliseconds.
+_TIMEOUT_MS: Final = 300_000
+
+
+class _Rebuild(NamedTuple):
+    """A rebuild as its row stands."""
+
+    name: str
+    version: int
+    mode: RankMode
+    since: int
+    sessions: int | None
+    edges: int | None
+
+
+class PostgresRanks:
+    """`ConversationRanks` on PostgreSQL."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    @contextmanager
+    def graph(self, collection: str) -> Iterator[PostgresGraph]:
+        """See `ConversationRanks.graph`."""
+        with within(self._pool, collection) as connection:
+            connection.execute(named()["hold_ranks"], {"collection": collection})
+            graph = PostgresGraph(connection, collection)
+            yield graph
+            graph.close()
+
+    def updates(self, collection: str) -> int:
+        """See `ConversationRanks.updates`."""
+        return self._number("rank_updates", collection)
+
+    def waiting(self, collection: str) -> int:
+        """See `ConversationRanks.waiting`."""
+        return self._number("rank_waiting", collection)
+
+    def find_facts(
+        self, collection: str, version: str, facts_of: Callable[[ChatSession], SessionFacts], *, most: int
+    ) -> bool:
+        """See `ConversationRanks.find_facts`."""
+        values: dict[str, Any] = {"collection": collection, "version": version, "most": most}
+        with self._patient(collection) as connection:
+            stale = connection.execute(named()["stale_facts"], values).fetchall()
+            if not stale:
+                return connection.execute(named()["stale_facts_elsewhere"], values).fetchone() is not None
+            for id_, document, revision, number, phrases in stale:
+                session = ChatSession.model_validate_json(document)
+                draft = ConversationDraft(session, facts_of(session), version, Revision(revision))
+                place = {"collection": collection, "session_id": id_, "number": number, "phrases": phrases}
+                connection.execute(named()["drop_conversation_phrases"], place)
+                write(connection, collection, draft)
+        return True
+
+    def begin(self, collection: str, rebuild: str, *, mode: RankMode) -> set[int]:
+        """See `ConversationRanks.begin`."""
+        values: dict[str, Any] = {"collection": collection, "rebuild": rebuild, "mode": mode}
+        with within(self._pool, collection) as connection:
+            connection.execute(named()["begin_rebuild"], values)
+            version = newest(connection, collection, rebuild).version
+            rows = connection.execute(named()["rebuild_parts"], values | {"version": version})
+            return {part for (part,) in rows}
+
+    def table(self, collection: str) -> FactTable:
+        """See `ConversationRanks.table`."""
+        with self._patient(collection) as connection, connection.cursor(binary=True) as cursor:
+            rows = cursor.execute(named()["fact_table"], {"collection": collection}).fetchall()
+        ids, started, explicit, sizes, phrases = zip(*rows, strict=True) if rows else ((),) * 5
+        return FactTable(
+            ids,
+            np.array(started, np.int64),
+            np.array(explicit, bool),
+            np.array(sizes, np.int64),
+            np.fromiter(chain.from_iterable(phrases), np.int64),
+        )
+
+    def draft(self, collection: str, rebuild: str, part: int, found: Found, table: FactTable) -> None:
+        """See `ConversationRanks.draft`."""
+        references = list(found.references(table))
+        with self._patient(collection) as connection:
+            version = newest(connection, collection, rebuild).version
+            place: dict[str, Any] = {"collection": collection, "version": version}
+            if connection.execute(named()["note_rebuild_part"], {**place, "part": part}).fetchone() is None:
+                return
+            for start in range(0, len(references), _AT_ONCE):
+                columns = reference_columns(references[start : start + _AT_ONCE])
+                connection.execute(named()["add_references"], place | columns)
+
+    def publish(self, collection: str, rebuild: str, *, parts: int) -> Published | None:
+        """See `ConversationRanks.publish`."""
+        with self._patient(collection) as connection:
+            connection.execute(named()["hold_ranks"], {"collection": collection})
+            known = newest(connection, collection, rebuild)
+            if known.sessions is not None and known.edges is not None:
+                return Published(known.sessions, known.edges, known.version)
+            place: dict[str, Any] = {"collection": collection, "version": known.version}
+            if len(connection.execute(named()["rebuild_parts"], place).fetchall()) < parts:
+                return None
+            return put_in_force(connection, collection, known)
+
+    def rebuilt_before(self, moment: datetime) -> Sequence[tuple[str, RankMode]]:
+        """See `ConversationRanks.rebuilt_before`."""
+        with lent(self._pool) as connection:
+            return connection.execute(named()["rebuilt_before"], {"moment": moment}).fetchall()
+
+    def top(self, collection: str, *, now: datetime, most: int) -> Sequence[RankRow]:
+        """See `ConversationRanks.top`."""
+        weights = {
+            "base": rank.BASE_WEIGHT,
+            "depth": rank.DEPTH_WEIGHT,
+            "reference": rank.REFERENCE_WEIGHT,
+            "quality": rank.QUALITY_WEIGHT,
+            "recency": rank.RECENCY_WEIGHT,
+            "time_constant_days": rank.TIME_CONSTANT_DAYS,
+        }
+        with within(self._pool, collection) as connection:
+            rows = connection.execute(
+                named()["top_ranks"], {"collection": collection, "most": most, "now": now, **weights}
+            )
+            return [
+                RankRow(id_, name, last_active, RankParts(*parts), referred)
+                for id_, name, last_active, *parts, referred in rows
+            ]
+
+    def _number(self, statement: str, collection: str) -> int:
+        with within(self._pool, collection) as connection:
+            row = connection.execute(named()[statement], {"collection": collection}).fetchone()
+        return row[0] if row else 0
+
+    @contextmanager
+    def _patient(self, collection: str) -> Iterator[psycopg.Connection]:
+        with within(self._pool, collection) as connection:
+            connection.execute("SELECT set_config('statement_timeout', %s, true)", [str(_TIMEOUT_MS)])
+            yield connection
+
+
+def newest(connection: psycopg.Connection, collection: str, rebuild: str) -> _Rebuild:
+    """Fetch a rebuild that nobody has overtaken.
+
+    Raises:
+        Refused: Another one has begun since.
+    """
+    row = connection.execute(named()["newest_rebuild"], {"collection": collection}).fetchone()
+    if row is None or row[0] != rebuild:
+        raise Refused(f"another rebuild of {collection!r} has begun since")
+    return _Rebuild(*row)
+
+
+def put_in_force(connection: psycopg.Connection, collection: str, rebuild: _Rebuild) -> Published:
+    """Rank all sessions by the references of a rebuild, and let everybody see them at once."""
+    place: dict[str, Any] = {"collection": collection, "version": rebuild.version}
+    connection.execute(named()["hold_collection"], place)
+    full = {"messages": rank.MESSAGES, "keywords": rank.KEYWORDS}
+    connection.execute(named()["rank_all"], place | full | WEIGHTS)
+    if rebuild.mode == "pagerank":
+        put_page_ranks(connection, collection, rebuild.version)
+    connection.execute(named()["put_version_in_force"], place | {"mode": rebuild.mode})
+    connection.execute(named()["wait_again"], place | {"since": rebuild.since})
+    for leftover in ("forget_references", "forget_ranks", "forget_rebuild_parts", "forget_rebuilds"):
+        connection.execute(named()[leftover], place)
+    row = connection.execute(named()["published_rebuild"], place | {"rebuild": rebuild.name}).fetchone()
+    sessions, edges = row or (0, 0)
+    return Published(sessions, edges, rebuild.version)

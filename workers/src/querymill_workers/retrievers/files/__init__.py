@@ -1,0 +1,1 @@
+"""Files of a code base, found in rounds."""

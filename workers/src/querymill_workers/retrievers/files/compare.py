@@ -1,0 +1,44 @@
+"""Comparing a code base with what is stored of it: what changed, what is gone, what lacks its vectors."""
+
+from collections.abc import Sequence
+
+from querymill_shared.board import Claim
+from querymill_shared.contracts.events import Progress
+from querymill_shared.contracts.files.ingest import CompareFiles, CompareFilesResult
+from querymill_workers.dispatch.ports import Ports
+from querymill_workers.jobs import one_step
+from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.one_step import Notes
+from querymill_workers.retrievers.files.embed import embed_soon
+from querymill_workers.retrievers.files.ingest import revision_of
+from querymill_workers.retrievers.files.rules.code import SPACE
+
+#: Files taken away between two looks at whether the job still lives.
+SLICE = 50
+
+
+def step(claim: Claim, request: CompareFiles, ports: Ports) -> Sequence[Bell]:
+    """Name the files that are new or changed, and take away those that are gone."""
+    collection, known = request.collection, ports.files.revisions(request.collection)
+    changed = [path for path, sha256 in request.files.items() if known.get(path) != revision_of(sha256, ports)]
+    gone = sorted(known.keys() - request.files.keys()) if request.remove else []
+    for start in range(0, len(gone), SLICE):
+        paths = gone[start : start + SLICE]
+        with ports.files.changing(collection, paths):
+            ports.words.drop(collection, SPACE, paths)  # first: a kill leaves no words without a file
+            ports.files.drop(collection, paths)
+        progress = Progress(stage=claim.step, done=start + len(paths), total=len(gone))
+        if not ports.board.tell(claim.job_id, progress):
+            return []  # cancelled; what is gone is gone
+    if len(known) > len(gone):
+        ports.board.add_collections("files", [collection])  # again: the board may have been emptied
+    bells = embed_soon(collection, [], ports, after=claim.job_id)
+    pending = ports.files.counts(collection, model=ports.embeddings.model).pending
+    notes = {"total": len(request.files), "changed": changed, "removed": gone, "pending": pending}
+    one_step.hand_in(claim, notes, to_result, ports)
+    return bells
+
+
+def to_result(request: CompareFiles, job_id: str, notes: Notes) -> CompareFilesResult:
+    """Say what is to be ingested, and what was taken away."""
+    return CompareFilesResult(job_id=job_id, complete=True, collection=request.collection, **notes)

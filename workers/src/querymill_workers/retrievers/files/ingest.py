@@ -1,0 +1,107 @@
+"""Taking files of a code base in: found by words, names and expressions at once, by vectors a little later.
+
+Killed anywhere, the next attempt goes on where this one was: a file that is stored counts as ingested.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from querymill_shared.board import Claim
+from querymill_shared.contracts.events import Progress
+from querymill_shared.contracts.files.ingest import IngestFiles, IngestFilesResult, SourceFile
+from querymill_workers.dispatch.ports import Ports
+from querymill_workers.jobs import one_step
+from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.one_step import Notes
+from querymill_workers.jobs.revisions import ContentHash, Revision
+from querymill_workers.retrievers.files.embed import embed_soon
+from querymill_workers.retrievers.files.ports import FileCard, FileDraft, KeyedChunk
+from querymill_workers.retrievers.files.rules.chunking import CODE_CHUNKING_VERSION, chunk_code, embedded_text
+from querymill_workers.retrievers.files.rules.code import SPACE, CodeChunk, code_text, lines_of
+from querymill_workers.words.ports import WordUnit
+
+#: Files stored between two looks at whether the job still lives: at most these are done again after a kill.
+SLICE = 16
+#: Tokens of a chunk with its path and symbol: what is estimated seldom exceeds the 480 that the model reads.
+CHUNK_TOKENS, LEAST_CHUNK_TOKENS = 400, 200
+
+
+def step(claim: Claim, request: IngestFiles, ports: Ports) -> Sequence[Bell]:
+    """Ingest files; those whose content is there already change nothing."""
+    collection, total = request.collection, len(request.files)
+    stored = ports.files.cards(collection, [file.path for file in request.files])
+    known = {path: card.revision for path, card in stored.items()}
+    changed = [file for file in request.files if known.get(file.path) != revision_of(file.sha256, ports)]
+    symbols = chunks = 0
+    for start in range(0, len(changed), SLICE):
+        drafts = [drafted(file, ports) for file in changed[start : start + SLICE]]
+        store(collection, drafts, ports)
+        symbols += sum(len(draft.symbols) for draft in drafts)
+        chunks += sum(len(draft.chunks) for draft in drafts)
+        done = total - len(changed) + start + len(drafts)
+        if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=done, total=total)):
+            return []  # cancelled; what is stored stays, its vectors are asked for when the code base is compared
+    ports.board.add_collections("files", [collection])
+    bells = embed_soon(collection, [file.path for file in request.files], ports, after=claim.job_id)
+    pending = ports.files.counts(collection, model=ports.embeddings.model).pending
+    notes = {"total": total, "ingested": len(changed), "symbols": symbols, "chunks": chunks, "pending": pending}
+    one_step.hand_in(claim, notes, to_result, ports)
+    return bells
+
+
+def revision_of(sha256: str, ports: Ports) -> Revision:
+    """Join the hash of a file's content with what shapes its symbols and chunks."""
+    return Revision(f"{CODE_CHUNKING_VERSION}.{ports.parser.version} {sha256}")
+
+
+def drafted(file: SourceFile, ports: Ports) -> FileDraft:
+    """Read a file's symbols, and cut it into chunks."""
+    parsed = ports.parser.parse(file.path, file.content)
+    room = max(CHUNK_TOKENS - ports.count_tokens(file.path), LEAST_CHUNK_TOKENS)
+    chunks = chunk_code(file.content, parsed.symbols, count_tokens=ports.count_tokens, size=room)
+    card = FileCard(
+        path=file.path,
+        revision=revision_of(file.sha256, ports),
+        language=parsed.language,
+        size=len(file.content.encode()),
+        lines=len(lines_of(file.content)),
+        tokens=ports.count_tokens(file.content),
+        parsed_by=parsed.parsed_by,
+        metadata=file.model_extra or {},
+    )
+    return FileDraft(card, file.content, parsed.symbols, list(keyed(file.path, chunks)))
+
+
+def keyed(path: str, chunks: Sequence[CodeChunk]) -> Iterator[KeyedChunk]:
+    """Give each chunk the hash of what is embedded of it, and of how many before it are the same."""
+    before: Counter[str] = Counter()
+    for chunk in chunks:
+        text = embedded_text(path, chunk)
+        hashed = hashlib.sha256(f"{before[text]}\n{text}".encode()).hexdigest()
+        before[text] += 1
+        yield KeyedChunk(ContentHash(hashed), chunk)
+
+
+def store(collection: str, drafts: Sequence[FileDraft], ports: Ports) -> None:
+    """Store files; words go first, as a file that is stored counts as ingested."""
+    with ports.files.changing(collection, [draft.card.path for draft in drafts]):
+        ports.words.put(collection, SPACE, [unit_of(draft.card.path, draft.content) for draft in drafts])
+        ports.files.put(collection, drafts)
+
+
+def to_result(request: IngestFiles, job_id: str, notes: Notes) -> IngestFilesResult:
+    """Say what ingestion did."""
+    return IngestFilesResult(
+        job_id=job_id,
+        complete=True,
+        collection=request.collection,
+        outcome="ingested" if notes["ingested"] else "unchanged",
+        unchanged=notes["total"] - notes["ingested"],
+        **notes,
+    )
+
+
+def unit_of(path: str, content: str) -> WordUnit:
+    """Say by which words a file is found: those of its path and of its content."""
+    return WordUnit(path, code_text(f"{path}\n{content}"))

@@ -1,0 +1,45 @@
+"""The grammars, each loaded when a file first needs it: one wheel per language, its queries in ``queries/``."""
+
+from dataclasses import dataclass
+from importlib import import_module, resources
+from typing import Final
+
+from tree_sitter import Language, Query
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a grammar is from: a wheel's module, its function, and the files of queries that hold for it."""
+
+    module: str
+    queries: tuple[str, ...]
+    function: str = "language"
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """What parses a language, and what asks a tree for its symbols."""
+
+    language: Language
+    query: Query
+
+
+SOURCES: Final = {
+    "python": Source("tree_sitter_python", ("python",)),
+    "javascript": Source("tree_sitter_javascript", ("ecma", "javascript", "jsx")),
+    "typescript": Source("tree_sitter_typescript", ("ecma", "typescript"), "language_typescript"),
+    "tsx": Source("tree_sitter_typescript", ("ecma", "typescript", "jsx"), "language_tsx"),
+    "go": Source("tree_sitter_go", ("go",)),
+    "java": Source("tree_sitter_java", ("java",)),
+    "rust": Source("tree_sitter_rust", ("rust",)),
+    "c": Source("tree_sitter_c", ("c",)),
+    "cpp": Source("tree_sitter_cpp", ("c", "cpp")),
+}
+
+
+def load(source: Source) -> Grammar:
+    """Load a grammar and read its queries."""
+    language = Language(getattr(import_module(source.module), source.function)())
+    folder = resources.files("querymill_workers.retrievers.files.parsing") / "queries"
+    written = "\n".join((folder / f"{name}.scm").read_text(encoding="utf-8") for name in source.queries)
+    return Grammar(language, Query(language, written))

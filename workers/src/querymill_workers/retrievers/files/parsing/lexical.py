@@ -1,0 +1,79 @@
+"""Symbols by the look of single lines: for every language that no parser is here for."""
+
+import re
+from typing import Final
+
+from querymill_workers.retrievers.files.parsing.languages import language_of
+from querymill_workers.retrievers.files.parsing.symbols import Gathered
+from querymill_workers.retrievers.files.ports import Parsed
+from querymill_workers.retrievers.files.rules.code import Symbol
+
+#: More of a line is not looked at.
+MOST_OF_A_LINE: Final = 500
+
+_NAME = "[A-Za-z_$][A-Za-z0-9_$]*"
+_KINDS: Final = {
+    "class": "class",
+    "interface": "interface",
+    "protocol": "interface",
+    "trait": "trait",
+    "struct": "struct",
+    "record": "class",
+    "object": "class",
+    "enum": "enum",
+    "message": "class",
+    "service": "class",
+    "module": "module",
+    "def": "function",
+    "fun": "function",
+    "func": "function",
+    "function": "function",
+    "fn": "function",
+    "sub": "function",
+    "proc": "function",
+    "typedef": "type",
+    "typealias": "type",
+}
+_DEFINITION: Final = re.compile(f"(?<![A-Za-z0-9_$.])({'|'.join(_KINDS)})[ \t]+({_NAME})")
+_IMPORT: Final = re.compile(
+    "^[ \t]*(?:#[ \t]*)?(?:import|from|use|using|require|require_once|require_relative|include|include_once|source)"
+    f"(?![A-Za-z0-9_])[ \t(]*[\"'<]?((?:\\.{{0,2}}/)*{_NAME}(?:(?:\\.|::|/|\\\\|-){_NAME})*)"
+)
+_CALL: Final = re.compile(f"(?<![A-Za-z0-9_$])({_NAME})[ \t]?\\(")
+_COMMENT: Final = re.compile("^[ \t]*(?:#(?!include)|//|--|\\*|/\\*|;|%)")
+_NEVER_CALLED: Final = frozenset(
+    re.findall(
+        "[a-z]+",
+        "if elif elseif else for foreach while until switch match when case catch return throw in not and or do unless"
+        " function def fun func fn sub proc using with assert print sizeof typeof new await yield super",
+    )
+)
+
+
+class LexicalParser:
+    """`SourceParser` without a grammar; a file whose name tells no language has no symbols."""
+
+    version = 1
+
+    def parse(self, path: str, content: str) -> Parsed:
+        """See `SourceParser.parse`."""
+        language = language_of(path)
+        gathered = Gathered()
+        for number, line in enumerate(content.split("\n") if language else [], start=1):
+            _read(line[:MOST_OF_A_LINE], number, gathered)
+        return Parsed(gathered.listed(), language, "words")
+
+
+def _read(line: str, number: int, gathered: Gathered) -> None:
+    if (brought := _IMPORT.match(line)) is not None:
+        gathered.add(Symbol(re.sub(r"::|/|\\", ".", brought[1]).lstrip("."), "import", "module", number, number))
+        return
+    if _COMMENT.match(line) is not None:
+        return
+    defined = set()
+    for found in _DEFINITION.finditer(line):
+        defined.add(found[2])
+        gathered.add(Symbol(found[2], "definition", _KINDS[found[1]], number, number))
+    for called in _CALL.finditer(line):
+        if called[1] not in _NEVER_CALLED and called[1] not in defined:
+            gathered.add(Symbol(called[1], "call", "call", number, number))

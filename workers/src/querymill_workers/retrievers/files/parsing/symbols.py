@@ -1,0 +1,35 @@
+"""Symbols as they are read, gathered: definitions one by one, the rest once each with how often they occur."""
+
+from dataclasses import replace
+
+from querymill_workers.retrievers.files.rules.code import Symbol
+
+#: A longer name is none that anybody asks for.
+LONGEST_NAME = 200
+
+
+class Gathered:
+    """The symbols of one file, as many as were found."""
+
+    def __init__(self) -> None:
+        self._definitions: list[Symbol] = []
+        self._uses: dict[tuple[str, str, str], Symbol] = {}
+
+    def add(self, symbol: Symbol) -> None:
+        """Take a symbol in; a use that is known already counts once more."""
+        if not 0 < len(symbol.name) <= LONGEST_NAME or len(symbol.qualifier) > LONGEST_NAME:
+            return
+        if symbol.role == "definition":
+            self._definitions.append(symbol)
+            return
+        key = (symbol.role, symbol.name, symbol.qualifier)
+        known = self._uses.get(key)
+        self._uses[key] = symbol if known is None else replace(known, times=known.times + 1)
+
+    def listed(self) -> list[Symbol]:
+        """List the symbols in the order of their lines."""
+        return sorted({*self._definitions, *self._uses.values()}, key=_place)
+
+
+def _place(symbol: Symbol) -> tuple[object, ...]:
+    return (symbol.line, symbol.role, symbol.name, symbol.kind, symbol.end_line, symbol.qualifier)

@@ -1,0 +1,182 @@
+"""Symbols by tree-sitter, within a time limit; by the look of lines where there is no grammar, or no time."""
+
+import re
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, get_args
+
+from tree_sitter import Node, Parser, Point, QueryCursor, Tree
+
+from querymill_workers.retrievers.files.parsing.grammars import SOURCES, Grammar, load
+from querymill_workers.retrievers.files.parsing.languages import language_of
+from querymill_workers.retrievers.files.parsing.lexical import LexicalParser
+from querymill_workers.retrievers.files.parsing.symbols import Gathered
+from querymill_workers.retrievers.files.ports import Parsed
+from querymill_workers.retrievers.files.rules.code import Symbol, SymbolRole
+
+#: Parsing is given up after so long: what nests a million deep would take hours.
+LONGEST_S: Final = 5.0
+#: Bytes handed to the parser at a time; between them other threads get their turn.
+PIECE: Final = 16_384
+#: Matches that a query may have begun and not ended, at most.
+MOST_OPEN: Final = 4_096
+#: Bytes in a line that somebody wrote; grammars take minutes and gigabytes for some longer ones, whatever the clock.
+LONGEST_LINE: Final = 4_096
+#: Brackets, and nodes, within each other. A query takes time with the square of how deep a tree is.
+DEEPEST: Final = 500
+#: Pieces of what could not be understood in one place; with the square of these, too.
+MOST_BROKEN: Final = 5_000
+
+_ROLES: Final = frozenset(get_args(SymbolRole))
+_BRACKET: Final = re.compile(rb"[()\[\]{}]")
+_DOTTED: Final = re.compile(r"[A-Za-z_$.][A-Za-z0-9_$./@-]*")
+#: What encloses no other definition.
+_CLOSED: Final = frozenset({"type", "constant", "macro"})
+#: A function within one of these is a method.
+_WITH_METHODS: Final = frozenset({"class", "struct", "interface", "trait", "enum"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A match of a query: where it stands, and the symbol it may become; a scope (no role) only encloses."""
+
+    begin: int
+    end: int
+    role: str
+    symbol: Symbol
+
+
+class TreeSitterParser:
+    """`SourceParser` by tree-sitter."""
+
+    version = 3
+
+    def __init__(self) -> None:
+        self._grammars: dict[str, Grammar] = {}
+        self._lexical = LexicalParser()
+
+    def parse(self, path: str, content: str) -> Parsed:
+        """See `SourceParser.parse`."""
+        language = language_of(path)
+        source = SOURCES.get(language)
+        if source is None:
+            return self._lexical.parse(path, content)
+        grammar = self._grammars.get(language) or self._grammars.setdefault(language, load(source))
+        found = _read(content.encode(errors="replace"), grammar)
+        if found is None:
+            return self._lexical.parse(path, content)
+        gathered = Gathered()
+        for symbol in _placed(found):
+            gathered.add(symbol)
+        return Parsed(gathered.listed(), language, "tree-sitter")
+
+
+def _read(code: bytes, grammar: Grammar) -> list[_Found] | None:
+    """Match the queries; None when the time is up, or would be."""
+    tree = _tree(code, grammar) if _is_written_by_hand(code) else None
+    if tree is None or _is_broken(tree.root_node):
+        return None
+    # The query is not timed, for its progress callback crashes (tree-sitter 0.26); hence the limits.
+    cursor = QueryCursor(grammar.query, match_limit=MOST_OPEN)
+    cursor.set_max_start_depth(DEEPEST)
+    matches = cursor.matches(tree.root_node)
+    return [found for _, captures in matches if (found := _found(captures, code)) is not None]
+
+
+def _is_written_by_hand(code: bytes) -> bool:
+    if max(map(len, code.split(b"\n"))) > LONGEST_LINE:
+        return False
+    depth = 0
+    for bracket in _BRACKET.finditer(code):
+        depth = depth + 1 if bracket[0] in b"([{" else max(depth - 1, 0)
+        if depth > DEEPEST:
+            return False
+    return True
+
+
+def _is_broken(root: Node) -> bool:
+    """Look along the errors only: a file without any is answered at once."""
+    errors = [root] if root.has_error else []
+    while errors:
+        node = errors.pop()
+        if node.is_error and node.child_count > MOST_BROKEN:
+            return True
+        errors.extend(child for child in node.children if child.has_error)
+    return False
+
+
+def _tree(code: bytes, grammar: Grammar) -> Tree | None:
+    until = time.monotonic() + LONGEST_S
+
+    def piece(offset: int, _: Point) -> bytes:
+        return code[offset : offset + PIECE]
+
+    try:
+        return Parser(grammar.language).parse(piece, progress_callback=lambda *_: time.monotonic() > until)
+    except ValueError:  # stopped by the clock
+        return None
+
+
+def _found(captures: dict[str, list[Node]], code: bytes) -> _Found | None:
+    told = next((name for name in captures if name not in ("name", "qualifier") and name[0] != "_"), None)
+    if told is None or "name" not in captures:
+        return None
+    whole, name = captures[told][0], _text(captures["name"], code)
+    role, _, kind = told.partition(".")
+    qualifier = _text(captures.get("qualifier", ()), code)
+    qualifier = _module(qualifier) if role == "import" else qualifier.replace("::", ".")
+    qualifier = qualifier if _DOTTED.fullmatch(qualifier) else ""
+    name = _module(name) if role == "import" else name
+    # A definition is where it begins; what only names something is where its name is.
+    line = (whole if role == "definition" else captures["name"][0]).start_point[0] + 1
+    row, column = whole.end_point
+    symbol = Symbol(name, "definition", kind or role, line, max(row + (column > 0), line), qualifier)
+    return _Found(whole.start_byte, whole.end_byte, role, symbol)
+
+
+def _text(nodes: Sequence[Node], code: bytes) -> str:
+    return code[nodes[0].start_byte : nodes[0].end_byte].decode(errors="replace") if nodes else ""
+
+
+def _module(written: str) -> str:
+    """Write the name of a module with dots, whatever its language; a path keeps its slashes."""
+    return re.sub(r"\s", "", written).strip("<>\"'").replace("::", ".")
+
+
+def _placed(found: Iterable[_Found]) -> Iterator[Symbol]:
+    """Say what encloses each definition, and drop what a definition says of itself as a type."""
+    defined: set[tuple[str, int]] = set()
+    enclosing: list[_Found] = []
+    for one in sorted(found, key=_order):
+        while enclosing and enclosing[-1].end <= one.begin:
+            enclosing.pop()
+        if one.role == "definition":
+            if (one.symbol.name, one.symbol.line) in defined:
+                continue
+            defined.add((one.symbol.name, one.symbol.line))
+            yield _within(enclosing[-1] if enclosing else None, one.symbol)
+        elif one.role in _ROLES and not (one.role == "type" and (one.symbol.name, one.symbol.line) in defined):
+            yield replace(one.symbol, role=_role(one.role), end_line=one.symbol.line)
+        if one.role in ("definition", "scope") and one.symbol.kind not in _CLOSED:
+            enclosing.append(one)
+
+
+def _order(one: _Found) -> tuple[object, ...]:
+    """Put what encloses first; of two definitions in one place, the one that says more than "constant"."""
+    return (one.begin, -one.end, one.role not in ("definition", "scope"), one.symbol.kind == "constant")
+
+
+def _within(around: _Found | None, symbol: Symbol) -> Symbol:
+    if around is None:
+        return symbol
+    kind = "method" if symbol.kind == "function" and _holds_methods(around) else symbol.kind
+    return replace(symbol, kind=kind, qualifier=symbol.qualifier or around.symbol.name)
+
+
+def _holds_methods(around: _Found) -> bool:
+    return around.role == "scope" or around.symbol.kind in _WITH_METHODS
+
+
+def _role(written: str) -> SymbolRole:
+    return next(role for role in get_args(SymbolRole) if role == written)

@@ -1,0 +1,121 @@
+"""Code cut into chunks of whole lines: at definitions where it can be, at blank lines else."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from querymill_workers.retrievers.files.rules.code import CodeChunk, Symbol
+
+#: Raise it with every change of these rules, or of what is embedded: files that are stored are then taken in anew.
+CODE_CHUNKING_VERSION: Final = 2
+
+#: A break at one of these is worth more than any at a later line of less worth.
+_ANYWHERE, _AFTER_BLANK, _DEFINITION = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line as it goes into a chunk: its tokens, and what a break before it is worth."""
+
+    number: int
+    text: str
+    tokens: int
+    worth: int
+
+
+def chunk_code(
+    content: str, symbols: Sequence[Symbol], *, count_tokens: Callable[[str], int], size: int = 400
+) -> list[CodeChunk]:
+    """Cut a file into chunks of at most ``size`` tokens.
+
+    A chunk that is at least half full ends before a definition. One that is full ends at the last definition of its
+    second half, else at the last blank line there, else where it is full. Chunks do not overlap, and together they
+    are the file without its blank ends. Of a line that is longer than a chunk, only the beginning is kept: nobody
+    wrote it by hand.
+
+    Args:
+        content: The file.
+        symbols: Its definitions; other symbols are not looked at.
+        count_tokens: Counts the tokens of a text.
+        size: Tokens of a chunk at most.
+    """
+    definitions = [symbol for symbol in symbols if symbol.role == "definition"]
+    starts = {symbol.line for symbol in definitions}
+    spans = [span for part in _parts(_lines(content, starts, count_tokens, size), size) if (span := _stripped(part))]
+    names = _names([(span[0].number, span[-1].number) for span in spans], definitions)
+    return [
+        CodeChunk(number, span[0].number, span[-1].number, "\n".join(line.text for line in span), name)
+        for number, (span, name) in enumerate(zip(spans, names, strict=True))
+    ]
+
+
+def embedded_text(path: str, chunk: CodeChunk) -> str:
+    """Write what is embedded of a chunk: where it stands, then its lines."""
+    return f"{path} {chunk.symbol}".rstrip() + f"\n{chunk.text}"
+
+
+def _lines(content: str, starts: set[int], count_tokens: Callable[[str], int], size: int) -> list[_Line]:
+    lines: list[_Line] = []
+    after_blank = False
+    for number, whole in enumerate(content.split("\n"), start=1):
+        text, tokens = _fitted(whole.rstrip("\r"), count_tokens, size)
+        worth = _DEFINITION if number in starts else _AFTER_BLANK if after_blank else _ANYWHERE
+        lines.append(_Line(number, text, tokens, worth))
+        after_blank = not text.strip()
+    return lines
+
+
+def _fitted(text: str, count_tokens: Callable[[str], int], size: int) -> tuple[str, int]:
+    text = text[: size * 8]  # no more fits, and counting a line of a megabyte takes its time
+    while (tokens := count_tokens(text)) > size:
+        text = text[: min(len(text) * size // tokens, len(text) - 1)]
+    return text, tokens
+
+
+def _parts(lines: Sequence[_Line], size: int) -> list[list[_Line]]:
+    parts: list[list[_Line]] = []
+    held: list[_Line] = []
+    used = 0
+    for line in lines:
+        while held and used + line.tokens > size:
+            cut = len(held) if line.worth == _DEFINITION else _best_break(held)
+            parts.append(held[:cut])
+            held = held[cut:]
+            used = sum(one.tokens for one in held)
+        if line.worth == _DEFINITION and used * 2 >= size:
+            parts.append(held)
+            held, used = [], 0
+        held.append(line)
+        used += line.tokens
+    return [*parts, held]
+
+
+def _best_break(held: Sequence[_Line]) -> int:
+    """Choose where a full chunk ends: as the number of lines that stay in it."""
+    total, used = sum(line.tokens for line in held), 0
+    best, worth = len(held), _ANYWHERE
+    for place, line in enumerate(held):
+        if place and used * 2 >= total and line.worth >= max(worth, _AFTER_BLANK):
+            best, worth = place, line.worth
+        used += line.tokens
+    return best
+
+
+def _stripped(part: Sequence[_Line]) -> Sequence[_Line]:
+    filled = [place for place, line in enumerate(part) if line.text.strip()]
+    return part[filled[0] : filled[-1] + 1] if filled else []
+
+
+def _names(spans: Sequence[tuple[int, int]], definitions: Sequence[Symbol]) -> Iterator[str]:
+    """Name what each span is part of: the innermost definition around its first line, else the first one within."""
+    ordered = sorted(definitions, key=lambda symbol: (symbol.line, -symbol.end_line))
+    begun: list[Symbol] = []
+    place = 0
+    for first, last in spans:
+        while place < len(ordered) and ordered[place].line <= first:
+            begun.append(ordered[place])
+            place += 1
+        begun = [symbol for symbol in begun if symbol.end_line >= first]
+        within = ordered[place : place + 1]
+        found = begun[-1:] or [symbol for symbol in within if symbol.line <= last]
+        yield "".join(f"{symbol.qualifier}.{symbol.name}".lstrip(".") for symbol in found)

@@ -1,0 +1,196 @@
+"""Relevance of a file to what the caller asked for, without a language model: evidence, weighted and calibrated."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
+
+from querymill_workers.retrievers.files.rules.code import code_text, lines_of
+from querymill_workers.text.bm25 import Scored, idf
+from querymill_workers.text.calibration import Calibration
+from querymill_workers.text.words import words
+
+#: Lines of a window in which words count as standing together, and how far apart windows begin.
+WINDOW: Final = 40
+STRIDE: Final = 20
+#: A file's parts in an excerpt, and how much of the best one's words each of them must have.
+MOST_PARTS: Final = 3
+LEAST_SHARE: Final = 0.5
+_CHANGED_BY_STEMMING: Final = 2
+
+#: First and last line, from 1.
+Lines = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What the caller asked for, in words: how much each weighs (times × idf), and the best BM25 score there is.
+
+    It is made once from the request and never from what was found, so that no round moves it.
+    """
+
+    weights: Mapping[str, float]
+    best: float
+
+    @property
+    def whole(self) -> float:
+        """What all words weigh together."""
+        return sum(self.weights.values())
+
+    def share(self, found: Iterable[str]) -> float:
+        """Return the weight of the words that are among those found, as a share of all."""
+        kept = set(found)
+        whole = self.whole
+        return sum(weight for word, weight in self.weights.items() if word in kept) / whole if whole > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What speaks for a file, each from 0 to 1.
+
+    ``lexical`` is its BM25 score as a share of the best file's, ``covered`` the share of the intent's words that it
+    has, ``path``, ``names`` and ``passage`` the share in its path, in the names it defines, and in its best window.
+    ``vector`` is the cosine of its nearest chunk, None while it has no vector.
+    """
+
+    lexical: float
+    covered: float
+    path: float
+    names: float
+    passage: float
+    vector: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Some lines of a file, and the share of the intent's weight that their words have."""
+
+    lines: Lines
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class RelevanceProfile:
+    """Measured on judged files: how much each kind of evidence weighs, and the bands laid through the sums."""
+
+    weights: Mapping[str, float]
+    bands: Calibration
+
+
+@dataclass(frozen=True, slots=True)
+class FileProfiles:
+    """The profile for files with words alone, and the one where vectors are compared too."""
+
+    words: RelevanceProfile
+    vectors: RelevanceProfile | None = None
+
+
+def intent_of(text: str, found: Sequence[Scored]) -> Intent:
+    """Weigh the words of a request by what a search for them found; a word that no file has weighs the most."""
+    if not found:
+        return Intent({}, 0.0)
+    times = [*words(code_text(text))]
+    known = {term.term: term for scored in found for term in scored.terms}
+    rarest = idf(found[0].statistics.units, 0)
+    weights = {
+        word: times.count(word) * (known[word].idf if word in known else rarest) for word in dict.fromkeys(times)
+    }
+    return Intent(weights, max(scored.score for scored in found))
+
+
+def evidence_of(
+    intent: Intent,
+    scored: Scored | None,
+    *,
+    path: str,
+    names: Sequence[str],
+    windows: Sequence[Window],
+    cosine: float | None,
+) -> Evidence:
+    """Gather what speaks for a file.
+
+    Args:
+        intent: What the caller asked for.
+        scored: The file's BM25 score for it; None when it has none of the words.
+        path: The file's path.
+        names: Those of the names it defines that have a word of the intent (`speaking`), or all of them.
+        windows: What `windows_of` cut its content into.
+        cosine: Of its nearest chunk, None without vectors.
+    """
+    return Evidence(
+        lexical=scored.score / intent.best if scored is not None and intent.best > 0 else 0.0,
+        covered=intent.share(term.term for term in scored.terms) if scored is not None else 0.0,
+        path=intent.share(words(code_text(path.replace("/", " ")))),
+        names=intent.share(chain.from_iterable(words(code_text(name)) for name in names)),
+        passage=max((window.share for window in windows), default=0.0),
+        vector=cosine,
+    )
+
+
+def relevance(evidence: Evidence, profiles: FileProfiles) -> float:
+    """Weigh the evidence and read its relevance off the bands, from 0 to 1."""
+    with_vector = evidence.vector is not None and profiles.vectors is not None
+    profile = profiles.vectors if with_vector and profiles.vectors is not None else profiles.words
+    return min(1.0, max(0.0, profile.bands.similarity(summed(evidence, profile))))
+
+
+def summed(evidence: Evidence, profile: RelevanceProfile) -> float:
+    """Return ``Σ weight × evidence``; evidence without a weight does not count."""
+    return sum(weight * (getattr(evidence, name) or 0.0) for name, weight in profile.weights.items())
+
+
+def windows_of(intent: Intent, content: str) -> list[Window]:
+    """Cut a file into overlapping windows of 40 lines, each with the share of the intent that its words have."""
+    lines = lines_of(content)
+    held = _words_of_lines(intent, lines)
+    starts = range(0, max(1, len(lines) - WINDOW + STRIDE), STRIDE) if lines else ()
+    return [
+        Window(
+            (start + 1, min(start + WINDOW, len(lines))),
+            intent.share(chain.from_iterable(held.get(line, ()) for line in range(start, start + WINDOW))),
+        )
+        for start in starts
+    ]
+
+
+def excerpt(windows: Sequence[Window]) -> list[Lines]:
+    """Choose the lines of a file that speak of the intent: its best window, and others that have half as much of it.
+
+    Returns:
+        At most three parts in the order of the file, none overlapping; [] for a file with none of the words.
+    """
+    found = sorted(windows, key=lambda window: (-window.share, window.lines))
+    least = LEAST_SHARE * found[0].share if found else 0.0
+    chosen: list[Lines] = []
+    for window in found:
+        if window.share <= 0 or window.share < least or len(chosen) == MOST_PARTS:
+            break
+        if all(window.lines[0] > other[1] or window.lines[1] < other[0] for other in chosen):
+            chosen.append(window.lines)
+    return sorted(chosen)
+
+
+def speaking(intent: Intent, names: Sequence[str]) -> list[str]:
+    """List the names that have a word of the intent, those that have most of it first, ties on the name."""
+    may_hold = _may_hold(intent)
+    shares = {
+        name: intent.share(words(code_text(name)))
+        for name in dict.fromkeys(names)
+        if may_hold is not None and may_hold.search(name.casefold())
+    }
+    return sorted((name for name, share in shares.items() if share > 0), key=lambda name: (-shares[name], name))
+
+
+def _words_of_lines(intent: Intent, lines: Sequence[str]) -> dict[int, list[str]]:
+    """Take the words of those lines that may hold one of the intent: most of a file need not be read word by word."""
+    may_hold = _may_hold(intent)
+    if may_hold is None:
+        return {}
+    return {number: words(code_text(line)) for number, line in enumerate(lines) if may_hold.search(line.casefold())}
+
+
+def _may_hold(intent: Intent) -> re.Pattern[str] | None:
+    # A stem differs from its word in its last letters only. Escaped: a word of a request is no expression.
+    beginnings = {word[: max(1, len(word) - _CHANGED_BY_STEMMING)] for word in intent.weights}
+    return re.compile("|".join(map(re.escape, sorted(beginnings)))) if beginnings else None

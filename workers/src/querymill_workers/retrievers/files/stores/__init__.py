@@ -1,0 +1,1 @@
+"""Where `files` are stored, one technology a file."""

@@ -1,0 +1,1 @@
+"""Chat messages, found by what they mean and by their words."""

@@ -1,0 +1,75 @@
+"""Embedding what of a session lacks its vectors, after ingestion asked for it.
+
+One waits for a session at a time: whoever changes the session while one waits leaves the change to it. One that has
+begun does not count any more, because it may have looked already. Killed anywhere, the next attempt goes on where
+this one was: what is stored is not pending.
+"""
+
+from collections.abc import Sequence
+
+from querymill_shared.board import Claim
+from querymill_shared.contracts.events import Progress
+from querymill_shared.contracts.fields import Lane
+from querymill_shared.contracts.messages.life import EmbedMessages, EmbedMessagesResult
+from querymill_workers.dispatch.ports import Ports
+from querymill_workers.inference.ports import Caller, Embeddings
+from querymill_workers.jobs import one_step
+from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.follow_up import asked_once
+from querymill_workers.jobs.one_step import Notes
+from querymill_workers.jobs.usage import Usage
+from querymill_workers.retrievers.messages.models import embedded_by
+from querymill_workers.retrievers.messages.rules.sessions import PendingPassage
+
+#: Texts per embedding call: small enough that a question waits little behind one on a shared server.
+BATCH = 16
+
+
+def step(claim: Claim, request: EmbedMessages, ports: Ports) -> Sequence[Bell]:
+    """Embed the session's pending passages, by each of the models that its collection has to do with."""
+    collection, session_id = request.collection, request.session_id
+    ports.sessions.begin_embedding(collection, session_id)
+    models = embedded_by(collection, ports)
+    work = [(model, ports.sessions.pending(collection, session_id, model=model.model)) for model in models]
+    total, done, usage = sum(len(pending) for _, pending in work), 0, Usage()
+    for model, pending in work:
+        for batch in batches(pending):
+            usage += embed(batch, model, collection, request.lane, ports)
+            done += len(batch)
+            if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=done, total=total)):
+                return []  # cancelled; what is stored waits for the next one
+    notes = {"total": total, "usage": {"provider_calls": usage.calls, "tokens": usage.tokens}}
+    return one_step.hand_in(claim, notes, to_result, ports)
+
+
+def embed_soon(
+    collection: str, session_id: str, models: Sequence[Embeddings], ports: Ports, *, lane: Lane, token: str
+) -> tuple[str | None, Sequence[Bell]]:
+    """Ask for a session to be embedded, if it lacks a vector; returns the job that will, and the bells of a new one.
+
+    Who is in a faster lane does not leave it to one that waits in a slower.
+    """
+    names = [model.model for model in models]
+    waiting = ports.sessions.await_embedding(collection, session_id, models=names, token=token)
+    if waiting is None:
+        return None, []
+    request = EmbedMessages(collection=collection, session_id=session_id, lane=lane)
+    return asked_once(request, f"embed {waiting} {lane}", ports)
+
+
+def batches(pending: Sequence[PendingPassage]) -> list[Sequence[PendingPassage]]:
+    """Cut passages into calls."""
+    return [pending[start : start + BATCH] for start in range(0, len(pending), BATCH)]
+
+
+def embed(batch: Sequence[PendingPassage], model: Embeddings, collection: str, lane: Lane, ports: Ports) -> Usage:
+    """Embed passages and store their vectors."""
+    texts = [passage.content for passage in batch]
+    vectors, spent = model.embed(texts, input_type="passage", caller=Caller(collection, lane))
+    ports.sessions.fill(collection, batch, vectors, model=model.model)
+    return spent
+
+
+def to_result(request: EmbedMessages, job_id: str, notes: Notes) -> EmbedMessagesResult:
+    """Say what was embedded."""
+    return EmbedMessagesResult(job_id=job_id, session_id=request.session_id, complete=True, **notes)

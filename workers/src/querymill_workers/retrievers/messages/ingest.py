@@ -1,0 +1,109 @@
+"""Taking a session in: its messages are found by their words at once; a job that follows makes their vectors.
+
+One at a time changes a session: its rows and its words are two stores, and must not be left by two writers. Killed
+anywhere, the next attempt does it again; a passage whose content does not change keeps its vector.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+from querymill_shared.board import Claim
+from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
+from querymill_shared.contracts.sessions import ChatSession, message_key
+from querymill_workers.dispatch.ports import Ports
+from querymill_workers.inference.ports import Embeddings
+from querymill_workers.jobs import one_step
+from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.one_step import Notes
+from querymill_workers.jobs.revisions import Revision
+from querymill_workers.retrievers.messages.embed import embed_soon
+from querymill_workers.retrievers.messages.models import embedded_by
+from querymill_workers.retrievers.messages.ports import SessionDraft
+from querymill_workers.retrievers.messages.rules.sessions import (
+    CONTEXT_VERSION,
+    Message,
+    PendingPassage,
+    VectorType,
+    passages,
+)
+from querymill_workers.words.ports import WordUnit
+
+#: Passages whose words are put in one transaction.
+WORDS_BATCH = 500
+#: Where the words of messages are, and where those of messages amid their neighbours.
+SPACES: Mapping[VectorType, str] = {"message": "messages", "context": "message_contexts"}
+
+
+def step(claim: Claim, request: IngestSession, ports: Ports) -> Sequence[Bell]:
+    """Ingest one session; the same content again changes nothing, but asks for what lacks its vector."""
+    collection, session_id = request.collection, request.session.session_id
+    draft = drafted(request.session)
+    models = embedded_by(collection, ports)
+    with ports.sessions.changing(collection, session_id):
+        outcome = "unchanged"
+        if ports.sessions.revision(collection, session_id) != draft.revision:
+            store(collection, draft, models, ports)
+            outcome = "ingested"
+    ports.board.add_collections("messages", [collection])
+    embedding_job, bells = embed_soon(collection, session_id, models, ports, lane=request.lane, token=claim.job_id)
+    notes = {"outcome": outcome, "total": len(draft.passages), "embedding_job": embedding_job}
+    one_step.hand_in(claim, notes, to_result, ports)
+    return bells
+
+
+def store(collection: str, draft: SessionDraft, models: Sequence[Embeddings], ports: Ports) -> None:
+    """Store a session and its words over what is there of it."""
+    session_id = draft.session.session_id
+    keeping = [passage.vector_id for passage in draft.passages]
+    take_words(collection, ports.sessions.leaving(collection, session_id, keeping=keeping), ports)
+    ports.sessions.put(collection, draft, models=[model.model for model in models])
+    put_words(collection, session_id, ports)
+    ports.sessions.complete(collection, session_id, draft.revision)
+
+
+def drafted(session: ChatSession) -> SessionDraft:
+    """Number a session's messages, and list what is found of them."""
+    numbered = [
+        Message(
+            message_key(message.message_id, place),
+            message.message_id,
+            message.text,
+            session.started_at if message.created_at is None else message.created_at,
+        )
+        for place, message in enumerate(session.messages)
+    ]
+    shaped = f"{CONTEXT_VERSION}\n{session.model_dump_json()}"
+    revision = Revision(hashlib.sha256(shaped.encode()).hexdigest())
+    return SessionDraft(session, numbered, passages(session.session_id, numbered), revision)
+
+
+def take_words(collection: str, leaving: Sequence[PendingPassage], ports: Ports) -> None:
+    """Take the words of passages away; before the rows go, so that a kill leaves no words without a row."""
+    for vector_type, some in by_type(leaving):
+        ports.words.drop(collection, SPACES[vector_type], [passage.vector_id for passage in some])
+
+
+def put_words(collection: str, session_id: str, ports: Ports) -> None:
+    """Make passages found by their words."""
+    for vector_type, some in by_type(ports.sessions.unindexed(collection, session_id)):
+        for start in range(0, len(some), WORDS_BATCH):
+            batch = some[start : start + WORDS_BATCH]
+            ports.words.put(collection, SPACES[vector_type], units_of(session_id, batch))
+            ports.sessions.mark_indexed(collection, batch)
+
+
+def units_of(session_id: str, passages: Sequence[PendingPassage]) -> list[WordUnit]:
+    """Make passages ready for their words."""
+    return [WordUnit(passage.vector_id, passage.content, session_id) for passage in passages]
+
+
+def by_type(some: Sequence[PendingPassage]) -> list[tuple[VectorType, list[PendingPassage]]]:
+    """Group passages by what they are."""
+    ordered = sorted(some, key=lambda passage: passage.vector_type)
+    return [(vector_type, list(group)) for vector_type, group in groupby(ordered, lambda one: one.vector_type)]
+
+
+def to_result(request: IngestSession, job_id: str, notes: Notes) -> IngestSessionResult:
+    """Say what ingestion did."""
+    return IngestSessionResult(job_id=job_id, session_id=request.session.session_id, complete=True, **notes)

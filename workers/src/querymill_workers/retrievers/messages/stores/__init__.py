@@ -1,0 +1,1 @@
+"""Where `messages` are stored, one technology a file."""

@@ -1,0 +1,1 @@
+"""Code documents, found by the API modules they use."""

@@ -1,0 +1,56 @@
+"""Taking a code document in: its words, its modules, and a lexicon that will know of it."""
+
+import hashlib
+from collections.abc import Sequence
+
+from querymill_shared.board import Claim
+from querymill_shared.contracts.modules.ingest import IngestModule, IngestModuleResult, ModuleDocument
+from querymill_workers.dispatch.ports import Ports
+from querymill_workers.jobs import one_step
+from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.one_step import Notes
+from querymill_workers.jobs.revisions import Revision
+from querymill_workers.retrievers.modules.learn import learn_soon
+from querymill_workers.retrievers.modules.rules.text import searchable_text
+from querymill_workers.retrievers.modules.search import SPACE, encoded
+from querymill_workers.words.ports import WordUnit
+
+#: Part of every revision: stored documents are indexed anew when it changes.
+INDEXING_VERSION = 1
+
+
+def step(claim: Claim, request: IngestModule, ports: Ports) -> Sequence[Bell]:
+    """Ingest one document; the same content again changes nothing, but asks for what a kill may have left out."""
+    document, collection = request.document, request.collection
+    notes = {"outcome": "unchanged", "modules": 0}
+    if ports.modules.revision(collection, document.document) != revision_of(document):
+        store(collection, document, ports)
+        notes = {"outcome": "ingested", "modules": len(set(document.meta_info.vtkjs_modules))}
+    ports.board.add_collections("modules", [collection])
+    bells = learn_soon(collection, ports)
+    one_step.hand_in(claim, notes, to_result, ports)
+    return bells
+
+
+def store(collection: str, document: ModuleDocument, ports: Ports) -> None:
+    """Store a document; words go first, as one whose modules are stored counts as ingested."""
+    meta = document.meta_info
+    text = searchable_text(meta.description, meta.vtkjs_modules, document.code)
+    ports.words.put(collection, SPACE, [WordUnit(encoded(document.document), text)])
+    ports.modules.put(collection, [(document, revision_of(document))])
+
+
+def revision_of(document: ModuleDocument) -> Revision:
+    """Hash the content together with how it is indexed."""
+    return Revision(hashlib.sha256(f"{INDEXING_VERSION}\n{document.model_dump_json()}".encode()).hexdigest())
+
+
+def to_result(request: IngestModule, job_id: str, notes: Notes) -> IngestModuleResult:
+    """Say what ingestion did."""
+    return IngestModuleResult(
+        job_id=job_id,
+        total=notes["modules"],
+        complete=True,
+        document=request.document.document,
+        outcome=notes["outcome"],
+    )

@@ -1,0 +1,64 @@
+"""Learning a collection's lexicon in the background, and asking for it after ingestion.
+
+However many documents come in, one learning waits at a time: it is named after the version it will replace.
+Before one ends it looks back, and asks for the next if more came in meanwhile.
+"""
+
+from collections.abc import Sequence
+
+from querymill_shared.board import Claim
+from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult
+from querymill_workers.dispatch.ports import Ports
+from querymill_workers.jobs import one_step
+from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.faults import Refused
+from querymill_workers.jobs.follow_up import asked_once
+from querymill_workers.jobs.one_step import Notes
+from querymill_workers.retrievers.modules.rules.lexicon import learn
+
+#: Whoever ingests one document often ingests more: wait this long, in seconds, and longer for more documents,
+#: so that learning takes a small share of the time that ingesting takes.
+SETTLE_S, SETTLE_S_PER_DOCUMENT = 2.0, 0.001
+
+
+def step(claim: Claim, request: LearnLexicon, ports: Ports) -> Sequence[Bell]:
+    """Learn from every description, and put the lexicon in force."""
+    collection = request.collection
+    before = ports.modules.vocabulary(collection)
+    if before.changes == 0:
+        raise Refused(f"collection: no code documents in {collection!r}")
+    if request.background and claim.attempt == 1:
+        delay = SETTLE_S + SETTLE_S_PER_DOCUMENT * before.changes
+        ports.board.postpone(claim, delay_s=delay, reason="waiting for more documents")
+        return []
+    cards = list(ports.modules.every_card(collection))
+    lexicon, version = before.lexicon, before.version
+    if before.changes != before.learned_changes:
+        lexicon = learn(cards)
+        version = ports.modules.publish_lexicon(collection, lexicon, replacing=version, changes=before.changes)
+    notes = {"words": len(lexicon.words), "version": version, "documents": len(cards)}
+    bells = learn_soon(collection, ports)
+    one_step.hand_in(claim, notes, to_result, ports)
+    return bells
+
+
+def learn_soon(collection: str, ports: Ports) -> Sequence[Bell]:
+    """Ask for the lexicon to be learned anew, unless it has seen everything, or that is asked for already."""
+    known = ports.modules.vocabulary(collection)
+    if known.changes == known.learned_changes:
+        return []
+    request = LearnLexicon(collection=collection, background=True)
+    _, bells = asked_once(request, f"lexicon {known.version}", ports)
+    return bells
+
+
+def to_result(request: LearnLexicon, job_id: str, notes: Notes) -> LexiconResult:
+    """Say which lexicon is in force."""
+    return LexiconResult(
+        job_id=job_id,
+        total=notes["words"],
+        complete=True,
+        collection=request.collection,
+        version=notes["version"],
+        documents=notes["documents"],
+    )

@@ -1,0 +1,70 @@
+"""What `modules` needs of its store."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from querymill_shared.contracts.modules.ingest import ModuleDocument
+from querymill_workers.jobs.revisions import Revision
+from querymill_workers.retrievers.modules.rules.lexicon import Lexicon
+from querymill_workers.retrievers.modules.rules.names import DocumentId, Match
+from querymill_workers.retrievers.modules.rules.scores import ModuleCard, Recalled
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What a collection knows of modules: their names, and its lexicon (version 0: none was learned yet).
+
+    ``changes`` counts what was stored so far; ``learned_changes`` is what the lexicon has seen of it.
+    """
+
+    names: tuple[str, ...]
+    lexicon: Lexicon
+    version: int
+    changes: int
+    learned_changes: int
+
+
+class Modules(Protocol):
+    """The code documents of all collections; every call names its collection, and sees no other.
+
+    Raises, whatever is called:
+        Unavailable: The store is away or slow.
+        Refused: It will not take what it was given.
+    """
+
+    def revision(self, collection: str, document: DocumentId) -> Revision | None:
+        """Return the revision of a document that is searchable now."""
+        ...
+
+    def put(self, collection: str, documents: Sequence[tuple[ModuleDocument, Revision]]) -> None:
+        """Store documents under their ids, in place of what was there; storing one twice changes nothing."""
+        ...
+
+    def vocabulary(self, collection: str) -> Vocabulary: ...
+
+    def recall(self, collection: str, keys: Sequence[str], *, match: Match) -> Mapping[str, Recalled]:
+        """Find, for each module key, every document that has it, through the index over reversed names."""
+        ...
+
+    def cards(self, collection: str, documents: Sequence[DocumentId]) -> list[ModuleCard]:
+        """Fetch what scoring looks at; a document that is not there is left out."""
+        ...
+
+    def every_card(self, collection: str) -> Iterable[ModuleCard]: ...
+
+    def documents(self, collection: str, documents: Sequence[DocumentId]) -> Mapping[DocumentId, ModuleDocument]:
+        """Fetch whole documents."""
+        ...
+
+    def publish_lexicon(self, collection: str, lexicon: Lexicon, *, replacing: int, changes: int) -> int:
+        """Make a lexicon the one that everybody uses, whole and at once; return its version.
+
+        Raises:
+            Unavailable: The version it was to replace was replaced meanwhile.
+        """
+        ...
+
+    def collections(self) -> Sequence[str]:
+        """List the collections that hold a document."""
+        ...

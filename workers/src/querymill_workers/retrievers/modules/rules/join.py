@@ -1,0 +1,61 @@
+"""Joining the two channels of `modules`: documents by their modules, and by their words."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from querymill_workers.retrievers.modules.rules.names import DocumentId, Rule
+from querymill_workers.retrievers.modules.rules.scores import ScoredDocument, SubQuery, order_of
+from querymill_workers.text.rank_fusion import K, join, ranks_by_score
+
+MODULES: Final = "modules"
+TEXT: Final = "text"
+
+#: Weight of the module channel where the request names a module outright (a path or a class name).
+NAMED_WEIGHT: Final = 2.0
+#: Its weight where modules were only guessed from plain words. The text channel reads the same words, and
+#: measured better: so small that a guess breaks ties and adds what the words did not find, no more.
+GUESSED_WEIGHT: Final = 0.001
+TEXT_WEIGHT: Final = 1.0
+_NAMING: Final[frozenset[Rule]] = frozenset({"path", "class"})
+
+
+@dataclass(frozen=True, slots=True)
+class RankedDocument:
+    """A document's place: its score, and its rank (from 1) and own score in every channel that found it."""
+
+    document: DocumentId
+    score: float
+    channels: Mapping[str, tuple[int, float]]
+
+
+def channel_weights(sub_queries: Iterable[SubQuery]) -> dict[str, float]:
+    """Weigh the channels by how the request speaks of modules."""
+    rules = {module.rule for sub_query in sub_queries for module in sub_query.modules}
+    return {MODULES: NAMED_WEIGHT if rules & _NAMING else GUESSED_WEIGHT, TEXT: TEXT_WEIGHT}
+
+
+def by_modules(scored: Sequence[ScoredDocument]) -> list[RankedDocument]:
+    """Keep the ranking of the module channel as it is, scores included."""
+    ranks = ranks_by_score([(hit.document, float(hit.score)) for hit in scored])
+    return [
+        RankedDocument(hit.document, float(hit.score), {MODULES: (ranks[hit.document], float(hit.score))})
+        for hit in scored
+    ]
+
+
+def joined(
+    scored: Sequence[ScoredDocument], found: Sequence[tuple[DocumentId, float]], *, weights: Mapping[str, float]
+) -> list[RankedDocument]:
+    """Join the channels by weighted RRF (k = 60, ranks from 1, equal scores share a rank), best first.
+
+    Ties: more sub-queries matched, more exact hits, then the document id, as `rank` breaks them.
+    """
+    scores = {MODULES: {hit.document: float(hit.score) for hit in scored}, TEXT: dict(found)}
+    ranks = {channel: ranks_by_score(list(of_channel.items())) for channel, of_channel in scores.items()}
+    hits = [
+        RankedDocument(hit.key, hit.score, {name: (rank, scores[name][hit.key]) for name, rank in hit.ranks.items()})
+        for hit in join(ranks, weights=weights, k=K)
+    ]
+    matched = {hit.document: (-hit.matched, -hit.exact) for hit in scored}
+    return sorted(hits, key=lambda hit: (-hit.score, matched.get(hit.document, (0, 0)), order_of(hit.document)))

@@ -1,0 +1,216 @@
+"""Scoring documents by the modules they use: weighted sub-queries, hits, and what breaks ties.
+
+normalized_weight_i = weight_i / Σ weight_j          (over all sub-queries; a Σ of 0 counts as 1)
+score(document)     = Σ hits_i × normalized_weight_i
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Final, Literal
+
+from querymill_workers.retrievers.modules.rules.names import DocumentId, FoundModule, Match, hits
+
+Mode = Literal["hits", "coverage"]
+How = Literal["exact", "suffix", "description"]
+
+#: Places of a score that is shown.
+SHOWN_PLACES: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class SubQuery:
+    """A part of the request, the modules it asks for, and its share of all weights."""
+
+    description: str
+    weight: float
+    share: Fraction
+    modules: tuple[FoundModule, ...]
+
+    @property
+    def normalized_weight(self) -> float:
+        """The share as a number."""
+        return float(self.share)
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleCard:
+    """What scoring looks at in a document."""
+
+    document: DocumentId
+    names: tuple[str, ...]
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleHit:
+    """A module asked for that a document has: under which name, and how they met."""
+
+    module: FoundModule
+    how: How
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredDocument:
+    """A document with a hit; ``found`` holds its hits per sub-query, in the order of the sub-queries."""
+
+    document: DocumentId
+    score: Fraction
+    found: tuple[tuple[ModuleHit, ...], ...]
+
+    @property
+    def matched(self) -> int:
+        """How many sub-queries it matched."""
+        return sum(bool(hits_) for hits_ in self.found)
+
+    @property
+    def exact(self) -> int:
+        """How many of its hits are exact."""
+        return sum(hit.how == "exact" for hits_ in self.found for hit in hits_)
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The documents that have a module asked for: under its very name, and under any name that counts."""
+
+    exactly: Collection[DocumentId]
+    all: Collection[DocumentId]
+
+
+def shares(weights: Sequence[float]) -> tuple[Fraction, ...]:
+    """Normalise weights exactly: 10 and 3 give 10/13 and 3/13; all zero stay zero.
+
+    Fractions, so that scores which are equal on paper tie.
+    """
+    exact = [Fraction(weight) for weight in weights]
+    total = sum(exact) or Fraction(1)
+    return tuple(weight / total for weight in exact)
+
+
+def order_of(document: DocumentId) -> tuple[bool, int, str]:
+    """Order document ids: numbers by value, then paths."""
+    return (False, document, "") if isinstance(document, int) else (True, 0, document)
+
+
+def score(
+    card: ModuleCard, sub_queries: Sequence[SubQuery], *, match: Match, mode: Mode = "hits"
+) -> ScoredDocument | None:
+    """Score one document; None when it has no hit.
+
+    ``hits``: 2 hits at 10/13 and 1 at 3/13 give 23/13 = 1.769. ``coverage`` counts hits ÷ modules of the
+    sub-query instead. A sub-query without modules adds nothing and keeps its share.
+    """
+    found = tuple(
+        tuple(hit for module in sub_query.modules if (hit := _hit(module, card, match)) is not None)
+        for sub_query in sub_queries
+    )
+    if not any(found):
+        return None
+    parts = zip(sub_queries, found, strict=True)
+    return ScoredDocument(card.document, _total([(sub, len(hits_)) for sub, hits_ in parts], mode), found)
+
+
+def rank(
+    cards: Iterable[ModuleCard], sub_queries: Sequence[SubQuery], *, match: Match, mode: Mode = "hits"
+) -> list[ScoredDocument]:
+    """Score documents, best first; ties: more sub-queries matched, more exact hits, then the document id."""
+    scored = [found for card in cards if (found := score(card, sub_queries, match=match, mode=mode)) is not None]
+    return sorted(scored, key=lambda hit: (-hit.score, -hit.matched, -hit.exact, order_of(hit.document)))
+
+
+def candidates(
+    recalled: Mapping[str, Recalled], sub_queries: Sequence[SubQuery], *, most: int, mode: Mode = "hits"
+) -> list[DocumentId]:
+    """Choose the documents to score, best first, from what each module (by key) recalled.
+
+    The order is that of `rank` without what descriptions say: those are read for the candidates only.
+    """
+    asked = list(dict.fromkeys(module.key for sub_query in sub_queries for module in sub_query.modules))
+    masks: defaultdict[DocumentId, int] = defaultdict(int)
+    for place, key in enumerate(asked):
+        for document in recalled[key].all:
+            masks[document] |= 1 << 2 * place
+        for document in recalled[key].exactly:
+            masks[document] |= 2 << 2 * place
+    groups: defaultdict[int, list[DocumentId]] = defaultdict(list)
+    for document, mask in masks.items():
+        groups[mask].append(document)
+    places = {key: place for place, key in enumerate(asked)}
+    tiers: defaultdict[tuple[Fraction, int, int], list[DocumentId]] = defaultdict(list)
+    for mask, documents in groups.items():
+        tiers[_tier(mask, sub_queries, places, mode)] += documents
+    chosen: list[DocumentId] = []
+    for tier in sorted(tiers):
+        if len(chosen) >= most:
+            break
+        chosen += sorted(tiers[tier], key=order_of)[: most - len(chosen)]
+    return chosen
+
+
+def explain(hit: ScoredDocument, sub_queries: Sequence[SubQuery]) -> list[dict[str, object]]:
+    """Say, per sub-query, what its share is and which modules hit: hits × normalized_weight add up to the score."""
+    return [
+        {
+            "description": sub_query.description,
+            "weight": sub_query.weight,
+            "normalized_weight": round(sub_query.normalized_weight, SHOWN_PLACES),
+            "hits": len(found),
+            "modules": [
+                {
+                    "module": one.module.name,
+                    "rule": one.module.rule,
+                    "text": one.module.text,
+                    "how": one.how,
+                    "name": one.name,
+                }
+                for one in found
+            ],
+            "asked": [module.name for module in sub_query.modules],
+        }
+        for sub_query, found in zip(sub_queries, hit.found, strict=True)
+    ]
+
+
+def keywords(hit: ScoredDocument) -> list[str]:
+    """List the modules that hit, each once, in the order of the sub-queries."""
+    named = {one.module.key: one.module.name for found in reversed(hit.found) for one in reversed(found)}
+    return list(dict.fromkeys(named[one.module.key] for found in hit.found for one in found))
+
+
+def _tier(
+    mask: int, sub_queries: Sequence[SubQuery], places: Mapping[str, int], mode: Mode
+) -> tuple[Fraction, int, int]:
+    counts = [
+        (sub_query, sum(mask >> 2 * places[module.key] & 3 > 0 for module in sub_query.modules))
+        for sub_query in sub_queries
+    ]
+    exact = sum(mask >> 2 * places[module.key] & 2 > 0 for sub_query in sub_queries for module in sub_query.modules)
+    return -_total(counts, mode), -sum(count > 0 for _, count in counts), -exact
+
+
+def _total(counts: Sequence[tuple[SubQuery, int]], mode: Mode) -> Fraction:
+    each = [sub.share * count / (len(sub.modules) if mode == "coverage" else 1) for sub, count in counts if count]
+    return sum(each, Fraction(0))
+
+
+def _hit(module: FoundModule, card: ModuleCard, match: Match) -> ModuleHit | None:
+    """Look for a module among the document's: exactly, by suffix, or failing both in the description."""
+    for name in card.names:
+        if hits(module.name, name, match="exact"):
+            return ModuleHit(module, "exact", name)
+    for name in card.names:
+        if hits(module.name, name, match=match):
+            return ModuleHit(module, "suffix", name)
+    # Most descriptions do not hold the letters at all, which is sooner seen than searched for as a word.
+    mentioned = module.key in card.description.lower() and _mention(module.key).search(card.description)
+    return ModuleHit(module, "description", mentioned[0]) if mentioned else None
+
+
+@lru_cache(maxsize=4096)
+def _mention(key: str) -> re.Pattern[str]:
+    # Decided: "occurs" means as a whole word, or `actor` would be found in every factor.
+    return re.compile(rf"(?<![A-Za-z0-9_])(?:vtk)?{re.escape(key)}(?![A-Za-z0-9_])", re.IGNORECASE | re.ASCII)

@@ -1,0 +1,1 @@
+"""Where `modules` are stored, one technology a file."""

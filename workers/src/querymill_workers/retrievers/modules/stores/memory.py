@@ -1,0 +1,83 @@
+"""Code documents in this process: for unit tests, and to read what the store does without a database."""
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+
+from querymill_shared.contracts.modules.ingest import ModuleDocument
+from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.jobs.revisions import Revision
+from querymill_workers.retrievers.modules.ports import Vocabulary
+from querymill_workers.retrievers.modules.rules.lexicon import EMPTY, Lexicon
+from querymill_workers.retrievers.modules.rules.names import DocumentId, Match, hits, last_segment
+from querymill_workers.retrievers.modules.rules.scores import ModuleCard, Recalled
+
+
+class MemoryModules:
+    """`Modules` without a server; recall is the unindexed scan that an index must agree with."""
+
+    def __init__(self) -> None:
+        self._stored: dict[str, dict[DocumentId, tuple[ModuleDocument, Revision]]] = {}
+        self._changes: dict[str, int] = {}
+        self._lexicons: dict[str, tuple[Lexicon, int, int]] = {}
+        self._lock = threading.RLock()
+
+    def revision(self, collection: str, document: DocumentId) -> Revision | None:
+        """See `Modules.revision`."""
+        stored = self._stored.get(collection, {}).get(document)
+        return None if stored is None else stored[1]
+
+    def put(self, collection: str, documents: Sequence[tuple[ModuleDocument, Revision]]) -> None:
+        """See `Modules.put`."""
+        with self._lock:
+            self._stored.setdefault(collection, {}).update({one.document: (one, rev) for one, rev in documents})
+            self._changes[collection] = self._changes.get(collection, 0) + len(documents)
+
+    def vocabulary(self, collection: str) -> Vocabulary:
+        """See `Modules.vocabulary`."""
+        with self._lock:
+            names = {last_segment(name): None for card in self._cards(collection) for name in card.names}
+            lexicon, version, learned = self._lexicons.get(collection, (EMPTY, 0, 0))
+            return Vocabulary(tuple(sorted(names)), lexicon, version, self._changes.get(collection, 0), learned)
+
+    def recall(self, collection: str, keys: Sequence[str], *, match: Match) -> Mapping[str, Recalled]:
+        """See `Modules.recall`."""
+        cards = self._cards(collection)
+
+        def having(key: str, how: Match) -> list[DocumentId]:
+            return [card.document for card in cards if any(hits(key, name, match=how) for name in card.names)]
+
+        return {key: Recalled(exactly=having(key, "exact"), all=having(key, match)) for key in keys}
+
+    def cards(self, collection: str, documents: Sequence[DocumentId]) -> list[ModuleCard]:
+        """See `Modules.cards`."""
+        return [_card(document) for document in self.documents(collection, documents).values()]
+
+    def every_card(self, collection: str) -> Iterable[ModuleCard]:
+        """See `Modules.every_card`."""
+        return self._cards(collection)
+
+    def documents(self, collection: str, documents: Sequence[DocumentId]) -> Mapping[DocumentId, ModuleDocument]:
+        """See `Modules.documents`."""
+        with self._lock:
+            stored = self._stored.get(collection, {})
+            return {document: stored[document][0] for document in documents if document in stored}
+
+    def publish_lexicon(self, collection: str, lexicon: Lexicon, *, replacing: int, changes: int) -> int:
+        """See `Modules.publish_lexicon`."""
+        with self._lock:
+            if self._lexicons.get(collection, (EMPTY, 0, 0))[1] != replacing:
+                raise Unavailable("another lexicon was published meanwhile")
+            self._lexicons[collection] = (lexicon, replacing + 1, changes)
+            return replacing + 1
+
+    def collections(self) -> Sequence[str]:
+        """See `Modules.collections`."""
+        return sorted(self._stored)
+
+    def _cards(self, collection: str) -> list[ModuleCard]:
+        with self._lock:
+            return [_card(document) for document, _ in self._stored.get(collection, {}).values()]
+
+
+def _card(document: ModuleDocument) -> ModuleCard:
+    return ModuleCard(document.document, document.meta_info.vtkjs_modules, document.meta_info.description)

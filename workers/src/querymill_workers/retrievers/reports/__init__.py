@@ -1,0 +1,1 @@
+"""Pages of reports, found by what they mean."""

@@ -1,0 +1,74 @@
+"""Taking a report in: chunk it, embed what is not embedded yet, make it searchable whole and at once.
+
+Killed anywhere, the next attempt goes on where this one was: stored passages are never embedded again.
+"""
+
+import hashlib
+from collections.abc import Sequence
+
+from querymill_shared.board import Claim
+from querymill_shared.contracts.events import Progress
+from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult, Report
+from querymill_workers.dispatch.ports import Ports
+from querymill_workers.inference.ports import Caller
+from querymill_workers.jobs import one_step
+from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.one_step import Notes
+from querymill_workers.jobs.revisions import Revision
+from querymill_workers.jobs.usage import Usage
+from querymill_workers.retrievers.reports.rules.chunking import CHUNKING_VERSION, PageText, chunk_pages
+
+#: Texts per embedding call: small enough that a question waits little behind one on a shared server.
+BATCH = 8
+
+
+def step(claim: Claim, request: IngestReport, ports: Ports) -> Sequence[Bell]:
+    """Ingest one report; the same content with the same model changes nothing."""
+    report, collection = request.report, request.collection
+    revision = revision_of(report, ports.embeddings.model)
+    if ports.reports.revision(collection, report.sha1) == revision:
+        # Whoever published it may have been killed before it made the collection known.
+        ports.board.add_collections("reports", [collection])
+        return one_step.hand_in(claim, {"outcome": "unchanged", "passages": 0}, to_result, ports)
+    chunks = chunk_pages([PageText(page.page, page.text) for page in report.pages], count_tokens=ports.count_tokens)
+    stored = ports.reports.drafted(collection, report.sha1, revision)
+    missing = [chunk for chunk in chunks if chunk.number not in stored]
+    usage = Usage()
+    for start in range(0, len(missing), BATCH):
+        batch = missing[start : start + BATCH]
+        vectors, spent = ports.embeddings.embed(
+            [chunk.text for chunk in batch], input_type="passage", caller=Caller(collection, request.lane)
+        )
+        ports.reports.draft(collection, report.sha1, revision, batch, vectors)
+        usage += spent
+        stored.update(chunk.number for chunk in batch)
+        progress = Progress(stage=claim.step, done=len(stored), total=len(chunks))
+        if not ports.board.tell(claim.job_id, progress):
+            return []  # cancelled; what is stored waits for the next attempt
+    ports.reports.publish(collection, report, revision, model=ports.embeddings.model, chunks=len(chunks))
+    ports.board.add_collections("reports", [collection])
+    notes = {
+        "outcome": "ingested",
+        "passages": len(chunks),
+        "provider_calls": usage.calls,
+        "tokens": usage.tokens,
+    }
+    return one_step.hand_in(claim, notes, to_result, ports)
+
+
+def revision_of(report: Report, model: str) -> Revision:
+    """Hash the content together with what shapes passages and vectors."""
+    shaped = f"{CHUNKING_VERSION}\n{model}\n{report.model_dump_json()}"
+    return Revision(hashlib.sha256(shaped.encode()).hexdigest())
+
+
+def to_result(request: IngestReport, job_id: str, notes: Notes) -> IngestResult:
+    """Say what ingestion did."""
+    return IngestResult(
+        job_id=job_id,
+        total=notes["passages"],
+        complete=True,
+        document=request.report.sha1,
+        outcome=notes["outcome"],
+        usage={name: notes.get(name, 0) for name in ("provider_calls", "tokens")},
+    )

@@ -1,0 +1,215 @@
+"""Pages cut into chunks: small enough to embed, never across pages, tables whole where they fit."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from querymill_workers.retrievers.reports.rules.layout import Block, blocks, header_rows, sentences
+
+#: Raise it with every change of these rules: chunks that are stored and chunks cut now never mix.
+CHUNKING_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """The text of one page, under the number the document gives it."""
+
+    page: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A passage of a page; ``number`` runs over the document from 0, ``tokens`` is the sum of its parts'."""
+
+    page: int
+    number: int
+    text: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A text with its tokens, counted once, and the finer parts it consists of.
+
+    A ``whole`` part is taken apart only if it is too long for a chunk.
+    """
+
+    text: str
+    tokens: int
+    finer: tuple["_Part", ...] = ()
+    whole: bool = True
+    table: bool = False
+
+    def finest(self) -> Iterator["_Part"]:
+        """The parts that have no finer ones, in order."""
+        if self.finer:
+            for part in self.finer:
+                yield from part.finest()
+        else:
+            yield self
+
+
+def chunk_pages(
+    pages: Sequence[PageText], *, count_tokens: Callable[[str], int], size: int = 300, overlap: int = 50
+) -> list[Chunk]:
+    """Cut the pages of a document into chunks of at most ``size`` tokens.
+
+    A page is cut between paragraphs, then lines, then sentences (English and Chinese), and only then
+    anywhere. A chunk that is less than half full takes the first lines of a paragraph that does not fit as a
+    whole. A table, in Markdown or in columns, stays whole where it fits; a longer one is cut between rows and
+    every piece repeats its header. Every line that is not blank is in some chunk, whole if it fits into one.
+
+    Args:
+        pages: The pages in their order; one without text gives no chunk.
+        count_tokens: Counts the tokens of a text; called on each part once, and the counts are added.
+        size: Tokens of a chunk at most.
+        overlap: Tokens of the end of a chunk that the next one on the page repeats at most, in whole lines or
+            sentences; nothing of a table is repeated.
+
+    Raises:
+        ValueError: ``size`` is not above ``overlap``, or ``overlap`` is negative.
+    """
+    if not 0 <= overlap < size:
+        raise ValueError(f"chunks of {size} tokens cannot overlap by {overlap}")
+    cutter = _Cutter(count_tokens, size, overlap)
+    chunks: list[Chunk] = []
+    for page in pages:
+        packer = _Packer(size, overlap)
+        for block in blocks(page.text):
+            packer.place(cutter.part(block))
+        for text, tokens in packer.finish():
+            chunks.append(Chunk(page.page, len(chunks), text, tokens))
+    return chunks
+
+
+@dataclass(frozen=True, slots=True)
+class _Cutter:
+    """Turns a block of lines into parts, no finest part above ``size`` tokens."""
+
+    count_tokens: Callable[[str], int]
+    size: int
+    overlap: int
+
+    def part(self, block: Block) -> _Part:
+        if block.table:
+            return self._table(block.lines)
+        lines = [self._line(line + "\n") for line in block.lines[:-1]]
+        return _joined([*lines, self._line(block.lines[-1] + "\n\n")], whole=False)
+
+    def _line(self, line: str) -> _Part:
+        """Cut a line into sentences where it is longer than what chunks repeat of each other."""
+        tokens = self.count_tokens(line)
+        cut = sentences(line) if tokens > self.overlap else [line]
+        if len(cut) > 1:
+            return _joined([piece for sentence in cut for piece in self._pieces(sentence, self.size)])
+        return _Part(line, tokens) if tokens <= self.size else _joined(self._pieces(line, self.size))
+
+    def _pieces(self, text: str, most: int) -> list[_Part]:
+        """Cut a text anywhere, at blanks rather, into parts of at most so many tokens."""
+        done: list[_Part] = []
+        left = [text]
+        while left:
+            piece = left.pop()
+            tokens = self.count_tokens(piece)
+            if tokens <= most or len(piece) == 1:
+                done.append(_Part(piece, tokens))
+            else:
+                left.extend(reversed(_slices(piece, tokens // most + 1)))
+        return done
+
+    def _table(self, lines: Sequence[str]) -> _Part:
+        rows = [_Part(line + "\n", self.count_tokens(line + "\n")) for line in lines]
+        tokens = sum(row.tokens for row in rows)
+        if tokens <= self.size:
+            return _Part("".join(row.text for row in rows) + "\n", tokens, table=True)
+        header = rows[: header_rows(lines)]
+        if sum(row.tokens for row in header) > self.size // 2:
+            header = []
+        pieces = self._under_header(header, rows[len(header) :])
+        return _Part("", sum(piece.tokens for piece in pieces), tuple(pieces), whole=False)
+
+    def _under_header(self, header: list[_Part], rows: list[_Part]) -> list[_Part]:
+        """Fill pieces with rows, each under the header; a row that leaves the header no room stands alone."""
+        room = self.size - sum(row.tokens for row in header)
+        filled: list[list[_Part]] = [[]]
+        used = 0
+        for part in self._short_enough(rows):
+            if used + part.tokens > room:
+                filled.append([])
+                used = 0
+            filled[-1].append(part)
+            used += part.tokens
+        pieces = [_joined(parts if parts and parts[0].tokens > room else header + parts) for parts in filled]
+        return [_Part(piece.text + "\n", piece.tokens, table=True) for piece in pieces]
+
+    def _short_enough(self, rows: list[_Part]) -> Iterator[_Part]:
+        for row in rows:
+            yield from [row] if row.tokens <= self.size else self._pieces(row.text, self.size)
+
+
+@dataclass(slots=True)
+class _Packer:
+    """Fills the chunks of one page in order."""
+
+    size: int
+    overlap: int
+    _closed: list[tuple[str, int]] = field(default_factory=list)
+    _open: list[_Part] = field(default_factory=list)
+    _used: int = 0
+
+    def place(self, part: _Part) -> None:
+        """Add a part to the open chunk, or to a new one, or its finer parts one by one."""
+        if self._used + part.tokens <= self.size:
+            self._take(part)
+        elif part.finer and (part.tokens > self.size or not (part.whole or self._used * 2 >= self.size)):
+            for finer in part.finer:
+                self.place(finer)
+        else:
+            self._close(room=self.size - part.tokens)
+            self._take(part)
+
+    def finish(self) -> list[tuple[str, int]]:
+        """Return text and tokens of every chunk."""
+        self._close(room=0)
+        return self._closed
+
+    def _take(self, part: _Part) -> None:
+        self._open.extend(part.finest())
+        self._used += part.tokens
+
+    def _close(self, *, room: int) -> None:
+        text = "".join(part.text for part in self._open).lstrip("\n").rstrip()
+        if text:
+            self._closed.append((text, self._used))
+        self._open = self._tail(min(room, self.overlap))
+        self._used = sum(part.tokens for part in self._open)
+
+    def _tail(self, room: int) -> list[_Part]:
+        """The last parts of the open chunk that fit into the room, up to a table."""
+        tail: list[_Part] = []
+        for part in reversed(self._open):
+            room -= part.tokens
+            if part.table or room < 0:
+                break
+            tail.append(part)
+        return tail[::-1]
+
+
+def _joined(parts: Sequence[_Part], *, whole: bool = True) -> _Part:
+    text = "".join(part.text for part in parts)
+    return _Part(text, sum(part.tokens for part in parts), tuple(parts), whole)
+
+
+def _slices(text: str, pieces: int) -> list[str]:
+    """Cut a text into about so many pieces of one length, at a blank where one is near."""
+    length = max(1, -(-len(text) // pieces))
+    slices: list[str] = []
+    start = 0
+    while len(text) - start > length:
+        blank = text.rfind(" ", start + length // 2, start + length)
+        end = start + length if blank < 0 else blank + 1
+        slices.append(text[start:end])
+        start = end
+    slices.append(text[start:])
+    return slices

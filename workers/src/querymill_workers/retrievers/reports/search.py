@@ -1,0 +1,272 @@
+"""`reports`: a question in, the pages that answer it out. Read this file first.
+
+    question -> original ───────────────────────┐
+             -> hyde, synonym, … (chat model) ──┼-> route -> embed -> search -> hits on the board
+                                                └-> the last branch fuses and settles,
+                                                    or rings for the answer, this for its judgement
+
+Every branch is a step of its own, and none waits for another: while the chat model still writes, the
+original's hits are on the board. Rules and formulas: ``domain/``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from querymill_shared.board import Claim, Outcome, Picture, Verdict
+from querymill_shared.contracts.answer import ANSWER, JUDGE
+from querymill_shared.contracts.events import Hits, PartialHit
+from querymill_shared.contracts.reports.search import HYDE, ORIGINAL, ReportHit, ReportResult, ReportSearch, Routing
+from querymill_shared.contracts.results import Degradation
+from querymill_shared.hits import BoardHit
+from querymill_workers.dispatch.ports import Ports
+from querymill_workers.inference.ports import Caller
+from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.faults import Refused, Unavailable
+from querymill_workers.jobs.stages import Laps, stage, timing, used, why_nothing, worth_telling
+from querymill_workers.jobs.usage import Usage
+from querymill_workers.retrievers.reports.ports import FoundPassage
+from querymill_workers.retrievers.reports.rules.fusion import FusedHit, HitKey, QueryHit, decode_key, explain, fuse
+from querymill_workers.retrievers.reports.rules.glossary import terms_in
+from querymill_workers.retrievers.reports.rules.routing import Route, route
+from querymill_workers.services import answering
+from querymill_workers.services.answering import Source
+from querymill_workers.text.queries import distinct, normalise, wrapped
+
+#: Above this many routed documents they are searched as one, not one by one.
+SEARCHED_ONE_BY_ONE = 200
+#: Longest hypothetical answer that is searched with, in characters.
+LONGEST_HYDE = 2_000
+#: What embedding and searching are left of the deadline when a chat call is cut, in seconds.
+SEARCH_MARGIN_S = 0.12
+
+
+def step(claim: Claim, request: ReportSearch, ports: Ports) -> Sequence[Bell]:
+    """Carry out one branch: expand, drop what other branches search, embed, search, hand in."""
+    if claim.step in (ANSWER, JUDGE):
+        picture = ports.board.picture(claim.job_id)
+        sources = sources_of(picture, request, ports)
+        return handed_in(claim, answering.answered(claim, request, picture, sources, ports), request, ports)
+    laps = Laps(ports)
+    chosen = routed(request, claim.submitted, ports)
+    laps.lap("route")
+    try:
+        proposed, usage = expanded(claim, request, ports) if chosen.documents else ([], Usage())
+    except (Unavailable, Refused) as error:
+        outcome = Outcome(state="failed", reason=str(error), notes={"timing": laps.ms}, ms=laps.total_ms)
+        return handed_in(claim, outcome, request, ports)
+    laps.lap("expand")
+    # No other branch may propose the original: it is theirs to drop, and needs no asking.
+    queries = proposed if claim.step == ORIGINAL else ports.board.take_queries(claim, proposed)
+    hits, embedding = searched(queries, chosen, claim, request, ports, laps)
+    usage += embedding
+    notes = {
+        "timing": laps.ms,
+        "texts": [] if claim.step == ORIGINAL else proposed,
+        "usage": {"provider_calls": usage.calls, "tokens": usage.tokens},
+        "routing": routing(chosen).model_dump(mode="json"),
+    }
+    return handed_in(claim, Outcome(hits=hits, notes=notes, ms=laps.total_ms), request, ports)
+
+
+def routed(request: ReportSearch, submitted: float, ports: Ports) -> Route:
+    """Choose the reports the question is about."""
+    cards = ports.reports.cards(request.collection, model=ports.embeddings.model)
+    if request.documents is not None:
+        known = {card.sha1 for card in cards}
+        named = tuple(sorted(known.intersection(request.documents)))
+        missing = len(request.documents) - len(named)
+        reason = "documents named in the request" + (f"; {missing} of them not found" if missing else "")
+        return Route(documents=named, companies=(), period=None, reason=reason, whole_collection=False)
+    today = request.today or datetime.fromtimestamp(submitted, UTC).date()
+    return route(request.query, cards, company=request.company, period=request.period, today=today)
+
+
+def expanded(claim: Claim, request: ReportSearch, ports: Ports) -> tuple[list[str], Usage]:
+    """Word the question as this branch does.
+
+    Raises:
+        Unavailable, Refused: The chat model gave nothing to search with.
+    """
+    if claim.step == ORIGINAL:
+        return [normalise(request.query)], Usage()
+    terms = terms_in(request.query, ports.glossary) if claim.step == "synonym" else {}
+    until = None if claim.expires_at is None else claim.expires_at - SEARCH_MARGIN_S
+    if until is not None and until <= ports.clock():
+        raise Unavailable("cut by the deadline before the chat model was asked")
+    caller = Caller(request.collection, request.lane, until)
+    reply, usage = ports.rewriter.rewrite(claim.step, request.query, terms=terms, caller=caller)
+    proposed = [reply[:LONGEST_HYDE]] if claim.step == HYDE else wrapped(reply)
+    fresh = distinct(request.query, proposed)[1:]
+    if not fresh:
+        raise Unavailable("the chat model's reply held no new query")
+    return fresh, usage
+
+
+def searched(
+    queries: Sequence[str], chosen: Route, claim: Claim, request: ReportSearch, ports: Ports, laps: Laps
+) -> tuple[dict[str, tuple[BoardHit, ...]], Usage]:
+    """Embed the queries and find each one's passages in the routed reports."""
+    if not queries or not chosen.documents:
+        return {}, Usage()
+    caller = Caller(request.collection, request.lane, claim.expires_at)
+    vectors, usage = ports.embeddings.embed(queries, input_type="query", caller=caller)
+    laps.lap("embed")
+    found = ports.reports.search(
+        request.collection,
+        dict(zip(queries, vectors, strict=True)),
+        model=ports.embeddings.model,
+        documents=chosen.documents,
+        depth=request.depth,
+        per_document=len(chosen.documents) <= SEARCHED_ONE_BY_ONE,
+        pages=request.return_parent_pages,
+    )
+    laps.lap("search")
+    return keyed(found, pages=request.return_parent_pages), usage
+
+
+def handed_in(claim: Claim, outcome: Outcome, request: ReportSearch, ports: Ports) -> Sequence[Bell]:
+    """Close the branch on the board and go on from what the board then shows."""
+    picture = ports.board.finish(claim, outcome)
+    return [] if picture is None else conclude(picture, request, ports, after=claim.step)
+
+
+def conclude(picture: Picture, request: ReportSearch, ports: Ports, *, after: str = "") -> Sequence[Bell]:
+    """Settle if nothing follows from what is there, else tell how the ranking stands."""
+    is_last = picture.record.open_steps <= 0
+    next_step = answering.following(picture, request, has_sources=has_sources(picture, request)) if is_last else None
+    if is_last and next_step is None:
+        settle(picture, request, ports)
+        return []
+    # Whoever waits for an answer sees the hits first; between answer and judgement they are no news.
+    if picture.hits and (worth_telling(picture) if next_step is None else next_step == ANSWER):
+        ports.board.tell(picture.record.job_id, standing(picture, request, ports, after))
+    return [] if next_step is None else answering.begin(picture, next_step, request, ports)
+
+
+def standing(picture: Picture, request: ReportSearch, ports: Ports, after: str) -> Hits:
+    """Say how the ranking stands before every branch is in."""
+    ranking = fused(picture, request)
+    titles = {card.sha1: card.title for card in ports.reports.cards(request.collection, model=ports.embeddings.model)}
+    best = tuple(
+        PartialHit(key=hit.key.encoded(), score=hit.score, title=titles.get(hit.key.document))
+        for hit in ranking[: request.top_n]
+    )
+    return Hits(after_stage=after, total=len(ranking), hits=best)
+
+
+def settle(picture: Picture, request: ReportSearch, ports: Ports) -> None:
+    """Fuse what is there and end the job; without a single finished search it fails, with the reason."""
+    try:
+        ending = verdict(picture, request, ports)
+    except (Unavailable, Refused) as error:
+        ending = Verdict("failed", reason=str(error))
+    ports.board.settle(picture.record.job_id, ending)
+
+
+def verdict(picture: Picture, request: ReportSearch, ports: Ports) -> Verdict:
+    """Decide how the job ends with what the board shows."""
+    branches = [step for step in picture.steps if step.name not in (ANSWER, JUDGE)]
+    searches = [branch for branch in branches if branch.state == "done"]
+    # A branch that had nothing left to search is no search: without the original's it must not pass for "no hits".
+    if not searches or not (picture.hits or searches[0].name == ORIGINAL):
+        dead = any(branch.notes.get("dead") for branch in picture.steps)
+        return Verdict("dead" if dead else "failed", reason=why_nothing(picture))
+    ranking = fused(picture, request)
+    degraded = (
+        *missing_parts(picture),
+        *answering.missing(picture, request, has_sources=has_sources(picture, request)),
+    )
+    result = ReportResult(
+        job_id=picture.record.job_id,
+        query=request.query,
+        collection=request.collection,
+        results=shown(ranking[: request.top_n], request, ports),
+        total=len(ranking),
+        complete=not degraded,
+        degraded=degraded,
+        stages=tuple(stage(branch) for branch in picture.steps),
+        timing=timing(replace(picture, steps=tuple(branches))) | answering.timing(picture),
+        usage=used(picture),
+        routing=Routing.model_validate(searches[0].notes["routing"]),
+        expansion_texts={branch.name: tuple(branch.notes["texts"]) for branch in searches if branch.notes.get("texts")},
+        answer=answering.answer_on(picture),
+    )
+    return Verdict("done", result=result.model_dump_json(), complete=result.complete)
+
+
+def fused(picture: Picture, request: ReportSearch) -> list[FusedHit]:
+    """Fuse every (query, hit) pair on the board."""
+    hits = [
+        QueryHit(query=query, key=decode_key(hit.key), passage=hit.passage, inner_product=hit.score)
+        for query, found in picture.hits.items()
+        for hit in found
+    ]
+    return fuse(hits, top_n=len(hits), inner_factor=request.inner_factor)
+
+
+def keyed(found: Sequence[FoundPassage], *, pages: bool) -> dict[str, tuple[BoardHit, ...]]:
+    """Group passages by query under their hit keys; a page keeps its best passage."""
+    best: dict[str, dict[str, BoardHit]] = {}
+    for passage in found:
+        hit = HitKey(passage.document, "page", passage.page)
+        key = (hit if pages else HitKey(passage.document, "chunk", passage.number)).encoded()
+        known = best.setdefault(passage.query, {}).get(key)
+        if known is None or passage.inner_product > known.score:
+            best[passage.query][key] = BoardHit(key, passage.inner_product, passage.number)
+    return {query: tuple(hits.values()) for query, hits in best.items()}
+
+
+def shown(ranking: Sequence[FusedHit], request: ReportSearch, ports: Ports) -> tuple[ReportHit, ...]:
+    """Put the texts behind the hits; a hit whose report was replaced meanwhile is dropped."""
+    texts = ports.reports.texts(request.collection, [hit.key for hit in ranking])
+    return tuple(
+        ReportHit(
+            document=hit.key.document,
+            unit=hit.key.unit,
+            number=hit.key.number,
+            page=text.page,
+            title=text.card.title,
+            company=text.card.company,
+            period=text.card.period,
+            text=text.text,
+            score=hit.score,
+            similarity=hit.similarity,
+            explanation=explain(hit, inner_factor=request.inner_factor),
+        )
+        for hit in ranking
+        if (text := texts.get(hit.key)) is not None
+    )
+
+
+def sources_of(picture: Picture, request: ReportSearch, ports: Ports) -> list[Source]:
+    """List the hits that the answer may cite, in the order in which the result will have them."""
+    hits = shown(fused(picture, request)[: request.top_n], request, ports)
+    return [Source(HitKey(hit.document, hit.unit, hit.number).encoded(), hit.text, hit.page, hit.title) for hit in hits]
+
+
+def has_sources(picture: Picture, request: ReportSearch) -> bool:
+    """Whether there is a hit to answer from; nobody looks where no answer was asked for."""
+    return request.answer and any(picture.hits.values())
+
+
+def routing(chosen: Route) -> Routing:
+    """Say which reports were searched, how, and why these."""
+    many = len(chosen.documents) > SEARCHED_ONE_BY_ONE
+    how = f"; more than {SEARCHED_ONE_BY_ONE}, so the best passages over all of them, not of each" if many else ""
+    return Routing(
+        documents=len(chosen.documents),
+        companies=chosen.companies,
+        period=chosen.period,
+        whole_collection=chosen.whole_collection,
+        reason=chosen.reason + how,
+    )
+
+
+def missing_parts(picture: Picture) -> tuple[Degradation, ...]:
+    """Name every branch whose hits the answer does not have."""
+    return tuple(
+        Degradation(stage=branch.name, reason=branch.reason or "cut by the deadline")
+        for branch in picture.steps
+        if branch.state != "done"
+    )

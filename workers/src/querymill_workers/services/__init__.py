@@ -1,0 +1,1 @@
+"""Jobs of their own that retrievers ask for too: embed, rerank, answer."""

@@ -1,0 +1,87 @@
+"""Embedding texts: a slice at a time, the vectors into the job's result or into a table's rows.
+
+Killed anywhere, the next attempt goes on where this one was: what was embedded is in the cache of vectors, or
+in the table already, and the provider is not asked for it again.
+"""
+
+import hashlib
+from collections.abc import Sequence
+
+from querymill_shared.board import Claim
+from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed, pack_vector
+from querymill_shared.contracts.events import Progress
+from querymill_workers.dispatch.ports import Ports
+from querymill_workers.inference.ports import Caller, InputType, Vectors
+from querymill_workers.jobs import one_step
+from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.one_step import Notes
+from querymill_workers.jobs.revisions import ContentHash
+from querymill_workers.jobs.usage import Usage
+from querymill_workers.services.ports import TextVector
+
+#: Texts embedded between two looks at whether the job still lives: at most these are lost by a kill.
+SLICE = 32
+
+
+def step(claim: Claim, request: EmbedTexts, ports: Ports) -> Sequence[Bell]:
+    """Embed the texts that are not stored unchanged."""
+    unchanged = stored_unchanged(request, ports)
+    missing = [text for text in request.texts if text.id not in unchanged]
+    vectors: dict[str, str] = {}
+    usage = Usage()
+    for start in range(0, len(missing), SLICE):
+        texts = missing[start : start + SLICE]
+        rows, spent = ports.embeddings.embed(
+            [text.text for text in texts],
+            input_type=request.input_type,
+            caller=Caller(request.collection, request.lane),
+        )
+        usage += spent
+        if request.into == "table":
+            store(texts, rows, request, ports)
+        else:
+            vectors |= packed(texts, rows)
+        done = len(unchanged) + start + len(texts)
+        if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=done, total=len(request.texts))):
+            return []  # cancelled; what was embedded stays cached, or stored
+    notes = {
+        "model": ports.embeddings.model,
+        "dimensions": ports.embeddings.dimensions,
+        "vectors": vectors,
+        "written": len(missing) if request.into == "table" else 0,
+        "unchanged": len(unchanged),
+        "usage": {"provider_calls": usage.calls, "tokens": usage.tokens},
+    }
+    return one_step.hand_in(claim, notes, to_result, ports)
+
+
+def stored_unchanged(request: EmbedTexts, ports: Ports) -> set[str]:
+    """Name the texts whose vectors the table holds already; none when they are to be returned."""
+    if request.into == "result":
+        return set()
+    ids = [text.id for text in request.texts]
+    stored = ports.text_vectors.stored(request.collection, ids, model=ports.embeddings.model)
+    return {text.id for text in request.texts if stored.get(text.id) == content_of(text, request.input_type)}
+
+
+def content_of(text: TextToEmbed, input_type: InputType) -> ContentHash:
+    """Hash what is embedded: the text, and as which side of a search."""
+    return ContentHash(hashlib.sha256(f"{input_type}\n{text.text}".encode()).hexdigest())
+
+
+def store(texts: Sequence[TextToEmbed], rows: Vectors, request: EmbedTexts, ports: Ports) -> None:
+    """File vectors under their texts' ids."""
+    found = [
+        TextVector(text.id, content_of(text, request.input_type), row) for text, row in zip(texts, rows, strict=True)
+    ]
+    ports.text_vectors.store(request.collection, found, model=ports.embeddings.model)
+
+
+def packed(texts: Sequence[TextToEmbed], rows: Vectors) -> dict[str, str]:
+    """Pack vectors for the wire, by their texts' ids."""
+    return {text.id: pack_vector(row.astype("<f4").tobytes()) for text, row in zip(texts, rows, strict=True)}
+
+
+def to_result(request: EmbedTexts, job_id: str, notes: Notes) -> EmbedResult:
+    """Hand out the vectors, or say what was written."""
+    return EmbedResult(job_id=job_id, total=len(request.texts), complete=True, **notes)

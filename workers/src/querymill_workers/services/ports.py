@@ -1,0 +1,31 @@
+"""What the services need of a store."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from querymill_workers.jobs.revisions import ContentHash
+
+
+@dataclass(frozen=True, slots=True)
+class TextVector:
+    """A text's vector, and the hash of what was embedded."""
+
+    text_id: str
+    content: ContentHash
+    embedding: npt.NDArray[np.float32]
+
+
+class TextVectors(Protocol):
+    """Vectors of single texts, one row per collection, text and model."""
+
+    def stored(self, collection: str, text_ids: Sequence[str], *, model: str) -> Mapping[str, ContentHash]:
+        """Return, for those texts that have a vector of this model, the hash of what was embedded."""
+        ...
+
+    def store(self, collection: str, vectors: Sequence[TextVector], *, model: str) -> None:
+        """Write rows, over those of the same text and model; storing one twice changes nothing."""
+        ...

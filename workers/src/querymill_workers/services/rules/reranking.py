@@ -1,0 +1,86 @@
+"""Reranking: a judge's relevance and the retriever's similarity, combined to one order."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from querymill_workers.text.judgements import accepted
+
+Combine = Literal["product", "weighted"]
+
+RELEVANCE_WEIGHT: Final = 0.7
+SIMILARITY_WEIGHT: Final = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A hit before the rerank: its id, and its finite similarity to the query."""
+
+    id: str
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reranked:
+    """A hit after the rerank; ``relevance`` is None when nobody judged it, ``rank`` its place before, from 1."""
+
+    id: str
+    score: float
+    similarity: float
+    relevance: float | None
+    rank: int
+
+
+def rerank(
+    candidates: Sequence[Candidate], judgements: Iterable[tuple[str, float]], *, combine: Combine = "product"
+) -> list[Reranked]:
+    """Order hits by their combined score, best first; equal scores by id.
+
+    Hits that were not judged follow in the order they came in, whatever their similarity; so with no
+    judgement at all the order is the caller's. Which judgements count: see `accepted`.
+
+    Args:
+        candidates: The hits in their order so far, each id once.
+        judgements: Pairs of an id and its relevance, in the order they were given.
+        combine: See `combined_score`.
+    """
+    relevance_of = accepted(judgements, known={candidate.id for candidate in candidates})
+    hits = [
+        _reranked(candidate, rank, relevance_of, combine=combine) for rank, candidate in enumerate(candidates, start=1)
+    ]
+    judged = [hit for hit in hits if hit.relevance is not None]
+    judged.sort(key=lambda hit: (-hit.score, hit.id))
+    return judged + [hit for hit in hits if hit.relevance is None]
+
+
+def combined_score(*, relevance: float, similarity: float, combine: Combine = "product") -> float:
+    """Combine a relevance in [0, 1] with a similarity, neither rounded.
+
+    ``product``: relevance × similarity; 0.9 of 0.8 gives 0.72. ``weighted``: 0.7 × relevance + 0.3 ×
+    similarity; 0.9 and 0.8 give 0.87. Decided: below 0 the product would put the irrelevant first (0 × −0.5
+    is more than 1 × −0.5), so a negative similarity is multiplied by 2 − relevance. Either way irrelevance
+    costs (1 − relevance) × |similarity|: more relevance never lowers a score, and the product never exceeds
+    the similarity, which caps what a passage gains by talking its judge into 1.0.
+    """
+    if combine == "weighted":
+        return RELEVANCE_WEIGHT * relevance + SIMILARITY_WEIGHT * similarity
+    return (relevance if similarity >= 0 else 2 - relevance) * similarity
+
+
+def explain(hit: Reranked, *, combine: Combine = "product") -> dict[str, object]:
+    """Say how a score came about: the formula in words, each number it holds, and the rank before."""
+    numbers: dict[str, object] = {"similarity": hit.similarity, "score": hit.score, "rank": hit.rank}
+    if hit.relevance is None:
+        return {"formula": "similarity", "reason": "not judged: kept in its order below the judged hits"} | numbers
+    numbers["relevance"] = hit.relevance
+    if combine == "weighted":
+        weights = {"relevance_weight": RELEVANCE_WEIGHT, "similarity_weight": SIMILARITY_WEIGHT}
+        return {"formula": "relevance_weight × relevance + similarity_weight × similarity"} | numbers | weights
+    return {"formula": "relevance × similarity" if hit.similarity >= 0 else "(2 − relevance) × similarity"} | numbers
+
+
+def _reranked(candidate: Candidate, rank: int, relevance_of: Mapping[str, float], *, combine: Combine) -> Reranked:
+    relevance, score = relevance_of.get(candidate.id), candidate.similarity
+    if relevance is not None:
+        score = combined_score(relevance=relevance, similarity=candidate.similarity, combine=combine)
+    return Reranked(candidate.id, score, candidate.similarity, relevance, rank)

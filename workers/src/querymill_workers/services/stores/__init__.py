@@ -1,0 +1,1 @@
+"""Where vectors of single texts are stored."""

@@ -1,1 +1,0 @@
-"""Adapters to the databases, one technology per file or folder."""

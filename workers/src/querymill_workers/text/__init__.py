@@ -1,0 +1,1 @@
+"""What is shared of reading text: words, stems, BM25, rank fusion, tokens, languages."""

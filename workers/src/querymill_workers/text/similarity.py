@@ -1,0 +1,12 @@
+"""How near two vectors are."""
+
+import numpy as np
+import numpy.typing as npt
+
+Vector = npt.NDArray[np.float32]
+
+
+def cosine(one: Vector, other: Vector) -> float:
+    """Compare two vectors: 1 for the same direction, 0 where one of them is zero."""
+    length = float(np.linalg.norm(one)) * float(np.linalg.norm(other))
+    return float(one @ other) / length if length else 0.0

@@ -1,0 +1,126 @@
+"""The words of a text, as BM25 counts them: the same for a document and for a query."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Final
+
+from querymill_workers.text.stemming import stem
+
+#: Changes whenever the same text would give other words; an index of another version must be made anew.
+WORDS_VERSION: Final = 1
+
+_LONGEST: Final = 64
+# Letters, marks and digits of the scripts that put blanks between words (those of Latin to Georgian, and Latin and
+# Greek with accents), by their category: between them stand the full stops and commas of every script.
+_SPACED: Final = "".join(
+    character
+    for character in map(chr, (*range(0x30, 0x1100), *range(0x1E00, 0x2000)))
+    if unicodedata.category(character)[0] in "LMN"
+)
+_UNSPACED: Final = "\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3041-\u30fa\u30fc-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
+_RUN: Final = re.compile(f"(?P<spaced>[{_SPACED}]+(?:(?:\\.|_+)[{_SPACED}]+)*)|[{_UNSPACED}]+")
+_JOINT: Final = re.compile("[._]+")
+_NUMBER: Final = re.compile(r"[0-9]+(?:\.[0-9]+)*")
+# Parts of a name by the kinds of its characters: U is a capital, d a digit, l any other letter.
+_PART: Final = re.compile("U+(?!l)|U?l+|d+")
+# Function words of English, and what an apostrophe leaves of them: they say nothing of what a text is about.
+_FUNCTION_WORDS: Final = frozenset(
+    re.findall(
+        "[a-z]+",
+        # articles, demonstratives, pronouns
+        "a an the this that these those i me my mine myself we us our ours ourselves you your yours yourself yourselves"
+        " he him his himself she her hers herself it its itself they them their theirs themselves one ones"
+        # question words
+        " what which who whom whose when where why how"
+        # auxiliary verbs
+        " am is are was were be been being have has had having do does did doing done can could may might must shall"
+        " should will would"
+        # prepositions
+        " of at by for with about against between into through during before after above below to from up down in out"
+        " on off over under as upon within without"
+        # conjunctions
+        " and but or nor if because until while than then so though although whether"
+        # quantities and adverbs
+        " not no yes all any both each few more most other some such only own same too very just again further once"
+        " here there now also ever"
+        # after an apostrophe, and before one
+        " s t d m ll re ve don doesn didn isn aren wasn weren hasn haven hadn wouldn couldn shouldn ain",
+    )
+)
+
+
+def words(text: str) -> list[str]:
+    """List the words of a text in order, repetitions included.
+
+    The text is normalised (NFKC) and its case folded. Words that blanks separate are reduced to their stem if
+    they are English, and left out if they are English function words. An identifier (camelCase, snake_case,
+    dotted) counts as a whole and in each of its parts: ``vtk.coneSource`` gives ``vtk.conesource``, ``vtk``,
+    ``conesource``, ``cone`` and ``sourc``. Scripts without blanks (Chinese, Japanese, Korean) give every two
+    neighbouring characters, and a character that stands alone itself: 渲染器 gives 渲染 and 染器.
+
+    Args:
+        text: Any text; what is neither letter nor digit separates.
+
+    Returns:
+        Words of at most 64 characters, longer ones cut.
+    """
+    found: list[str] = []
+    for run in _RUN.finditer(unicodedata.normalize("NFKC", text)):
+        found.extend(_of_spaced(run[0]) if run["spaced"] else _pairs(run[0]))
+    return found
+
+
+def places(text: str) -> Iterator[tuple[int, int, list[str]]]:
+    """Say where in a text its words stand: from, to, and the words that stand there.
+
+    An identifier stands in one place with all its parts. Letters that only normalisation makes words of (full width)
+    are not found.
+    """
+    for run in _RUN.finditer(text):
+        if run["spaced"]:
+            yield run.start(), run.end(), list(_of_spaced(run[0])) if run[0].isascii() else words(run[0])
+        else:
+            for offset, pair in enumerate(_pairs(run[0])):
+                start = run.start() + offset
+                yield start, start + len(pair), words(pair)
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[start : start + 2] for start in range(len(run) - 1)] or [run]
+
+
+def _of_spaced(run: str) -> Iterable[str]:
+    return _of_short(run) if len(run) <= _LONGEST else _of_identifier(run)
+
+
+@lru_cache(maxsize=65_536)
+def _of_short(run: str) -> tuple[str, ...]:
+    return tuple(_of_identifier(run))
+
+
+def _of_identifier(run: str) -> Iterator[str]:
+    whole = run.casefold()[:_LONGEST]
+    if _NUMBER.fullmatch(run):
+        yield whole
+        return
+    names = _JOINT.split(run)
+    if len(names) > 1:
+        yield whole
+    for name in names:
+        parts = _parts(name)
+        if len(parts) > 1:
+            yield name.casefold()[:_LONGEST]
+        # A single character of an identifier (x, 2) stands in every other one too.
+        alone = len(names) == len(parts) == 1
+        for word in (part.casefold() for part in parts if alone or len(part) > 1):
+            if word not in _FUNCTION_WORDS:
+                yield stem(word)[:_LONGEST]
+
+
+def _parts(name: str) -> list[str]:
+    if name.islower() and name.isalpha():
+        return [name]
+    kinds = "".join("U" if letter.isupper() else "d" if letter.isdigit() else "l" for letter in name)
+    return [name[part.start() : part.end()] for part in _PART.finditer(kinds)]

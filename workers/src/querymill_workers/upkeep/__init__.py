@@ -1,1 +1,0 @@
-"""What every worker does beside its jobs: heartbeats, and sweeping up after the dead."""

@@ -1,0 +1,110 @@
+"""The words in this process: for unit tests, and to read what the store does without SQL."""
+
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from querymill_workers.jobs.faults import Refused
+from querymill_workers.text import bm25
+from querymill_workers.text.words import WORDS_VERSION, words
+from querymill_workers.words.ports import WordHit, WordUnit
+
+
+@dataclass(slots=True)
+class _Space:
+    """The units of a space as one tokeniser made it: their group and words by their id; searched once it is whole."""
+
+    whole: bool
+    units: dict[str, tuple[str, Counter[str]]] = field(default_factory=dict)
+
+
+class MemoryWords:
+    """`Words` without a server: every unit is scored, one after the other."""
+
+    def __init__(self) -> None:
+        #: By collection, space and version of the tokeniser.
+        self._spaces: dict[tuple[str, str, int], _Space] = {}
+        self._lock = threading.RLock()
+
+    def put(self, collection: str, space: str, units: Sequence[WordUnit]) -> None:
+        """See `Words.put`."""
+        counted = {unit.id: (unit.group, Counter(words(unit.text))) for unit in units}
+        with self._lock:
+            self._own(collection, space).units.update(counted)
+
+    def refill(self, collection: str, space: str, units: Sequence[WordUnit]) -> None:
+        """See `Words.refill`."""
+        with self._lock:
+            known = self._own(collection, space).units
+            self.put(collection, space, [unit for unit in units if unit.id not in known])
+
+    def publish(self, collection: str, space: str) -> None:
+        """See `Words.publish`."""
+        with self._lock:
+            own = self._own(collection, space)
+            own.whole = True
+            self.clear(collection, space)
+            self._spaces[collection, space, WORDS_VERSION] = own
+
+    def drop(self, collection: str, space: str, ids: Sequence[str]) -> None:
+        """See `Words.drop`."""
+        with self._lock:
+            for place in self._versions(collection, space):
+                for id_ in ids:
+                    self._spaces[place].units.pop(id_, None)
+
+    def clear(self, collection: str, space: str) -> None:
+        """See `Words.clear`."""
+        with self._lock:
+            for place in self._versions(collection, space):
+                del self._spaces[place]
+
+    def search(
+        self, collection: str, space: str, text: str, *, most: int, groups: Sequence[str] | None = None
+    ) -> list[WordHit]:
+        """See `Words.search`."""
+        asked = Counter(words(text))
+        if not asked or most < 1:
+            return []
+        with self._lock:
+            if self.stale(collection, space):
+                raise Refused(f"{collection}/{space}: made by another tokeniser; reindex the collection")
+            units = dict(self._spaces.get((collection, space, WORDS_VERSION), _Space(whole=True)).units)
+        statistics = bm25.Statistics(len(units), sum(counts.total() for _, counts in units.values()))
+        terms = [
+            bm25.QueryTerm(term, times, sum(term in counts for _, counts in units.values()))
+            for term, times in asked.items()
+        ]
+        scores = {
+            id_: bm25.score(counts, counts.total(), terms=terms, statistics=statistics)
+            for id_, (group, counts) in units.items()
+            if (groups is None or group in groups) and not counts.keys().isdisjoint(asked)
+        }
+        hits = [WordHit(id_, scored.score, scored) for id_, scored in scores.items()]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:most]
+
+    def near(self, collection: str, space: str, terms: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        """See `Words.near`."""
+        with self._lock:
+            own = self._spaces.get((collection, space, WORDS_VERSION), _Space(whole=True))
+            known = {term for _, counts in own.units.values() for term in counts}
+        return {
+            term: sorted(one for one in known if one[0] == term[0] and abs(len(one) - len(term)) <= 2)
+            for term in terms
+            if term not in known
+        }
+
+    def stale(self, collection: str, space: str) -> bool:
+        """See `Words.stale`."""
+        versions = self._versions(collection, space)
+        own = self._spaces.get((collection, space, WORDS_VERSION))
+        return bool(versions) and (own is None or not own.whole)
+
+    def _own(self, collection: str, space: str) -> _Space:
+        """Return the space as this tokeniser makes it; a new one is whole if no other made one."""
+        new = _Space(whole=not self._versions(collection, space))
+        return self._spaces.setdefault((collection, space, WORDS_VERSION), new)
+
+    def _versions(self, collection: str, space: str) -> list[tuple[str, str, int]]:
+        return [place for place in self._spaces if place[:2] == (collection, space)]

@@ -1,0 +1,304 @@
+"""Words in PostgreSQL: a row for every (term, unit), read through its primary key alone.
+
+Writers work side by side: each locks its units in the order of their ids, writes their postings, and only then
+counts, which one does at a time in each (collection, space) because it changes that space's row first. Every
+transaction takes its locks in the same order (space shared, groups, units, counts), so none waits in a circle.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import accumulate
+
+from psycopg import Cursor, IsolationLevel
+from psycopg.rows import TupleRow
+
+from querymill_workers.jobs.faults import Refused
+from querymill_workers.postgres.connection import Pool, borrowed, lent
+from querymill_workers.postgres.queries import named
+from querymill_workers.text import bm25
+from querymill_workers.text.words import WORDS_VERSION, words
+from querymill_workers.words.ports import WordHit, WordUnit
+
+#: Postings that are read without asking first whether fewer would do.
+CHEAP_POSTINGS = 2_000
+#: How many postings in a row are read in the time it takes to look one up.
+LOOKUP_COST = 2
+#: What sums of the same numbers in another order may differ by, and more.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A unit locked by this transaction; its length is None if it is new."""
+
+    number: int
+    length: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """What one snapshot says of a query: its terms, those that can add most first, with what they can add."""
+
+    number: int
+    statistics: bm25.Statistics
+    terms: tuple[bm25.QueryTerm, ...]
+    weights: tuple[float, ...]
+    groups: Sequence[int] | None
+
+    def values(self, leading: int, most: int) -> dict[str, object]:
+        """Fill in the statements that score by the first ``leading`` terms."""
+        slope = bm25.K1 * bm25.B
+        names = [term.term for term in self.terms]
+        return {
+            "number": self.number,
+            "groups": self.groups,
+            "most": most,
+            "terms": names,
+            "leading": names[:leading],
+            "weights": list(self.weights[:leading]),
+            "base": bm25.K1 - slope,
+            "slope": slope / self.statistics.average,
+            "other": names[leading:],
+            "other_weights": list(self.weights[leading:]),
+            "slack": sum(self.weights[leading:]) + ROUNDING,
+            "rounding": ROUNDING,
+        }
+
+    def cheap(self) -> int:
+        """Count the first terms that have few postings together; at least one."""
+        postings = accumulate(term.df for term in self.terms)
+        return max(sum(1 for total in postings if total <= CHEAP_POSTINGS), 1)
+
+    def enough(self, bar: float) -> int:
+        """Count the first terms without one of which no unit can score as high as ``bar``.
+
+        A term adds less than its weight, so the terms after these add less than the sum of theirs. All terms if
+        reading them whole costs less than looking the others up for every unit that has one of the first.
+        """
+        others = sum(1 for left in accumulate(reversed(self.weights)) if left + ROUNDING < bar)
+        postings = [term.df for term in self.terms]
+        leading = len(postings) - others
+        looked_up = sum(postings[:leading]) * others * LOOKUP_COST
+        return leading if looked_up < sum(postings[leading:]) else len(postings)
+
+
+class PostgresWords:
+    """`Words` on PostgreSQL."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def put(self, collection: str, space: str, units: Sequence[WordUnit]) -> None:
+        """See `Words.put`."""
+        self._put(collection, space, {unit.id: unit for unit in units})
+
+    def refill(self, collection: str, space: str, units: Sequence[WordUnit]) -> None:
+        """See `Words.refill`."""
+        with self._change() as cursor:
+            number = _own_space(cursor, collection, space)
+            values = {"number": number, "ids": [unit.id for unit in units]}
+            known = {id_ for (id_,) in cursor.execute(named()["known_word_units"], values)}
+        self._put(collection, space, {unit.id: unit for unit in units if unit.id not in known}, new=True)
+
+    def publish(self, collection: str, space: str) -> None:
+        """See `Words.publish`."""
+        place = {"collection": collection, "space": space, "except": WORDS_VERSION}
+        with self._change() as cursor:
+            cursor.execute(named()["unhurried"])
+            number = _own_space(cursor, collection, space)
+            cursor.execute(named()["publish_word_space"], {"number": number})
+            _clear(cursor, place)
+
+    def _put(self, collection: str, space: str, latest: Mapping[str, WordUnit], *, new: bool = False) -> None:
+        """Write units; only those that are ``new``, if it says so."""
+        if not latest:
+            return
+        counts = {unit.id: Counter(words(unit.text)) for unit in latest.values()}
+        with self._change() as cursor:
+            number = _own_space(cursor, collection, space)
+            groups = _numbered_groups(cursor, number, {unit.group for unit in latest.values()})
+            placed = {unit.id: groups[unit.group] for unit in latest.values()}
+            held = _hold(cursor, number, placed)
+            if new:
+                held = {id_: unit for id_, unit in held.items() if unit.length is None}
+            replaced = [unit for unit in held.values() if unit.length is not None]
+            lost = _take_postings(cursor, replaced)
+            _write(cursor, number, {id_: (unit.number, placed[id_], counts[id_]) for id_, unit in held.items()})
+            gained = Counter(term for id_ in held for term in counts[id_])
+            length = sum(counts[id_].total() for id_ in held) - sum(unit.length or 0 for unit in replaced)
+            _count(cursor, number, units=len(held) - len(replaced), length=length, gained=gained, lost=lost)
+
+    def drop(self, collection: str, space: str, ids: Sequence[str]) -> None:
+        """See `Words.drop`."""
+        with self._change() as cursor:
+            place = {"collection": collection, "space": space}
+            for (number,) in cursor.execute(named()["word_versions"], place).fetchall():
+                _drop(cursor, number, sorted(set(ids)))
+
+    def clear(self, collection: str, space: str) -> None:
+        """See `Words.clear`."""
+        with self._change() as cursor:
+            cursor.execute(named()["unhurried"])
+            _clear(cursor, {"collection": collection, "space": space, "except": None})
+
+    def search(
+        self, collection: str, space: str, text: str, *, most: int, groups: Sequence[str] | None = None
+    ) -> list[WordHit]:
+        """See `Words.search`."""
+        asked = Counter(words(text))
+        if not asked or most < 1:
+            return []
+        with self._snapshot() as cursor:
+            counted = _counted(cursor, collection, space, asked, groups)
+            rows = [] if counted is None else _best(cursor, counted, most)
+        hits = [_hit(counted, *row) for row in rows if counted is not None]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:most]
+
+    def near(self, collection: str, space: str, terms: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        """See `Words.near`."""
+        values = {"collection": collection, "space": space, "version": WORDS_VERSION, "terms": list(terms)}
+        with self._change() as cursor:
+            return dict(cursor.execute(named()["word_near"], values).fetchall())
+
+    def stale(self, collection: str, space: str) -> bool:
+        """See `Words.stale`."""
+        with self._change() as cursor:
+            return _is_stale(cursor, collection, space)
+
+    @contextmanager
+    def _change(self) -> Iterator[Cursor[TupleRow]]:
+        """Lend a cursor for one transaction."""
+        with lent(self._pool) as connection, connection.cursor() as cursor:
+            yield cursor
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[Cursor[TupleRow]]:
+        """Lend a cursor whose statements all see the same moment: counts and postings must agree."""
+        with borrowed(self._pool) as connection:
+            connection.isolation_level = IsolationLevel.REPEATABLE_READ
+            try:
+                with connection.transaction(), connection.cursor() as cursor:
+                    yield cursor
+            finally:
+                connection.isolation_level = None
+
+
+def _own_space(cursor: Cursor[TupleRow], collection: str, space: str) -> int:
+    """Return the number of the space as this tokeniser makes it; begin it if there is none."""
+    place = {"collection": collection, "space": space, "version": WORDS_VERSION}
+    while (found := cursor.execute(named()["word_space"], place).fetchone()) is None:
+        cursor.execute(named()["add_word_space"], place)
+    return int(found[0])
+
+
+def _is_stale(cursor: Cursor[TupleRow], collection: str, space: str) -> bool:
+    place = {"collection": collection, "space": space, "version": WORDS_VERSION}
+    row = cursor.execute(named()["word_stale"], place).fetchone()
+    return row is not None and bool(row[0])
+
+
+def _clear(cursor: Cursor[TupleRow], place: Mapping[str, object]) -> None:
+    for (number,) in cursor.execute(named()["word_versions_alone"], place).fetchall():
+        for kind in ("postings", "units", "frequencies", "groups", "space"):
+            cursor.execute(named()[f"clear_word_{kind}"], {"number": number})
+
+
+def _drop(cursor: Cursor[TupleRow], number: int, ids: Sequence[str]) -> None:
+    held = [_Held(*row) for row in cursor.execute(named()["word_units"], {"number": number, "ids": ids})]
+    lost = _take_postings(cursor, held)
+    cursor.execute(named()["drop_word_units"], {"units": [unit.number for unit in held]})
+    length = sum(unit.length or 0 for unit in held)
+    _count(cursor, number, units=-len(held), length=-length, gained=Counter(), lost=lost)
+
+
+def _numbered_groups(cursor: Cursor[TupleRow], number: int, names: set[str]) -> dict[str, int]:
+    values = {"number": number, "groups": list(names)}
+    numbers: dict[str, int] = dict(cursor.execute(named()["word_groups"], values).fetchall())
+    if len(numbers) < len(names):
+        cursor.execute(named()["add_word_groups"], values)
+        numbers = dict(cursor.execute(named()["word_groups"], values).fetchall())
+    return numbers
+
+
+def _hold(cursor: Cursor[TupleRow], number: int, placed: Mapping[str, int]) -> dict[str, _Held]:
+    values = {"number": number, "ids": list(placed), "groups": list(placed.values())}
+    return {id_: _Held(unit, length) for id_, unit, length in cursor.execute(named()["hold_word_units"], values)}
+
+
+def _take_postings(cursor: Cursor[TupleRow], held: Sequence[_Held]) -> Counter[str]:
+    if not held:
+        return Counter()
+    taken = cursor.execute(named()["take_word_postings"], {"units": [unit.number for unit in held]})
+    return Counter(term for (term,) in taken)
+
+
+def _write(cursor: Cursor[TupleRow], number: int, units: Mapping[str, tuple[int, int, Counter[str]]]) -> None:
+    described = [(unit, group, counts.total()) for unit, group, counts in units.values()]
+    cursor.execute(named()["describe_word_units"], _columns(("units", "groups", "lengths"), described))
+    postings = [
+        (term, group, unit, tf, counts.total()) for unit, group, counts in units.values() for term, tf in counts.items()
+    ]
+    columns = _columns(("terms", "groups", "units", "tfs", "lengths"), postings)
+    cursor.execute(named()["add_word_postings"], {"number": number, **columns})
+
+
+def _columns(names: Sequence[str], rows: Sequence[tuple[object, ...]]) -> dict[str, list[object]]:
+    """Turn rows into an array per column, as ``unnest`` takes them."""
+    return {name: [row[place] for row in rows] for place, name in enumerate(names)}
+
+
+def _count(
+    cursor: Cursor[TupleRow], number: int, *, units: int, length: int, gained: Counter[str], lost: Counter[str]
+) -> None:
+    cursor.execute(named()["count_word_units"], {"number": number, "units": units, "length": length})
+    gained.subtract(lost)
+    changes = {term: change for term, change in gained.items() if change}
+    if changes:
+        values = {"number": number, "terms": list(changes), "changes": list(changes.values())}
+        cursor.execute(named()["count_word_terms"], values)
+    fewer = [term for term, change in changes.items() if change < 0]
+    if fewer:
+        cursor.execute(named()["forget_word_terms"], {"number": number, "terms": fewer})
+
+
+def _counted(
+    cursor: Cursor[TupleRow], collection: str, space: str, asked: Counter[str], groups: Sequence[str] | None
+) -> _Counted | None:
+    """Count the words that a query asks for; None when nothing can be found."""
+    place = {"collection": collection, "space": space, "version": WORDS_VERSION}
+    filters = None if groups is None else list(groups)
+    row = cursor.execute(named()["word_statistics"], {**place, "terms": list(asked), "groups": filters}).fetchone()
+    if row is None:
+        if _is_stale(cursor, collection, space):
+            raise Refused(f"{collection}/{space}: made by another tokeniser; reindex the collection")
+        return None
+    number, units, length, known, dfs, group_numbers = row
+    if not known or (groups is not None and not group_numbers):
+        return None
+    terms = [bm25.QueryTerm(term, asked[term], df) for term, df in zip(known, dfs, strict=True)]
+    weights = {term: term.times * bm25.idf(units, term.df) for term in terms}
+    terms.sort(key=lambda term: (-weights[term], term.term))
+    in_order = tuple(weights[term] for term in terms)
+    numbers = None if groups is None else group_numbers
+    return _Counted(number, bm25.Statistics(units, length), tuple(terms), in_order, numbers)
+
+
+def _best(cursor: Cursor[TupleRow], counted: _Counted, most: int) -> list[TupleRow]:
+    """Fetch the best units and those that may be their equals: exact, though frequent terms are seldom read whole.
+
+    Turtle and Flood, "Query evaluation: strategies and optimizations" (1995), called MaxScore: a unit that has
+    only frequent terms cannot pass a bar which rare terms have set higher than all of those are worth.
+    """
+    leading = counted.cheap()
+    if leading < len(counted.terms):
+        bar = cursor.execute(named()["word_bar"], counted.values(leading, most)).fetchone()
+        leading = len(counted.terms) if bar is None else max(leading, counted.enough(bar[0]))
+    return cursor.execute(named()["word_best"], counted.values(leading, most)).fetchall()
+
+
+def _hit(counted: _Counted, id_: str, length: int, terms: list[str], tfs: list[int]) -> WordHit:
+    counts = dict(zip(terms, tfs, strict=True))
+    scored = bm25.score(counts, length, terms=counted.terms, statistics=counted.statistics)
+    return WordHit(id_, scored.score, scored)
