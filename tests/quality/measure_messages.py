@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from querymill import MessageResult, MessageSearch, Querymill
 from querymill.cli import ingest as ingest_command
 from querymill.cli.stack import services
+from querymill.cli.terminal import Console
 from querymill.evaluation.measures import measured
 from querymill.evaluation.message_sets import MessageSet, message_fields, read_message_set
 from querymill.ingestion import GoodLine

@@ -8,6 +8,8 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from querymill_shared.board import ValkeyBoard, Verdict
+from querymill_shared.contracts.reports.search import ReportSearch
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.chats import session
 from tests.fixtures.command_line import CommandLine
@@ -70,6 +72,7 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
     (("ingest", "reports", "missing.jsonl", "--collection", "c"), "path"),
     (("eval", "missing", "--kind", "reports"), "missing"),
     (("job", "show", "0123"), "0123"),
+    (("job", "show", ""), "job '' is not on the board"),
     (("bench", "nonsense"), "nonsense"),
 ]
 
@@ -118,6 +121,21 @@ def test_jobs_can_be_listed_shown_and_followed(querymill: CommandLine) -> None:
     events = querymill("job", "events", job_id).stdout.splitlines()
     assert (events[0].split()[0], events[-1].split()[0]) == ("queued", "done")
     assert json.loads(querymill("job", "cancel", job_id, "--json").stdout) == {"job_id": job_id, "cancelled": False}
+
+
+def test_the_reason_of_a_job_does_nothing_to_the_terminal(querymill: CommandLine, deployment: Deployment) -> None:
+    board = ValkeyBoard.connect(deployment.settings)
+    job_id, _ = board.submit(ReportSearch(query="q", collection="filings"))
+    board.settle(job_id, Verdict("failed", reason="[/x]\x1b]0;PWN\x07\x9b2J"))
+    board.close()
+    for command in (("jobs",), ("job", "show", job_id), ("job", "events", job_id)):
+        run = querymill(*command)
+        assert run.returncode == 0, run.stderr
+        assert "[/x]" in run.stdout
+        assert not {"\x1b", "\x9b"} & set(run.stdout)
+    told = querymill("job", "show", job_id, "--json")
+    assert "\x9b" not in told.stdout
+    assert json.loads(told.stdout)["reason"] == "[/x]\x1b]0;PWN\x07\x9b2J"
 
 
 def test_doctor_masks_secrets_and_mends_what_does_not_answer(deployment: Deployment) -> None:

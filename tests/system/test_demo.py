@@ -3,9 +3,8 @@
 import io
 import re
 
-from rich.console import Console
-
 from querymill.cli.demo import sample_folder, show_everything
+from querymill.cli.terminal import Console
 from querymill.client import Querymill
 from tests.fakes.worker import WorkerProcess
 

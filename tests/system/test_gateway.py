@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from querymill import ChatSession, IngestSession, Querymill
+from querymill import ChatSession, IngestSession, MessageSearch, Querymill, UnknownCollection
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.deployment import Deployment
@@ -128,3 +128,12 @@ def test_a_body_that_is_no_json_is_a_problem(gateway: str) -> None:
     status, body, _ = ask(f"{gateway}/api/chat/vectors", b"{no")
     assert status == 422
     assert "JSON" in body["detail"]
+
+
+def test_an_unknown_collection_names_no_other(gateway: str, chats: str, mill: Querymill) -> None:
+    status, body, _ = ask(f"{gateway}/api/chat/vectors", {"collection": "nowhere", "query": "rain"})
+    assert status == 404
+    assert body["detail"] == "collection: no messages in 'nowhere'"
+    assert chats not in json.dumps(body)
+    with pytest.raises(UnknownCollection, match=chats):
+        mill.submit(MessageSearch(collection="nowhere", query="rain"))

@@ -1,5 +1,7 @@
 """A worker refuses to start on services that would break a promise."""
 
+import os
+import re
 import subprocess
 import sys
 
@@ -11,8 +13,6 @@ from tests.fixtures.deployment import Deployment
 
 
 def start(deployment: Deployment, **changes: str) -> "subprocess.CompletedProcess[str]":
-    import os
-
     command = [sys.executable, "-m", "celery", "-A", "querymill_workers.app", "worker", "-Q", "search", "-P", "threads"]
     environment = os.environ | deployment.environment | changes
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
@@ -46,6 +46,24 @@ def test_a_model_of_another_dimension_is_refused(deployment: Deployment) -> None
 def test_a_database_that_is_away_ends_the_worker_instead_of_leaving_it_half_alive(deployment: Deployment) -> None:
     away = start(deployment, DATABASE_URL="postgresql://127.0.0.1:1/none")
     assert away.returncode == 75
+
+
+def test_a_worker_that_cannot_start_logs_no_part_of_a_password(deployment: Deployment) -> None:
+    # libpq takes the second word for a keyword, and quotes it.
+    away = start(deployment, DATABASE_URL="host=127.0.0.1 password=HUNTER TWO")
+    assert away.returncode == 75
+    assert "could not start" in away.stderr
+    assert not re.search(r"\b(HUNTER|TWO)\b", away.stderr)
+
+
+def test_a_migration_that_cannot_connect_says_so_without_the_password(deployment: Deployment) -> None:
+    command = [sys.executable, "-m", "querymill_workers.migrate"]
+    malformed = {"DATABASE_URL": "postgresql+psycopg://u:HUNTER@127.0.0.1/x"}
+    environment = os.environ | deployment.environment | malformed
+    failed = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert failed.returncode == 1
+    assert failed.stderr.startswith('DATABASE_URL: missing "=" after "postgresql+psycopg://u:***@127.0.0.1/x"')
+    assert len(failed.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("setting", ["QUERYMILL_LEASE_S"])

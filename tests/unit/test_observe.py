@@ -38,3 +38,13 @@ def test_above_debug_an_exception_is_logged_by_type_and_place_without_its_messag
 
 def test_at_debug_an_exception_is_logged_whole(error: BaseException) -> None:
     assert "Key (text)=(zanzibar)" in written(error, logging.DEBUG)
+
+
+@pytest.mark.parametrize("level", [logging.INFO, logging.DEBUG])
+def test_the_secret_of_an_address_that_a_driver_quotes_is_not_logged(level: int) -> None:
+    error = psycopg.ProgrammingError('missing "=" after "postgresql+psycopg://u:HUNTER@h/db" in connection info string')
+    line: Any = {"event": f"error connecting: {error}", "detail": "host=h password=HUNTER", "exc_info": error}
+    for processor in common_processors(level):
+        line = processor(None, "error", line)
+    assert "HUNTER" not in json.dumps(line)
+    assert "postgresql+psycopg://u:***@h/db" in line["event"]

@@ -6,6 +6,7 @@ from typing import Any
 
 import redis
 from rich.table import Table
+from rich.text import Text
 
 from querymill_shared import meters
 from querymill_shared.board.connections import open_commands
@@ -27,7 +28,7 @@ def tables(fleet: Mapping[str, Any]) -> list[Table]:
     for state in fleet["providers"]:
         style = "green" if state["breaker"] == "closed" else "red"
         paused = f"{state['paused_s']:.1f} s" if state["paused_s"] else "no"
-        providers.add_row(state["model"], f"[{style}]{state['breaker']}[/]", str(state["failures"]), paused)
+        providers.add_row(state["model"], Text(state["breaker"], style), str(state["failures"]), paused)
     counted = Table("calls to providers", "", box=None)
     for said, value in _summary(fleet["counts"]):
         counted.add_row(said, value)

@@ -1,9 +1,16 @@
 """Every setting, typed, documented once; read from the environment (12-factor)."""
 
-from typing import Annotated, Literal
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+from urllib.parse import unquote, urlsplit
 
-from pydantic import Field, SecretStr
+from pydantic import AfterValidator, Field, SecretStr
+from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
+from redis import ConnectionPool
+
+from querymill_shared.addresses import HIDDEN, mask, mask_text
 
 #: Common names of VTK's API, and ways of saying them that are no part of a name.
 MODULE_SHORTHANDS: dict[str, list[str]] = {
@@ -27,7 +34,34 @@ MODULE_SHORTHANDS: dict[str, list[str]] = {
     "相机": ["vtkCamera"],
 }  # fmt: skip
 
+#: The last words of the names of settings that are addresses, and so may hold a password.
+_ADDRESSES = ("_url", "_uri")
+
 Seconds = Annotated[float, Field(gt=0)]
+
+
+def _read_by_redis(url: str) -> str:
+    try:
+        ConnectionPool.from_url(url)  # connects to nothing
+    except ValueError:
+        raise PydanticCustomError(
+            "redis_url",
+            "must be a URL that begins with redis://, rediss:// or unix://,"
+            " with special characters of the password percent-encoded",
+        ) from None
+    return url
+
+
+def _read_by_celery(urls: str) -> str:
+    try:
+        for url in urls.split(";"):
+            _ = urlsplit(url).port
+    except ValueError:
+        # What Celery would raise quotes a password with an unescaped slash as a port.
+        raise PydanticCustomError(
+            "broker_url", "must be a URL, with special characters of the password percent-encoded"
+        ) from None
+    return urls
 
 
 class Settings(BaseSettings):
@@ -36,10 +70,15 @@ class Settings(BaseSettings):
     The names of services are those that the services' own tools read; ours begin with ``QUERYMILL_``.
     """
 
-    model_config = SettingsConfigDict(frozen=True, extra="ignore")
+    # An input that is refused may be a secret.
+    model_config = SettingsConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
-    redis_url: Annotated[str, Field(description="the board")] = "redis://127.0.0.1:6379/0"
-    celery_broker_url: Annotated[str, Field(description="the doorbells; empty: the board's server")] = ""
+    redis_url: Annotated[str, AfterValidator(_read_by_redis), Field(description="the board")] = (
+        "redis://127.0.0.1:6379/0"
+    )
+    celery_broker_url: Annotated[
+        str, AfterValidator(_read_by_celery), Field(description="the doorbells; empty: the board's server")
+    ] = ""
     database_url: Annotated[SecretStr, Field(description="PostgreSQL with pgvector")] = SecretStr(
         "postgresql://127.0.0.1:5432/querymill"
     )
@@ -244,3 +283,31 @@ class Settings(BaseSettings):
             self.querymill_former_embedding_base_url or base_url,
             self.querymill_former_embedding_api_key.get_secret_value() or key,
         )
+
+    def shown(self, name: str) -> str:
+        """Return a setting as it may be printed: a secret is hidden, and so are the secrets of an address."""
+        plain = self._plain(name)
+        if name.endswith(_ADDRESSES):
+            return mask(plain)
+        return HIDDEN if plain and isinstance(getattr(self, name), SecretStr) else plain
+
+    def mask_secrets(self, text: str) -> str:
+        """Hide in a text, such as a driver's error, the addresses it quotes and every word of a secret of ours."""
+        masked = mask_text(text)
+        for name in type(self).model_fields:
+            for word in _words(self._plain(name)) - _words(self.shown(name)):
+                masked = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", HIDDEN, masked)
+        return masked
+
+    def _plain(self, name: str) -> str:
+        value = getattr(self, name)
+        return value.get_secret_value() if isinstance(value, SecretStr) else str(value)
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        for name, value in super().__repr_args__():
+            yield name, mask(value) if isinstance(value, str) and str(name).endswith(_ADDRESSES) else value
+
+
+def _words(text: str) -> set[str]:
+    """List the words of a secret, as written and as decoded: drivers quote the part that they stumble over."""
+    return {word for form in (text, unquote(text)) for word in re.findall(r"\w{3,}", form)}

@@ -64,6 +64,13 @@ def test_a_job_nobody_submitted_is_unknown(board: Board) -> None:
         board.picture("0123")
 
 
+def test_an_empty_id_is_that_of_no_job(board: Board) -> None:
+    with pytest.raises(UnknownJob, match="''"):
+        board.picture("")
+    assert board.events("", after="0-0", wait_s=0.01) == []
+    assert board.result("") is None
+
+
 def test_an_idempotency_key_returns_the_first_job(board: Board) -> None:
     first, new = board.submit(SEARCH, idempotency_key="turn-1")
     assert new

@@ -2,6 +2,8 @@
 
 import sys
 
+import psycopg
+
 from querymill_workers import wiring
 from querymill_workers.postgres.migrate import SchemaMismatch, migrate
 
@@ -14,6 +16,9 @@ def main() -> int:
         applied = migrate(settings.database_url.get_secret_value(), dimensions=dimensions)
     except (SchemaMismatch, ValueError) as error:
         sys.stderr.write(f"{error}\n")
+        return 1
+    except (psycopg.OperationalError, psycopg.ProgrammingError) as error:
+        sys.stderr.write(f"DATABASE_URL: {settings.mask_secrets(str(error).strip())}\n")
         return 1
     sys.stdout.write(f"applied: {', '.join(applied) or 'nothing, the schema is up to date'}\n")
     return 0

@@ -13,6 +13,7 @@ import structlog
 from celery.signals import setup_logging, worker_ready, worker_shutting_down
 
 from querymill_shared import metrics
+from querymill_shared.addresses import mask_text
 from querymill_workers import preflight, wiring
 from querymill_workers.dispatch.sweeper import TERM_S, Sweeper
 from querymill_workers.jobs.faults import Refused, Unavailable
@@ -52,7 +53,13 @@ def common_processors(level: int) -> list[structlog.typing.Processor]:
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         in_full if level <= logging.DEBUG else briefly,
+        without_secrets,
     ]
+
+
+def without_secrets(_: Any, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """Hide the secrets of addresses that a line quotes: our drivers log their own errors."""
+    return {name: mask_text(value) if isinstance(value, str) else value for name, value in event.items()}
 
 
 def type_and_place(exc_info: structlog.typing.ExcInfo) -> list[str]:
@@ -92,7 +99,8 @@ def begin(**_: Any) -> None:
         _log.error("refused to start", reason=str(error))
         os._exit(os.EX_CONFIG)
     except Exception as error:  # noqa: BLE001  # a service is away: whoever supervises us starts us again
-        _log.error("could not start", error=type(error).__name__, detail=str(error)[:200])
+        detail = wiring.settings().mask_secrets(str(error))[:200]
+        _log.error("could not start", error=type(error).__name__, detail=detail)
         os._exit(os.EX_TEMPFAIL)
 
 

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from querymill.cli import screen
 from querymill.cli.request_file import fields_in
 from querymill.cli.screen_answers import show_answered
+from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill_shared.contracts.answer import AnswerQuestion
 from querymill_shared.contracts.fields import Lane
@@ -45,7 +45,7 @@ def answer(
     with Querymill() as mill:
         job = mill.submit(wanted)
         if as_json:
-            typer.echo(job.result(timeout=wanted.deadline + 10).model_dump_json())
+            echo(job.result(timeout=wanted.deadline + 10).model_dump_json())
             return
         console = Console()
         screen.follow(console, wanted.query, job.events(timeout=wanted.deadline + 10))

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from querymill.cli.exits import WrongUse
+from querymill.cli.terminal import echo
 
 
 def register(app: typer.Typer) -> None:
@@ -27,7 +28,7 @@ def bench(
     known = sorted(file.stem for file in folder.glob("bench_*.py"))
     names = [stem.removeprefix("bench_") for stem in known]
     if list_them or name is None:
-        typer.echo("\n".join(names))
+        echo("\n".join(names))
         return
     if name not in (*names, "all"):
         raise WrongUse(f"name: {name!r} is not one of: {', '.join([*names, 'all'])}")

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
 
 from querymill.cli.exits import WrongUse
 from querymill.cli.stack import services
+from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill.evaluation.calibration import Comparison, Vector, cosine, profile, sample_comparisons, set_comparisons
 from querymill.evaluation.sets import BadSet
@@ -40,7 +40,7 @@ def calibrate(
         comparisons = sample_comparisons() + (set_comparisons(judged, most_queries=limit) if judged else [])
     except BadSet as error:
         raise WrongUse(f"--set: {error}") from error
-    say = Console(stderr=True, highlight=False)
+    say = Console(stderr=True)
     with services(data, say), Querymill() as mill:
         queries = embedded(mill, [one.query for one in comparisons], "query", model)
         messages = embedded(mill, [one.message for one in comparisons], "passage", model)
@@ -49,12 +49,12 @@ def calibrate(
     target = out or Path(f"{model.replace('/', '-')}.calibration.json")
     target.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
     if as_json:
-        typer.echo(json.dumps(written | {"path": str(target)}))
+        echo(json.dumps(written | {"path": str(target)}))
         return
     for name in ("related", "unrelated"):
-        typer.echo(f"{name:<10}" + "  ".join(f"{key} {value}" for key, value in written[name].items()))
-    typer.echo("raw cosine → similarity: " + ", ".join(f"{raw} → {worth}" for raw, worth in written["points"]))
-    typer.echo(f"written to {target}; workers read it from QUERYMILL_CALIBRATION")
+        echo(f"{name:<10}" + "  ".join(f"{key} {value}" for key, value in written[name].items()))
+    echo("raw cosine → similarity: " + ", ".join(f"{raw} → {worth}" for raw, worth in written["points"]))
+    echo(f"written to {target}; workers read it from QUERYMILL_CALIBRATION")
 
 
 def of(comparisons: Sequence[Comparison], cosines: Sequence[float], *, related: bool) -> list[float]:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
-from rich.console import Console
 from rich.progress import track
 
 from querymill.cli.evaluate_files import prepare_files
@@ -14,6 +13,7 @@ from querymill.cli.evaluate_kinds import Evaluation, Sample
 from querymill.cli.exits import WrongUse
 from querymill.cli.progress import with_bar
 from querymill.cli.stack import services
+from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill.evaluation.file_calibration import VECTORS, WORDS, JudgedFile, profile
 from querymill.evaluation.sets import BadSet
@@ -43,7 +43,7 @@ def calibrate_files(
         chosen = prepare_files(folder, options, Sample(queries=limit))
     except BadSet as error:
         raise WrongUse(str(error)) from error
-    say = Console(stderr=True, highlight=False)
+    say = Console(stderr=True)
     with services(data, say), Querymill() as mill:
         judged = measured(mill, chosen, say)
     try:
@@ -55,14 +55,14 @@ def calibrate_files(
         raise WrongUse(f"{folder}: {error}") from error
     out.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
     if as_json:
-        typer.echo(json.dumps(written | {"path": str(out)}))
+        echo(json.dumps(written | {"path": str(out)}))
         return
     for name in ("words", "vectors"):
         if name in written:
             weights = ", ".join(f"{kind} {weight}" for kind, weight in written[name]["weights"].items())
-            typer.echo(f"{name:<8} weights: {weights}")
-            typer.echo(f"{name:<8} sum → relevance: " + ", ".join(f"{a} → {b}" for a, b in written[name]["bands"]))
-    typer.echo(f"written to {out}; workers read it from QUERYMILL_FILE_RELEVANCE")
+            echo(f"{name:<8} weights: {weights}")
+            echo(f"{name:<8} sum → relevance: " + ", ".join(f"{a} → {b}" for a, b in written[name]["bands"]))
+    echo(f"written to {out}; workers read it from QUERYMILL_FILE_RELEVANCE")
 
 
 def measured(mill: Querymill, chosen: Evaluation, say: Console) -> Sequence[JudgedFile]:

@@ -8,6 +8,7 @@ import typer
 
 from querymill.cli.exits import WrongUse
 from querymill.cli.jobs import JsonOption
+from querymill.cli.terminal import echo
 from querymill.client import Querymill
 from querymill.ingestion import rule_broken
 from querymill_shared.contracts.conversations.ingest import (
@@ -55,4 +56,4 @@ def drop(
 def report(result: IngestConversationResult, *, as_json: bool) -> None:
     """Print what became of the session."""
     said = f"{result.session_id} {result.outcome}, {result.total} messages"
-    typer.echo(result.model_dump_json() if as_json else said)
+    echo(result.model_dump_json() if as_json else said)

@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 from pydantic import BaseModel
-from rich.console import Console
 from rich.text import Text
 
 from querymill.cli import ingest as ingest_command
@@ -22,6 +21,7 @@ from querymill.cli.demo_models import rerank_and_embed
 from querymill.cli.exits import WrongUse
 from querymill.cli.screen_modules import show_modules
 from querymill.cli.stack import services
+from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill.ingestion import GoodLine, read_modules, read_reports
 from querymill_shared.contracts.modules.learn import LearnLexicon
@@ -53,7 +53,7 @@ def demo(
         after(console, shown.reports, time.monotonic() - started)
     if as_json:
         every = (*shown.reports, *shown.others)
-        typer.echo(json.dumps([json.loads(result.model_dump_json()) for result in every], ensure_ascii=False))
+        echo(json.dumps([json.loads(result.model_dump_json()) for result in every], ensure_ascii=False))
     console.print("Cleaned up: every process has ended and the temporary folder is gone.", style="dim")
 
 
@@ -189,7 +189,7 @@ def after(console: Console, results: list[ReportResult], seconds: float) -> None
         ('querymill search reports "…" --collection c --hyde', "ask them"),
         ("querymill doctor", "does it all answer?"),
     ):
-        console.print(f"   .venv/bin/{command:<51} {meaning}", markup=False)
+        console.print(f"   .venv/bin/{command:<51} {meaning}")
 
 
 def heading(console: Console, text: str) -> None:

@@ -1,10 +1,10 @@
 """The demo's step on answers: one of the questions again, answered from its hits and judged."""
 
-from rich.console import Console
 from rich.text import Text
 
 from querymill.cli import screen
 from querymill.cli.screen_answers import show_answer
+from querymill.cli.terminal import Console
 from querymill.client import Querymill
 from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
 

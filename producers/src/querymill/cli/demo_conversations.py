@@ -4,10 +4,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console
-
 from querymill.cli import ingest as ingest_command
 from querymill.cli.screen_conversations import show_conversations
+from querymill.cli.terminal import Console
 from querymill.client import Querymill
 from querymill.ingestion import READERS, GoodLine
 from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch
@@ -40,7 +39,7 @@ def show_conversation_search(mill: Querymill, sample: Path, console: Console) ->
     results = []
     for request in ASKED:
         result = mill.submit(request).result(timeout=request.deadline + 10)
-        console.print(f"\n  {request.query}", style="bold", markup=False)
+        console.print(f"\n  {request.query}", style="bold")
         show_conversations(console, result, most=2)
         results.append(result)
     return results

@@ -5,10 +5,9 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console
-
 from querymill.cli.progress import with_bar
 from querymill.cli.screen_files import follow_rounds, show_files
+from querymill.cli.terminal import Console
 from querymill.client import Querymill
 from querymill.evaluation.file_sets import batches
 from querymill.ingestion import GoodLine

@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console
-
 from querymill.cli import ingest as ingest_command
 from querymill.cli.screen_messages import show_messages
+from querymill.cli.terminal import Console
 from querymill.client import Querymill
 from querymill.ingestion import GoodLine, read_sessions
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
@@ -28,7 +27,7 @@ def show_message_search(mill: Querymill, sample: Path, console: Console) -> list
     results = []
     for request in ASKED:
         result = mill.submit(request).result(timeout=request.deadline + 10)
-        console.print(f"\n  {request.query}", style="bold", markup=False)
+        console.print(f"\n  {request.query}", style="bold")
         show_messages(console, result, most=2)
         results.append(result)
     return results

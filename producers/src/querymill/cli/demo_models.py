@@ -1,8 +1,7 @@
 """The demo's step on the models alone: hits of one's own reranked, texts embedded."""
 
-from rich.console import Console
-
 from querymill.cli import screen
+from querymill.cli.terminal import Console
 from querymill.client import Querymill
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed
 from querymill_shared.contracts.reports.search import ReportResult

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from querymill.backfill import Advance, Backfill, Order, Piece, read_pieces
 from querymill.cli.exits import Exit, WrongUse
+from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill.ingestion import BadLine
 from querymill.vector_file import VectorFile
@@ -38,7 +38,7 @@ def embed(
         raise WrongUse("--out FILE or --table: give one of them")
     size = _size(path)
     order = Order(collection, input_type, "table" if table else "result")
-    console = Console(stderr=True, highlight=False)
+    console = Console(stderr=True)
     with Querymill() as mill, _opened(out) as file:
         done = follow(Backfill(mill, order, file).run(read_pieces(path)), size, console)
     if not done.texts:
@@ -79,8 +79,8 @@ class Tally:
 def follow(advances: Iterable[Advance], size: int, console: Console) -> Tally:
     """Show a progress bar and what went wrong; counts what became of the texts."""
     bar = Progress(
-        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
-        console=console,
+        TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeElapsedColumn(),
+        TimeRemainingColumn(), console=console,
     )  # fmt: skip
     tally, skipped, before = Tally(), 0, 0
     with bar:
@@ -98,9 +98,9 @@ def follow(advances: Iterable[Advance], size: int, console: Console) -> Tally:
 
 def _complain(advance: Advance, piece: Piece, console: Console) -> None:
     for line in piece.bad:
-        console.print(f"line {line.number}: {line.reason}", style="red", markup=False)
+        console.print(f"line {line.number}: {line.reason}", style="red")
     if advance.reason:
-        console.print(f"lines {piece.first} to {piece.last}: {advance.reason}", style="red", markup=False)
+        console.print(f"lines {piece.first} to {piece.last}: {advance.reason}", style="red")
 
 
 def report(done: Tally, *, as_json: bool) -> None:
@@ -117,10 +117,10 @@ def report(done: Tally, *, as_json: bool) -> None:
         "usage": dict(done.usage),
     }
     if as_json:
-        typer.echo(json.dumps(summary, ensure_ascii=False))
+        echo(json.dumps(summary, ensure_ascii=False))
     else:
         lost = done.texts - done.embedded - done.there - done.unchanged
-        typer.echo(
+        echo(
             f"{done.embedded} embedded, {done.there + done.unchanged} there already, {lost} failed, "
             f"{len(done.bad)} bad lines"
         )

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import track
 
 from querymill.cli import ingest as ingest_command
@@ -16,6 +15,7 @@ from querymill.cli.evaluate_files import prepare_files
 from querymill.cli.evaluate_kinds import PREPARED, Evaluation, Sample
 from querymill.cli.exits import WrongUse
 from querymill.cli.stack import services
+from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill.evaluation import measures
 from querymill.evaluation.sets import BadSet
@@ -69,11 +69,11 @@ def evaluate(
         chosen = KINDS[kind](folder, options, Sample(limit, distractors, sessions))
     except BadSet as error:
         raise WrongUse(str(error)) from error
-    say = Console(stderr=True, highlight=False)
+    say = Console(stderr=True)
     with services(data, say), Querymill() as mill:
         failed = [outcome for outcome in ingest_command.follow(mill, chosen.lines, say) if outcome.result is None]
         for outcome in failed:
-            say.print(f"not ingested: {outcome.document}: {outcome.reason}", style="red", markup=False)
+            say.print(f"not ingested: {outcome.document}: {outcome.reason}", style="red")
         chosen.settle(mill)
         answers = [
             _ask(mill, query_id, request, chosen)
@@ -90,7 +90,7 @@ def _ask(mill: Querymill, query_id: str, request: Search, chosen: Evaluation) ->
         job: Job[Any] = mill.submit(request)
         result = job.result(timeout=request.deadline + 10)
     except JobFailed as error:
-        Console(stderr=True).print(f"{query_id}: {error.reason}", style="red", markup=False)
+        Console(stderr=True).print(f"{query_id}: {error.reason}", style="red")
         return Answered(query_id, {}, (time.perf_counter() - started) * 1000, 0, 0, degraded=True)
     ms = (time.perf_counter() - started) * 1000
     return Answered(
@@ -127,10 +127,10 @@ def _report(
         "options": options,
     }
     if as_json:
-        typer.echo(json.dumps(figures))
+        echo(json.dumps(figures))
     else:
         for name, value in figures.items():
-            typer.echo(f"{name:<15}{value}")
+            echo(f"{name:<15}{value}")
 
 
 def _by_group(run: measures.Run, chosen: Evaluation) -> dict[str, float]:

@@ -3,12 +3,15 @@
 import sys
 from collections.abc import Callable
 from enum import IntEnum
+from typing import NoReturn
 
 import pydantic
 import redis
-from rich.console import Console
 
+from querymill.cli.terminal import Console
+from querymill_shared.addresses import mask_text
 from querymill_shared.contracts.errors import JobEnded, QuerymillError
+from querymill_shared.settings import Settings
 
 
 class Exit(IntEnum):
@@ -29,27 +32,30 @@ class Unreachable(Exception):
 
 
 def rules_broken(error: pydantic.ValidationError) -> list[str]:
-    """Say, field by field, which rule was broken."""
-    return [f"{'.'.join(map(str, entry['loc'])) or 'request'}: {entry['msg']}" for entry in error.errors()]
+    """Say, field by field, which rule was broken; settings are named as in the environment."""
+    places = [".".join(map(str, entry["loc"])) or "request" for entry in error.errors()]
+    named = [place.upper() if error.title == Settings.__name__ else place for place in places]
+    return [f"{place}: {entry['msg']}" for place, entry in zip(named, error.errors(), strict=True)]
 
 
 def guarded(run: Callable[[], object]) -> None:
     """Run a command; turn what it raises into a message on stderr and an exit code."""
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
     try:
         run()
     except pydantic.ValidationError as error:
-        console.print("\n".join(rules_broken(error)), style="red", markup=False)
-        sys.exit(Exit.WRONG_USE)
+        _exit(Exit.WRONG_USE, "\n".join(rules_broken(error)))
     except (JobEnded, TimeoutError) as error:
-        console.print(str(error), style="red", markup=False)
-        sys.exit(Exit.FAILED)
+        _exit(Exit.FAILED, str(error))
     except (QuerymillError, WrongUse) as error:
-        console.print(str(error), style="red", markup=False)
-        sys.exit(Exit.WRONG_USE)
+        _exit(Exit.WRONG_USE, str(error))
     except (redis.ConnectionError, redis.TimeoutError, Unreachable) as error:
         mend = "" if isinstance(error, Unreachable) else " (REDIS_URL; is the stack up? see `querymill doctor`)"
-        console.print(f"{error}{mend}", style="red", markup=False)
-        sys.exit(Exit.UNREACHABLE)
+        _exit(Exit.UNREACHABLE, f"{error}{mend}")
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _exit(code: Exit, said: str) -> NoReturn:
+    console = Console(stderr=True, soft_wrap=True)
+    console.print(mask_text(said), style="red")
+    sys.exit(code)

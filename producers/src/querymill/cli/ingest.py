@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from querymill.cli.exits import Exit, WrongUse
 from querymill.cli.ingest_files import load_files
 from querymill.cli.progress import with_bar
+from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill.ingestion import READERS, Advance, BadLine, GoodLine
 
@@ -43,10 +43,10 @@ def load(
         lines = list(READERS[kind](path, collection))
     except OSError as error:
         raise WrongUse(f"path: {error}") from error
-    console = Console(stderr=True, highlight=False)
+    console = Console(stderr=True)
     bad = [line for line in lines if isinstance(line, BadLine)]
     for line in bad:
-        console.print(f"line {line.number}: {line.reason}", style="red", markup=False)
+        console.print(f"line {line.number}: {line.reason}", style="red")
     good = [line for line in lines if isinstance(line, GoodLine)]
     if not good:
         raise WrongUse(f"path: {path} holds no line that can be loaded")
@@ -54,7 +54,7 @@ def load(
         outcomes = follow(mill, good, console)
     failed = [outcome for outcome in outcomes if outcome.result is None]
     for outcome in failed:
-        console.print(f"{outcome.document}: {outcome.reason}", style="red", markup=False)
+        console.print(f"{outcome.document}: {outcome.reason}", style="red")
     report(outcomes, bad, counted=COUNTED[kind], as_json=as_json)
     if bad or failed:
         raise typer.Exit(Exit.FAILED)
@@ -76,9 +76,9 @@ def report(outcomes: list[Advance], bad: list[BadLine], *, counted: str, as_json
         "bad_lines": [{"line": line.number, "reason": line.reason} for line in bad],
     }
     if as_json:
-        typer.echo(json.dumps(summary, ensure_ascii=False))
+        echo(json.dumps(summary, ensure_ascii=False))
     else:
-        typer.echo(
+        echo(
             f"{summary['ingested']} ingested ({summary[counted]} {counted}), {summary['unchanged']} unchanged, "
             f"{len(outcomes) - len(results)} failed, {len(bad)} bad lines"
         )

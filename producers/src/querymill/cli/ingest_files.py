@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import typer
-from rich.console import Console
 
 from querymill.cli.exits import Exit, WrongUse
 from querymill.cli.progress import with_bar
+from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill.code_base import CodeBase, Listed, Skipped, code_base_at
 from querymill.ingestion import Advance, GoodLine
@@ -48,7 +48,7 @@ class Found:
 
 def load_files(path: Path, collection: str, *, as_json: bool) -> None:
     """Bring a collection up to date with a directory, or add files from JSON lines."""
-    console = Console(stderr=True, highlight=False)
+    console = Console(stderr=True)
     code_base = code_base_at(path)
     found = find(code_base, path)
     with Querymill() as mill:
@@ -125,22 +125,22 @@ def report(
     """Print what was loaded, what was not, and what was taken away."""
     summary = summarised(found, compared, outcomes)
     if as_json:
-        typer.echo(json.dumps(summary, ensure_ascii=False))
+        echo(json.dumps(summary, ensure_ascii=False))
         return
     for reason, paths in by_reason(found).items():
         more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
-        console.print(f"{reason}: {', '.join(paths[:NAMED])}{more}", style="yellow", markup=False)
+        console.print(f"{reason}: {', '.join(paths[:NAMED])}{more}", style="yellow")
     for failed in summary["failed"]:
-        console.print(f"{failed['document']}: {failed['reason']}", style="red", markup=False)
+        console.print(f"{failed['document']}: {failed['reason']}", style="red")
     if compared.removed:
-        console.print(f"taken away: {', '.join(compared.removed[:NAMED])}", markup=False)
-    typer.echo(
+        console.print(f"taken away: {', '.join(compared.removed[:NAMED])}")
+    echo(
         f"{summary['ingested']} files ingested ({summary['symbols']} symbols, {summary['chunks']} chunks),"
         f" {summary['unchanged']} unchanged, {len(compared.removed)} taken away, {len(found.skipped)} skipped,"
         f" {len(summary['failed'])} batches failed; {summary['pending']} chunks wait for their vectors"
     )
     if not found.is_whole:
-        typer.echo("Not everything could be read, so nothing was taken away.")
+        echo("Not everything could be read, so nothing was taken away.")
 
 
 def summarised(found: Found, compared: CompareFilesResult, outcomes: Sequence[Advance]) -> dict[str, Any]:

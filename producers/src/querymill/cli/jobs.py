@@ -1,13 +1,14 @@
 """``querymill jobs`` and ``querymill job``: look at jobs, follow them, cancel them."""
 
 import json
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill_shared.board import Picture
 from querymill_shared.contracts.errors import UnknownJob
@@ -31,20 +32,20 @@ def show(job_id: JobId, as_json: JsonOption = False) -> None:
     with Querymill() as mill:
         described = describe(mill.job(job_id).picture())
     if as_json:
-        typer.echo(json.dumps(described, ensure_ascii=False))
+        echo(json.dumps(described, ensure_ascii=False))
         return
     for name, value in described.items():
         if name != "stages":
-            typer.echo(f"{name:<11}{value}")
+            echo(f"{name:<11}{value}")
     for stage in described["stages"]:
-        typer.echo(f"  {stage['name']:<12}{stage['state']:<9}attempt {stage['attempt']}  {stage['reason']}")
+        echo(f"  {stage['name']:<12}{stage['state']:<9}attempt {stage['attempt']}  {stage['reason']}")
 
 
 def events(job_id: JobId, as_json: JsonOption = False) -> None:
     """Follow a job's events from its beginning to its end."""
     with Querymill() as mill:
         for event in mill.job(job_id).events():
-            typer.echo(event.model_dump_json() if as_json else f"{event.type:<15}{_said(event.model_dump())}")
+            echo(event.model_dump_json() if as_json else f"{event.type:<15}{_said(event.model_dump())}")
 
 
 def cancel(job_id: JobId, as_json: JsonOption = False) -> None:
@@ -54,7 +55,7 @@ def cancel(job_id: JobId, as_json: JsonOption = False) -> None:
         job.picture()
         cancelled = job.cancel()
     message = "cancelled" if cancelled else "was over already"
-    typer.echo(json.dumps({"job_id": job_id, "cancelled": cancelled}) if as_json else f"{job_id} {message}")
+    echo(json.dumps({"job_id": job_id, "cancelled": cancelled}) if as_json else f"{job_id} {message}")
 
 
 def recent(
@@ -67,13 +68,18 @@ def recent(
         pictures = [picture for job in mill.recent(most=most) if (picture := _still_there(job)) is not None]
     rows = [describe(picture) for picture in pictures if state in (None, picture.record.state)]
     if as_json:
-        typer.echo(json.dumps(rows, ensure_ascii=False))
+        echo(json.dumps(rows, ensure_ascii=False))
         return
+    Console().print(table_of(rows))
+
+
+def table_of(rows: Iterable[Mapping[str, Any]]) -> Table:
+    """Lay jobs out, a row each."""
     table = Table("job", "kind", "collection", "state", "submitted", "reason", box=None)
     for row in rows:
         columns = ("job_id", "kind", "collection", "state", "submitted", "reason")
         table.add_row(*(str(row[name] or "") for name in columns))
-    Console().print(table)
+    return table
 
 
 def describe(picture: Picture) -> dict[str, Any]:

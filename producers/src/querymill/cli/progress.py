@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from typing import Any
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -13,6 +12,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from querymill.cli.terminal import Console
 from querymill.client import Querymill
 from querymill.ingestion import Advance, GoodLine, ingest
 
@@ -20,8 +20,8 @@ from querymill.ingestion import Advance, GoodLine, ingest
 def with_bar(mill: Querymill, lines: Iterable[GoodLine[Any]], console: Console, *, size: float) -> list[Advance]:
     """Ingest with a progress bar over ``size`` bytes; returns one outcome per document."""
     bar = Progress(
-        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
-        console=console,
+        TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeElapsedColumn(),
+        TimeRemainingColumn(), console=console,
     )  # fmt: skip
     outcomes = []
     with bar:

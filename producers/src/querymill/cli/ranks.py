@@ -3,10 +3,10 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from querymill.cli.jobs import JsonOption
+from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill_shared.contracts.conversations.ranks import RankList, RankListResult, RecomputeRanks
 
@@ -32,9 +32,9 @@ def rebuild(
     with Querymill() as mill:
         result = mill.submit(asked).result()
     if as_json:
-        typer.echo(result.model_dump_json())
+        echo(result.model_dump_json())
         return
-    typer.echo(f"version {result.version}: {result.total} sessions, {result.references} references between them")
+    echo(f"version {result.version}: {result.total} sessions, {result.references} references between them")
 
 
 def show(
@@ -47,10 +47,10 @@ def show(
     with Querymill() as mill:
         result = mill.submit(asked).result(timeout=asked.deadline + 10)
     if as_json:
-        typer.echo(result.model_dump_json())
+        echo(result.model_dump_json())
     else:
         Console().print(table_of(result))
-        typer.echo(f"{result.waiting} changed sessions wait for an update")
+        echo(f"{result.waiting} changed sessions wait for an update")
 
 
 def table_of(result: RankListResult) -> Table:

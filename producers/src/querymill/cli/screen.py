@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
 from querymill.cli.screen_answers import show_answer
+from querymill.cli.terminal import Console
 from querymill_shared.contracts.events import (
     AnswerPart,
     Done,
@@ -85,7 +86,8 @@ def show_reports(console: Console, result: ReportResult, *, most: int | None = N
         show_answer(console, result.answer)
     hits = result.results if most is None else result.results[:most]
     for rank, hit in enumerate(hits, start=1):
-        console.print(f"[bold]{rank:>2}[/]  [green]{hit.score:.4f}[/]  {_heading(hit)}", highlight=False)
+        heading = f"  {hit.title}, page {hit.page}"
+        console.print(Text.assemble((f"{rank:>2}", "bold"), "  ", (f"{hit.score:.4f}", "green"), heading))
         console.print(Text(f"      {_why(hit)}", style="dim"), no_wrap=True, overflow="ellipsis")
         console.print(Text(f"      {_excerpt(hit.text)}"), no_wrap=True, overflow="ellipsis", soft_wrap=False)
     if not result.results:
@@ -113,10 +115,6 @@ def _made_of(hit: RerankedHit) -> str:
     for name in sorted(numbers, key=len, reverse=True):
         formula = formula.replace(name, f"{numbers[name]:.4g}")
     return f"{formula} similarity alone: nobody judged it" if hit.relevance is None else formula
-
-
-def _heading(hit: ReportHit) -> str:
-    return f"{hit.title}, page {hit.page}".replace("[", r"\[")
 
 
 def _why(hit: ReportHit) -> str:

@@ -1,8 +1,8 @@
 """What an answer looks like on a terminal."""
 
-from rich.console import Console
 from rich.text import Text
 
+from querymill.cli.terminal import Console
 from querymill_shared.contracts.answer import AnswerResult, Citation, WrittenAnswer
 
 

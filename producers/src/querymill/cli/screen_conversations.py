@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from rich.console import Console
 from rich.text import Text
 
+from querymill.cli.terminal import Console
 from querymill_shared.contracts.conversations.search import (
     ConversationHit,
     ConversationResult,

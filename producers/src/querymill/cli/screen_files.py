@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from rich.console import Console
 from rich.text import Text
 
+from querymill.cli.terminal import Console
 from querymill_shared.contracts.events import Event, SearchRound
 from querymill_shared.contracts.files.search import FileHit, FileResult
 

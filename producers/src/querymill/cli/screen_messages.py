@@ -1,8 +1,8 @@
 """What a search of messages looks like on a terminal."""
 
-from rich.console import Console
 from rich.text import Text
 
+from querymill.cli.terminal import Console
 from querymill_shared.contracts.messages.search import MessageHit, MessageResult
 
 
@@ -15,7 +15,7 @@ def show_messages(console: Console, result: MessageResult, *, most: int | None =
         console.print(Text(f"      {_why(hit)}", "dim"), no_wrap=True, overflow="ellipsis")
         console.print(Text(f"      {' '.join(hit.content.split())[:200]}"), no_wrap=True, overflow="ellipsis")
     if not result.results:
-        console.print(f"  no hits{_nearest(result)}", style="yellow", markup=False)
+        console.print(f"  no hits{_nearest(result)}", style="yellow")
     how = result.mode if result.searched is None else f"{result.mode}, {result.searched}"
     why = f" ({result.why})" if result.why else ""
     skipped = f" · {result.skipped} rows without a vector of this model" if result.skipped else ""

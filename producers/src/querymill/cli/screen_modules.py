@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from rich.console import Console
 from rich.text import Text
 
+from querymill.cli.terminal import Console
 from querymill_shared.contracts.modules.search import ModuleDocumentHit, ModuleResult
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any, assert_never
 
 import typer
-from rich.console import Console
 
 from querymill.cli import screen
 from querymill.cli.exits import WrongUse
@@ -16,6 +15,7 @@ from querymill.cli.screen_conversations import show_conversations
 from querymill.cli.screen_files import follow_rounds, show_files
 from querymill.cli.screen_messages import show_messages
 from querymill.cli.screen_modules import show_modules
+from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill.job import Job
 from querymill_shared.contracts.conversations.search import ConversationResult
@@ -236,7 +236,7 @@ def run(kind: str, path: Path | None, given: dict[str, Any], *, as_json: bool) -
     with Querymill() as mill:
         job: Job[Any] = mill.submit(wanted)
         if as_json:
-            typer.echo(job.result(timeout=timeout).model_dump_json())
+            echo(job.result(timeout=timeout).model_dump_json())
             return
         console = Console()
         follow = follow_rounds if isinstance(wanted, FileSearch) else screen.follow

@@ -7,19 +7,22 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import pydantic
 import typer
-from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from querymill.cli.exits import Exit, Unreachable, WrongUse
-from querymill.doctor import diagnose
+from querymill.cli.terminal import Console, echo
+from querymill.doctor import broken_settings, diagnose
 from querymill.fleet import figures, tables
+from querymill_shared.addresses import mask_text
 
 if TYPE_CHECKING:
     import querymill_embedded as embedded
@@ -47,7 +50,7 @@ def up(
 ) -> None:
     """Start the embedded stack, its workers and the gateway; prints the exports that point commands at it."""
     stack = _stack(data)
-    say = Console(stderr=True, highlight=False)
+    say = Console(stderr=True)
     if port is None:
         port = _library().free_ports(["gateway"], preferred={"gateway": 8080})["gateway"]
     with _reported(_library(), say):
@@ -55,12 +58,12 @@ def up(
     environment = stack.environment()
     gateway = next((f"http://{part.address}" for part in stack.status() if part.name == "gateway"), None)
     if as_json:
-        typer.echo(json.dumps({"data": str(stack.data), "gateway": gateway, "environment": environment}))
+        echo(json.dumps({"data": str(stack.data), "gateway": gateway, "environment": environment}))
     else:
         say.print(f"Gateway: {gateway} · OpenAPI at /docs · figures at /metrics")
         say.print("Running. These exports point querymill at it:", style="bold")
         for name, value in environment.items():
-            typer.echo(f"export {name}={shlex.quote(value)}")
+            echo(f"export {name}={shlex.quote(value)}")
     if detach:
         where = f" --data {data}" if data else ""
         say.print(f"Look: querymill status{where} · stop: querymill down{where}")
@@ -76,9 +79,7 @@ def down(data: DataOption = None, as_json: JsonOption = False) -> None:
     """Stop the embedded stack; its data stays."""
     stack = _stack(data)
     stack.down()
-    typer.echo(
-        json.dumps({"data": str(stack.data), "running": False}) if as_json else f"stopped; data kept in {stack.data}"
-    )
+    echo(json.dumps({"data": str(stack.data), "running": False}) if as_json else f"stopped; data kept in {stack.data}")
 
 
 def status(data: DataOption = None, as_json: JsonOption = False) -> None:
@@ -92,34 +93,40 @@ def status(data: DataOption = None, as_json: JsonOption = False) -> None:
              "uptime_s": p.uptime_s, "restarts": p.restarts}
             for p in parts
         ]  # fmt: skip
-        typer.echo(json.dumps({"data": str(stack.data), "parts": rows, "fleet": fleet}))
+        echo(json.dumps({"data": str(stack.data), "parts": rows, "fleet": fleet}))
     else:
-        table = Table("part", "state", "pid", "address", "restarts", "log", box=None)
-        for part in parts:
-            style = "green" if part.state == "running" else "red"
-            cells = (part.name, f"[{style}]{part.state}[/]", part.pid, part.address, part.restarts, part.log)
-            table.add_row(*(str(cell) if cell is not None else "" for cell in cells))
         console = Console(width=200 if not sys.stdout.isatty() else None)
-        console.print(table if parts else f"nothing runs in {stack.data}")
+        console.print(table_of(parts) if parts else f"nothing runs in {stack.data}")
         for part_of_fleet in tables(fleet) if fleet else ():
             console.print(part_of_fleet)
     if not parts or any(part.state != "running" for part in parts):
         raise typer.Exit(Exit.UNREACHABLE)
 
 
+def table_of(parts: "Iterable[embedded.PartStatus]") -> Table:
+    """Lay the parts of a stack out, a row each."""
+    table = Table("part", "state", "pid", "address", "restarts", "log", box=None)
+    for part in parts:
+        state = Text(part.state, "green" if part.state == "running" else "red")
+        pid = "" if part.pid is None else str(part.pid)
+        table.add_row(part.name, state, pid, part.address, str(part.restarts), str(part.log))
+    return table
+
+
 def doctor(as_json: JsonOption = False) -> None:
     """Print the effective settings and whether each service answers, with a mend for each that does not."""
-    findings = diagnose()
+    try:
+        findings, failed = diagnose(), Exit.UNREACHABLE
+    except pydantic.ValidationError as error:
+        findings, failed = broken_settings(error), Exit.WRONG_USE
     if as_json:
-        typer.echo(json.dumps([asdict(finding) for finding in findings]))
+        echo(json.dumps([asdict(finding) for finding in findings]))
     else:
         for finding in findings:
             mark = {True: "ok  ", False: "FAIL", None: "    "}[finding.ok]
-            typer.echo(
-                f"{mark} {finding.name:<34} {finding.value}" + (f"\n     → {finding.mend}" if finding.mend else "")
-            )
+            echo(f"{mark} {finding.name:<34} {finding.value}" + (f"\n     → {finding.mend}" if finding.mend else ""))
     if any(finding.ok is False for finding in findings):
-        raise typer.Exit(Exit.UNREACHABLE)
+        raise typer.Exit(failed)
 
 
 @contextmanager
@@ -218,7 +225,8 @@ def _migrate(environment: Mapping[str, str]) -> None:
         env={**os.environ, **environment}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode != 0:
-        raise Unreachable(f"the database could not be prepared: {done.stderr.strip()[-500:]}")
+        # Masked before it is cut: the rest of a URL is not known as one.
+        raise Unreachable(f"the database could not be prepared: {mask_text(done.stderr.strip())[-500:]}")
 
 
 def _library() -> Any:

@@ -3,10 +3,10 @@
 from typing import Annotated, Any, get_args
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from querymill.cli.exits import WrongUse
+from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill.job import Job
 from querymill_shared.contracts import events
@@ -32,7 +32,7 @@ def reembed(kind: MessagesOnly, collection: Collection, as_json: Json = False) -
         job = mill.submit(ReembedMessages(collection=collection, model=Settings().embedding_model))
         result = followed(job, "embedding")
     said = f"{result.total} vectors made; {collection} is searched by {result.model}"
-    typer.echo(result.model_dump_json() if as_json else said)
+    echo(result.model_dump_json() if as_json else said)
 
 
 def reindex(
@@ -45,9 +45,7 @@ def reindex(
     with Querymill() as mill:
         request = Reindex.model_validate({"collection": collection, "of": kind})
         result = followed(mill.submit(request), "reindexing")
-    typer.echo(
-        result.model_dump_json() if as_json else f"{result.outcome}: the words of {result.total} texts made anew"
-    )
+    echo(result.model_dump_json() if as_json else f"{result.outcome}: the words of {result.total} texts made anew")
 
 
 def forget(
@@ -60,7 +58,7 @@ def forget(
     _refuse_other(kind, "messages")
     with Querymill() as mill:
         result = mill.submit(ForgetSession(collection=collection, session_id=session_id)).result(timeout=120)
-    typer.echo(result.model_dump_json() if as_json else f"{session_id}: {result.outcome}, {result.total} rows dropped")
+    echo(result.model_dump_json() if as_json else f"{session_id}: {result.outcome}, {result.total} rows dropped")
 
 
 def followed(job: Job[Any], named: str) -> Any:
@@ -70,8 +68,8 @@ def followed(job: Job[Any], named: str) -> Any:
         JobEnded: It ended without one.
     """
     bar = Progress(
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:.0f} of {task.total:.0f}"),
-        TimeElapsedColumn(), console=Console(stderr=True, highlight=False),
+        TextColumn("{task.description}", markup=False), BarColumn(),
+        TextColumn("{task.completed:.0f} of {task.total:.0f}"), TimeElapsedColumn(), console=Console(stderr=True),
     )  # fmt: skip
     parts: dict[str, events.Progress] = {}
     with bar:

@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
+from querymill_shared.addresses import mask_text
 from querymill_shared.contracts.errors import (
     IdempotencyConflict,
     JobCancelled,
@@ -49,8 +50,14 @@ def problem(status: int, title: str, detail: str, **more: Any) -> JSONResponse:
 
 async def _ours(_: Request, error: Exception) -> JSONResponse:
     status, title = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
-    # A connection's error names hosts and ports; whoever asks need not know them.
-    return problem(status, title, title if status == 503 else str(error))
+    match error:
+        case redis.ConnectionError() | redis.TimeoutError():
+            said = title  # its own text names hosts and ports, which callers need not know
+        case UnknownCollection():
+            said = error.reason  # other collections may be other tenants'
+        case _:
+            said = mask_text(str(error))
+    return problem(status, title, said)
 
 
 async def _invalid(_: Request, error: Exception) -> JSONResponse:

@@ -32,8 +32,11 @@ def prefix(shard: str) -> str:
 
 
 def of_job(job_id: str, *parts: str) -> list[str]:
-    """Name parts of a job's keys: "due" and "recent" belong to its shard, the others to the job."""
-    shard = prefix(job_id[0])
+    """Name parts of a job's keys: "due" and "recent" belong to its shard, the others to the job.
+
+    An empty id, which no job has, is looked for in the first shard.
+    """
+    shard = prefix(job_id[:1] or SHARDS[0])
     return [shard + part if part in ("due", "recent") else f"{shard}{job_id}:{part}" for part in parts]
 
 

@@ -18,11 +18,18 @@ class QuerymillError(Exception):
 
 
 class UnknownCollection(QuerymillError):
-    """Nothing of this kind was ever ingested into the collection."""
+    """Nothing of this kind was ever ingested into the collection.
+
+    Attributes:
+        reason: The message without the collections there are (``known``), for callers who may not learn of them.
+    """
 
     def __init__(self, collection: str, kind: str, known: Iterable[str]) -> None:
-        names = ", ".join(sorted(known)) or "none yet"
-        super().__init__(f"collection: no {kind} in {collection!r}; collections with {kind}: {names}")
+        self.collection = collection
+        self.kind = kind
+        self.known = tuple(sorted(known))
+        self.reason = f"collection: no {kind} in {collection!r}"
+        super().__init__(f"{self.reason}; collections with {kind}: {', '.join(self.known) or 'none yet'}")
 
 
 class UnknownJob(QuerymillError):

@@ -1,0 +1,35 @@
+"""The only way to the terminal: what strangers stored is text there, and does nothing.
+
+Messages, titles, paths, ids and reasons may hold escape sequences, which set a terminal's title, clear it or draw a
+prompt, and brackets that rich would read as markup.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import rich.console
+import typer
+from rich.segment import Segment
+
+#: Control characters (C0 but a tab and a new line, DEL, C1) and those that reorder the text around them.
+_ACTED_UPON = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+class Console(rich.console.Console):
+    """A console that reads no markup in strings and leaves out what a terminal would act upon."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"highlight": False} | options | {"markup": False, "emoji": False})
+
+    def render(
+        self, renderable: rich.console.RenderableType, options: rich.console.ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Render without the characters that a terminal would act upon; rich's own controls pass."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=_ACTED_UPON.sub("", segment.text))
+
+
+def echo(text: str) -> None:
+    r"""Print a line of text or JSON; what a terminal would act upon is written as JSON writes it (``\u001b``)."""
+    typer.echo(_ACTED_UPON.sub(lambda found: f"\\u{ord(found[0]):04x}", text))

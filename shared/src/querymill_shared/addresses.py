@@ -1,0 +1,167 @@
+"""Addresses of services, read and shown without their secrets: URLs, and libpq's keyword strings.
+
+What is shown is what is known to be no secret: the scheme, the user's name, hosts, ports, the path, and the parameters
+in `_SHOWN`. Everything else is ``***``, and so is the whole of an address that cannot be read.
+"""
+
+import re
+import string
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+HIDDEN = "***"
+
+#: Parameters, in lower case, whose values are no secrets.
+_SHOWN = frozenset((
+    "api-version", "appname", "application_name", "authmechanism", "authsource", "channel_binding",
+    "client_encoding", "connect_timeout", "db", "dbname", "directconnection", "gssencmode", "heartbeat", "host",
+    "hostaddr", "keepalives", "load_balance_hosts", "loadbalanced", "maxpoolsize", "port", "protocol",
+    "readpreference", "replicaset", "retrywrites", "service", "socket_connect_timeout", "socket_timeout", "ssl",
+    "ssl_cert_reqs", "sslmode", "sslnegotiation", "sslrootcert", "target_session_attrs", "tls", "tlscafile",
+    "user", "username", "virtual_host", "w",
+))  # fmt: skip
+#: Parameters whose names are shown, and whose values never are.
+_SECRET = frozenset((
+    "access_key", "access_token", "api-key", "api_key", "apikey", "auth", "key", "passwd", "password", "pwd",
+    "secret", "sslpassword", "token",
+))  # fmt: skip
+#: Schemes whose user has a name; in other URLs, such as those of models, that may be the secret.
+_NAMED = ("postgresql", "postgres", "mongodb", "amqp", "amqps", "pyamqp")
+#: Here a name without a password is a mistake: the password stands in its place.
+_NAMED_WITH_PASSWORD = (*_NAMED, "redis", "rediss", "sentinel", "unix")
+
+_SCHEME_CHARACTERS = f"{string.ascii_letters}{string.digits}+.-"
+_SCHEME = r"[A-Za-z][A-Za-z0-9+.-]*://"
+_URL = re.compile(rf"(?P<scheme>{_SCHEME})(?P<place>[^?#\s]*)(?:\?(?P<query>[^#\s]*))?(?P<fragment>#\S*)?")
+_HOST = re.compile(r"(?:\[(?P<ip>[\w.:%]+)\]|(?P<name>[\w.%~-]*))(?::(?P<port>\d{1,5}))?")
+_USER = re.compile(r"[\w.~%+-]*")
+_PATH = re.compile(r"[\w.~%+/:*!$'(),-]*")
+_VALUE = re.compile(r"[\w.~+/:*,\[\] -]*")
+_KEYWORD = re.compile(r"\s*(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|(?!')(?:[^\s\\]|\\.)*)(?=\s|\Z)", re.DOTALL)
+_SECRET_IN_TEXT = re.compile(
+    rf"(?<![\w-])([\w-]*(?:{'|'.join(sorted(_SECRET))}))\s*=\s*('(?:[^'\\]|\\.)*'|\"[^\"]*\"|\S+)", re.IGNORECASE
+)
+
+#: A host's name, or the path of a local socket, and its port if one is named.
+Host = tuple[str, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An address that could be read, and how it is shown without its secrets.
+
+    ``scheme`` is in lower case, "" of a keyword string. ``hosts`` is empty if none is named.
+    """
+
+    scheme: str
+    hosts: tuple[Host, ...]
+    path: str
+    shown: str
+
+
+def mask(address: str) -> str:
+    """Hide the secrets of an address; of one that cannot be read, everything."""
+    if not address:
+        return ""
+    read = read_address(address)
+    return HIDDEN if read is None else read.shown
+
+
+def mask_text(text: str) -> str:
+    """Hide the secrets of addresses that a text quotes, such as an error's."""
+    return _SECRET_IN_TEXT.sub(rf"\1={HIDDEN}", re.sub(r"\S+", lambda found: _mask_word(found[0]), text))
+
+
+def read_address(text: str) -> Address | None:
+    """Read a URL, several URLs joined by semicolons, or a keyword string; None if it is none of them."""
+    urls = [_read_url(part) for part in re.split(rf";(?={_SCHEME})", text)]
+    read = [url for url in urls if url is not None]
+    if len(read) < len(urls):
+        return _read_keywords(text)
+    hosts = tuple(host for url in read for host in url.hosts)
+    return Address(read[0].scheme, hosts, read[0].path, ";".join(url.shown for url in read))
+
+
+def _read_url(text: str) -> Address | None:
+    found = _URL.fullmatch(text)
+    # An "@" behind a "?" or a "#" may belong to a password that nobody escaped: who can say what is secret?
+    if found is None or "@" in f"{found['query']}{found['fragment']}":
+        return None
+    scheme = found["scheme"].removesuffix("://").lower()
+    userinfo, at, place = found["place"].rpartition("@")
+    names, slash, path = place.partition("/")
+    hosts = _hosts(names.split(","))
+    parameters = [part.partition("=")[::2] for part in (found["query"] or "").split("&") if part]
+    named = _named_hosts({name: unquote(value) for name, value in parameters})
+    if hosts is None or named is None or not _PATH.fullmatch(path):
+        return None
+    if scheme == "unix" or scheme.endswith("+socket"):
+        hosts = ((f"/{unquote(path)}", None),)
+    shown = found["scheme"] + (f"{_shown_user(scheme, userinfo)}@" if at else "") + names + slash + path
+    query = "" if found["query"] is None else "?" + "&".join(_shown_parameters(parameters))
+    return Address(scheme, named or hosts, path, shown + query + (f"#{HIDDEN}" if found["fragment"] else ""))
+
+
+def _read_keywords(text: str) -> Address | None:
+    pairs: list[tuple[str, str]] = []
+    end = 0
+    while found := _KEYWORD.match(text, end):
+        value = found[2][1:-1] if found[2].startswith("'") else found[2]
+        pairs.append((found[1], re.sub(r"\\(.)", r"\1", value, flags=re.DOTALL)))
+        end = found.end()
+    hosts = _named_hosts(dict(pairs))
+    if not pairs or text[end:].strip() or hosts is None:
+        return None
+    return Address("", hosts, "", " ".join(_shown_parameters(pairs)))
+
+
+def _hosts(names: Iterable[str]) -> tuple[Host, ...] | None:
+    """Read hosts as URLs write them; None if one of them is no host."""
+    found = [_HOST.fullmatch(name) for name in names]
+    read = [(host["ip"] or unquote(host["name"] or ""), host["port"]) for host in found if host is not None]
+    if len(read) < len(found) or any(int(port or 0) > 65_535 for _, port in read):
+        return None
+    return tuple((name, None if port is None else int(port)) for name, port in read if name)
+
+
+def _named_hosts(parameters: Mapping[str, str]) -> tuple[Host, ...] | None:
+    """Read the hosts that libpq's parameters name; None if they do not fit together."""
+    names = [name for name in (parameters.get("hostaddr") or parameters.get("host") or "").split(",") if name]
+    ports = (parameters.get("port") or "").split(",")
+    if not all(re.fullmatch(r"\d{0,5}", port) and int(port or 0) <= 65_535 for port in ports):
+        return None
+    if names and len(ports) not in (1, len(names)):
+        return None
+    every = ports * len(names) if len(ports) == 1 else ports
+    return tuple((name, int(port) if port else None) for name, port in zip(names, every, strict=False))
+
+
+def _shown_user(scheme: str, userinfo: str) -> str:
+    user, colon, _ = userinfo.partition(":")
+    named = _NAMED_WITH_PASSWORD if colon else _NAMED
+    if scheme.partition("+")[0] not in named or not _USER.fullmatch(user):
+        return HIDDEN
+    return f"{user}:{HIDDEN}" if colon else user
+
+
+def _shown_parameters(parameters: Sequence[tuple[str, str]]) -> list[str]:
+    return [_shown_parameter(name, value) for name, value in parameters]
+
+
+def _shown_parameter(name: str, value: str) -> str:
+    if name.lower() in _SHOWN and _VALUE.fullmatch(unquote(value)):
+        return f"{name}={value}"
+    return f"{name}={HIDDEN}" if name.lower() in _SECRET | _SHOWN else HIDDEN
+
+
+def _mask_word(word: str) -> str:
+    """Hide the secrets of a word of a text: of the URL in it, or of ``user:password@host``."""
+    before, separator, _ = word.partition("://")
+    scheme = before[len(before.rstrip(_SCHEME_CHARACTERS)) :]
+    if separator and scheme:
+        start = len(before) - len(scheme)
+        address = word[start:].rstrip("""'"`.,;:!?)]}>""")
+        return word[:start] + mask(address) + word[start + len(address) :]
+    user, colon, rest = word.partition(":")
+    return f"{user}:{HIDDEN}@{rest.rpartition('@')[2]}" if colon and "@" in rest else word

@@ -1,0 +1,129 @@
+"""`querymill doctor`: whatever a driver accepts is probed, and nothing that is secret is printed."""
+
+import json
+import socket
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+
+from querymill.doctor import Finding, diagnose
+from tests.fixtures.command_line import CommandLine
+from tests.fixtures.deployment import Deployment
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """A port on loopback that somebody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+@pytest.fixture
+def found(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> "Diagnosis":
+    for name, value in deployment.environment.items():
+        monkeypatch.setenv(name, value)
+    return Diagnosis(monkeypatch)
+
+
+class Diagnosis:
+    """A diagnosis after some settings were changed."""
+
+    def __init__(self, environment: pytest.MonkeyPatch) -> None:
+        self._environment = environment
+
+    def __call__(self, **changed: str) -> dict[str, Finding]:
+        for name, value in changed.items():
+            self._environment.setenv(name, value)
+        findings = diagnose()
+        assert "HUNTER" not in repr(findings)
+        return {finding.name: finding for finding in findings}
+
+
+def test_a_keyword_string_is_probed_where_it_says(found: Diagnosis, database_url: str) -> None:
+    place = urlsplit(database_url)
+    named = f"host={place.hostname} port={place.port} dbname=querymill password=HUNTER"
+    database = found(DATABASE_URL=named)["PostgreSQL"]
+    assert database == Finding("PostgreSQL", named.replace("HUNTER", "***"), ok=True)
+    away = found(DATABASE_URL="host=127.0.0.1 port=1 password='HUNTER TWO'")["PostgreSQL"]
+    assert (away.value, away.ok) == ("host=127.0.0.1 port=1 password=***", False)
+    assert away.mend.startswith("DATABASE_URL: 127.0.0.1:1: ")
+
+
+@pytest.mark.parametrize("form", ["postgresql://u:HUNTER@127.0.0.1:1,127.0.0.1:{}/db", "host=127.0.0.1 port=1,{}"])
+def test_one_of_several_hosts_that_answers_is_enough(found: Diagnosis, form: str, port: int) -> None:
+    several = form.format(port).replace("host=127.0.0.1 ", "host=127.0.0.1,127.0.0.1 ")
+    assert found(DATABASE_URL=several)["PostgreSQL"].ok
+    assert found(MONGODB_URI=f"mongodb://u:HUNTER@127.0.0.1:1,127.0.0.1:{port}/x")["MongoDB"].ok
+    assert not found(MONGODB_URI="mongodb://u:HUNTER@127.0.0.1:1,127.0.0.1:2/x")["MongoDB"].ok
+
+
+def test_a_local_socket_is_probed(found: Diagnosis, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("s")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(folder / ".s.PGSQL.5432"))
+        server.listen()
+        assert found(DATABASE_URL=f"host={folder} password=HUNTER")["PostgreSQL"].ok
+        assert found(CELERY_BROKER_URL=f"redis+socket://:HUNTER@{folder}/.s.PGSQL.5432")["broker"].ok
+    assert not found(DATABASE_URL=f"postgresql:///db?host={folder}&port=1")["PostgreSQL"].ok
+
+
+def test_what_names_no_host_is_not_called_broken(found: Diagnosis) -> None:
+    searched = found(MONGODB_URI="mongodb+srv://u:HUNTER@cluster.example/x")["MongoDB"]
+    assert (searched.value, searched.ok) == ("mongodb+srv://u:***@cluster.example/x", None)
+    assert "DNS" in searched.mend
+    assert found(DATABASE_URL="dbname=mill password=HUNTER")["PostgreSQL"].ok is None
+
+
+def test_a_broker_is_probed_at_the_port_of_its_scheme(found: Diagnosis) -> None:
+    assert "127.0.0.1:5671: " in found(CELERY_BROKER_URL="amqps://guest:HUNTER@127.0.0.1//")["broker"].mend
+    assert "127.0.0.1:5672: " in found(CELERY_BROKER_URL="amqp://guest:HUNTER@127.0.0.1//")["broker"].mend
+
+
+UNREADABLE = [
+    ("DATABASE_URL", "PostgreSQL", "host=127.0.0.1 password=HUNTER TWO"),
+    ("DATABASE_URL", "PostgreSQL", "postgresql+psycopg://u:HUNTER@127.0.0.1/x"),
+    ("MONGODB_URI", "MongoDB", "u:HUNTER@127.0.0.1:27017"),
+    ("MONGODB_URI", "MongoDB", "host=127.0.0.1 password=HUNTER"),
+    ("OPENAI_BASE_URL", "chat models", "models.example/HUNTER"),
+]
+
+
+@pytest.mark.parametrize(("setting", "service", "value"), UNREADABLE)
+def test_an_address_that_its_driver_cannot_read_is_a_finding(
+    found: Diagnosis, setting: str, service: str, value: str
+) -> None:
+    finding = found(**{setting: value})[service]
+    assert finding.ok is False
+    assert finding.mend.startswith(f"{setting}: must ")
+
+
+def test_secrets_of_every_form_are_hidden(found: Diagnosis) -> None:
+    shown = found(
+        REDIS_URL="redis://127.0.0.1:1/0?password=HUNTER",
+        CELERY_BROKER_URL="amqp://guest:HUN@HUNTER@127.0.0.1:1//",
+        DATABASE_URL="postgresql://127.0.0.1:1/db?user=u&password=HUNTER",
+        MONGODB_URI="mongodb://u:HUN@HUNTER@127.0.0.1:1/x",
+        OPENAI_BASE_URL="http://u:HUNTER@127.0.0.1:1/v1",
+        OPENAI_API_KEY="sk-HUNTER\n",
+        EMBEDDING_BASE_URL="http://127.0.0.1:1/v1?api-key=HUNTER",
+    )
+    assert shown["REDIS_URL"].value == shown["board"].value == "redis://127.0.0.1:1/0?password=***"
+    assert shown["CELERY_BROKER_URL"].value == shown["broker"].value == "amqp://guest:***@127.0.0.1:1//"
+    assert shown["chat models"].value == "http://***@127.0.0.1:1/v1"
+    assert "header" in shown["chat models"].mend
+
+
+def test_a_setting_that_breaks_a_rule_is_a_finding(deployment: Deployment) -> None:
+    broken = deployment.environment | {"REDIS_URL": "127.0.0.1:6379", "QUERYMILL_LEASE_S": "60"}
+    querymill = CommandLine(broken)
+    run = querymill("doctor", "--json")
+    assert run.returncode == 2, run.stderr
+    findings = {finding["name"]: finding for finding in json.loads(run.stdout)}
+    assert set(findings) == {"REDIS_URL", "QUERYMILL_LEASE_S"}
+    assert findings["REDIS_URL"]["ok"] is False
+    assert "redis://, rediss:// or unix://" in findings["REDIS_URL"]["mend"]
+    asked = querymill("search", "reports", "q", "--collection", "filings")
+    assert asked.returncode == 2
+    assert asked.stderr.splitlines()[0].startswith("REDIS_URL: must be a URL that begins with redis://")
+    assert len(asked.stderr.splitlines()) == 2
