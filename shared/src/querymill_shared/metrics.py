@@ -18,6 +18,7 @@ LABELLED = {
     "budget_waited_ms": ("Milliseconds that calls waited for the budget", "lane"),
     "budget_refused": ("Calls that could not have gone in time", "lane"),
     "provider_calls": ("Calls to providers by how they ended", "outcome"),
+    "elements_dropped": ("Elements of a queue that were no bell", "queue"),
 }
 PLAIN = {
     "budget_pauses": "Pauses that a provider asked of the fleet",

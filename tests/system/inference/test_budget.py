@@ -158,6 +158,36 @@ def test_the_breaker_opens_probes_and_closes(provider: Provider) -> None:
     assert go(there).at <= time.monotonic()
 
 
+def test_a_call_cut_by_its_callers_time_counts_neither_for_the_provider_nor_against_it(provider: Provider) -> None:
+    account = provider.account()
+    for outcome in ("cut", "cut", "cut", "cut", "cut", "failed", "failed", "failed", "failed", "cut"):
+        account.report(go(account), outcome)
+    account.report(go(account), "failed")
+    with pytest.raises(CircuitOpen, match="failed 5 times in a row"):
+        go(account)
+
+
+def test_a_probe_cut_by_its_callers_time_lets_another_probe(provider: Provider) -> None:
+    account = provider.account()
+    for _ in range(5):
+        account.report(go(account), "failed")
+    time.sleep(1.05)
+    account.report(go(account), "cut")
+    probe = go(account)
+    with pytest.raises(CircuitOpen):
+        go(account)
+    account.report(probe, "answered")
+    assert go(account).at <= time.monotonic()
+
+
+def test_a_call_cut_by_its_callers_time_is_paid_for(provider: Provider) -> None:
+    account = provider.account(rpm=60, tpm=60_000)
+    account.report(go(account, tokens=1_200), "cut")
+    assert waits(account, 1) == pytest.approx([1.0], abs=0.1)
+    account.meters.flush()
+    assert meters.read(provider.client)["provider_calls/cut"] == 1
+
+
 def test_who_has_no_deadline_waits_for_the_breaker(provider: Provider) -> None:
     account = provider.account()
     for _ in range(5):

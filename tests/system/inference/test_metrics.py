@@ -23,6 +23,7 @@ def scraped(provider: Provider) -> str:
     account.report(grant, "limited", told=Told(retry_after_s=30))
     for _ in range(5):
         account.report(grant, "failed")
+    provider.meters.count("elements_dropped/search")
     provider.meters.flush()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -44,6 +45,7 @@ def scraped(provider: Provider) -> str:
         "querymill_vector_miss_total 3.0",
         "querymill_vector_process_hit_total 1.0",
         "querymill_budget_pauses_total 1.0",
+        'querymill_elements_dropped_total{queue="search"} 1.0',
         'querymill_breaker{model="other"} 1.0',
         'querymill_breaker{model="words"} 0.0',
         'querymill_paused_seconds{model="words"} 0.0',

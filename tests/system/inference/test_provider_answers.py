@@ -161,6 +161,36 @@ def test_after_five_failures_in_a_row_the_provider_is_left_alone(
     np.testing.assert_allclose(vectors(provider, "c")[0], vector_of("c"), rtol=1e-6)
 
 
+SLOW = Answer(embedding_answer([[1.0] * DIMENSIONS]).body, after_s=0.8)
+
+
+def ended(provider: Provider) -> dict[str, float]:
+    """Count the calls by how they ended."""
+    provider.meters.flush()
+    counts = meters.read(provider.client)
+    return {name: count for name, count in counts.items() if name.startswith("provider_calls/")}
+
+
+def test_calls_cut_by_their_callers_time_leave_the_provider_to_the_others(
+    provider: Provider, openai_server: OpenAIServer
+) -> None:
+    openai_server.script.embeddings = first(*[SLOW] * 6)
+    for number in range(6):
+        with pytest.raises(Refused, match="no answer in time"):
+            provider.embeddings().embed([f"text {number}"], input_type="query", caller=within(0.2))
+    np.testing.assert_allclose(vectors(provider, "ships")[0], vector_of("ships"), rtol=1e-6)
+    assert ended(provider) == {"provider_calls/cut": 6, "provider_calls/answered": 1}
+
+
+def test_calls_that_take_the_providers_whole_time_count_against_it(
+    provider: Provider, openai_server: OpenAIServer
+) -> None:
+    openai_server.script.embeddings = first(*[SLOW] * 6)
+    with pytest.raises(Refused, match="no answer in time"):
+        provider.embeddings(timeout_s=0.2).embed(["text"], input_type="query", caller=within(8))
+    assert ended(provider) == {"provider_calls/failed": 3}
+
+
 def test_a_caller_without_a_deadline_may_come_back_later(provider: Provider, openai_server: OpenAIServer) -> None:
     openai_server.script.embeddings = first(*[Answer(b"{}", status=503)] * 4)
     with pytest.raises(Unavailable, match="HTTP 503"):

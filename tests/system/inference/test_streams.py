@@ -59,6 +59,11 @@ def counts(provider: Provider) -> Mapping[str, float]:
     return meters.read(provider.client)
 
 
+def ended(provider: Provider) -> Mapping[str, float]:
+    """Count the calls by how they ended."""
+    return {name: count for name, count in counts(provider).items() if name.startswith("provider_calls/")}
+
+
 def test_parts_are_heard_as_they_come_and_the_tokens_are_the_providers(
     provider: Provider, openai_server: OpenAIServer
 ) -> None:
@@ -133,6 +138,7 @@ def test_a_silent_stream_is_left(provider: Provider, openai_server: OpenAIServer
     with pytest.raises(Unavailable, match="broke off: no answer in time"):
         stream(provider, Ear(), timeout_s=0.6)
     assert time.monotonic() - started < 2.5
+    assert ended(provider) == {"provider_calls/failed": 1}
 
 
 def test_the_deadline_cuts_a_stream_that_goes_on(provider: Provider, openai_server: OpenAIServer) -> None:
@@ -141,6 +147,23 @@ def test_the_deadline_cuts_a_stream_that_goes_on(provider: Provider, openai_serv
     with pytest.raises(Refused, match="cut by the deadline"):
         stream(provider, Ear(), seconds=0.6)
     assert 0.5 < time.monotonic() - started < 3
+    assert ended(provider) == {"provider_calls/cut": 1}
+
+
+SLOW = {
+    "before the first part": chat_stream("nine ", "ships", after_s=1.0),
+    "between two parts": chat_stream("nine ", "ships", apart_s=1.0),
+}
+
+
+@pytest.mark.parametrize("answer", SLOW.values(), ids=SLOW.keys())
+def test_a_stream_that_is_silent_until_the_deadline_says_nothing_against_the_provider(
+    provider: Provider, openai_server: OpenAIServer, answer: Answer
+) -> None:
+    openai_server.script.chat = lambda body: answer
+    with pytest.raises((Refused, Unavailable), match="no answer in time"):
+        stream(provider, Ear(), seconds=0.4)
+    assert ended(provider) == {"provider_calls/cut": 1}
 
 
 def test_who_has_heard_enough_ends_the_stream(provider: Provider, openai_server: OpenAIServer) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
+from querymill_shared import meters
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.settings import Settings
 from querymill_workers.inference.account import Account
@@ -350,12 +351,17 @@ def test_an_endpoint_that_does_not_come_to_an_end_is_left_in_time(
         assert time.monotonic() - started < 1
 
 
-def test_an_endpoint_gets_no_more_time_than_the_caller_has(endpoint: Endpoint, openai_server: OpenAIServer) -> None:
+def test_an_endpoint_gets_no_more_time_than_the_caller_has(
+    provider: Provider, endpoint: Endpoint, openai_server: OpenAIServer
+) -> None:
     openai_server.script.rerank = lambda request: Answer(cohere_answer(i0=0.5).body, after_s=1)
     started = time.monotonic()
     with pytest.raises(Refused, match="no answer in time"):
         http_judge(endpoint, openai_server.url).judge("q", PASSAGES, caller=caller(0.2))
     assert time.monotonic() - started < 0.8
+    provider.meters.flush()
+    counts = meters.read(provider.client)
+    assert (counts["provider_calls/cut"], "provider_calls/failed" in counts) == (1, False)
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "no url at all", "ftp://127.0.0.1"])

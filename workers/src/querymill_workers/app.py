@@ -29,6 +29,8 @@ app.conf.update(
     worker_disable_prefetch=_ON_REDIS,
     task_queues=[BrokerQueue(queue, no_ack=_ON_REDIS) for queue in Queue],
     task_create_missing_queues=False,
+    # Who reads the queues lets only bells through: on Redis the transport, elsewhere the consumer.
+    worker_consumer="celery.worker.consumer:Consumer" if _ON_REDIS else "querymill_workers.consumer:BellConsumer",
     broker_transport="querymill_workers.transport:BellTransport" if _ON_REDIS else None,
     broker_transport_options=dict(transport_options(wiring.settings().broker_url)),
     broker_connection_retry_on_startup=True,

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from querymill import (
     AsyncQuerymill,
     IdempotencyConflict,
+    Job,
     JobCancelled,
     JobFailed,
     Querymill,
@@ -86,6 +87,23 @@ def test_at_the_deadline_the_answer_is_what_is_there_and_names_what_is_missing(
     assert not result.complete
     assert {part.stage for part in result.degraded} == {"subquestion", "variant"}
     assert result.results
+
+
+@pytest.mark.usefixtures("filings")
+def test_searches_in_a_hurry_do_not_cost_patient_ones_their_expansion(
+    mill: Querymill, openai_server: OpenAIServer
+) -> None:
+    openai_server.script.chat = lambda request: chat_answer("| revenue | 10 |", after_s=1.2)
+
+    def submitted(count: int, *, deadline: float) -> list[Job[Any]]:
+        return [mill.submit(search(fresh(), hyde=True, deadline=deadline)) for _ in range(count)]
+
+    hurried, patient = submitted(10, deadline=0.6), submitted(2, deadline=20)
+    for job in hurried:
+        assert list(job.events(timeout=5))
+    # The calls of those in a hurry are cut by now, and none was answered yet.
+    patient += submitted(4, deadline=20)
+    assert [job.result(timeout=20).degraded for job in patient] == [()] * 6
 
 
 @pytest.mark.usefixtures("filings")

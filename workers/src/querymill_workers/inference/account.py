@@ -19,7 +19,7 @@ from querymill_shared.meters import ACCOUNTS, Meters
 from querymill_workers.inference.pacing import REQUESTS_AT_ONCE, TOKENS_AT_ONCE, pace
 from querymill_workers.jobs.faults import Refused, Unavailable
 
-Outcome = Literal["answered", "rejected", "limited", "failed", "unused"]
+Outcome = Literal["answered", "rejected", "limited", "failed", "cut", "unused"]
 
 #: What part of a burst a lane may use, and what part of the limit it gets even when others fill it.
 LANES = {Lane.INTERACTIVE: (1.0, 0.0), Lane.NORMAL: (0.75, 0.2), Lane.BULK: (0.5, 0.05)}
@@ -135,11 +135,14 @@ class Account:
         return True
 
     def report(self, grant: Grant, outcome: Outcome, *, tokens: int | None = None, told: Told | None = None) -> None:
-        """Say how the call went: ``tokens`` it used (None: as estimated), and what the headers told."""
+        """Say how the call went: ``tokens`` it used (None: as estimated), and what the headers told.
+
+        A call that was ``cut`` by its caller's time is paid for, and says nothing about the provider's health.
+        """
         told = told or Told()
         beyond = 0 if tokens is None else tokens - grant.tokens
         match outcome:
-            case "answered" | "limited" | "failed":
+            case "answered" | "limited" | "failed" | "cut":
                 returned = 0
             case "rejected":
                 returned, beyond = 0, -grant.tokens

@@ -26,6 +26,13 @@ class NoAnswer(Exception):
     """No answer, or none that can be read; another try may get one."""
 
 
+class TimedOut(NoAnswer):
+    """No answer in the time the call was given."""
+
+    def __init__(self) -> None:
+        super().__init__("no answer in time")
+
+
 class Rejected(Exception):
     """The provider will not answer this, however often it is asked."""
 
@@ -66,13 +73,13 @@ def asked(call: Callable[[], U]) -> U:
 
     Raises:
         Limited: 429.
-        NoAnswer: No connection, no answer in time, 5xx, or bytes that cannot be read.
+        NoAnswer: No connection, no answer in time (`TimedOut`), 5xx, or bytes that cannot be read.
         Rejected: Any other status, a redirect among them.
     """
     try:
         return call()
     except (openai.APITimeoutError, httpx.TimeoutException) as error:
-        raise NoAnswer("no answer in time") from error
+        raise TimedOut from error
     except openai.APIStatusError as error:
         raise of_status(error.status_code, error.response.headers) from error
     except (openai.APIConnectionError, httpx.HTTPError) as error:

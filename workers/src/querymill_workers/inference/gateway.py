@@ -8,7 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.account import Account, Grant, LimitReached, Outcome
-from querymill_workers.inference.client import Answer, Limited, NoAnswer, Rejected
+from querymill_workers.inference.client import Answer, Limited, NoAnswer, Rejected, TimedOut
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
 
@@ -21,6 +21,10 @@ TRIES = 3
 PATIENCE = 10
 #: Wait before the second and third try, in seconds, give or take a half.
 BACKOFF_S = (0.2, 0.8)
+
+
+class CutShort(Refused):
+    """The caller's time was up before the reply was over."""
 
 
 class Work(Protocol[T]):
@@ -150,17 +154,25 @@ class Gateway(Generic[T]):
             Unavailable: It broke off after it had begun.
         """
         work = OneCall(caller, tokens, begin)
-        begun = self._persistently(work, lambda grant: (grant, self._asked(work, grant)))
+
+        def ask(grant: Grant) -> tuple[Grant, float, Answer[S]]:
+            limit_s = self._time_left_s(work)
+            return grant, limit_s, self._asked(work, grant, limit_s)
+
+        begun = self._persistently(work, ask)
         if begun is None:
             raise RuntimeError("work that never shrinks to nothing was left unasked")
-        grant, answer = begun
+        grant, limit_s, answer = begun
         reply = answer.value
         outcome: Outcome = "answered"
         try:
             self._heard(reply, caller.expires_at, hear)
         except NoAnswer as error:
-            outcome = "failed"
+            outcome = self._outcome_of(error, limit_s)
             raise Unavailable(f"{self._name}: the reply broke off: {error}") from error
+        except CutShort:
+            outcome = "cut"
+            raise
         finally:
             reply.close()
             self.account.report(grant, outcome, tokens=reply.tokens, told=answer.told)
@@ -169,7 +181,7 @@ class Gateway(Generic[T]):
     def _heard(self, reply: Streamed, until: float | None, hear: Callable[[str], bool]) -> None:
         while (part := reply.next()) is not None and hear(part):
             if until is not None and self.clock() >= until:
-                raise Refused(f"{self._name}: the reply was cut by the deadline")
+                raise CutShort(f"{self._name}: the reply was cut by the deadline")
 
     def _persistently(self, work: Work[Any], ask: Callable[[Grant], U]) -> U | None:
         """Ask until there is an answer, within the limits and the time there is; see `call`."""
@@ -217,19 +229,19 @@ class Gateway(Generic[T]):
                 return Grant(grant.lane, sealed, added.at, added.epoch)
 
     def _sent(self, work: Work[T], grant: Grant) -> Answer[T]:
-        answer = self._asked(work, grant)
+        answer = self._asked(work, grant, self._time_left_s(work))
         self.account.report(grant, "answered", tokens=answer.tokens, told=answer.told)
         return answer
 
-    def _asked(self, work: Work[U], grant: Grant) -> Answer[U]:
+    def _asked(self, work: Work[U], grant: Grant, limit_s: float) -> Answer[U]:
         """Ask once; an answer is yet to be reported, a failure was."""
         try:
-            return work.send(self._time_left_s(work))
+            return work.send(limit_s)
         except Limited as error:
             self.account.report(grant, "limited", told=error.told)
             raise
-        except NoAnswer:
-            self.account.report(grant, "failed")
+        except NoAnswer as error:
+            self.account.report(grant, self._outcome_of(error, limit_s))
             raise
         except Rejected as error:
             self.account.report(grant, "rejected")
@@ -237,6 +249,10 @@ class Gateway(Generic[T]):
         except Refused:
             self.account.report(grant, "answered")
             raise
+
+    def _outcome_of(self, error: NoAnswer, limit_s: float) -> Outcome:
+        """Tell a provider that failed from a caller who could not wait as long as a provider may take."""
+        return "cut" if isinstance(error, TimedOut) and limit_s < self._timeout_s else "failed"
 
     def _back_off_or_give_up(self, work: Work[Any], tries: int, error: NoAnswer) -> None:
         until, reason = work.until(), f"{self._name} unavailable: {error}"

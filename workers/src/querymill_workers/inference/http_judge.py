@@ -8,7 +8,7 @@ import httpx
 from pydantic import AliasChoices, BaseModel, Field, StrictFloat, StrictInt, TypeAdapter, ValidationError
 
 from querymill_workers.inference.account import Told
-from querymill_workers.inference.client import Answer, NoAnswer, of_status, told_by
+from querymill_workers.inference.client import Answer, NoAnswer, TimedOut, of_status, told_by
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
@@ -99,7 +99,7 @@ def post(client: httpx.Client, url: str, body: Mapping[str, Any], *, limit_s: fl
 
     Raises:
         Limited: 429.
-        NoAnswer: No answer in time, or an error that may pass.
+        NoAnswer: No answer in time (`TimedOut`), or an error that may pass.
         Rejected: A status that the same call would meet again, or a redirect: it is not followed.
     """
     until = time.monotonic() + limit_s
@@ -114,10 +114,10 @@ def post(client: httpx.Client, url: str, body: Mapping[str, Any], *, limit_s: fl
                     raise NoAnswer("an answer too long to be one")
                 # httpx limits the wait for each part, not for all of them.
                 if time.monotonic() > until:
-                    raise NoAnswer("no answer in time")
+                    raise TimedOut
             return bytes(answer), told_by(response.headers)
     except httpx.TimeoutException as error:
-        raise NoAnswer("no answer in time") from error
+        raise TimedOut from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise NoAnswer(f"no connection ({type(error).__name__})") from error
 

@@ -1,6 +1,6 @@
 -- Say how a call went: correct the budget, pause everybody, open or close the breaker.
 --
--- KEYS 1 the account. ARGV 1 outcome: answered | rejected | limited | failed | unused, 2 requests to give back,
+-- KEYS 1 the account. ARGV 1 outcome: answered | rejected | limited | failed | cut | unused, 2 requests to give back,
 -- 3 tokens used beyond those reserved (negative: to give back), 4-5 interval and burst of requests, 6-7 of
 -- tokens, 8 ms to pause (-1: not told), 9-10 requests left and ms until there are more, 11-12 the same of tokens
 -- (-1: not told), 13 failures in a row that open the breaker, 14 ms it stays open at first.
@@ -51,12 +51,6 @@ if outcome == 'limited' then
 elseif outcome == 'answered' then
     redis.call('HDEL', KEYS[1], 'strikes')
     close()
-    at_most(requests, tonumber(ARGV[9]))
-    at_most(tokens, tonumber(ARGV[11]))
-    for i = 9, 11, 2 do
-        -- Nothing left for longer than our own pace would wait: the key is used elsewhere too.
-        if tonumber(ARGV[i]) == 0 and tonumber(ARGV[i + 1]) > 1000 then paused = math.max(paused, pause(tonumber(ARGV[i + 1]))) end
-    end
 elseif outcome == 'rejected' then
     close()
 elseif outcome == 'failed' then
@@ -71,8 +65,18 @@ elseif outcome == 'failed' then
         set('cooldown', math.min(cooldown * 2, 30000))
         redis.call('HDEL', KEYS[1], 'probe_until')
     end
-elseif outcome == 'unused' and field('open_until') > 0 then
+elseif field('open_until') > 0 then
+    -- Unused or cut, it found nothing out: the next may try.
     redis.call('HDEL', KEYS[1], 'probe_until')
+end
+if outcome == 'answered' or outcome == 'cut' then
+    -- The beginning of a reply that was cut has headers too.
+    at_most(requests, tonumber(ARGV[9]))
+    at_most(tokens, tonumber(ARGV[11]))
+    for i = 9, 11, 2 do
+        -- Nothing left for longer than our own pace would wait: the key is used elsewhere too.
+        if tonumber(ARGV[i]) == 0 and tonumber(ARGV[i + 1]) > 1000 then paused = math.max(paused, pause(tonumber(ARGV[i + 1]))) end
+    end
 end
 redis.call('PEXPIRE', KEYS[1], 3600000)
 return { math.ceil(paused), opened }

@@ -1,0 +1,126 @@
+"""Whatever lies on a queue: a worker process drops and counts what is no bell, and answers the bells beside it."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import kombu
+import pytest
+import redis
+
+from querymill import Querymill, ReportSearch
+from querymill_shared import meters
+from querymill_shared.board import ValkeyBoard
+from querymill_shared.queues import Queue
+from tests.fakes.bells import DEADLY, NO_BELLS, rung
+from tests.fakes.worker import WorkerProcess
+from tests.fixtures.deployment import Deployment
+
+
+@pytest.fixture
+def survivor(filings: str, worker: WorkerProcess) -> Iterator[WorkerProcess]:
+    """The only worker there is; alive again afterwards even if a test ends it."""
+    yield worker
+    if worker.process is None or worker.process.poll() is not None:
+        worker.start()
+
+
+def soon(holds: Callable[[], bool], *, within_s: float = 5.0) -> bool:
+    until = time.monotonic() + within_s
+    while not holds():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def dropped(client: redis.Redis, queue: Queue = Queue.SEARCH) -> float:
+    return meters.read(client).get(f"elements_dropped/{queue}", 0)
+
+
+def question() -> ReportSearch:
+    return ReportSearch(query=f"how many ships? {time.monotonic_ns()}", collection="filings", deadline=8)
+
+
+def answered(mill: Querymill) -> bool:
+    return mill.submit(question()).result(timeout=10).complete
+
+
+@pytest.mark.parametrize("element", DEADLY.values(), ids=DEADLY.keys())
+def test_what_is_no_bell_is_dropped_and_counted_and_the_next_bell_is_answered(
+    mill: Querymill, survivor: WorkerProcess, board_client: redis.Redis, element: bytes
+) -> None:
+    process, before = survivor.process, dropped(board_client)
+    assert process is not None
+    board_client.lpush("search", element)
+    assert answered(mill)
+    assert soon(lambda: dropped(board_client) == before + 1)
+    assert process.poll() is None
+
+
+def test_a_key_that_is_no_queue_is_set_aside(
+    mill: Querymill, survivor: WorkerProcess, board_client: redis.Redis
+) -> None:
+    process, before = survivor.process, dropped(board_client)
+    assert process is not None
+    board_client.delete("search")
+    board_client.set("search", "no list")
+    assert soon(lambda: not board_client.exists("search"))
+    assert board_client.getdel("search:set-aside") == "no list"
+    assert answered(mill)
+    assert soon(lambda: dropped(board_client) == before + 1)
+    assert process.poll() is None
+
+
+def test_a_worker_starts_beside_a_key_that_is_no_queue_and_a_ledger_nobody_wrote(
+    mill: Querymill, survivor: WorkerProcess, board_client: redis.Redis
+) -> None:
+    survivor.kill()
+    board_client.delete("search")
+    board_client.set("search", "no list")
+    board_client.hset("unacked", "x", "garbage")
+    board_client.zadd("unacked_index", {"x": 1})
+    survivor.start()
+    assert answered(mill)
+    board_client.delete("search:set-aside", "unacked", "unacked_index")
+
+
+#: What a broker carries that reads the envelope of a message itself.
+ENVELOPED = (
+    "another body: null", "another body: a number", "another body: an object", "another body: an empty list",
+    "content type absent", "content type unknown", "time limits a text", "a list for a task", "a list for an id",
+    "a task that is not there", "no id", "a bomb", "a large bomb",
+)  # fmt: skip
+
+
+@pytest.mark.usefixtures("filings")
+def test_on_another_broker_than_redis_what_is_no_bell_is_dropped_and_counted_too(
+    deployment: Deployment, tmp_path: Path
+) -> None:
+    # A board of its own: the worker of the other tests would answer too.
+    url = deployment.settings.redis_url.removesuffix("/2") + "/3"
+    environment = deployment.environment | {"REDIS_URL": url, "CELERY_BROKER_URL": "filesystem://"}
+    folders = {"data_folder_in": str(tmp_path), "data_folder_out": str(tmp_path)}
+    with (
+        WorkerProcess(
+            environment | {"QUEUE_FOLDER": str(tmp_path)}, app="tests.fakes.worker_of_files", queues="search"
+        ) as process,
+        kombu.Connection("filesystem://", transport_options=folders) as connection,
+        closing(ValkeyBoard.connect(deployment.settings.model_copy(update={"redis_url": url}))) as board,
+        redis.Redis.from_url(url) as client,
+    ):
+        channel: Any = connection.default_channel
+        for name in ENVELOPED:
+            channel._put("search", json.loads(NO_BELLS[name]))
+            job_id, _ = board.submit(question())
+            channel._put("search", rung(job_id))
+            assert soon(lambda: board.picture(job_id).record.state == "done"), name  # noqa: B023  # called at once
+        assert soon(lambda: dropped(client) == len(ENVELOPED))
+        assert process.process is not None
+        assert process.process.poll() is None
+        (warning,) = (json.loads(line) for line in process.log.splitlines() if "dropped what is no bell" in line)
+        assert (warning["level"], warning["queue"]) == ("warning", "search")
+        assert warning["reason"] == "something else than a job id and a step"

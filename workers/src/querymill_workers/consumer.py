@@ -1,0 +1,59 @@
+"""Celery's consumer as brokers other than Redis have it: what is no bell goes no further than here.
+
+Where a message raises in Celery's strategies, the process ends; the broker then hands the message to the next one.
+"""
+
+from typing import Any, NoReturn
+
+from celery.worker.consumer import Consumer
+from kombu import Message, compression
+
+from querymill_workers.jobs.elements import NoBell, body_of, headers_of, told
+from querymill_workers.transport import TASK_OF, Dropped
+
+
+class BellConsumer(Consumer):
+    """Hands bells on, and drops and counts everything else."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._dropped = Dropped()
+        # kombu inflates a body before anybody sees it; what it may not inflate comes to `on_decode_error`.
+        for name in compression.encoders():
+            compression.register(refuse, refuse, name)
+
+    def create_task_handler(self, *args: Any, **kwargs: Any) -> Any:
+        """Make what is called with each message that arrives."""
+        handle = super().create_task_handler(*args, **kwargs)
+
+        def handle_bell(message: Message) -> None:
+            task = TASK_OF.get(queue_of(message), "")
+            body = message.body.encode() if isinstance(message.body, str) else bytes(message.body or b"")
+            rung = told(message.headers, body, task)
+            if (message.content_type, message.content_encoding) != ("application/json", "utf-8"):
+                rung = NoBell.NO_MESSAGE
+            if isinstance(rung, NoBell):
+                self._drop(message, rung)
+            else:
+                message.headers, message.body = headers_of(rung, task), body_of(rung).decode()
+                handle(message)
+
+        return handle_bell
+
+    def on_decode_error(self, message: Message, exc: Exception) -> None:  # noqa: ARG002  # Celery's signature
+        """Drop what kombu could not read."""
+        self._drop(message, NoBell.CONDITIONS)
+
+    def _drop(self, message: Message, reason: NoBell) -> None:
+        self._dropped.count(queue_of(message), reason)
+        message.reject()
+
+
+def queue_of(message: Message) -> str:
+    """Name the queue a message was sent to."""
+    return str(message.delivery_info.get("routing_key", ""))
+
+
+def refuse(_: bytes) -> NoReturn:
+    """Inflate nothing: bells are not compressed, and what is may have any size."""
+    raise ValueError("compressed")
