@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.postgres.connection import open_pool
-from querymill_workers.postgres.queries import named
+from querymill_workers.postgres.queries import statements
 from querymill_workers.text import bm25
 from querymill_workers.text.words import WORDS_VERSION
 from querymill_workers.words import postgres as postgres_words
@@ -301,7 +301,7 @@ def test_frequent_words_are_not_read_whole_and_the_list_is_the_same(
 
 def test_a_statement_reads_postings_by_the_primary_key_alone(stored: PostgresWords, collection: str) -> None:
     put(stored, collection, *["ship soup"] * 50)
-    statement = named()["word_bar"]
+    statement = statements("querymill_workers.words", "postgres.sql")["word_bar"]
     values = postgres_words._Counted(
         1, bm25.Statistics(50, 100), (bm25.QueryTerm("ship", 1, 50),), (1.0,), None
     ).values(1, 5)

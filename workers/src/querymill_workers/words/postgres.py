@@ -10,16 +10,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Final
 
 from psycopg import Cursor, IsolationLevel
 from psycopg.rows import TupleRow
 
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.postgres.connection import Pool, borrowed, lent
-from querymill_workers.postgres.queries import named
+from querymill_workers.postgres.queries import SESSION, statements
 from querymill_workers.text import bm25
 from querymill_workers.text.words import WORDS_VERSION, words
 from querymill_workers.words.ports import WordHit, WordUnit
+
+_SQL: Final = statements("querymill_workers.words", "postgres.sql")
 
 #: Postings that are read without asking first whether fewer would do.
 CHEAP_POSTINGS = 2_000
@@ -99,16 +102,16 @@ class PostgresWords:
         with self._change() as cursor:
             number = _own_space(cursor, collection, space)
             values = {"number": number, "ids": [unit.id for unit in units]}
-            known = {id_ for (id_,) in cursor.execute(named()["known_word_units"], values)}
+            known = {id_ for (id_,) in cursor.execute(_SQL["known_word_units"], values)}
         self._put(collection, space, {unit.id: unit for unit in units if unit.id not in known}, new=True)
 
     def publish(self, collection: str, space: str) -> None:
         """See `Words.publish`."""
         place = {"collection": collection, "space": space, "except": WORDS_VERSION}
         with self._change() as cursor:
-            cursor.execute(named()["unhurried"])
+            cursor.execute(SESSION["unhurried"])
             number = _own_space(cursor, collection, space)
-            cursor.execute(named()["publish_word_space"], {"number": number})
+            cursor.execute(_SQL["publish_word_space"], {"number": number})
             _clear(cursor, place)
 
     def _put(self, collection: str, space: str, latest: Mapping[str, WordUnit], *, new: bool = False) -> None:
@@ -134,13 +137,13 @@ class PostgresWords:
         """See `Words.drop`."""
         with self._change() as cursor:
             place = {"collection": collection, "space": space}
-            for (number,) in cursor.execute(named()["word_versions"], place).fetchall():
+            for (number,) in cursor.execute(_SQL["word_versions"], place).fetchall():
                 _drop(cursor, number, sorted(set(ids)))
 
     def clear(self, collection: str, space: str) -> None:
         """See `Words.clear`."""
         with self._change() as cursor:
-            cursor.execute(named()["unhurried"])
+            cursor.execute(SESSION["unhurried"])
             _clear(cursor, {"collection": collection, "space": space, "except": None})
 
     def search(
@@ -160,7 +163,7 @@ class PostgresWords:
         """See `Words.near`."""
         values = {"collection": collection, "space": space, "version": WORDS_VERSION, "terms": list(terms)}
         with self._change() as cursor:
-            return dict(cursor.execute(named()["word_near"], values).fetchall())
+            return dict(cursor.execute(_SQL["word_near"], values).fetchall())
 
     def stale(self, collection: str, space: str) -> bool:
         """See `Words.stale`."""
@@ -188,60 +191,60 @@ class PostgresWords:
 def _own_space(cursor: Cursor[TupleRow], collection: str, space: str) -> int:
     """Return the number of the space as this tokeniser makes it; begin it if there is none."""
     place = {"collection": collection, "space": space, "version": WORDS_VERSION}
-    while (found := cursor.execute(named()["word_space"], place).fetchone()) is None:
-        cursor.execute(named()["add_word_space"], place)
+    while (found := cursor.execute(_SQL["word_space"], place).fetchone()) is None:
+        cursor.execute(_SQL["add_word_space"], place)
     return int(found[0])
 
 
 def _is_stale(cursor: Cursor[TupleRow], collection: str, space: str) -> bool:
     place = {"collection": collection, "space": space, "version": WORDS_VERSION}
-    row = cursor.execute(named()["word_stale"], place).fetchone()
+    row = cursor.execute(_SQL["word_stale"], place).fetchone()
     return row is not None and bool(row[0])
 
 
 def _clear(cursor: Cursor[TupleRow], place: Mapping[str, object]) -> None:
-    for (number,) in cursor.execute(named()["word_versions_alone"], place).fetchall():
+    for (number,) in cursor.execute(_SQL["word_versions_alone"], place).fetchall():
         for kind in ("postings", "units", "frequencies", "groups", "space"):
-            cursor.execute(named()[f"clear_word_{kind}"], {"number": number})
+            cursor.execute(_SQL[f"clear_word_{kind}"], {"number": number})
 
 
 def _drop(cursor: Cursor[TupleRow], number: int, ids: Sequence[str]) -> None:
-    held = [_Held(*row) for row in cursor.execute(named()["word_units"], {"number": number, "ids": ids})]
+    held = [_Held(*row) for row in cursor.execute(_SQL["word_units"], {"number": number, "ids": ids})]
     lost = _take_postings(cursor, held)
-    cursor.execute(named()["drop_word_units"], {"units": [unit.number for unit in held]})
+    cursor.execute(_SQL["drop_word_units"], {"units": [unit.number for unit in held]})
     length = sum(unit.length or 0 for unit in held)
     _count(cursor, number, units=-len(held), length=-length, gained=Counter(), lost=lost)
 
 
 def _numbered_groups(cursor: Cursor[TupleRow], number: int, names: set[str]) -> dict[str, int]:
     values = {"number": number, "groups": list(names)}
-    numbers: dict[str, int] = dict(cursor.execute(named()["word_groups"], values).fetchall())
+    numbers: dict[str, int] = dict(cursor.execute(_SQL["word_groups"], values).fetchall())
     if len(numbers) < len(names):
-        cursor.execute(named()["add_word_groups"], values)
-        numbers = dict(cursor.execute(named()["word_groups"], values).fetchall())
+        cursor.execute(_SQL["add_word_groups"], values)
+        numbers = dict(cursor.execute(_SQL["word_groups"], values).fetchall())
     return numbers
 
 
 def _hold(cursor: Cursor[TupleRow], number: int, placed: Mapping[str, int]) -> dict[str, _Held]:
     values = {"number": number, "ids": list(placed), "groups": list(placed.values())}
-    return {id_: _Held(unit, length) for id_, unit, length in cursor.execute(named()["hold_word_units"], values)}
+    return {id_: _Held(unit, length) for id_, unit, length in cursor.execute(_SQL["hold_word_units"], values)}
 
 
 def _take_postings(cursor: Cursor[TupleRow], held: Sequence[_Held]) -> Counter[str]:
     if not held:
         return Counter()
-    taken = cursor.execute(named()["take_word_postings"], {"units": [unit.number for unit in held]})
+    taken = cursor.execute(_SQL["take_word_postings"], {"units": [unit.number for unit in held]})
     return Counter(term for (term,) in taken)
 
 
 def _write(cursor: Cursor[TupleRow], number: int, units: Mapping[str, tuple[int, int, Counter[str]]]) -> None:
     described = [(unit, group, counts.total()) for unit, group, counts in units.values()]
-    cursor.execute(named()["describe_word_units"], _columns(("units", "groups", "lengths"), described))
+    cursor.execute(_SQL["describe_word_units"], _columns(("units", "groups", "lengths"), described))
     postings = [
         (term, group, unit, tf, counts.total()) for unit, group, counts in units.values() for term, tf in counts.items()
     ]
     columns = _columns(("terms", "groups", "units", "tfs", "lengths"), postings)
-    cursor.execute(named()["add_word_postings"], {"number": number, **columns})
+    cursor.execute(_SQL["add_word_postings"], {"number": number, **columns})
 
 
 def _columns(names: Sequence[str], rows: Sequence[tuple[object, ...]]) -> dict[str, list[object]]:
@@ -252,15 +255,15 @@ def _columns(names: Sequence[str], rows: Sequence[tuple[object, ...]]) -> dict[s
 def _count(
     cursor: Cursor[TupleRow], number: int, *, units: int, length: int, gained: Counter[str], lost: Counter[str]
 ) -> None:
-    cursor.execute(named()["count_word_units"], {"number": number, "units": units, "length": length})
+    cursor.execute(_SQL["count_word_units"], {"number": number, "units": units, "length": length})
     gained.subtract(lost)
     changes = {term: change for term, change in gained.items() if change}
     if changes:
         values = {"number": number, "terms": list(changes), "changes": list(changes.values())}
-        cursor.execute(named()["count_word_terms"], values)
+        cursor.execute(_SQL["count_word_terms"], values)
     fewer = [term for term, change in changes.items() if change < 0]
     if fewer:
-        cursor.execute(named()["forget_word_terms"], {"number": number, "terms": fewer})
+        cursor.execute(_SQL["forget_word_terms"], {"number": number, "terms": fewer})
 
 
 def _counted(
@@ -269,7 +272,7 @@ def _counted(
     """Count the words that a query asks for; None when nothing can be found."""
     place = {"collection": collection, "space": space, "version": WORDS_VERSION}
     filters = None if groups is None else list(groups)
-    row = cursor.execute(named()["word_statistics"], {**place, "terms": list(asked), "groups": filters}).fetchone()
+    row = cursor.execute(_SQL["word_statistics"], {**place, "terms": list(asked), "groups": filters}).fetchone()
     if row is None:
         if _is_stale(cursor, collection, space):
             raise Refused(f"{collection}/{space}: made by another tokeniser; reindex the collection")
@@ -293,9 +296,9 @@ def _best(cursor: Cursor[TupleRow], counted: _Counted, most: int) -> list[TupleR
     """
     leading = counted.cheap()
     if leading < len(counted.terms):
-        bar = cursor.execute(named()["word_bar"], counted.values(leading, most)).fetchone()
+        bar = cursor.execute(_SQL["word_bar"], counted.values(leading, most)).fetchone()
         leading = len(counted.terms) if bar is None else max(leading, counted.enough(bar[0]))
-    return cursor.execute(named()["word_best"], counted.values(leading, most)).fetchall()
+    return cursor.execute(_SQL["word_best"], counted.values(leading, most)).fetchall()
 
 
 def _hit(counted: _Counted, id_: str, length: int, terms: list[str], tfs: list[int]) -> WordHit:

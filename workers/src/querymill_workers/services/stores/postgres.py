@@ -1,11 +1,14 @@
 """Vectors of single texts in PostgreSQL; every statement names its collection."""
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from querymill_workers.jobs.revisions import ContentHash
 from querymill_workers.postgres.connection import Pool, lent, literal
-from querymill_workers.postgres.queries import named
+from querymill_workers.postgres.queries import statements
 from querymill_workers.services.ports import TextVector
+
+_SQL: Final = statements("querymill_workers.services.stores", "postgres.sql")
 
 
 class PostgresTextVectors:
@@ -18,7 +21,7 @@ class PostgresTextVectors:
         """See `TextVectors.stored`."""
         values = {"collection": collection, "model": model, "text_ids": list(text_ids)}
         with lent(self._pool) as connection:
-            rows = connection.execute(named()["stored_texts"], values).fetchall()
+            rows = connection.execute(_SQL["stored_texts"], values).fetchall()
         return {text_id: ContentHash(content) for text_id, content in rows}
 
     def store(self, collection: str, vectors: Sequence[TextVector], *, model: str) -> None:
@@ -35,4 +38,4 @@ class PostgresTextVectors:
             for vector in sorted(vectors, key=lambda vector: vector.text_id)
         ]
         with lent(self._pool) as connection, connection.cursor() as cursor:
-            cursor.executemany(named()["store_text"], rows)
+            cursor.executemany(_SQL["store_text"], rows)

@@ -12,7 +12,7 @@ from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.connection import Pool, joined, lent
-from querymill_workers.postgres.queries import named
+from querymill_workers.postgres.queries import SESSION, statements
 from querymill_workers.retrievers.conversations.ports.sessions import (
     Conversation,
     ConversationDraft,
@@ -23,6 +23,8 @@ from querymill_workers.retrievers.conversations.ports.sessions import (
 from querymill_workers.retrievers.conversations.rules.rank import RankParts, parts_of
 from querymill_workers.retrievers.conversations.rules.references import Reference, leading
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
+
+_SQL: Final = statements("querymill_workers.retrievers.conversations.stores", "postgres.sql")
 
 #: Phrases that more sessions have are all the same to the choice of leading ones.
 _RARE: Final = 200
@@ -44,22 +46,22 @@ class PostgresConversations:
         """See `Conversations.changing`."""
         place = {"collection": collection, "session_id": session_id}
         with self._may_change, joined(self._pool) as connection:
-            connection.execute(named()["conversation_patience"], {"silence": str(MAX_SILENCE_MS)})
-            connection.execute(named()["hold_conversation"], place)
-            connection.execute(named()["hurried"])
+            connection.execute(_SQL["conversation_patience"], {"silence": str(MAX_SILENCE_MS)})
+            connection.execute(_SQL["hold_conversation"], place)
+            connection.execute(SESSION["hurried"])
             yield
 
     def generation(self, collection: str) -> int:
         """See `Conversations.generation`."""
         with lent(self._pool) as connection:
-            row = connection.execute(named()["conversation_generation"], {"collection": collection}).fetchone()
+            row = connection.execute(_SQL["conversation_generation"], {"collection": collection}).fetchone()
         return row[0] if row else 0
 
     def sessions(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Conversation]:
         """See `Conversations.sessions`."""
         values = {"collection": collection, "session_ids": list(session_ids)}
         with within(self._pool, collection) as connection:
-            rows = connection.execute(named()["conversation_sessions"], values).fetchall()
+            rows = connection.execute(_SQL["conversation_sessions"], values).fetchall()
         return {
             id_: conversation_of(ChatSession.model_validate_json(document), RankParts(*parts))
             for id_, document, *parts in rows
@@ -69,7 +71,7 @@ class PostgresConversations:
         """See `Conversations.heads`."""
         values = {"collection": collection, "session_ids": list(session_ids)}
         with within(self._pool, collection) as connection:
-            rows = connection.execute(named()["conversation_heads"], values).fetchall()
+            rows = connection.execute(_SQL["conversation_heads"], values).fetchall()
         return {
             id_: ConversationHead(id_, name, user_name, started_at, last_active, opening, RankParts(*parts))
             for id_, name, user_name, started_at, last_active, opening, *parts in rows
@@ -80,7 +82,7 @@ class PostgresConversations:
         values = {"collection": collection, "session_ids": list(session_ids)}
         found: dict[str, list[Reference]] = {id_: [] for id_ in session_ids}
         with within(self._pool, collection) as connection:
-            for row in connection.execute(named()["conversation_referred"], values):
+            for row in connection.execute(_SQL["conversation_referred"], values):
                 found[row[1]].append(Reference(*row))
         return found
 
@@ -88,18 +90,18 @@ class PostgresConversations:
         """See `Conversations.active_between`."""
         values = {"collection": collection, "start": start, "end": end}
         with within(self._pool, collection) as connection:
-            return [id_ for (id_,) in connection.execute(named()["conversation_active"], values)]
+            return [id_ for (id_,) in connection.execute(_SQL["conversation_active"], values)]
 
     def collections(self) -> Sequence[str]:
         """See `Conversations.collections`."""
         with lent(self._pool) as connection:
-            return [name for (name,) in connection.execute(named()["conversation_collections_filled"])]
+            return [name for (name,) in connection.execute(_SQL["conversation_collections_filled"])]
 
     def stored(self, collection: str, session_id: str) -> StoredSession | None:
         """See `Conversations.stored`."""
         with within(self._pool, collection) as connection:
             row = connection.execute(
-                named()["conversation_stored"], {"collection": collection, "session_id": session_id}
+                _SQL["conversation_stored"], {"collection": collection, "session_id": session_id}
             ).fetchone()
         return None if row is None else StoredSession(ChatSession.model_validate_json(row[0]), Revision(row[1]))
 
@@ -107,16 +109,16 @@ class PostgresConversations:
         """See `Conversations.put`."""
         place = {"collection": collection, "session_id": draft.facts.session_id}
         with within(self._pool, collection) as connection:
-            changed = connection.execute(named()["conversation_change"], place).fetchone()
-            known = connection.execute(named()["conversation_known"], place).fetchone()
+            changed = connection.execute(_SQL["conversation_change"], place).fetchone()
+            known = connection.execute(_SQL["conversation_known"], place).fetchone()
             if (known[1] if known else None) != replacing:
                 raise Unavailable(f"session {place['session_id']!r} was changed meanwhile")
             if known is not None:
                 connection.execute(
-                    named()["drop_conversation_phrases"], {**place, "number": known[0], "phrases": known[2]}
+                    _SQL["drop_conversation_phrases"], {**place, "number": known[0], "phrases": known[2]}
                 )
             else:
-                connection.execute(named()["conversation_total"], {**place, "change": 1})
+                connection.execute(_SQL["conversation_total"], {**place, "change": 1})
             write(connection, collection, draft)
             put_own_parts(connection, collection, draft.facts, version=changed[0] if changed else 0)
 
@@ -124,16 +126,16 @@ class PostgresConversations:
         """See `Conversations.drop`."""
         place = {"collection": collection, "session_id": session_id}
         with within(self._pool, collection) as connection:
-            if connection.execute(named()["conversation_known"], place).fetchone() is None:
+            if connection.execute(_SQL["conversation_known"], place).fetchone() is None:
                 return False
-            changed = connection.execute(named()["conversation_change"], place).fetchone()
-            known = connection.execute(named()["conversation_known"], place).fetchone()
+            changed = connection.execute(_SQL["conversation_change"], place).fetchone()
+            known = connection.execute(_SQL["conversation_known"], place).fetchone()
             if known is None or changed is None:
                 return False
-            connection.execute(named()["conversation_total"], {**place, "change": -1})
-            connection.execute(named()["drop_conversation_phrases"], {**place, "number": known[0], "phrases": known[2]})
-            connection.execute(named()["drop_conversation_rank"], {**place, "version": changed[0]})
-            connection.execute(named()["drop_conversation"], place)
+            connection.execute(_SQL["conversation_total"], {**place, "change": -1})
+            connection.execute(_SQL["drop_conversation_phrases"], {**place, "number": known[0], "phrases": known[2]})
+            connection.execute(_SQL["drop_conversation_rank"], {**place, "version": changed[0]})
+            connection.execute(_SQL["drop_conversation"], place)
         return True
 
 
@@ -144,7 +146,7 @@ def within(pool: Pool, collection: str) -> Iterator[psycopg.Connection]:
     Statements travel together up to the first whose rows are read.
     """
     with lent(pool) as connection, connection.pipeline():
-        connection.execute(named()["as_reader"], {"collection": collection})
+        connection.execute(SESSION["as_reader"], {"collection": collection})
         yield connection
 
 
@@ -162,8 +164,8 @@ def write(connection: psycopg.Connection, collection: str, draft: ConversationDr
         "revision": draft.revision,
         "facts_version": draft.facts_version,
     }
-    row = connection.execute(named()["put_conversation"], place | described | columns).fetchone()
-    connection.execute(named()["add_conversation_phrases"], place | columns | {"number": row[0] if row else 0})
+    row = connection.execute(_SQL["put_conversation"], place | described | columns).fetchone()
+    connection.execute(_SQL["add_conversation_phrases"], place | columns | {"number": row[0] if row else 0})
 
 
 def put_own_parts(connection: psycopg.Connection, collection: str, facts: SessionFacts, *, version: int) -> None:
@@ -171,7 +173,7 @@ def put_own_parts(connection: psycopg.Connection, collection: str, facts: Sessio
     own = parts_of(facts, 0)
     parts = {"base": own.base, "depth": own.depth, "quality": own.quality, "version": version}
     place = {"collection": collection, "session_id": facts.session_id}
-    connection.execute(named()["put_conversation_rank"], place | parts)
+    connection.execute(_SQL["put_conversation_rank"], place | parts)
 
 
 def facts_columns(facts: SessionFacts) -> dict[str, Any]:
@@ -189,6 +191,6 @@ def facts_columns(facts: SessionFacts) -> dict[str, Any]:
 def rarest(connection: psycopg.Connection, collection: str, phrases: Sequence[int]) -> list[int]:
     """Pick the leading phrases of a session: any would do, the rarest make the shortest search."""
     values = {"collection": collection, "phrases": list(phrases), "bound": _RARE}
-    rows = connection.execute(named()["conversation_rarity"], values).fetchall()
+    rows = connection.execute(_SQL["conversation_rarity"], values).fetchall()
     rows.sort(key=lambda row: (row[1], row[0]))
     return [phrase for phrase, _ in rows[: leading(len(phrases))]]

@@ -1,16 +1,18 @@
 """The references of one collection in PostgreSQL, within one transaction."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import psycopg
 
-from querymill_workers.postgres.queries import named
+from querymill_workers.postgres.queries import statements
 from querymill_workers.retrievers.conversations.ports.ranks import RankMode
 from querymill_workers.retrievers.conversations.rules.page_rank import page_ranks
 from querymill_workers.retrievers.conversations.rules.rank import REFERENCES
 from querymill_workers.retrievers.conversations.rules.references import EXPLICIT, IMPLICIT, Near, Reference
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
+
+_SQL: Final = statements("querymill_workers.retrievers.conversations.stores", "postgres_ranks.sql")
 
 #: What references count, as the statements take it.
 WEIGHTS = {"explicit": EXPLICIT, "implicit": IMPLICIT, "full": REFERENCES}
@@ -22,7 +24,7 @@ class PostgresGraph:
     def __init__(self, connection: psycopg.Connection, collection: str) -> None:
         self._connection = connection
         self._place = {"collection": collection}
-        row = connection.execute(named()["rank_state"], self._place).fetchone()
+        row = connection.execute(_SQL["rank_state"], self._place).fetchone()
         self._version, self._mode = row or (0, "count")
         self._generations: dict[str, int] = {}
         self._stale_pages = False
@@ -98,16 +100,16 @@ class PostgresGraph:
         self._execute("count_update", changes=1 if self.settled else 0)
 
     def _execute(self, statement: str, **values: Any) -> psycopg.Cursor:
-        return self._connection.execute(named()[statement], {**self._place, "version": self._version, **values})
+        return self._connection.execute(_SQL[statement], {**self._place, "version": self._version, **values})
 
 
 def put_page_ranks(connection: psycopg.Connection, collection: str, version: int) -> None:
     """Put PageRank in the place of the counts."""
     values: dict[str, Any] = {"collection": collection, "version": version}
-    ids = [id_ for (id_,) in connection.execute(named()["rank_ids"], values)]
-    pages = page_ranks(ids, [Reference(*row) for row in connection.execute(named()["all_references"], values)])
+    ids = [id_ for (id_,) in connection.execute(_SQL["rank_ids"], values)]
+    pages = page_ranks(ids, [Reference(*row) for row in connection.execute(_SQL["all_references"], values)])
     given = {"session_ids": list(pages), "references": list(pages.values())}
-    connection.execute(named()["put_page_ranks"], values | given)
+    connection.execute(_SQL["put_page_ranks"], values | given)
 
 
 def reference_columns(references: Sequence[Reference]) -> dict[str, list[Any]]:

@@ -13,7 +13,7 @@ from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.connection import Pool, lent
-from querymill_workers.postgres.queries import named
+from querymill_workers.postgres.queries import statements
 from querymill_workers.retrievers.conversations.ports.ranks import Published, RankMode, RankRow
 from querymill_workers.retrievers.conversations.ports.sessions import ConversationDraft
 from querymill_workers.retrievers.conversations.rules import rank
@@ -27,6 +27,8 @@ from querymill_workers.retrievers.conversations.stores.postgres_graph import (
     put_page_ranks,
     reference_columns,
 )
+
+_SQL: Final = statements("querymill_workers.retrievers.conversations.stores", "postgres.sql", "postgres_ranks.sql")
 
 #: References that are stored in one statement.
 _AT_ONCE: Final = 20_000
@@ -55,7 +57,7 @@ class PostgresRanks:
     def graph(self, collection: str) -> Iterator[PostgresGraph]:
         """See `ConversationRanks.graph`."""
         with within(self._pool, collection) as connection:
-            connection.execute(named()["hold_ranks"], {"collection": collection})
+            connection.execute(_SQL["hold_ranks"], {"collection": collection})
             graph = PostgresGraph(connection, collection)
             yield graph
             graph.close()
@@ -74,14 +76,14 @@ class PostgresRanks:
         """See `ConversationRanks.find_facts`."""
         values: dict[str, Any] = {"collection": collection, "version": version, "most": most}
         with self._patient(collection) as connection:
-            stale = connection.execute(named()["stale_facts"], values).fetchall()
+            stale = connection.execute(_SQL["stale_facts"], values).fetchall()
             if not stale:
-                return connection.execute(named()["stale_facts_elsewhere"], values).fetchone() is not None
+                return connection.execute(_SQL["stale_facts_elsewhere"], values).fetchone() is not None
             for id_, document, revision, number, phrases in stale:
                 session = ChatSession.model_validate_json(document)
                 draft = ConversationDraft(session, facts_of(session), version, Revision(revision))
                 place = {"collection": collection, "session_id": id_, "number": number, "phrases": phrases}
-                connection.execute(named()["drop_conversation_phrases"], place)
+                connection.execute(_SQL["drop_conversation_phrases"], place)
                 write(connection, collection, draft)
         return True
 
@@ -89,15 +91,15 @@ class PostgresRanks:
         """See `ConversationRanks.begin`."""
         values: dict[str, Any] = {"collection": collection, "rebuild": rebuild, "mode": mode}
         with within(self._pool, collection) as connection:
-            connection.execute(named()["begin_rebuild"], values)
+            connection.execute(_SQL["begin_rebuild"], values)
             version = newest(connection, collection, rebuild).version
-            rows = connection.execute(named()["rebuild_parts"], values | {"version": version})
+            rows = connection.execute(_SQL["rebuild_parts"], values | {"version": version})
             return {part for (part,) in rows}
 
     def table(self, collection: str) -> FactTable:
         """See `ConversationRanks.table`."""
         with self._patient(collection) as connection, connection.cursor(binary=True) as cursor:
-            rows = cursor.execute(named()["fact_table"], {"collection": collection}).fetchall()
+            rows = cursor.execute(_SQL["fact_table"], {"collection": collection}).fetchall()
         ids, started, explicit, sizes, phrases = zip(*rows, strict=True) if rows else ((),) * 5
         return FactTable(
             ids,
@@ -113,28 +115,28 @@ class PostgresRanks:
         with self._patient(collection) as connection:
             version = newest(connection, collection, rebuild).version
             place: dict[str, Any] = {"collection": collection, "version": version}
-            if connection.execute(named()["note_rebuild_part"], {**place, "part": part}).fetchone() is None:
+            if connection.execute(_SQL["note_rebuild_part"], {**place, "part": part}).fetchone() is None:
                 return
             for start in range(0, len(references), _AT_ONCE):
                 columns = reference_columns(references[start : start + _AT_ONCE])
-                connection.execute(named()["add_references"], place | columns)
+                connection.execute(_SQL["add_references"], place | columns)
 
     def publish(self, collection: str, rebuild: str, *, parts: int) -> Published | None:
         """See `ConversationRanks.publish`."""
         with self._patient(collection) as connection:
-            connection.execute(named()["hold_ranks"], {"collection": collection})
+            connection.execute(_SQL["hold_ranks"], {"collection": collection})
             known = newest(connection, collection, rebuild)
             if known.sessions is not None and known.edges is not None:
                 return Published(known.sessions, known.edges, known.version)
             place: dict[str, Any] = {"collection": collection, "version": known.version}
-            if len(connection.execute(named()["rebuild_parts"], place).fetchall()) < parts:
+            if len(connection.execute(_SQL["rebuild_parts"], place).fetchall()) < parts:
                 return None
             return put_in_force(connection, collection, known)
 
     def rebuilt_before(self, moment: datetime) -> Sequence[tuple[str, RankMode]]:
         """See `ConversationRanks.rebuilt_before`."""
         with lent(self._pool) as connection:
-            return connection.execute(named()["rebuilt_before"], {"moment": moment}).fetchall()
+            return connection.execute(_SQL["rebuilt_before"], {"moment": moment}).fetchall()
 
     def top(self, collection: str, *, now: datetime, most: int) -> Sequence[RankRow]:
         """See `ConversationRanks.top`."""
@@ -148,7 +150,7 @@ class PostgresRanks:
         }
         with within(self._pool, collection) as connection:
             rows = connection.execute(
-                named()["top_ranks"], {"collection": collection, "most": most, "now": now, **weights}
+                _SQL["top_ranks"], {"collection": collection, "most": most, "now": now, **weights}
             )
             return [
                 RankRow(id_, name, last_active, RankParts(*parts), referred)
@@ -157,7 +159,7 @@ class PostgresRanks:
 
     def _number(self, statement: str, collection: str) -> int:
         with within(self._pool, collection) as connection:
-            row = connection.execute(named()[statement], {"collection": collection}).fetchone()
+            row = connection.execute(_SQL[statement], {"collection": collection}).fetchone()
         return row[0] if row else 0
 
     @contextmanager
@@ -173,7 +175,7 @@ def newest(connection: psycopg.Connection, collection: str, rebuild: str) -> _Re
     Raises:
         Refused: Another one has begun since.
     """
-    row = connection.execute(named()["newest_rebuild"], {"collection": collection}).fetchone()
+    row = connection.execute(_SQL["newest_rebuild"], {"collection": collection}).fetchone()
     if row is None or row[0] != rebuild:
         raise Refused(f"another rebuild of {collection!r} has begun since")
     return _Rebuild(*row)
@@ -182,15 +184,15 @@ def newest(connection: psycopg.Connection, collection: str, rebuild: str) -> _Re
 def put_in_force(connection: psycopg.Connection, collection: str, rebuild: _Rebuild) -> Published:
     """Rank all sessions by the references of a rebuild, and let everybody see them at once."""
     place: dict[str, Any] = {"collection": collection, "version": rebuild.version}
-    connection.execute(named()["hold_collection"], place)
+    connection.execute(_SQL["hold_collection"], place)
     full = {"messages": rank.MESSAGES, "keywords": rank.KEYWORDS}
-    connection.execute(named()["rank_all"], place | full | WEIGHTS)
+    connection.execute(_SQL["rank_all"], place | full | WEIGHTS)
     if rebuild.mode == "pagerank":
         put_page_ranks(connection, collection, rebuild.version)
-    connection.execute(named()["put_version_in_force"], place | {"mode": rebuild.mode})
-    connection.execute(named()["wait_again"], place | {"since": rebuild.since})
+    connection.execute(_SQL["put_version_in_force"], place | {"mode": rebuild.mode})
+    connection.execute(_SQL["wait_again"], place | {"since": rebuild.since})
     for leftover in ("forget_references", "forget_ranks", "forget_rebuild_parts", "forget_rebuilds"):
-        connection.execute(named()[leftover], place)
-    row = connection.execute(named()["published_rebuild"], place | {"rebuild": rebuild.name}).fetchone()
+        connection.execute(_SQL[leftover], place)
+    row = connection.execute(_SQL["published_rebuild"], place | {"rebuild": rebuild.name}).fetchone()
     sessions, edges = row or (0, 0)
     return Published(sessions, edges, rebuild.version)

@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 from querymill_workers.inference.ports import Vectors
 from querymill_workers.jobs.revisions import ContentHash, Revision
 from querymill_workers.postgres.connection import Pool, lent, literal
-from querymill_workers.postgres.queries import named
+from querymill_workers.postgres.queries import statements
 from querymill_workers.retrievers.files.ports import (
     FileCard,
     FileCounts,
@@ -24,6 +24,8 @@ from querymill_workers.retrievers.files.ports import (
 )
 from querymill_workers.retrievers.files.rules.code import CodeChunk, Symbol, SymbolRole
 from querymill_workers.retrievers.files.stores.patterns import Expression, glob
+
+_SQL: Final = statements("querymill_workers.retrievers.files.stores", "postgres.sql")
 
 #: Files read at a time while all are looked through.
 PAGE: Final = 32
@@ -42,7 +44,7 @@ class PostgresFiles:
     def changing(self, collection: str, paths: Sequence[str]) -> Iterator[None]:
         """See `Files.changing`."""
         with self._may_change, lent(self._pool) as connection:
-            connection.execute(named()["files_change"], {"collection": collection, "paths": list(paths)})
+            connection.execute(_SQL["files_change"], {"collection": collection, "paths": list(paths)})
             yield
 
     def cards(self, collection: str, paths: Sequence[str]) -> Mapping[str, FileCard]:
@@ -109,28 +111,28 @@ class PostgresFiles:
     def collections(self) -> Sequence[str]:
         """See `Files.collections`."""
         with lent(self._pool) as connection:
-            return [name for (name,) in connection.execute(named()["file_collections"])]
+            return [name for (name,) in connection.execute(_SQL["file_collections"])]
 
     def put(self, collection: str, drafts: Sequence[FileDraft]) -> None:
         """See `Files.put`."""
         latest = {draft.card.path: draft for draft in drafts}
         place = {"collection": collection, "paths": list(latest)}
         with lent(self._pool) as connection, connection.pipeline():
-            connection.execute(named()["put_files"], place | _file_columns(latest.values()))
-            connection.execute(named()["drop_symbols"], place)
-            connection.execute(named()["add_symbols"], place | _symbol_columns(latest.values()))
+            connection.execute(_SQL["put_files"], place | _file_columns(latest.values()))
+            connection.execute(_SQL["drop_symbols"], place)
+            connection.execute(_SQL["add_symbols"], place | _symbol_columns(latest.values()))
             chunks = place | _chunk_columns(latest.values())
-            connection.execute(named()["drop_chunks"], chunks)
-            connection.execute(named()["put_chunks"], chunks)
+            connection.execute(_SQL["drop_chunks"], chunks)
+            connection.execute(_SQL["put_chunks"], chunks)
 
     def drop(self, collection: str, paths: Sequence[str]) -> None:
         """See `Files.drop`."""
         place = {"collection": collection, "paths": list(paths)}
         with lent(self._pool) as connection:
-            connection.execute(named()["lock_files"], place)
-            connection.execute(named()["drop_symbols"], place)
-            connection.execute(named()["drop_chunks"], place | {"chunk_paths": [], "keys": []})
-            connection.execute(named()["drop_files"], place)
+            connection.execute(_SQL["lock_files"], place)
+            connection.execute(_SQL["drop_symbols"], place)
+            connection.execute(_SQL["drop_chunks"], place | {"chunk_paths": [], "keys": []})
+            connection.execute(_SQL["drop_files"], place)
 
     def pending(
         self, collection: str, *, model: str, most: int, paths: Sequence[str] | None = None
@@ -150,11 +152,11 @@ class PostgresFiles:
             "embeddings": [literal(vector) for vector in vectors],
         }
         with lent(self._pool) as connection:
-            connection.execute(named()["fill_chunks"], values)
+            connection.execute(_SQL["fill_chunks"], values)
 
     def _rows(self, statement: str, collection: str, **values: Any) -> list[tuple[Any, ...]]:
         with lent(self._pool) as connection:
-            return connection.execute(named()[statement], values | {"collection": collection}).fetchall()
+            return connection.execute(_SQL[statement], values | {"collection": collection}).fetchall()
 
     def _every(self, collection: str) -> Iterator[tuple[str, str]]:
         """Read all files, a page at a time: no connection is held while they are looked through."""

@@ -14,9 +14,11 @@ from cachetools import TTLCache
 from psycopg.rows import TupleRow
 
 from querymill_workers.postgres.connection import Pool, fetched
-from querymill_workers.postgres.queries import named
+from querymill_workers.postgres.queries import SESSION, statements
 from querymill_workers.retrievers.messages.ports import Nearest
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow
+
+_SQL: Final = statements("querymill_workers.retrievers.messages.stores", "postgres.sql")
 
 #: A filter that leaves at most this many rows is searched exactly: some milliseconds, and no row is missed.
 EXACT_ROWS: Final = 10_000
@@ -78,7 +80,7 @@ class PostgresMessages:
         ef_search = str(min(max(self._ef_search, candidates), 1_000))
         _, skipped, rows = fetched(
             self._pool,
-            (named()["as_reader_by_index"], {"collection": where.collection, "ef_search": ef_search}),
+            (_SQL["as_reader_by_index"], {"collection": where.collection, "ef_search": ef_search}),
             (_statement("without_vector", where), {**values, "bound": MOST_SKIPPED}),
             (_statement("nearest_approximate", where, dimensions=dimensions), {**values, "candidates": candidates}),
         )
@@ -108,7 +110,7 @@ class PostgresMessages:
 
     def _read(self, collection: str, *asked: tuple[Any, Mapping[str, Any]]) -> list[list[TupleRow]]:
         """Run statements that see one collection."""
-        _, *rows = fetched(self._pool, (named()["as_reader"], {"collection": collection}), *asked)
+        _, *rows = fetched(self._pool, (SESSION["as_reader"], {"collection": collection}), *asked)
         return rows
 
 
@@ -131,7 +133,7 @@ def predicates(where: MessageFilter) -> str:
 
 def _statement(name: str, where: MessageFilter, *, dimensions: int = 0) -> Any:
     parts = {"filters": predicates(where), "columns": _COLUMNS, "joins": _JOINS, "dimensions": str(dimensions)}
-    text: str = named()[name]
+    text: str = _SQL[name]
     for part, written in parts.items():
         text = text.replace(f"{{{part}}}", written)
     return text

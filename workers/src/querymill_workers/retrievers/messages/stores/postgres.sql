@@ -1,8 +1,3 @@
--- as_reader: become the plain role that row-level security binds, for one collection, until the transaction ends
-SELECT
-    set_config('querymill.collection', %(collection)s, true),
-    set_config('role', 'querymill_messages', true);
-
 -- as_reader_by_index: the same, made to take the index of near vectors, and to look on while too few are left
 SELECT
     set_config('querymill.collection', %(collection)s, true),

@@ -15,9 +15,11 @@ from psycopg.types.json import Jsonb
 from querymill_workers.inference.ports import Vectors
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.connection import Pool, lent, literal
-from querymill_workers.postgres.queries import named
+from querymill_workers.postgres.queries import SESSION, statements
 from querymill_workers.retrievers.messages.ports import SessionDraft
 from querymill_workers.retrievers.messages.rules.sessions import MessagePassage, PendingPassage
+
+_SQL: Final = statements("querymill_workers.retrievers.messages.stores", "postgres_sessions.sql")
 
 #: Sessions that one process changes at the same time: each holds a connection of the pool, and needs a second.
 MOST_CHANGING: Final = 6
@@ -35,20 +37,20 @@ class PostgresSessions:
         """See `Sessions.changing`."""
         place = {"collection": collection, "session_id": session_id}
         with self._may_change, lent(self._pool) as connection:
-            connection.execute(named()["session_change"], place)
+            connection.execute(_SQL["session_change"], place)
             yield
 
     def revision(self, collection: str, session_id: str) -> Revision | None:
         """See `Sessions.revision`."""
         values = {"collection": collection, "session_id": session_id}
         with self._within(collection) as connection:
-            row = connection.execute(named()["session_revision"], values).fetchone()
+            row = connection.execute(_SQL["session_revision"], values).fetchone()
         return None if row is None or row[0] is None else Revision(row[0])
 
     def ids(self, collection: str) -> Sequence[str]:
         """See `Sessions.ids`."""
         with self._within(collection) as connection:
-            return [id_ for (id_,) in connection.execute(named()["session_ids"], {"collection": collection})]
+            return [id_ for (id_,) in connection.execute(_SQL["session_ids"], {"collection": collection})]
 
     def leaving(self, collection: str, session_id: str, *, keeping: Sequence[str]) -> Sequence[PendingPassage]:
         """See `Sessions.leaving`."""
@@ -66,13 +68,13 @@ class PostgresSessions:
             "revision": draft.revision,
         }
         with self._within(collection) as connection:
-            connection.execute(named()["put_session"], place | described)
+            connection.execute(_SQL["put_session"], place | described)
             messages = _message_columns(draft)
-            connection.execute(named()["drop_messages"], place | messages)
-            connection.execute(named()["add_messages"], place | messages)
+            connection.execute(_SQL["drop_messages"], place | messages)
+            connection.execute(_SQL["add_messages"], place | messages)
             columns = _passage_columns(draft.passages)
-            connection.execute(named()["drop_passages"], place | columns)
-            connection.execute(named()["put_passages"], place | columns | {"models": list(models)})
+            connection.execute(_SQL["drop_passages"], place | columns)
+            connection.execute(_SQL["put_passages"], place | columns | {"models": list(models)})
 
     def passages(self, collection: str, session_id: str) -> Sequence[PendingPassage]:
         """See `Sessions.passages`."""
@@ -85,33 +87,33 @@ class PostgresSessions:
     def mark_indexed(self, collection: str, passages: Sequence[PendingPassage]) -> None:
         """See `Sessions.mark_indexed`."""
         with self._within(collection) as connection:
-            connection.execute(named()["mark_indexed"], _pending_columns(collection, passages))
+            connection.execute(_SQL["mark_indexed"], _pending_columns(collection, passages))
 
     def complete(self, collection: str, session_id: str, revision: Revision) -> None:
         """See `Sessions.complete`."""
         values = {"collection": collection, "session_id": session_id, "revision": revision}
         with self._within(collection) as connection:
-            connection.execute(named()["complete_session"], values)
+            connection.execute(_SQL["complete_session"], values)
 
     def forget(self, collection: str, session_id: str) -> bool:
         """See `Sessions.forget`."""
         place = {"collection": collection, "session_id": session_id}
         with self._within(collection) as connection:
-            connection.execute(named()["forget_passages"], place)
-            connection.execute(named()["drop_messages"], place | {"keys": []})
-            return connection.execute(named()["forget_session"], place).fetchone() is not None
+            connection.execute(_SQL["forget_passages"], place)
+            connection.execute(_SQL["drop_messages"], place | {"keys": []})
+            return connection.execute(_SQL["forget_session"], place).fetchone() is not None
 
     def await_embedding(self, collection: str, session_id: str, *, models: Sequence[str], token: str) -> str | None:
         """See `Sessions.await_embedding`."""
         values = {"collection": collection, "session_id": session_id, "models": list(models), "token": token}
         with self._within(collection) as connection:
-            row = connection.execute(named()["await_embedding"], values).fetchone()
+            row = connection.execute(_SQL["await_embedding"], values).fetchone()
         return None if row is None else str(row[0])
 
     def begin_embedding(self, collection: str, session_id: str) -> None:
         """See `Sessions.begin_embedding`."""
         with self._within(collection) as connection:
-            connection.execute(named()["begin_embedding"], {"collection": collection, "session_id": session_id})
+            connection.execute(_SQL["begin_embedding"], {"collection": collection, "session_id": session_id})
 
     def pending(self, collection: str, session_id: str, *, model: str) -> Sequence[PendingPassage]:
         """See `Sessions.pending`."""
@@ -121,58 +123,58 @@ class PostgresSessions:
         """See `Sessions.fill`."""
         embeddings = {"model": model, "embeddings": [literal(vector) for vector in vectors]}
         with self._within(collection) as connection:
-            connection.execute(named()["fill"], _pending_columns(collection, passages) | embeddings)
+            connection.execute(_SQL["fill"], _pending_columns(collection, passages) | embeddings)
 
     def searched_by(self, collection: str, *, first: str | None = None) -> str | None:
         """See `Sessions.searched_by`."""
         values = {"collection": collection, "model": first}
         with self._within(collection) as connection:
             if first is not None:
-                connection.execute(named()["first_model"], values)
-            row = connection.execute(named()["searched_model"], values).fetchone()
+                connection.execute(_SQL["first_model"], values)
+            row = connection.execute(_SQL["searched_model"], values).fetchone()
         return None if row is None else str(row[0])
 
     def lacking(self, collection: str, *, model: str, part: int, parts: int) -> Sequence[str]:
         """See `Sessions.lacking`."""
         values = {"collection": collection, "model": model, "part": part, "parts": parts}
         with self._within(collection) as connection:
-            connection.execute(named()["unhurried"])
-            return [id_ for (id_,) in connection.execute(named()["lacking_sessions"], values)]
+            connection.execute(SESSION["unhurried"])
+            return [id_ for (id_,) in connection.execute(_SQL["lacking_sessions"], values)]
 
     def prepare(self, collection: str, session_id: str, *, model: str) -> None:
         """See `Sessions.prepare`."""
         values = {"collection": collection, "session_id": session_id, "model": model}
         with self._within(collection) as connection:
-            connection.execute(named()["prepare_model"], values)
+            connection.execute(_SQL["prepare_model"], values)
 
     def switch(self, collection: str, *, model: str) -> bool:
         """See `Sessions.switch`."""
         values = {"collection": collection, "model": model}
         with self._within(collection) as connection:
-            connection.execute(named()["unhurried"])
-            return connection.execute(named()["switch_model"], values).fetchone() is not None
+            connection.execute(SESSION["unhurried"])
+            return connection.execute(_SQL["switch_model"], values).fetchone() is not None
 
     def drop_other_models(self, collection: str, *, model: str) -> None:
         """See `Sessions.drop_other_models`."""
         with self._within(collection) as connection:
-            connection.execute(named()["unhurried"])
-            connection.execute(named()["drop_other_models"], {"collection": collection, "model": model})
+            connection.execute(SESSION["unhurried"])
+            connection.execute(_SQL["drop_other_models"], {"collection": collection, "model": model})
 
     def collections(self) -> Sequence[str]:
         """See `Sessions.collections`."""
         with lent(self._pool) as connection:
-            return [name for (name,) in connection.execute(named()["chat_collections"])]
+            return [name for (name,) in connection.execute(_SQL["chat_collections"])]
 
     def _listed(self, statement: str, collection: str, session_id: str, **values: Any) -> Sequence[PendingPassage]:
         place = {"collection": collection, "session_id": session_id}
         with self._within(collection) as connection:
-            return [PendingPassage(*row) for row in connection.execute(named()[statement], place | values)]
+            return [PendingPassage(*row) for row in connection.execute(_SQL[statement], place | values)]
 
     @contextmanager
     def _within(self, collection: str) -> Iterator[psycopg.Connection[TupleRow]]:
         """Lend a connection that sees one collection, for one transaction."""
         with lent(self._pool) as connection, connection.pipeline():
-            connection.execute(named()["as_reader"], {"collection": collection})
+            connection.execute(SESSION["as_reader"], {"collection": collection})
             yield connection
 
 

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +14,13 @@ from querymill_workers.inference.ports import Vectors
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.connection import Pool, lent, literal
-from querymill_workers.postgres.queries import named
+from querymill_workers.postgres.queries import statements
 from querymill_workers.retrievers.reports.ports import FoundPassage, PassageText
 from querymill_workers.retrievers.reports.rules.chunking import Chunk
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
 from querymill_workers.retrievers.reports.rules.routing import ReportCard
+
+_SQL: Final = statements("querymill_workers.retrievers.reports.stores", "postgres.sql")
 
 #: Collections whose list of reports is kept in memory; a list is read anew when its generation changed.
 CACHED_COLLECTIONS = 64
@@ -34,13 +37,13 @@ class PostgresReports:
     def cards(self, collection: str, *, model: str) -> Sequence[ReportCard]:
         """See `Reports.cards`."""
         with lent(self._pool) as connection:
-            row = connection.execute(named()["generation"], {"collection": collection}).fetchone()
+            row = connection.execute(_SQL["generation"], {"collection": collection}).fetchone()
             key = (collection, model, row[0] if row else 0)
             with self._lock:
                 cached = self._cards.get(key)
             if cached is not None:
                 return cached
-            rows = connection.execute(named()["cards"], {"collection": collection, "model": model}).fetchall()
+            rows = connection.execute(_SQL["cards"], {"collection": collection, "model": model}).fetchall()
         cards = [_card(*row) for row in rows]
         with self._lock:
             self._cards[key] = cards
@@ -68,7 +71,7 @@ class PostgresReports:
             "depth": depth,
         }
         with lent(self._pool) as connection:
-            rows = connection.execute(named()[statement], values).fetchall()
+            rows = connection.execute(_SQL[statement], values).fetchall()
         return [FoundPassage(texts[number - 1], *passage) for number, *passage in rows]
 
     def texts(self, collection: str, keys: Sequence[HitKey]) -> Mapping[HitKey, PassageText]:
@@ -76,7 +79,7 @@ class PostgresReports:
         documents = sorted({key.document for key in keys})
         found: dict[HitKey, PassageText] = {}
         with lent(self._pool) as connection:
-            rows = connection.execute(named()["cards_of"], {"collection": collection, "documents": documents})
+            rows = connection.execute(_SQL["cards_of"], {"collection": collection, "documents": documents})
             cards = {card.sha1: card for card in (_card(*row) for row in rows)}
             for unit in {key.unit for key in keys}:
                 wanted = [key for key in keys if key.unit == unit]
@@ -85,7 +88,7 @@ class PostgresReports:
                     "documents": [key.document for key in wanted],
                     "numbers": [key.number for key in wanted],
                 }
-                for sha1, number, page, text in connection.execute(named()[f"{unit}_texts"], values):
+                for sha1, number, page, text in connection.execute(_SQL[f"{unit}_texts"], values):
                     key = HitKey(sha1, unit, number)
                     found[key] = PassageText(key, page, text, cards[sha1])
         return found
@@ -94,14 +97,14 @@ class PostgresReports:
         """See `Reports.revision`."""
         with lent(self._pool) as connection:
             values = {"collection": collection, "document": document}
-            row = connection.execute(named()["revision"], values).fetchone()
+            row = connection.execute(_SQL["revision"], values).fetchone()
         return None if row is None else Revision(row[0])
 
     def drafted(self, collection: str, document: str, revision: Revision) -> set[int]:
         """See `Reports.drafted`."""
         values = {"collection": collection, "document": document, "revision": revision}
         with lent(self._pool) as connection:
-            return {number for (number,) in connection.execute(named()["drafted"], values)}
+            return {number for (number,) in connection.execute(_SQL["drafted"], values)}
 
     def draft(
         self, collection: str, document: str, revision: Revision, chunks: Sequence[Chunk], vectors: Vectors
@@ -121,7 +124,7 @@ class PostgresReports:
             for chunk, vector in zip(chunks, vectors, strict=True)
         ]
         with lent(self._pool) as connection, connection.cursor() as cursor:
-            cursor.executemany(named()["draft"], rows)
+            cursor.executemany(_SQL["draft"], rows)
 
     def publish(self, collection: str, report: Report, revision: Revision, *, model: str, chunks: int) -> None:
         """See `Reports.publish`."""
@@ -139,20 +142,20 @@ class PostgresReports:
         pages = [place | {"page": page.page, "text": page.text} for page in report.pages]
         with lent(self._pool) as connection, connection.cursor() as cursor:
             # Two versions of one report may be under way at once: the later one must not publish with holes.
-            cursor.execute(named()["lock_report"], place)
-            cursor.execute(named()["count_drafted"], place)
+            cursor.execute(_SQL["lock_report"], place)
+            cursor.execute(_SQL["count_drafted"], place)
             if cursor.fetchone() != (chunks,):
                 raise Unavailable("another version of the report was published meanwhile")
-            cursor.execute(named()["publish"], row)
-            cursor.execute(named()["drop_pages"], place)
-            cursor.executemany(named()["add_page"], pages)
-            cursor.execute(named()["drop_other_revisions"], place)
-            cursor.execute(named()["next_generation"], place)
+            cursor.execute(_SQL["publish"], row)
+            cursor.execute(_SQL["drop_pages"], place)
+            cursor.executemany(_SQL["add_page"], pages)
+            cursor.execute(_SQL["drop_other_revisions"], place)
+            cursor.execute(_SQL["next_generation"], place)
 
     def collections(self) -> Sequence[str]:
         """See `Reports.collections`."""
         with lent(self._pool) as connection:
-            return [name for (name,) in connection.execute(named()["collections"])]
+            return [name for (name,) in connection.execute(_SQL["collections"])]
 
 
 def _card(
