@@ -4,7 +4,6 @@ import logging
 import os
 import socket
 import sys
-import threading
 import traceback
 from collections.abc import Iterator
 from typing import Any
@@ -15,8 +14,8 @@ from celery.signals import setup_logging, worker_ready, worker_shutting_down
 from querymill_shared import metrics
 from querymill_shared.addresses import mask_text
 from querymill_workers import preflight, wiring
+from querymill_workers.dispatch.announce import announce_all
 from querymill_workers.dispatch.sweeper import TERM_S, Sweeper
-from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.tasks import ring
 
 _log = structlog.get_logger(__name__)
@@ -115,25 +114,12 @@ def start_upkeep() -> None:
         metrics.serve(wiring.cache_client(), settings.querymill_metrics_port)
     preflight.refuse_unsafe(settings, board, wiring.embedding_profile(settings).dimensions)
     ports = wiring.ports()
-    board.add_collections("reports", ports.reports.collections())
-    board.add_collections("messages", ports.sessions.collections())
-    board.add_collections("conversations", ports.conversations.collections())
-    board.add_collections("files", ports.files.collections())
+    announce_all(ports)
     name = f"{socket.gethostname()}:{os.getpid()}"
     sweeper = Sweeper(ports, ring=ring, elect=lambda: board.elect(name, term_s=TERM_S))
     _sweepers.append(sweeper)
     sweeper.start()
-    # Only searches of code need MongoDB: nobody waits here for a server that may be away.
-    threading.Thread(target=announce_modules, name="announce modules", daemon=True).start()
     _log.info("worker ready", name=name)
-
-
-def announce_modules() -> None:
-    """Make the collections of code documents known to the board, which may have been emptied."""
-    try:
-        wiring.board().add_collections("modules", wiring.ports().modules.collections())
-    except (Unavailable, Refused) as error:
-        _log.warning("MONGODB_URI does not answer: jobs of the kind modules will fail", reason=str(error))
 
 
 @worker_shutting_down.connect

@@ -109,6 +109,9 @@ class Files(Protocol):
     Paths are relative, with ``/``. Names compare as they are written, case included.
     """
 
+    @property
+    def kind(self) -> str: ...
+
     def changing(self, collection: str, paths: Sequence[str]) -> AbstractContextManager[None]:
         """Let nobody else change the files and their words meanwhile, wherever they run.
 

@@ -77,6 +77,9 @@ class Sessions(Protocol):
     Every call names its collection, and sees no other.
     """
 
+    @property
+    def kind(self) -> str: ...
+
     def changing(self, collection: str, session_id: str) -> AbstractContextManager[None]:
         """Let nobody else change the session and its words meanwhile, wherever they run.
 

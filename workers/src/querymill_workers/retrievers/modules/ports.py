@@ -33,6 +33,9 @@ class Modules(Protocol):
         Refused: It will not take what it was given.
     """
 
+    @property
+    def kind(self) -> str: ...
+
     def revision(self, collection: str, document: DocumentId) -> Revision | None:
         """Return the revision of a document that is searchable now."""
         ...

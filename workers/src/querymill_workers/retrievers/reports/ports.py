@@ -39,6 +39,9 @@ class PassageText:
 class Reports(Protocol):
     """The reports of all collections; every call names its collection, and sees no other."""
 
+    @property
+    def kind(self) -> str: ...
+
     def cards(self, collection: str, *, model: str) -> Sequence[ReportCard]:
         """List the searchable reports of a collection whose vectors are this model's."""
         ...

@@ -106,6 +106,9 @@ class Conversations(Protocol):
     it finds a session that is missing here, which is then no hit.
     """
 
+    @property
+    def kind(self) -> str: ...
+
     def changing(self, collection: str, session_id: str) -> AbstractContextManager[None]:
         """Hold a session, so that no other caller in any process changes it or its words until the block ends.
 

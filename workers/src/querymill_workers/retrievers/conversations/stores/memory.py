@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.revisions import Revision
@@ -25,6 +26,8 @@ _Place = tuple[str, str]
 
 class MemoryConversations:
     """`Conversations` without a server; ``changed`` keeps, for each session, the generation of its last change."""
+
+    kind: Final = "conversations"
 
     def __init__(self) -> None:
         self.drafts: dict[_Place, ConversationDraft] = {}

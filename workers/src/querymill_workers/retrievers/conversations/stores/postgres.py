@@ -37,6 +37,8 @@ MAX_SILENCE_MS: Final = 120_000
 class PostgresConversations:
     """`Conversations` on PostgreSQL."""
 
+    kind: Final = "conversations"
+
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._may_change = threading.BoundedSemaphore(MAX_CHANGING)

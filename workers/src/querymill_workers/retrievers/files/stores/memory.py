@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +42,8 @@ class _Stored:
 
 class MemoryFiles:
     """`Files` without a server."""
+
+    kind: Final = "files"
 
     def __init__(self) -> None:
         self._files: dict[str, dict[str, _Stored]] = {}

@@ -36,6 +36,8 @@ MOST_CHANGING: Final = 4
 class PostgresFiles:
     """`Files` on PostgreSQL with pgvector."""
 
+    kind: Final = "files"
+
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._may_change = threading.BoundedSemaphore(MOST_CHANGING)

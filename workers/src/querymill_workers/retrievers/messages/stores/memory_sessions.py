@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +41,8 @@ class StoredSession:
 
 class MemorySessions:
     """`Sessions` without a server; ``rows`` are by vector id and model, in each collection."""
+
+    kind: Final = "messages"
 
     def __init__(self) -> None:
         self.sessions: dict[_Place, StoredSession] = {}

@@ -28,6 +28,8 @@ MOST_CHANGING: Final = 6
 class PostgresSessions:
     """`Sessions` on PostgreSQL with pgvector."""
 
+    kind: Final = "messages"
+
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._may_change = threading.BoundedSemaphore(MOST_CHANGING)

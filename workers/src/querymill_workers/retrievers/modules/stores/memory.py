@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_workers.jobs.faults import Unavailable
@@ -14,6 +15,8 @@ from querymill_workers.retrievers.modules.rules.scores import ModuleCard, Recall
 
 class MemoryModules:
     """`Modules` without a server; recall is the unindexed scan that an index must agree with."""
+
+    kind: Final = "modules"
 
     def __init__(self) -> None:
         self._stored: dict[str, dict[DocumentId, tuple[ModuleDocument, Revision]]] = {}

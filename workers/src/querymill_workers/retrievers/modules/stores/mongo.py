@@ -59,6 +59,8 @@ _CACHED_COLLECTIONS: Final = 64
 class MongoModules:
     """`Modules` on MongoDB. Connects when first used: whoever needs no documents starts without it."""
 
+    kind: Final = "modules"
+
     def __init__(self, uri: str, *, timeout_s: float = 5.0) -> None:
         self._uri = uri
         self._timeout_ms = int(timeout_s * 1000)

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,8 @@ _Place = tuple[str, str]
 
 class MemoryReports:
     """`Reports` without a server; exact search over every vector."""
+
+    kind: Final = "reports"
 
     def __init__(self) -> None:
         self._published: dict[_Place, tuple[Report, Revision, str]] = {}

@@ -29,6 +29,8 @@ CACHED_COLLECTIONS = 64
 class PostgresReports:
     """`Reports` on PostgreSQL with pgvector. Exact search: the document filter leaves few rows."""
 
+    kind: Final = "reports"
+
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._cards: LRUCache[tuple[str, str, int], Sequence[ReportCard]] = LRUCache(CACHED_COLLECTIONS)

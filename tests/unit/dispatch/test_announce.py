@@ -1,0 +1,57 @@
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from querymill_workers.dispatch import announce
+from querymill_workers.dispatch.announce import announce_all, announcing
+from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.retrievers.modules.stores.memory import MemoryModules
+from tests.fakes.ports import memory_ports
+from tests.fixtures.world import World, example, report
+
+
+class AbsentModules(MemoryModules):
+    def collections(self) -> Sequence[str]:
+        raise Unavailable("MongoDB: away")
+
+
+class SilentModules(MemoryModules):
+    def __init__(self) -> None:
+        super().__init__()
+        self.released = threading.Event()
+
+    def collections(self) -> Sequence[str]:
+        self.released.wait()
+        return ["late"]
+
+
+def test_every_kind_of_search_has_a_store_that_announces_its_collections() -> None:
+    kinds = {store.kind for store in announcing(memory_ports())}
+    assert kinds == {"reports", "messages", "modules", "conversations", "files"}
+
+
+def test_what_is_stored_is_known_to_a_board_that_was_emptied(world: World) -> None:
+    world.ingest(report("a", "nine ships"))
+    world.ingest_code(example(1, "vtkActor"))
+    emptied = memory_ports(reports=world.reports, modules=world.modules)
+    announce_all(emptied)
+    assert (emptied.board.collections("reports"), emptied.board.collections("modules")) == ({"filings"}, {"code"})
+
+
+def test_a_store_that_is_away_holds_up_no_other(world: World) -> None:
+    world.ingest(report("a", "nine ships"))
+    emptied = memory_ports(reports=world.reports, modules=AbsentModules())
+    announce_all(emptied)
+    assert emptied.board.collections("reports") == {"filings"}
+
+
+def test_a_store_that_is_slow_is_not_waited_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(announce, "PATIENCE_S", 0.05)
+    world.ingest(report("a", "nine ships"))
+    silent = SilentModules()
+    ports = replace(world.ports, modules=silent)
+    announce_all(ports)
+    assert "late" not in ports.board.collections("modules")
+    silent.released.set()
