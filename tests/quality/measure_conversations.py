@@ -18,8 +18,8 @@ from querymill_shared.contracts.conversations.search import ConversationSearch, 
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.retrievers.conversations import search as flow
 from querymill_workers.retrievers.conversations.drafts import drafted
-from querymill_workers.retrievers.conversations.ingest import SPACE
 from querymill_workers.retrievers.conversations.ports.caches import ConversationCaches
+from querymill_workers.retrievers.conversations.ports.sessions import SPACE
 from querymill_workers.retrievers.conversations.ranks.recompute import update_all
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
 from querymill_workers.retrievers.conversations.rules.text import searchable

@@ -17,7 +17,8 @@ from querymill_shared.contracts.jobs import JobRequest
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.postgres import connection
 from querymill_workers.postgres.connection import Pool, lent, open_pool
-from querymill_workers.retrievers.conversations.ingest import SPACE, unit_of
+from querymill_workers.retrievers.conversations.ingest import unit_of
+from querymill_workers.retrievers.conversations.ports.sessions import SPACE
 from querymill_workers.retrievers.conversations.stores import postgres as conversations
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
 from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks

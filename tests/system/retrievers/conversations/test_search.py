@@ -15,7 +15,7 @@ from querymill.cli.demo_conversations import ASKED
 from querymill.ingestion import GoodLine, read_conversations
 from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation
 from querymill_workers.postgres.connection import open_pool
-from querymill_workers.retrievers.conversations.ingest import SPACE
+from querymill_workers.retrievers.conversations.ports.sessions import SPACE
 from querymill_workers.words.postgres import PostgresWords
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.chats import session

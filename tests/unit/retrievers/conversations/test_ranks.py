@@ -17,7 +17,7 @@ from querymill_shared.contracts.conversations.ranks import RankList, RankListRes
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.queues import Queue
 from querymill_workers.retrievers.conversations.drafts import drafted
-from querymill_workers.retrievers.conversations.ingest import SPACE
+from querymill_workers.retrievers.conversations.ports.sessions import SPACE
 from querymill_workers.retrievers.conversations.ranks.daily import rebuilds_due
 from querymill_workers.retrievers.conversations.rules.reference_search import ReferenceSearch
 from querymill_workers.retrievers.conversations.rules.text import searchable

@@ -12,8 +12,8 @@ from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.revisions import ContentHash, Revision
 from querymill_workers.retrievers.files.parsing.lexical import LexicalParser
-from querymill_workers.retrievers.files.ports import FileCard, FileDraft, KeyedChunk
-from querymill_workers.retrievers.files.rules.code import SPACE, CodeChunk, code_text
+from querymill_workers.retrievers.files.ports import SPACE, FileCard, FileDraft, KeyedChunk
+from querymill_workers.retrievers.files.rules.code import CodeChunk, code_text
 from querymill_workers.retrievers.files.rules.relevance import FileProfiles, RelevanceProfile
 from querymill_workers.text.calibration import Calibration
 from querymill_workers.words.ports import WordUnit

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.text import bm25
 from querymill_workers.text.words import WORDS_VERSION, words
-from querymill_workers.words.ports import WordHit, WordUnit
+from querymill_workers.words.ports import Space, WordHit, WordUnit
 
 
 @dataclass(slots=True)
@@ -27,19 +27,19 @@ class MemoryWords:
         self._spaces: dict[tuple[str, str, int], _Space] = {}
         self._lock = threading.RLock()
 
-    def put(self, collection: str, space: str, units: Sequence[WordUnit]) -> None:
+    def put(self, collection: str, space: Space, units: Sequence[WordUnit]) -> None:
         """See `Words.put`."""
         counted = {unit.id: (unit.group, Counter(words(unit.text))) for unit in units}
         with self._lock:
             self._own(collection, space).units.update(counted)
 
-    def refill(self, collection: str, space: str, units: Sequence[WordUnit]) -> None:
+    def refill(self, collection: str, space: Space, units: Sequence[WordUnit]) -> None:
         """See `Words.refill`."""
         with self._lock:
             known = self._own(collection, space).units
             self.put(collection, space, [unit for unit in units if unit.id not in known])
 
-    def publish(self, collection: str, space: str) -> None:
+    def publish(self, collection: str, space: Space) -> None:
         """See `Words.publish`."""
         with self._lock:
             own = self._own(collection, space)
@@ -47,21 +47,21 @@ class MemoryWords:
             self.clear(collection, space)
             self._spaces[collection, space, WORDS_VERSION] = own
 
-    def drop(self, collection: str, space: str, ids: Sequence[str]) -> None:
+    def drop(self, collection: str, space: Space, ids: Sequence[str]) -> None:
         """See `Words.drop`."""
         with self._lock:
             for place in self._versions(collection, space):
                 for id_ in ids:
                     self._spaces[place].units.pop(id_, None)
 
-    def clear(self, collection: str, space: str) -> None:
+    def clear(self, collection: str, space: Space) -> None:
         """See `Words.clear`."""
         with self._lock:
             for place in self._versions(collection, space):
                 del self._spaces[place]
 
     def search(
-        self, collection: str, space: str, text: str, *, most: int, groups: Sequence[str] | None = None
+        self, collection: str, space: Space, text: str, *, most: int, groups: Sequence[str] | None = None
     ) -> list[WordHit]:
         """See `Words.search`."""
         asked = Counter(words(text))
@@ -84,7 +84,7 @@ class MemoryWords:
         hits = [WordHit(id_, scored.score, scored) for id_, scored in scores.items()]
         return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:most]
 
-    def near(self, collection: str, space: str, terms: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    def near(self, collection: str, space: Space, terms: Sequence[str]) -> Mapping[str, Sequence[str]]:
         """See `Words.near`."""
         with self._lock:
             own = self._spaces.get((collection, space, WORDS_VERSION), _Space(whole=True))
@@ -95,16 +95,16 @@ class MemoryWords:
             if term not in known
         }
 
-    def stale(self, collection: str, space: str) -> bool:
+    def stale(self, collection: str, space: Space) -> bool:
         """See `Words.stale`."""
         versions = self._versions(collection, space)
         own = self._spaces.get((collection, space, WORDS_VERSION))
         return bool(versions) and (own is None or not own.whole)
 
-    def _own(self, collection: str, space: str) -> _Space:
+    def _own(self, collection: str, space: Space) -> _Space:
         """Return the space as this tokeniser makes it; a new one is whole if no other made one."""
         new = _Space(whole=not self._versions(collection, space))
         return self._spaces.setdefault((collection, space, WORDS_VERSION), new)
 
-    def _versions(self, collection: str, space: str) -> list[tuple[str, str, int]]:
+    def _versions(self, collection: str, space: Space) -> list[tuple[str, str, int]]:
         return [place for place in self._spaces if place[:2] == (collection, space)]

@@ -20,7 +20,7 @@ from querymill_workers.postgres.connection import Pool, borrowed, lent
 from querymill_workers.postgres.queries import SESSION, statements
 from querymill_workers.text import bm25
 from querymill_workers.text.words import WORDS_VERSION, words
-from querymill_workers.words.ports import WordHit, WordUnit
+from querymill_workers.words.ports import Space, WordHit, WordUnit
 
 _SQL: Final = statements("querymill_workers.words", "postgres.sql")
 
@@ -93,11 +93,11 @@ class PostgresWords:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    def put(self, collection: str, space: str, units: Sequence[WordUnit]) -> None:
+    def put(self, collection: str, space: Space, units: Sequence[WordUnit]) -> None:
         """See `Words.put`."""
         self._put(collection, space, {unit.id: unit for unit in units})
 
-    def refill(self, collection: str, space: str, units: Sequence[WordUnit]) -> None:
+    def refill(self, collection: str, space: Space, units: Sequence[WordUnit]) -> None:
         """See `Words.refill`."""
         with self._change() as cursor:
             number = _own_space(cursor, collection, space)
@@ -105,7 +105,7 @@ class PostgresWords:
             known = {id_ for (id_,) in cursor.execute(_SQL["known_word_units"], values)}
         self._put(collection, space, {unit.id: unit for unit in units if unit.id not in known}, new=True)
 
-    def publish(self, collection: str, space: str) -> None:
+    def publish(self, collection: str, space: Space) -> None:
         """See `Words.publish`."""
         place = {"collection": collection, "space": space, "except": WORDS_VERSION}
         with self._change() as cursor:
@@ -114,7 +114,7 @@ class PostgresWords:
             cursor.execute(_SQL["publish_word_space"], {"number": number})
             _clear(cursor, place)
 
-    def _put(self, collection: str, space: str, latest: Mapping[str, WordUnit], *, new: bool = False) -> None:
+    def _put(self, collection: str, space: Space, latest: Mapping[str, WordUnit], *, new: bool = False) -> None:
         """Write units; only those that are ``new``, if it says so."""
         if not latest:
             return
@@ -133,21 +133,21 @@ class PostgresWords:
             length = sum(counts[id_].total() for id_ in held) - sum(unit.length or 0 for unit in replaced)
             _count(cursor, number, units=len(held) - len(replaced), length=length, gained=gained, lost=lost)
 
-    def drop(self, collection: str, space: str, ids: Sequence[str]) -> None:
+    def drop(self, collection: str, space: Space, ids: Sequence[str]) -> None:
         """See `Words.drop`."""
         with self._change() as cursor:
             place = {"collection": collection, "space": space}
             for (number,) in cursor.execute(_SQL["word_versions"], place).fetchall():
                 _drop(cursor, number, sorted(set(ids)))
 
-    def clear(self, collection: str, space: str) -> None:
+    def clear(self, collection: str, space: Space) -> None:
         """See `Words.clear`."""
         with self._change() as cursor:
             cursor.execute(SESSION["unhurried"])
             _clear(cursor, {"collection": collection, "space": space, "except": None})
 
     def search(
-        self, collection: str, space: str, text: str, *, most: int, groups: Sequence[str] | None = None
+        self, collection: str, space: Space, text: str, *, most: int, groups: Sequence[str] | None = None
     ) -> list[WordHit]:
         """See `Words.search`."""
         asked = Counter(words(text))
@@ -159,13 +159,13 @@ class PostgresWords:
         hits = [_hit(counted, *row) for row in rows if counted is not None]
         return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:most]
 
-    def near(self, collection: str, space: str, terms: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    def near(self, collection: str, space: Space, terms: Sequence[str]) -> Mapping[str, Sequence[str]]:
         """See `Words.near`."""
         values = {"collection": collection, "space": space, "version": WORDS_VERSION, "terms": list(terms)}
         with self._change() as cursor:
             return dict(cursor.execute(_SQL["word_near"], values).fetchall())
 
-    def stale(self, collection: str, space: str) -> bool:
+    def stale(self, collection: str, space: Space) -> bool:
         """See `Words.stale`."""
         with self._change() as cursor:
             return _is_stale(cursor, collection, space)
@@ -188,7 +188,7 @@ class PostgresWords:
                 connection.isolation_level = None
 
 
-def _own_space(cursor: Cursor[TupleRow], collection: str, space: str) -> int:
+def _own_space(cursor: Cursor[TupleRow], collection: str, space: Space) -> int:
     """Return the number of the space as this tokeniser makes it; begin it if there is none."""
     place = {"collection": collection, "space": space, "version": WORDS_VERSION}
     while (found := cursor.execute(_SQL["word_space"], place).fetchone()) is None:
@@ -196,7 +196,7 @@ def _own_space(cursor: Cursor[TupleRow], collection: str, space: str) -> int:
     return int(found[0])
 
 
-def _is_stale(cursor: Cursor[TupleRow], collection: str, space: str) -> bool:
+def _is_stale(cursor: Cursor[TupleRow], collection: str, space: Space) -> bool:
     place = {"collection": collection, "space": space, "version": WORDS_VERSION}
     row = cursor.execute(_SQL["word_stale"], place).fetchone()
     return row is not None and bool(row[0])
@@ -267,7 +267,7 @@ def _count(
 
 
 def _counted(
-    cursor: Cursor[TupleRow], collection: str, space: str, asked: Counter[str], groups: Sequence[str] | None
+    cursor: Cursor[TupleRow], collection: str, space: Space, asked: Counter[str], groups: Sequence[str] | None
 ) -> _Counted | None:
     """Count the words that a query asks for; None when nothing can be found."""
     place = {"collection": collection, "space": space, "version": WORDS_VERSION}

@@ -6,7 +6,6 @@ kill leaves neither. Ranks follow in the background.
 """
 
 from collections.abc import Sequence
-from typing import Final
 
 from querymill_shared.board import Claim
 from querymill_shared.contracts.conversations.ingest import (
@@ -24,13 +23,10 @@ from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.untyped import Notes
 from querymill_workers.retrievers.conversations.drafts import drafted
-from querymill_workers.retrievers.conversations.ports.sessions import ConversationDraft, StoredSession
+from querymill_workers.retrievers.conversations.ports.sessions import SPACE, ConversationDraft, StoredSession
 from querymill_workers.retrievers.conversations.ranks.recompute import update_soon, update_what_waits
 from querymill_workers.retrievers.conversations.rules.text import searchable
 from querymill_workers.words.ports import WordUnit
-
-#: The postings of sessions, a unit each, are kept apart from those of other retrievers.
-SPACE: Final = "conversations"
 
 
 def step(claim: Claim, request: IngestConversation, ports: Ports) -> Sequence[Bell]:

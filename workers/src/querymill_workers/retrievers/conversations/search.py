@@ -36,9 +36,8 @@ from querymill_workers.jobs import untyped as one_step
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.stages import Laps, stage, timing
 from querymill_workers.jobs.untyped import Notes
-from querymill_workers.retrievers.conversations.ingest import SPACE
 from querymill_workers.retrievers.conversations.ports.caches import BestPassage, ConversationCard, Recalled
-from querymill_workers.retrievers.conversations.ports.sessions import Conversation, ConversationHead
+from querymill_workers.retrievers.conversations.ports.sessions import SPACE, Conversation, ConversationHead
 from querymill_workers.retrievers.conversations.rules.best_passage import Snippet, best_passage
 from querymill_workers.retrievers.conversations.rules.diversification import Placed, Ranked, age_of, diversify
 from querymill_workers.retrievers.conversations.rules.query_understanding import (

@@ -11,7 +11,7 @@ from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.untyped import Notes
 from querymill_workers.retrievers.files.embed import embed_soon
 from querymill_workers.retrievers.files.ingest import revision_of
-from querymill_workers.retrievers.files.rules.code import SPACE
+from querymill_workers.retrievers.files.ports import SPACE
 
 #: Files taken away between two looks at whether the job still lives.
 SLICE = 50

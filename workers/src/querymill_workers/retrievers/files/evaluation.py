@@ -11,9 +11,9 @@ from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.usage import Usage
-from querymill_workers.retrievers.files.ports import FileCard
+from querymill_workers.retrievers.files.ports import SPACE, FileCard
 from querymill_workers.retrievers.files.rules.candidates import shards
-from querymill_workers.retrievers.files.rules.code import SPACE, Symbol, code_text
+from querymill_workers.retrievers.files.rules.code import Symbol, code_text
 from querymill_workers.retrievers.files.rules.context import shown
 from querymill_workers.retrievers.files.rules.relevance import (
     Evidence,

@@ -16,9 +16,9 @@ from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.revisions import ContentHash, Revision
 from querymill_workers.jobs.untyped import Notes
 from querymill_workers.retrievers.files.embed import embed_soon
-from querymill_workers.retrievers.files.ports import FileCard, FileDraft, KeyedChunk
+from querymill_workers.retrievers.files.ports import SPACE, FileCard, FileDraft, KeyedChunk
 from querymill_workers.retrievers.files.rules.chunking import CODE_CHUNKING_VERSION, chunk_code, embedded_text
-from querymill_workers.retrievers.files.rules.code import SPACE, CodeChunk, code_text, lines_of
+from querymill_workers.retrievers.files.rules.code import CodeChunk, code_text, lines_of
 from querymill_workers.words.ports import WordUnit
 
 #: Files stored between two looks at whether the job still lives: at most these are done again after a kill.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,10 @@ import numpy.typing as npt
 from querymill_workers.inference.ports import Vectors
 from querymill_workers.jobs.revisions import ContentHash, Revision
 from querymill_workers.retrievers.files.rules.code import CodeChunk, Symbol, SymbolRole
+from querymill_workers.words.ports import Space
+
+#: The words of files, a unit each, known by its path.
+SPACE: Final[Space] = "files"
 
 
 @dataclass(frozen=True, slots=True)

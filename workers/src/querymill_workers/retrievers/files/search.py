@@ -23,10 +23,11 @@ from querymill_workers.jobs.faults import Refused, Unreadable
 from querymill_workers.jobs.stages import Laps
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.retrievers.files.evaluation import evaluation
+from querymill_workers.retrievers.files.ports import SPACE
 from querymill_workers.retrievers.files.results import settle, tokens_so_far
 from querymill_workers.retrievers.files.rules.bands import RETURNED, band, counted, of_band
 from querymill_workers.retrievers.files.rules.candidates import MOST
-from querymill_workers.retrievers.files.rules.code import SPACE, code_text
+from querymill_workers.retrievers.files.rules.code import code_text
 from querymill_workers.retrievers.files.rules.gaps import gaps
 from querymill_workers.retrievers.files.rules.patterns import is_pattern, weighted
 from querymill_workers.retrievers.files.rules.rounds import Ask, Standing, Stop, what_next

@@ -5,7 +5,7 @@ anywhere, the next attempt does it again; a passage whose content does not chang
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 
 from querymill_shared.board import Claim
@@ -19,7 +19,7 @@ from querymill_workers.jobs.revisions import Revision
 from querymill_workers.jobs.untyped import Notes
 from querymill_workers.retrievers.messages.embed import embed_soon
 from querymill_workers.retrievers.messages.models import embedded_by
-from querymill_workers.retrievers.messages.ports import SessionDraft
+from querymill_workers.retrievers.messages.ports import SPACES, SessionDraft
 from querymill_workers.retrievers.messages.rules.sessions import (
     CONTEXT_VERSION,
     Message,
@@ -31,8 +31,6 @@ from querymill_workers.words.ports import WordUnit
 
 #: Passages whose words are put in one transaction.
 WORDS_BATCH = 500
-#: Where the words of messages are, and where those of messages amid their neighbours.
-SPACES: Mapping[VectorType, str] = {"message": "messages", "context": "message_contexts"}
 
 
 def step(claim: Claim, request: IngestSession, ports: Ports) -> Sequence[Bell]:

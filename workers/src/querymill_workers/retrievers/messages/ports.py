@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,12 @@ from querymill_workers.retrievers.messages.rules.sessions import (
     MessagePassage,
     MessageRow,
     PendingPassage,
+    VectorType,
 )
+from querymill_workers.words.ports import Space
+
+#: The words of messages, and those of messages amid their neighbours.
+SPACES: Final[Mapping[VectorType, Space]] = {"message": "messages", "context": "message_contexts"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from querymill_shared.contracts.messages.search import Channel, MessageHit, Mess
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.retrievers.messages.hits import Found, best_similarity, floor_of, hit
-from querymill_workers.retrievers.messages.ingest import SPACES
+from querymill_workers.retrievers.messages.ports import SPACES
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow, VectorType
 from querymill_workers.text import bm25
 from querymill_workers.text.rank_fusion import JoinedHit, reciprocal_rank_fusion

@@ -11,8 +11,9 @@ from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.jobs.untyped import Notes
 from querymill_workers.retrievers.modules.learn import learn_soon
+from querymill_workers.retrievers.modules.ports import SPACE
 from querymill_workers.retrievers.modules.rules.text import searchable_text
-from querymill_workers.retrievers.modules.search import SPACE, encoded
+from querymill_workers.retrievers.modules.search import encoded
 from querymill_workers.words.ports import WordUnit
 
 #: Part of every revision: stored documents are indexed anew when it changes.

@@ -2,13 +2,17 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.modules.rules.lexicon import Lexicon
 from querymill_workers.retrievers.modules.rules.names import DocumentId, Match
 from querymill_workers.retrievers.modules.rules.scores import ModuleCard, Recalled
+from querymill_workers.words.ports import Space
+
+#: The words of code documents, a unit each.
+SPACE: Final[Space] = "modules"
 
 
 @dataclass(frozen=True, slots=True)

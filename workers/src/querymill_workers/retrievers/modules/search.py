@@ -35,7 +35,7 @@ from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.stages import Laps, stage, timing, used, why_nothing, worth_telling
 from querymill_workers.jobs.usage import Usage
-from querymill_workers.retrievers.modules.ports import Vocabulary
+from querymill_workers.retrievers.modules.ports import SPACE, Vocabulary
 from querymill_workers.retrievers.modules.rules.join import (
     MODULES,
     TEXT,
@@ -61,8 +61,6 @@ from querymill_workers.retrievers.modules.rules.scores import (
 from querymill_workers.retrievers.modules.rules.text import weighted_parts
 from querymill_workers.text.rank_fusion import K
 
-#: The postings of documents are kept apart from those of other retrievers.
-SPACE = "modules"
 #: How a score follows from the explanation of each sub-query.
 FORMULAS: Final[Mapping[ScoreMode, str]] = {
     "hits": "Σ hits × normalized_weight",

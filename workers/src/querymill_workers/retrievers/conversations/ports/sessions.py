@@ -4,13 +4,17 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Final, Protocol
 
 from querymill_shared.contracts.sessions import ChatSession, message_key
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.conversations.rules.rank import RankParts
 from querymill_workers.retrievers.conversations.rules.references import Reference
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
+from querymill_workers.words.ports import Space
+
+#: The words of sessions, a unit each.
+SPACE: Final[Space] = "conversations"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,7 @@
 """What is known of a file of code: its symbols, its chunks, and the text its words are taken from."""
 
 from dataclasses import dataclass
-from typing import Final, Literal
-
-#: The space of the words of files; a unit is a file, known by its path.
-SPACE: Final = "files"
+from typing import Literal
 
 #: What a name does in a file: it is defined there, imported, called, or stands for a type.
 SymbolRole = Literal["definition", "import", "call", "type"]
