@@ -1,8 +1,13 @@
 """What the results of all kinds tell of their branches, and when a job in progress is worth telling of."""
 
+from collections.abc import Iterable
+
 from querymill_shared.board import Picture, Step
-from querymill_shared.contracts.results import Stage
+from querymill_shared.contracts.results import Degradation, Stage
+from querymill_workers.jobs.deadline import CUT
+from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.ports import Common
+from querymill_workers.jobs.usage import Usage
 
 #: The ranking so far is told at most this often, in seconds.
 TELL_EVERY_S = 0.1
@@ -16,9 +21,12 @@ def worth_telling(picture: Picture) -> bool:
 
 def why_nothing(picture: Picture) -> str:
     """Name, branch by branch, why no search came through."""
-    return "no search came through: " + "; ".join(
-        f"{branch.name}: {branch.reason or 'cut by the deadline'}" for branch in picture.steps
-    )
+    return "no search came through: " + "; ".join(f"{branch.name}: {branch.reason or CUT}" for branch in picture.steps)
+
+
+def missing(steps: Iterable[Step]) -> tuple[Degradation, ...]:
+    """Name each step whose part the answer does not have, with the reason."""
+    return tuple(Degradation(stage=step.name, reason=step.reason or CUT) for step in steps if step.state != "done")
 
 
 def stage(branch: Step) -> Stage:
@@ -29,7 +37,7 @@ def stage(branch: Step) -> Stage:
         state=branch.state,
         attempt=branch.attempt,
         ms=round((branch.ended - branch.started) * 1000, 1) if closed else None,  # type: ignore[operator]
-        timing=dict(branch.notes.get("timing", {})),
+        timing=StepNotes.of(branch).timing,
         reason=branch.reason or None,
     )
 
@@ -49,8 +57,8 @@ def timing(picture: Picture) -> dict[str, float]:
 
 def used(picture: Picture) -> dict[str, int]:
     """Add up what the branches asked of the providers."""
-    notes = [branch.notes.get("usage", {}) for branch in picture.steps]
-    return {name: sum(note.get(name, 0) for note in notes) for name in ("provider_calls", "tokens")}
+    usages = [StepNotes.of(branch).usage for branch in picture.steps]
+    return {name: sum(usage.get(name, 0) for usage in usages) for name in Usage().noted()}
 
 
 class Laps:

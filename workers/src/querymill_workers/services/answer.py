@@ -7,12 +7,12 @@ Without an answer the hits come back alone, and the result says why. The steps t
 
 from collections.abc import Sequence
 
-from querymill_shared.board import Claim, Picture, Verdict
+from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.answer import AnsweredHit, AnswerQuestion, AnswerResult
-from querymill_shared.contracts.results import Degradation
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.stages import stage, timing, used
+from querymill_workers.jobs.stages import missing, stage, timing, used
+from querymill_workers.jobs.verdicts import done
 from querymill_workers.services import answering
 from querymill_workers.services.answering import Source
 
@@ -38,12 +38,7 @@ def conclude(picture: Picture, request: AnswerQuestion, ports: Ports) -> Sequenc
 
 def settle(picture: Picture, request: AnswerQuestion, ports: Ports) -> None:
     """End the job with what there is: the hits always, the answer and its judgement if they could be had."""
-    degraded = [
-        Degradation(stage=one.name, reason=one.reason or "cut by the deadline")
-        for one in picture.steps
-        if one.state != "done"
-    ]
-    degraded += answering.missing(picture, request, has_sources=True)
+    degraded = (*missing(picture.steps), *answering.unanswered(picture, request, has_sources=True))
     result = AnswerResult(
         job_id=picture.record.job_id,
         query=request.query,
@@ -51,11 +46,10 @@ def settle(picture: Picture, request: AnswerQuestion, ports: Ports) -> None:
         results=tuple(AnsweredHit(id=hit.id, title=hit.title, page=hit.page, score=hit.score) for hit in request.hits),
         total=len(request.hits),
         complete=not degraded,
-        degraded=tuple(degraded),
+        degraded=degraded,
         stages=tuple(stage(one) for one in picture.steps),
         timing={"queued_ms": timing(picture).get("queued_ms", 0.0)} | answering.timing(picture),
         usage=used(picture),
         answer=answering.answer_on(picture),
     )
-    verdict = Verdict("done", result=result.model_dump_json(), complete=result.complete)
-    ports.board.settle(picture.record.job_id, verdict)
+    ports.board.settle(picture.record.job_id, done(result))

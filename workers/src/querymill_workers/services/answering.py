@@ -6,9 +6,8 @@ Each is a step of its own, rung when what it needs is there. The parts are told 
 checked; a part says where in the answer it stands, so an attempt that follows a broken one takes its place.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from querymill_shared.board import Claim, Outcome, Picture, Step
 from querymill_shared.contracts.answer import (
@@ -24,10 +23,10 @@ from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.faults import Refused, Unavailable
+from querymill_workers.jobs.deadline import CUT, Caller, caller_of
+from querymill_workers.jobs.faults import Refused
+from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.stages import Laps
-from querymill_workers.jobs.usage import Usage
 from querymill_workers.services.rules.budget import fitted
 from querymill_workers.services.rules.citations import CitationCheck
 from querymill_workers.services.rules.sentences import sentences
@@ -51,6 +50,19 @@ class Source:
     text: str
     page: int | None
     title: str | None
+
+
+class AnswerNotes(StepNotes):
+    """What the step that writes leaves: the answer, and whether the model ended it by itself."""
+
+    answer: WrittenAnswer
+    is_whole: bool = True
+
+
+class JudgeNotes(StepNotes):
+    """What the step that judges leaves."""
+
+    judgement: Judgement
 
 
 def following(picture: Picture, request: AnsweredRequest, *, has_sources: bool) -> str | None:
@@ -83,7 +95,8 @@ def answered(
     budget = ports.answers.passage_tokens if request.passage_tokens is None else request.passage_tokens
     passages = fitted([source.text for source in sources], most_tokens=budget)
     if claim.step == JUDGE:
-        return judged(claim, request, by_name(picture)[ANSWER], passages, ports)
+        answer = AnswerNotes.of(by_name(picture)[ANSWER]).answer
+        return judged(claim, request, answer, passages, ports)
     return written(claim, request, sources, passages, ports)
 
 
@@ -112,19 +125,16 @@ def written(
         language=language,
         passages=len(passages),
     )
-    notes = {
-        "answer": answer.model_dump(mode="json"),
-        "is_whole": reply.is_whole,
-        "timing": told.timing | laps.ms,
-        "usage": used(reply.usage),
-    }
-    return Outcome(notes=notes, ms=laps.total_ms)
+    notes = AnswerNotes(answer=answer, is_whole=reply.is_whole, timing=told.timing | laps.ms, usage=reply.usage.noted())
+    return Outcome(notes=notes.for_board(), ms=laps.total_ms)
 
 
-def judged(claim: Claim, request: AnsweredRequest, answer: Step, passages: Sequence[str], ports: Ports) -> Outcome:
+def judged(
+    claim: Claim, request: AnsweredRequest, answer: WrittenAnswer, passages: Sequence[str], ports: Ports
+) -> Outcome:
     """Let the answer be judged, and note the judgement; a sentence the answer does not have is dropped."""
     laps = Laps(ports)
-    said = sentences(answer.notes["answer"]["text"])
+    said = sentences(answer.text)
     judgement, usage = ports.answers.judge(
         request.query, passages, said, language=language_of(request.query), caller=caller(claim, request, ports)
     )
@@ -136,8 +146,8 @@ def judged(claim: Claim, request: AnsweredRequest, answer: Step, passages: Seque
         complete=judgement.complete,
         unsupported=tuple(said[number - 1] for number in numbers),
     )
-    notes = {"judgement": shown.model_dump(mode="json"), "timing": laps.ms, "usage": used(usage)}
-    return Outcome(notes=notes, ms=laps.total_ms)
+    notes = JudgeNotes(judgement=shown, timing=laps.ms, usage=usage.noted())
+    return Outcome(notes=notes.for_board(), ms=laps.total_ms)
 
 
 class Telling:
@@ -190,10 +200,7 @@ def caller(claim: Claim, request: AnsweredRequest, ports: Ports) -> Caller:
     Raises:
         Unavailable: No time is left to ask.
     """
-    until = None if claim.expires_at is None else claim.expires_at - SETTLE_MARGIN_S
-    if until is not None and until <= ports.clock():
-        raise Unavailable("cut by the deadline before the chat model was asked")
-    return Caller(request.collection, request.lane, until)
+    return caller_of(claim, request, ports, margin_s=SETTLE_MARGIN_S, what="the chat model")
 
 
 def answer_on(picture: Picture) -> WrittenAnswer | None:
@@ -201,20 +208,21 @@ def answer_on(picture: Picture) -> WrittenAnswer | None:
     steps = by_name(picture)
     if ANSWER not in steps or steps[ANSWER].state != "done":
         return None
-    judgement = steps[JUDGE].notes.get("judgement") if JUDGE in steps else None
-    return WrittenAnswer.model_validate({**steps[ANSWER].notes["answer"], "judgement": judgement})
+    answer = AnswerNotes.of(steps[ANSWER]).answer
+    if JUDGE not in steps or steps[JUDGE].state != "done":
+        return answer
+    return answer.model_copy(update={"judgement": JudgeNotes.of(steps[JUDGE]).judgement})
 
 
-def missing(picture: Picture, request: AnsweredRequest, *, has_sources: bool) -> Iterator[Degradation]:
+def unanswered(picture: Picture, request: AnsweredRequest, *, has_sources: bool) -> Iterator[Degradation]:
     """Say what was asked for of answer and judgement and is not there, or not whole; open steps are not ours."""
     steps = by_name(picture)
-    late = "cut by the deadline"
     if (isinstance(request, AnswerQuestion) or request.answer) and ANSWER not in steps:
-        yield Degradation(stage=ANSWER, reason=late if has_sources else "there is no hit to answer from")
-    if ANSWER in steps and steps[ANSWER].notes.get("is_whole") is False:
+        yield Degradation(stage=ANSWER, reason=CUT if has_sources else "there is no hit to answer from")
+    if ANSWER in steps and steps[ANSWER].state == "done" and not AnswerNotes.of(steps[ANSWER]).is_whole:
         yield Degradation(stage=ANSWER, reason=f"cut at {request.answer_tokens} tokens (answer_tokens)")
     if request.judge and JUDGE not in steps:
-        yield Degradation(stage=JUDGE, reason=late if answer_on(picture) else "there is no answer to judge")
+        yield Degradation(stage=JUDGE, reason=CUT if answer_on(picture) else "there is no answer to judge")
 
 
 def timing(picture: Picture) -> dict[str, float]:
@@ -230,11 +238,6 @@ def cited(number: int, sources: Sequence[Source]) -> Citation:
     """Show what a number in the answer names."""
     source = sources[number - 1]
     return Citation(number=number, id=source.id, page=source.page, title=source.title)
-
-
-def used(usage: Usage) -> Mapping[str, Any]:
-    """Put down what was asked of the provider."""
-    return {"provider_calls": usage.calls, "tokens": usage.tokens}
 
 
 def by_name(picture: Picture) -> dict[str, Step]:

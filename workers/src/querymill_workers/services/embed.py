@@ -5,18 +5,18 @@ in the table already, and the provider is not asked for it again.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
-from querymill_shared.board import Claim
+from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed, pack_vector
 from querymill_shared.contracts.events import Progress
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.inference.ports import InputType, Vectors
-from querymill_workers.jobs import untyped as one_step
-from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller
+from querymill_workers.jobs.notes import Notes
+from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.revisions import ContentHash
-from querymill_workers.jobs.untyped import Notes
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.services.ports import TextVector
 
@@ -24,7 +24,18 @@ from querymill_workers.services.ports import TextVector
 SLICE = 32
 
 
-def step(claim: Claim, request: EmbedTexts, ports: Ports) -> Sequence[Bell]:
+class EmbedNotes(Notes):
+    """What was embedded: `EmbedResult` says what each field holds."""
+
+    model: str
+    dimensions: int
+    vectors: Mapping[str, str]
+    written: int
+    unchanged: int
+    usage: dict[str, int]
+
+
+def step(claim: Claim, request: EmbedTexts, ports: Ports) -> None:
     """Embed the texts that are not stored unchanged."""
     unchanged = stored_unchanged(request, ports)
     missing = [text for text in request.texts if text.id not in unchanged]
@@ -44,16 +55,16 @@ def step(claim: Claim, request: EmbedTexts, ports: Ports) -> Sequence[Bell]:
             vectors |= packed(texts, rows)
         done = len(unchanged) + start + len(texts)
         if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=done, total=len(request.texts))):
-            return []  # cancelled; what was embedded stays cached, or stored
-    notes = {
-        "model": ports.embeddings.model,
-        "dimensions": ports.embeddings.dimensions,
-        "vectors": vectors,
-        "written": len(missing) if request.into == "table" else 0,
-        "unchanged": len(unchanged),
-        "usage": {"provider_calls": usage.calls, "tokens": usage.tokens},
-    }
-    return one_step.hand_in(claim, notes, to_result, ports)
+            return  # cancelled; what was embedded stays cached, or stored
+    notes = EmbedNotes(
+        model=ports.embeddings.model,
+        dimensions=ports.embeddings.dimensions,
+        vectors=vectors,
+        written=len(missing) if request.into == "table" else 0,
+        unchanged=len(unchanged),
+        usage=usage.noted(),
+    )
+    hand_in(claim, request, notes, ENDING, ports)
 
 
 def stored_unchanged(request: EmbedTexts, ports: Ports) -> set[str]:
@@ -83,6 +94,19 @@ def packed(texts: Sequence[TextToEmbed], rows: Vectors) -> dict[str, str]:
     return {text.id: pack_vector(row.astype("<f4").tobytes()) for text, row in zip(texts, rows, strict=True)}
 
 
-def to_result(request: EmbedTexts, job_id: str, notes: Notes) -> EmbedResult:
-    """Hand out the vectors, or say what was written."""
-    return EmbedResult(job_id=job_id, total=len(request.texts), complete=True, **notes)
+def to_result(request: EmbedTexts, picture: Picture, notes: EmbedNotes) -> EmbedResult:
+    """Return the vectors, or say how many were written."""
+    return EmbedResult(
+        job_id=picture.record.job_id,
+        total=len(request.texts),
+        complete=True,
+        model=notes.model,
+        dimensions=notes.dimensions,
+        vectors=notes.vectors,
+        written=notes.written,
+        unchanged=notes.unchanged,
+        usage=notes.usage,
+    )
+
+
+ENDING: Final = Ending(EmbedNotes, to_result)

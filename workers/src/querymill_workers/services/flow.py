@@ -7,7 +7,7 @@ from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.rerank import Rerank
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.flow import Flow, flow
-from querymill_workers.jobs.untyped import concluding
+from querymill_workers.jobs.one_step import one_step
 from querymill_workers.services import answer, embed, rerank
 
 ServiceRequest = EmbedTexts | Rerank | AnswerQuestion
@@ -17,7 +17,7 @@ def flow_of(request: ServiceRequest) -> Flow[Ports]:
     """Choose the flow of a request."""
     match request:
         case EmbedTexts():
-            return flow(request, embed.step, concluding(embed.to_result))
+            return one_step(request, embed.step, embed.ENDING)
         case Rerank():
             return flow(request, rerank.step, rerank.conclude, rerank.settle)
         case AnswerQuestion():

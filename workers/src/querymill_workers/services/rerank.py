@@ -11,15 +11,17 @@ Rules and formulas: ``domain/reranking.py``.
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from querymill_shared.board import Claim, Outcome, Picture, Step, Verdict
+from pydantic import Field
+
+from querymill_shared.board import Claim, Outcome, Picture, Step
 from querymill_shared.contracts.events import Hits, PartialHit
 from querymill_shared.contracts.rerank import Rerank, RerankedHit, RerankResult
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.faults import Unavailable
-from querymill_workers.jobs.stages import Laps, stage, timing, used, worth_telling
+from querymill_workers.jobs.deadline import caller_of
+from querymill_workers.jobs.notes import StepNotes
+from querymill_workers.jobs.stages import Laps, missing, stage, timing, used, worth_telling
+from querymill_workers.jobs.verdicts import done
 from querymill_workers.services.rules import reranking
 from querymill_workers.services.rules.reranking import Candidate, Reranked, explain
 from querymill_workers.text.judgements import accepted
@@ -30,33 +32,25 @@ SETTLE_MARGIN_S = 0.12
 TOLD_HITS = 10
 
 
-def step(claim: Claim, request: Rerank, ports: Ports) -> Sequence[Bell]:
-    """Judge one batch and hand its judgements in; the judge's failures are the step's, to be tried again."""
+class BatchNotes(StepNotes):
+    """What a batch leaves: the relevance of each hit that the judge judged, by the hit's key."""
+
+    judgements: dict[str, float] = Field(default_factory=dict)
+
+
+def step(claim: Claim, request: Rerank, ports: Ports) -> None:
+    """Judge one batch and finish it. If the judge fails, the step fails, and is tried again."""
     laps = Laps(ports)
     passages = {hit.key: hit.text for hit in request.batch(claim.step)}
-    judged, usage = ports.judge.judge(request.query, passages, caller=caller(claim, request, ports))
+    caller = caller_of(claim, request, ports, margin_s=SETTLE_MARGIN_S, what="the judge")
+    judged, usage = ports.judge.judge(request.query, passages, caller=caller)
     laps.lap("judge")
-    notes = {
-        "judgements": accepted(judged.items(), known=passages),
-        "usage": {"provider_calls": usage.calls, "tokens": usage.tokens},
-        "timing": laps.ms,
-    }
+    notes = BatchNotes(
+        judgements=accepted(judged.items(), known=passages), usage=usage.noted(), timing=laps.ms
+    ).for_board()
     picture = ports.board.finish(claim, Outcome(notes=notes, ms=laps.total_ms))
     if picture is not None:
         conclude(picture, request, ports, after=claim.step)
-    return []
-
-
-def caller(claim: Claim, request: Rerank, ports: Ports) -> Caller:
-    """Say on whose behalf the judge is asked, and until when.
-
-    Raises:
-        Unavailable: No time is left to ask.
-    """
-    until = None if claim.expires_at is None else claim.expires_at - SETTLE_MARGIN_S
-    if until is not None and until <= ports.clock():
-        raise Unavailable("cut by the deadline before the judge was asked")
-    return Caller(request.collection, request.lane, until)
 
 
 def conclude(picture: Picture, request: Rerank, ports: Ports, *, after: str = "") -> None:
@@ -76,7 +70,7 @@ def standing(picture: Picture, request: Rerank, after: str) -> Hits:
 
 def settle(picture: Picture, request: Rerank, ports: Ports) -> None:
     """Order the hits by what was judged, and end the job."""
-    degraded = tuple(missing(picture, request))
+    degraded = tuple(unjudged(picture, request))
     ranking = reranked(picture, request)
     result = RerankResult(
         job_id=picture.record.job_id,
@@ -90,8 +84,7 @@ def settle(picture: Picture, request: Rerank, ports: Ports) -> None:
         timing=timing(picture),
         usage=used(picture),
     )
-    verdict = Verdict("done", result=result.model_dump_json(), complete=result.complete)
-    ports.board.settle(picture.record.job_id, verdict)
+    ports.board.settle(picture.record.job_id, done(result))
 
 
 def reranked(picture: Picture, request: Rerank) -> list[Reranked]:
@@ -101,18 +94,18 @@ def reranked(picture: Picture, request: Rerank) -> list[Reranked]:
 
 
 def judgements(picture: Picture) -> Mapping[str, float]:
-    """Gather the relevance of each judged hit from every batch that is in."""
-    return {hit: relevance for batch in picture.steps for hit, relevance in batch.notes.get("judgements", {}).items()}
+    """Gather the relevance of each judged hit from every finished batch."""
+    return {hit: relevance for batch in picture.steps for hit, relevance in BatchNotes.of(batch).judgements.items()}
 
 
-def missing(picture: Picture, request: Rerank) -> Iterator[Degradation]:
-    """Name each batch that failed, with its reason, and of the others each hit that the judge left out."""
+def unjudged(picture: Picture, request: Rerank) -> Iterator[Degradation]:
+    """Name each batch that is not done, with the reason, and each hit that the judge left out of a batch."""
     judged = judgements(picture)
     for batch in in_order(picture):
-        if batch.state != "done":
-            yield Degradation(stage=batch.name, reason=batch.reason or "cut by the deadline")
-        elif left := [hit.key for hit in request.batch(batch.name) if hit.key not in judged]:
-            yield Degradation(stage=batch.name, reason=f"no relevance from the judge for: {', '.join(left)}")
+        yield from missing([batch])
+        skipped = [hit.key for hit in request.batch(batch.name) if hit.key not in judged]
+        if batch.state == "done" and skipped:
+            yield Degradation(stage=batch.name, reason=f"no relevance from the judge for: {', '.join(skipped)}")
 
 
 def in_order(picture: Picture) -> Sequence[Step]:

@@ -7,7 +7,7 @@ from querymill_shared.contracts.reports.ingest import IngestReport
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.flow import Flow, flow
-from querymill_workers.jobs.untyped import concluding
+from querymill_workers.jobs.one_step import one_step
 from querymill_workers.retrievers.reports import ingest, search
 
 
@@ -17,6 +17,6 @@ def flow_of(request: ReportRequest) -> Flow[Ports]:
         case ReportSearch():
             return flow(request, search.step, search.conclude, search.settle)
         case IngestReport():
-            return flow(request, ingest.step, concluding(ingest.to_result))
+            return one_step(request, ingest.step, ingest.ENDING)
         case _:
             assert_never(request)

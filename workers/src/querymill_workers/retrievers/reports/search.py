@@ -17,14 +17,15 @@ from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.answer import ANSWER, JUDGE
 from querymill_shared.contracts.events import Hits, PartialHit
 from querymill_shared.contracts.reports.search import HYDE, ORIGINAL, ReportHit, ReportResult, ReportSearch, Routing
-from querymill_shared.contracts.results import Degradation
 from querymill_shared.hits import BoardHit
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.deadline import Caller
+from querymill_workers.jobs.deadline import Caller, caller_of
 from querymill_workers.jobs.faults import Refused, Unavailable
-from querymill_workers.jobs.stages import Laps, stage, timing, used, why_nothing, worth_telling
+from querymill_workers.jobs.notes import StepNotes
+from querymill_workers.jobs.stages import Laps, missing, stage, timing, used, why_nothing, worth_telling
 from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.verdicts import done, lost
 from querymill_workers.retrievers.reports.ports import FoundPassage
 from querymill_workers.retrievers.reports.rules.fusion import FusedHit, HitKey, QueryHit, decode_key, explain, fuse
 from querymill_workers.retrievers.reports.rules.glossary import terms_in
@@ -41,6 +42,13 @@ LONGEST_HYDE = 2_000
 SEARCH_MARGIN_S = 0.12
 
 
+class BranchNotes(StepNotes):
+    """What a finished branch leaves: the texts that it proposed, and which reports it searched."""
+
+    texts: tuple[str, ...] = ()
+    routing: Routing
+
+
 def step(claim: Claim, request: ReportSearch, ports: Ports) -> Sequence[Bell]:
     """Carry out one branch: expand, drop what other branches search, embed, search, hand in."""
     if claim.step in (ANSWER, JUDGE):
@@ -53,20 +61,20 @@ def step(claim: Claim, request: ReportSearch, ports: Ports) -> Sequence[Bell]:
     try:
         proposed, usage = expanded(claim, request, ports) if chosen.documents else ([], Usage())
     except (Unavailable, Refused) as error:
-        outcome = Outcome(state="failed", reason=str(error), notes={"timing": laps.ms}, ms=laps.total_ms)
+        notes = StepNotes(timing=laps.ms)
+        outcome = Outcome(state="failed", reason=str(error), notes=notes.for_board(), ms=laps.total_ms)
         return handed_in(claim, outcome, request, ports)
     laps.lap("expand")
     # No other branch may propose the original: it is theirs to drop, and needs no asking.
     queries = proposed if claim.step == ORIGINAL else ports.board.take_queries(claim, proposed)
     hits, embedding = searched(queries, chosen, claim, request, ports, laps)
-    usage += embedding
-    notes = {
-        "timing": laps.ms,
-        "texts": [] if claim.step == ORIGINAL else proposed,
-        "usage": {"provider_calls": usage.calls, "tokens": usage.tokens},
-        "routing": routing(chosen).model_dump(mode="json"),
-    }
-    return handed_in(claim, Outcome(hits=hits, notes=notes, ms=laps.total_ms), request, ports)
+    branch = BranchNotes(
+        timing=laps.ms,
+        texts=() if claim.step == ORIGINAL else tuple(proposed),
+        usage=(usage + embedding).noted(),
+        routing=routing(chosen),
+    )
+    return handed_in(claim, Outcome(hits=hits, notes=branch.for_board(), ms=laps.total_ms), request, ports)
 
 
 def routed(request: ReportSearch, submitted: float, ports: Ports) -> Route:
@@ -91,10 +99,7 @@ def expanded(claim: Claim, request: ReportSearch, ports: Ports) -> tuple[list[st
     if claim.step == ORIGINAL:
         return [normalise(request.query)], Usage()
     terms = terms_in(request.query, ports.glossary) if claim.step == "synonym" else {}
-    until = None if claim.expires_at is None else claim.expires_at - SEARCH_MARGIN_S
-    if until is not None and until <= ports.clock():
-        raise Unavailable("cut by the deadline before the chat model was asked")
-    caller = Caller(request.collection, request.lane, until)
+    caller = caller_of(claim, request, ports, margin_s=SEARCH_MARGIN_S, what="the chat model")
     reply, usage = ports.rewriter.rewrite(claim.step, request.query, terms=terms, caller=caller)
     proposed = [reply[:LONGEST_HYDE]] if claim.step == HYDE else wrapped(reply)
     fresh = distinct(request.query, proposed)[1:]
@@ -170,12 +175,12 @@ def verdict(picture: Picture, request: ReportSearch, ports: Ports) -> Verdict:
     searches = [branch for branch in branches if branch.state == "done"]
     # A branch that had nothing left to search is no search: without the original's it must not pass for "no hits".
     if not searches or not (picture.hits or searches[0].name == ORIGINAL):
-        dead = any(branch.notes.get("dead") for branch in picture.steps)
-        return Verdict("dead" if dead else "failed", reason=why_nothing(picture))
+        return lost(picture, why_nothing(picture))
+    notes = {branch.name: BranchNotes.of(branch) for branch in searches}
     ranking = fused(picture, request)
     degraded = (
-        *missing_parts(picture),
-        *answering.missing(picture, request, has_sources=has_sources(picture, request)),
+        *missing(picture.steps),
+        *answering.unanswered(picture, request, has_sources=has_sources(picture, request)),
     )
     result = ReportResult(
         job_id=picture.record.job_id,
@@ -188,11 +193,11 @@ def verdict(picture: Picture, request: ReportSearch, ports: Ports) -> Verdict:
         stages=tuple(stage(branch) for branch in picture.steps),
         timing=timing(replace(picture, steps=tuple(branches))) | answering.timing(picture),
         usage=used(picture),
-        routing=Routing.model_validate(searches[0].notes["routing"]),
-        expansion_texts={branch.name: tuple(branch.notes["texts"]) for branch in searches if branch.notes.get("texts")},
+        routing=notes[searches[0].name].routing,
+        expansion_texts={name: branch.texts for name, branch in notes.items() if branch.texts},
         answer=answering.answer_on(picture),
     )
-    return Verdict("done", result=result.model_dump_json(), complete=result.complete)
+    return done(result)
 
 
 def fused(picture: Picture, request: ReportSearch) -> list[FusedHit]:
@@ -260,13 +265,4 @@ def routing(chosen: Route) -> Routing:
         period=chosen.period,
         whole_collection=chosen.whole_collection,
         reason=chosen.reason + how,
-    )
-
-
-def missing_parts(picture: Picture) -> tuple[Degradation, ...]:
-    """Name every branch whose hits the answer does not have."""
-    return tuple(
-        Degradation(stage=branch.name, reason=branch.reason or "cut by the deadline")
-        for branch in picture.steps
-        if branch.state != "done"
     )
