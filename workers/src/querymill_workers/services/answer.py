@@ -9,15 +9,15 @@ from collections.abc import Sequence
 
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.answer import AnsweredHit, AnswerQuestion, AnswerResult
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.stages import missing, stage, timing, used
 from querymill_workers.jobs.verdicts import done
 from querymill_workers.services import answering
 from querymill_workers.services.answering import Source
+from querymill_workers.services.ports import AnswerPorts
 
 
-def step(claim: Claim, request: AnswerQuestion, ports: Ports) -> Sequence[Bell]:
+def step(claim: Claim, request: AnswerQuestion, ports: AnswerPorts) -> Sequence[Bell]:
     """Write the answer, or judge it, and hand it in."""
     sources = [Source(hit.id, hit.text, hit.page, hit.title) for hit in request.hits]
     outcome = answering.answered(claim, request, ports.board.picture(claim.job_id), sources, ports)
@@ -25,7 +25,7 @@ def step(claim: Claim, request: AnswerQuestion, ports: Ports) -> Sequence[Bell]:
     return [] if picture is None else conclude(picture, request, ports)
 
 
-def conclude(picture: Picture, request: AnswerQuestion, ports: Ports) -> Sequence[Bell]:
+def conclude(picture: Picture, request: AnswerQuestion, ports: AnswerPorts) -> Sequence[Bell]:
     """Go on to the judgement, or settle."""
     if picture.record.open_steps > 0:
         return []
@@ -36,7 +36,7 @@ def conclude(picture: Picture, request: AnswerQuestion, ports: Ports) -> Sequenc
     return []
 
 
-def settle(picture: Picture, request: AnswerQuestion, ports: Ports) -> None:
+def settle(picture: Picture, request: AnswerQuestion, ports: AnswerPorts) -> None:
     """End the job with what there is: the hits always, the answer and its judgement if they could be had."""
     degraded = (*missing(picture.steps), *answering.unanswered(picture, request, has_sources=True))
     result = AnswerResult(

@@ -21,12 +21,12 @@ from querymill_shared.contracts.answer import (
 from querymill_shared.contracts.events import AnswerPart
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.contracts.results import Degradation
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import CUT, Caller, caller_of
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.stages import Laps
+from querymill_workers.services.ports import AnswerPorts
 from querymill_workers.services.rules.budget import fitted
 from querymill_workers.services.rules.citations import CitationCheck
 from querymill_workers.services.rules.sentences import sentences
@@ -76,14 +76,14 @@ def following(picture: Picture, request: AnsweredRequest, *, has_sources: bool) 
     return None
 
 
-def begin(picture: Picture, step: str, request: AnsweredRequest, ports: Ports) -> Sequence[Bell]:
+def begin(picture: Picture, step: str, request: AnsweredRequest, ports: AnswerPorts) -> Sequence[Bell]:
     """Put a step on the board and return its bell; none when somebody else put it there."""
     job_id = picture.record.job_id
     return [Bell(job_id, name, request.queue_of(name)) for name in ports.board.add_steps(job_id, [step])]
 
 
 def answered(
-    claim: Claim, request: AnsweredRequest, picture: Picture, sources: Sequence[Source], ports: Ports
+    claim: Claim, request: AnsweredRequest, picture: Picture, sources: Sequence[Source], ports: AnswerPorts
 ) -> Outcome:
     """Carry out the step that was claimed: write the answer, or judge it.
 
@@ -101,7 +101,7 @@ def answered(
 
 
 def written(
-    claim: Claim, request: AnsweredRequest, sources: Sequence[Source], passages: Sequence[str], ports: Ports
+    claim: Claim, request: AnsweredRequest, sources: Sequence[Source], passages: Sequence[str], ports: AnswerPorts
 ) -> Outcome:
     """Let the answer be written, telling its parts, and note it with what it cites."""
     laps, told = Laps(ports), Telling(claim, len(passages), ports)
@@ -130,7 +130,7 @@ def written(
 
 
 def judged(
-    claim: Claim, request: AnsweredRequest, answer: WrittenAnswer, passages: Sequence[str], ports: Ports
+    claim: Claim, request: AnsweredRequest, answer: WrittenAnswer, passages: Sequence[str], ports: AnswerPorts
 ) -> Outcome:
     """Let the answer be judged, and note the judgement; a sentence the answer does not have is dropped."""
     laps = Laps(ports)
@@ -153,7 +153,7 @@ def judged(
 class Telling:
     """Tells the parts of an answer under a claim, a few at a time, their citations checked."""
 
-    def __init__(self, claim: Claim, passages: int, ports: Ports) -> None:
+    def __init__(self, claim: Claim, passages: int, ports: AnswerPorts) -> None:
         self.check = CitationCheck(passages)
         self.timing: dict[str, float] = {}
         self._claim = claim
@@ -194,7 +194,7 @@ class Telling:
         return self._ports.board.tell(self._claim.job_id, part, held=self._claim)
 
 
-def caller(claim: Claim, request: AnsweredRequest, ports: Ports) -> Caller:
+def caller(claim: Claim, request: AnsweredRequest, ports: AnswerPorts) -> Caller:
     """Say on whose behalf the chat model is asked, and until when.
 
     Raises:

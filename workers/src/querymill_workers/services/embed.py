@@ -11,14 +11,13 @@ from typing import Final
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed, pack_vector
 from querymill_shared.contracts.events import Progress
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.revisions import ContentHash
 from querymill_workers.jobs.usage import Usage
-from querymill_workers.services.ports import TextVector
+from querymill_workers.services.ports import EmbedPorts, TextVector
 
 #: Texts embedded between two looks at whether the job still lives: at most these are lost by a kill.
 SLICE = 32
@@ -35,7 +34,7 @@ class EmbedNotes(Notes):
     usage: dict[str, int]
 
 
-def step(claim: Claim, request: EmbedTexts, ports: Ports) -> None:
+def step(claim: Claim, request: EmbedTexts, ports: EmbedPorts) -> None:
     """Embed the texts that are not stored unchanged."""
     unchanged = stored_unchanged(request, ports)
     missing = [text for text in request.texts if text.id not in unchanged]
@@ -67,7 +66,7 @@ def step(claim: Claim, request: EmbedTexts, ports: Ports) -> None:
     hand_in(claim, request, notes, ENDING, ports)
 
 
-def stored_unchanged(request: EmbedTexts, ports: Ports) -> set[str]:
+def stored_unchanged(request: EmbedTexts, ports: EmbedPorts) -> set[str]:
     """Name the texts whose vectors the table holds already; none when they are to be returned."""
     if request.into == "result":
         return set()
@@ -81,7 +80,7 @@ def content_of(text: TextToEmbed, input_type: InputType) -> ContentHash:
     return ContentHash(hashlib.sha256(f"{input_type}\n{text.text}".encode()).hexdigest())
 
 
-def store(texts: Sequence[TextToEmbed], rows: Vectors, request: EmbedTexts, ports: Ports) -> None:
+def store(texts: Sequence[TextToEmbed], rows: Vectors, request: EmbedTexts, ports: EmbedPorts) -> None:
     """File vectors under their texts' ids."""
     found = [
         TextVector(text.id, content_of(text, request.input_type), row) for text, row in zip(texts, rows, strict=True)

@@ -5,15 +5,15 @@ from typing import assert_never
 from querymill_shared.contracts.answer import AnswerQuestion
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.rerank import Rerank
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.flow import Flow, flow
 from querymill_workers.jobs.one_step import one_step
 from querymill_workers.services import answer, embed, rerank
+from querymill_workers.services.ports import ServicePorts
 
 ServiceRequest = EmbedTexts | Rerank | AnswerQuestion
 
 
-def flow_of(request: ServiceRequest) -> Flow[Ports]:
+def flow_of(request: ServiceRequest) -> Flow[ServicePorts]:
     """Choose the flow of a request."""
     match request:
         case EmbedTexts():

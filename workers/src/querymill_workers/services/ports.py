@@ -1,4 +1,4 @@
-"""What the services need of a store."""
+"""What the services may touch: models, and a store of vectors."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,6 +7,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from querymill_workers.inference.answer_ports import Answers
+from querymill_workers.inference.ports import Embeddings, Judge
+from querymill_workers.jobs.ports import Common
 from querymill_workers.jobs.revisions import ContentHash
 
 
@@ -29,3 +32,31 @@ class TextVectors(Protocol):
     def store(self, collection: str, vectors: Sequence[TextVector], *, model: str) -> None:
         """Write rows, over those of the same text and model; storing one twice changes nothing."""
         ...
+
+
+class EmbedPorts(Common, Protocol):
+    """What `embed` may touch."""
+
+    @property
+    def embeddings(self) -> Embeddings: ...
+
+    @property
+    def text_vectors(self) -> TextVectors: ...
+
+
+class RerankPorts(Common, Protocol):
+    """What `rerank` may touch."""
+
+    @property
+    def judge(self) -> Judge: ...
+
+
+class AnswerPorts(Common, Protocol):
+    """What writing and judging an answer may touch."""
+
+    @property
+    def answers(self) -> Answers: ...
+
+
+class ServicePorts(EmbedPorts, RerankPorts, AnswerPorts, Protocol):
+    """What the services may touch together."""

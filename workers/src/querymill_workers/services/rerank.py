@@ -17,11 +17,11 @@ from querymill_shared.board import Claim, Outcome, Picture, Step
 from querymill_shared.contracts.events import Hits, PartialHit
 from querymill_shared.contracts.rerank import Rerank, RerankedHit, RerankResult
 from querymill_shared.contracts.results import Degradation
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.deadline import caller_of
 from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.stages import Laps, missing, stage, timing, used, worth_telling
 from querymill_workers.jobs.verdicts import done
+from querymill_workers.services.ports import RerankPorts
 from querymill_workers.services.rules import reranking
 from querymill_workers.services.rules.reranking import Candidate, Reranked, explain
 from querymill_workers.text.judgements import accepted
@@ -38,7 +38,7 @@ class BatchNotes(StepNotes):
     judgements: dict[str, float] = Field(default_factory=dict)
 
 
-def step(claim: Claim, request: Rerank, ports: Ports) -> None:
+def step(claim: Claim, request: Rerank, ports: RerankPorts) -> None:
     """Judge one batch and finish it. If the judge fails, the step fails, and is tried again."""
     laps = Laps(ports)
     passages = {hit.key: hit.text for hit in request.batch(claim.step)}
@@ -53,7 +53,7 @@ def step(claim: Claim, request: Rerank, ports: Ports) -> None:
         conclude(picture, request, ports, after=claim.step)
 
 
-def conclude(picture: Picture, request: Rerank, ports: Ports, *, after: str = "") -> None:
+def conclude(picture: Picture, request: Rerank, ports: RerankPorts, *, after: str = "") -> None:
     """Settle if that was the last batch, else tell how the judged hits stand."""
     if picture.record.open_steps <= 0:
         settle(picture, request, ports)
@@ -68,7 +68,7 @@ def standing(picture: Picture, request: Rerank, after: str) -> Hits:
     return Hits(after_stage=after, total=len(judged), hits=best)
 
 
-def settle(picture: Picture, request: Rerank, ports: Ports) -> None:
+def settle(picture: Picture, request: Rerank, ports: RerankPorts) -> None:
     """Order the hits by what was judged, and end the job."""
     degraded = tuple(unjudged(picture, request))
     ranking = reranked(picture, request)

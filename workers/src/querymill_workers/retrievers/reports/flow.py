@@ -5,13 +5,13 @@ from typing import assert_never
 from querymill_shared.contracts.reports import ReportRequest
 from querymill_shared.contracts.reports.ingest import IngestReport
 from querymill_shared.contracts.reports.search import ReportSearch
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.flow import Flow, flow
 from querymill_workers.jobs.one_step import one_step
 from querymill_workers.retrievers.reports import ingest, search
+from querymill_workers.retrievers.reports.ports import ReportPorts
 
 
-def flow_of(request: ReportRequest) -> Flow[Ports]:
+def flow_of(request: ReportRequest) -> Flow[ReportPorts]:
     """Choose the flow of a request."""
     match request:
         case ReportSearch():

@@ -9,12 +9,12 @@ from typing import Final, Literal
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult, Report
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.jobs.usage import Usage
+from querymill_workers.retrievers.reports.ports import ReportPorts
 from querymill_workers.retrievers.reports.rules.chunking import CHUNKING_VERSION, PageText, chunk_pages
 
 #: Texts per embedding call: small enough that a question waits little behind one on a shared server.
@@ -30,7 +30,7 @@ class IngestNotes(Notes):
     tokens: int = 0
 
 
-def step(claim: Claim, request: IngestReport, ports: Ports) -> None:
+def step(claim: Claim, request: IngestReport, ports: ReportPorts) -> None:
     """Ingest one report; the same content with the same model changes nothing."""
     report, collection = request.report, request.collection
     revision = revision_of(report, ports.embeddings.model)

@@ -1,6 +1,6 @@
-"""What `reports` needs of its store."""
+"""What `reports` may touch: its store, models, a glossary, and all that writing an answer needs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from querymill_shared.contracts.reports.ingest import Report
-from querymill_workers.inference.ports import Vectors
+from querymill_workers.inference.ports import Embeddings, Rewriter, Vectors
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.reports.rules.chunking import Chunk
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
 from querymill_workers.retrievers.reports.rules.routing import ReportCard
+from querymill_workers.services.ports import AnswerPorts
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,3 +95,22 @@ class Reports(Protocol):
     def collections(self) -> Sequence[str]:
         """List the collections that hold a report."""
         ...
+
+
+class ReportPorts(AnswerPorts, Protocol):
+    """What the flows of `reports` may touch."""
+
+    @property
+    def reports(self) -> Reports: ...
+
+    @property
+    def embeddings(self) -> Embeddings: ...
+
+    @property
+    def rewriter(self) -> Rewriter: ...
+
+    @property
+    def glossary(self) -> Mapping[str, str]: ...
+
+    @property
+    def count_tokens(self) -> Callable[[str], int]: ...

@@ -18,7 +18,6 @@ from querymill_shared.contracts.answer import ANSWER, JUDGE
 from querymill_shared.contracts.events import Hits, PartialHit
 from querymill_shared.contracts.reports.search import HYDE, ORIGINAL, ReportHit, ReportResult, ReportSearch, Routing
 from querymill_shared.hits import BoardHit
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller, caller_of
 from querymill_workers.jobs.faults import Refused, Unavailable
@@ -26,7 +25,7 @@ from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.stages import Laps, missing, stage, timing, used, why_nothing, worth_telling
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.jobs.verdicts import done, lost
-from querymill_workers.retrievers.reports.ports import FoundPassage
+from querymill_workers.retrievers.reports.ports import FoundPassage, ReportPorts
 from querymill_workers.retrievers.reports.rules.fusion import FusedHit, HitKey, QueryHit, decode_key, explain, fuse
 from querymill_workers.retrievers.reports.rules.glossary import terms_in
 from querymill_workers.retrievers.reports.rules.routing import Route, route
@@ -49,7 +48,7 @@ class BranchNotes(StepNotes):
     routing: Routing
 
 
-def step(claim: Claim, request: ReportSearch, ports: Ports) -> Sequence[Bell]:
+def step(claim: Claim, request: ReportSearch, ports: ReportPorts) -> Sequence[Bell]:
     """Carry out one branch: expand, drop what other branches search, embed, search, hand in."""
     if claim.step in (ANSWER, JUDGE):
         picture = ports.board.picture(claim.job_id)
@@ -77,7 +76,7 @@ def step(claim: Claim, request: ReportSearch, ports: Ports) -> Sequence[Bell]:
     return handed_in(claim, Outcome(hits=hits, notes=branch.for_board(), ms=laps.total_ms), request, ports)
 
 
-def routed(request: ReportSearch, submitted: float, ports: Ports) -> Route:
+def routed(request: ReportSearch, submitted: float, ports: ReportPorts) -> Route:
     """Choose the reports the question is about."""
     cards = ports.reports.cards(request.collection, model=ports.embeddings.model)
     if request.documents is not None:
@@ -90,7 +89,7 @@ def routed(request: ReportSearch, submitted: float, ports: Ports) -> Route:
     return route(request.query, cards, company=request.company, period=request.period, today=today)
 
 
-def expanded(claim: Claim, request: ReportSearch, ports: Ports) -> tuple[list[str], Usage]:
+def expanded(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tuple[list[str], Usage]:
     """Word the question as this branch does.
 
     Raises:
@@ -109,7 +108,7 @@ def expanded(claim: Claim, request: ReportSearch, ports: Ports) -> tuple[list[st
 
 
 def searched(
-    queries: Sequence[str], chosen: Route, claim: Claim, request: ReportSearch, ports: Ports, laps: Laps
+    queries: Sequence[str], chosen: Route, claim: Claim, request: ReportSearch, ports: ReportPorts, laps: Laps
 ) -> tuple[dict[str, tuple[BoardHit, ...]], Usage]:
     """Embed the queries and find each one's passages in the routed reports."""
     if not queries or not chosen.documents:
@@ -130,13 +129,13 @@ def searched(
     return keyed(found, pages=request.return_parent_pages), usage
 
 
-def handed_in(claim: Claim, outcome: Outcome, request: ReportSearch, ports: Ports) -> Sequence[Bell]:
+def handed_in(claim: Claim, outcome: Outcome, request: ReportSearch, ports: ReportPorts) -> Sequence[Bell]:
     """Close the branch on the board and go on from what the board then shows."""
     picture = ports.board.finish(claim, outcome)
     return [] if picture is None else conclude(picture, request, ports, after=claim.step)
 
 
-def conclude(picture: Picture, request: ReportSearch, ports: Ports, *, after: str = "") -> Sequence[Bell]:
+def conclude(picture: Picture, request: ReportSearch, ports: ReportPorts, *, after: str = "") -> Sequence[Bell]:
     """Settle if nothing follows from what is there, else tell how the ranking stands."""
     is_last = picture.record.open_steps <= 0
     next_step = answering.following(picture, request, has_sources=has_sources(picture, request)) if is_last else None
@@ -149,7 +148,7 @@ def conclude(picture: Picture, request: ReportSearch, ports: Ports, *, after: st
     return [] if next_step is None else answering.begin(picture, next_step, request, ports)
 
 
-def standing(picture: Picture, request: ReportSearch, ports: Ports, after: str) -> Hits:
+def standing(picture: Picture, request: ReportSearch, ports: ReportPorts, after: str) -> Hits:
     """Say how the ranking stands before every branch is in."""
     ranking = fused(picture, request)
     titles = {card.sha1: card.title for card in ports.reports.cards(request.collection, model=ports.embeddings.model)}
@@ -160,7 +159,7 @@ def standing(picture: Picture, request: ReportSearch, ports: Ports, after: str) 
     return Hits(after_stage=after, total=len(ranking), hits=best)
 
 
-def settle(picture: Picture, request: ReportSearch, ports: Ports) -> None:
+def settle(picture: Picture, request: ReportSearch, ports: ReportPorts) -> None:
     """Fuse what is there and end the job; without a single finished search it fails, with the reason."""
     try:
         ending = verdict(picture, request, ports)
@@ -169,7 +168,7 @@ def settle(picture: Picture, request: ReportSearch, ports: Ports) -> None:
     ports.board.settle(picture.record.job_id, ending)
 
 
-def verdict(picture: Picture, request: ReportSearch, ports: Ports) -> Verdict:
+def verdict(picture: Picture, request: ReportSearch, ports: ReportPorts) -> Verdict:
     """Decide how the job ends with what the board shows."""
     branches = [step for step in picture.steps if step.name not in (ANSWER, JUDGE)]
     searches = [branch for branch in branches if branch.state == "done"]
@@ -222,7 +221,7 @@ def keyed(found: Sequence[FoundPassage], *, pages: bool) -> dict[str, tuple[Boar
     return {query: tuple(hits.values()) for query, hits in best.items()}
 
 
-def shown(ranking: Sequence[FusedHit], request: ReportSearch, ports: Ports) -> tuple[ReportHit, ...]:
+def shown(ranking: Sequence[FusedHit], request: ReportSearch, ports: ReportPorts) -> tuple[ReportHit, ...]:
     """Put the texts behind the hits; a hit whose report was replaced meanwhile is dropped."""
     texts = ports.reports.texts(request.collection, [hit.key for hit in ranking])
     return tuple(
@@ -244,7 +243,7 @@ def shown(ranking: Sequence[FusedHit], request: ReportSearch, ports: Ports) -> t
     )
 
 
-def sources_of(picture: Picture, request: ReportSearch, ports: Ports) -> list[Source]:
+def sources_of(picture: Picture, request: ReportSearch, ports: ReportPorts) -> list[Source]:
     """List the hits that the answer may cite, in the order in which the result will have them."""
     hits = shown(fused(picture, request)[: request.top_n], request, ports)
     return [Source(HitKey(hit.document, hit.unit, hit.number).encoded(), hit.text, hit.page, hit.title) for hit in hits]
