@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 #: A bell has about a thousand bytes.
-LONGEST_BELL = 8_192
+MAX_BELL_BYTES = 8_192
 
 
 class NoBell(StrEnum):
@@ -38,7 +38,7 @@ class Rung:
 
 def heard(element: bytes, task: str) -> Rung | NoBell:
     """Read an element of a Redis list, which should hold bells for one task; it raises nothing, whatever the bytes."""
-    if len(element) > LONGEST_BELL:
+    if len(element) > MAX_BELL_BYTES:
         return NoBell.TOO_LONG
     try:
         message = json.loads(element.decode())
@@ -63,7 +63,7 @@ def heard(element: bytes, task: str) -> Rung | NoBell:
 
 def told(headers: Mapping[str, Any], body: bytes, task: str) -> Rung | NoBell:
     """Read headers and body of a message for a task; it raises nothing, whatever they hold."""
-    if len(body) > LONGEST_BELL:
+    if len(body) > MAX_BELL_BYTES:
         return NoBell.TOO_LONG
     match headers:
         case {"task": str(named), "id": str(message_id)} if named == task and is_name(message_id):

@@ -9,7 +9,7 @@ from querymill_workers.jobs.ports import Common
 
 #: Jobs under one key that ended without what was asked for, after which another is started, when it is asked for again,
 #: at most once in so many seconds by each machine's clock: what made them fail may last, or be over.
-MOST_FAILED, THEN_EVERY_S = 3, 60
+MAX_FAILED, THEN_RETRY_EVERY_S = 3, 60
 
 
 def asked_once(request: JobRequest, key: str, ports: Common) -> tuple[str | None, Sequence[Bell]]:
@@ -17,9 +17,9 @@ def asked_once(request: JobRequest, key: str, ports: Common) -> tuple[str | None
 
     Returns the job's id, None when too many of them failed, and the bells of a new one.
     """
-    for failed in range(MOST_FAILED + 1):
-        if failed == MOST_FAILED:
-            key = f"{key} at {int(ports.clock() // THEN_EVERY_S)}"
+    for failed in range(MAX_FAILED + 1):
+        if failed == MAX_FAILED:
+            key = f"{key} at {int(ports.clock() // THEN_RETRY_EVERY_S)}"
         job_id, is_new = ports.board.submit(request, idempotency_key=key)
         if is_new:
             return job_id, [Bell(job_id, step, request.queue_of(step)) for step in request.steps]

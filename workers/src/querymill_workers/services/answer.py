@@ -2,7 +2,7 @@
 
     hits -> answer -> judge (if asked for) -> settle
 
-Without an answer the hits come back alone, and the result says why. The steps themselves: ``answering.py``.
+Without an answer the hits come back alone, and the result says why. The steps themselves: ``writing.py``.
 """
 
 from collections.abc import Sequence
@@ -12,15 +12,15 @@ from querymill_shared.contracts.answer import AnsweredHit, AnswerQuestion, Answe
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.stages import missing, stage, timing, used
 from querymill_workers.jobs.verdicts import done
-from querymill_workers.services import answering
-from querymill_workers.services.answering import Source
+from querymill_workers.services import writing
 from querymill_workers.services.ports import AnswerPorts
+from querymill_workers.services.writing import CitableHit
 
 
 def step(claim: Claim, request: AnswerQuestion, ports: AnswerPorts) -> Sequence[Bell]:
     """Write the answer, or judge it, and hand it in."""
-    sources = [Source(hit.id, hit.text, hit.page, hit.title) for hit in request.hits]
-    outcome = answering.answered(claim, request, ports.board.picture(claim.job_id), sources, ports)
+    sources = [CitableHit(hit.id, hit.text, hit.page, hit.title) for hit in request.hits]
+    outcome = writing.run_step(claim, request, ports.board.picture(claim.job_id), sources, ports)
     picture = ports.board.finish(claim, outcome)
     return [] if picture is None else conclude(picture, request, ports)
 
@@ -29,16 +29,16 @@ def conclude(picture: Picture, request: AnswerQuestion, ports: AnswerPorts) -> S
     """Go on to the judgement, or settle."""
     if picture.record.open_steps > 0:
         return []
-    next_step = answering.following(picture, request, has_sources=True)
+    next_step = writing.next_step(picture, request, has_sources=True)
     if next_step is not None:
-        return answering.begin(picture, next_step, request, ports)
+        return writing.add_step(picture, next_step, request, ports)
     settle(picture, request, ports)
     return []
 
 
 def settle(picture: Picture, request: AnswerQuestion, ports: AnswerPorts) -> None:
     """End the job with what there is: the hits always, the answer and its judgement if they could be had."""
-    degraded = (*missing(picture.steps), *answering.unanswered(picture, request, has_sources=True))
+    degraded = (*missing(picture.steps), *writing.missing_answer(picture, request, has_sources=True))
     result = AnswerResult(
         job_id=picture.record.job_id,
         query=request.query,
@@ -48,8 +48,8 @@ def settle(picture: Picture, request: AnswerQuestion, ports: AnswerPorts) -> Non
         complete=not degraded,
         degraded=degraded,
         stages=tuple(stage(one) for one in picture.steps),
-        timing={"queued_ms": timing(picture).get("queued_ms", 0.0)} | answering.timing(picture),
+        timing={"queued_ms": timing(picture).get("queued_ms", 0.0)} | writing.timing(picture),
         usage=used(picture),
-        answer=answering.answer_on(picture),
+        answer=writing.read_answer(picture),
     )
     ports.board.settle(picture.record.job_id, done(result))

@@ -20,7 +20,7 @@ from querymill_workers.jobs.usage import Usage
 from querymill_workers.services.ports import EmbedPorts, TextVector
 
 #: Texts embedded between two looks at whether the job still lives: at most these are lost by a kill.
-SLICE = 32
+SLICE_TEXTS = 32
 
 
 class EmbedNotes(Notes):
@@ -37,11 +37,11 @@ class EmbedNotes(Notes):
 def step(claim: Claim, request: EmbedTexts, ports: EmbedPorts) -> None:
     """Embed the texts that are not stored unchanged."""
     unchanged = stored_unchanged(request, ports)
-    missing = [text for text in request.texts if text.id not in unchanged]
+    to_embed = [text for text in request.texts if text.id not in unchanged]
     vectors: dict[str, str] = {}
     usage = Usage()
-    for start in range(0, len(missing), SLICE):
-        texts = missing[start : start + SLICE]
+    for start in range(0, len(to_embed), SLICE_TEXTS):
+        texts = to_embed[start : start + SLICE_TEXTS]
         rows, spent = ports.embeddings.embed(
             [text.text for text in texts],
             input_type=request.input_type,
@@ -59,7 +59,7 @@ def step(claim: Claim, request: EmbedTexts, ports: EmbedPorts) -> None:
         model=ports.embeddings.model,
         dimensions=ports.embeddings.dimensions,
         vectors=vectors,
-        written=len(missing) if request.into == "table" else 0,
+        written=len(to_embed) if request.into == "table" else 0,
         unchanged=len(unchanged),
         usage=usage.noted(),
     )

@@ -23,13 +23,13 @@ from querymill_workers.jobs.stages import Laps, missing, stage, timing, used, wo
 from querymill_workers.jobs.verdicts import done
 from querymill_workers.services.ports import RerankPorts
 from querymill_workers.services.rules import reranking
-from querymill_workers.services.rules.reranking import Candidate, Reranked, explain
+from querymill_workers.services.rules.reranking import GivenHit, Reranked, explain
 from querymill_workers.text.judgements import accepted
 
 #: What handing in and settling are left of the deadline when the judge is cut, in seconds.
 SETTLE_MARGIN_S = 0.12
 #: Hits that are told while batches are under way.
-TOLD_HITS = 10
+MAX_REPORTED_HITS = 10
 
 
 class BatchNotes(StepNotes):
@@ -64,13 +64,13 @@ def conclude(picture: Picture, request: Rerank, ports: RerankPorts, *, after: st
 def standing(picture: Picture, request: Rerank, after: str) -> Hits:
     """Say how the judged hits stand before every batch is in."""
     judged = [hit for hit in reranked(picture, request) if hit.relevance is not None]
-    best = tuple(PartialHit(key=hit.id, score=hit.score) for hit in judged[: request.top_n or TOLD_HITS])
+    best = tuple(PartialHit(key=hit.id, score=hit.score) for hit in judged[: request.top_n or MAX_REPORTED_HITS])
     return Hits(after_stage=after, total=len(judged), hits=best)
 
 
 def settle(picture: Picture, request: Rerank, ports: RerankPorts) -> None:
     """Order the hits by what was judged, and end the job."""
-    degraded = tuple(unjudged(picture, request))
+    degraded = tuple(missing_judgements(picture, request))
     ranking = reranked(picture, request)
     result = RerankResult(
         job_id=picture.record.job_id,
@@ -80,7 +80,7 @@ def settle(picture: Picture, request: Rerank, ports: RerankPorts) -> None:
         total=len(ranking),
         complete=not degraded,
         degraded=degraded,
-        stages=tuple(stage(batch) for batch in in_order(picture)),
+        stages=tuple(stage(batch) for batch in batches_in_order(picture)),
         timing=timing(picture),
         usage=used(picture),
     )
@@ -89,7 +89,7 @@ def settle(picture: Picture, request: Rerank, ports: RerankPorts) -> None:
 
 def reranked(picture: Picture, request: Rerank) -> list[Reranked]:
     """Order the hits by the judgements on the board."""
-    candidates = [Candidate(hit.key, hit.score) for hit in request.hits]
+    candidates = [GivenHit(hit.key, hit.score) for hit in request.hits]
     return reranking.rerank(candidates, judgements(picture).items(), combine=request.combine)
 
 
@@ -98,17 +98,17 @@ def judgements(picture: Picture) -> Mapping[str, float]:
     return {hit: relevance for batch in picture.steps for hit, relevance in BatchNotes.of(batch).judgements.items()}
 
 
-def unjudged(picture: Picture, request: Rerank) -> Iterator[Degradation]:
+def missing_judgements(picture: Picture, request: Rerank) -> Iterator[Degradation]:
     """Name each batch that is not done, with the reason, and each hit that the judge left out of a batch."""
     judged = judgements(picture)
-    for batch in in_order(picture):
+    for batch in batches_in_order(picture):
         yield from missing([batch])
         skipped = [hit.key for hit in request.batch(batch.name) if hit.key not in judged]
         if batch.state == "done" and skipped:
             yield Degradation(stage=batch.name, reason=f"no relevance from the judge for: {', '.join(skipped)}")
 
 
-def in_order(picture: Picture) -> Sequence[Step]:
+def batches_in_order(picture: Picture) -> Sequence[Step]:
     """List the batches in the order of the hits; a board need not keep it."""
     return sorted(picture.steps, key=lambda batch: batch.name)
 

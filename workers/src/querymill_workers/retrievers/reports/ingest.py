@@ -17,8 +17,8 @@ from querymill_workers.jobs.usage import Usage
 from querymill_workers.retrievers.reports.ports import ReportPorts
 from querymill_workers.retrievers.reports.rules.chunking import CHUNKING_VERSION, PageText, chunk_pages
 
-#: Texts per embedding call: small enough that a question waits little behind one on a shared server.
-BATCH = 8
+#: Chunks per embedding call: small enough that a question waits little behind one on a shared server.
+BATCH_CHUNKS = 8
 
 
 class IngestNotes(Notes):
@@ -43,8 +43,8 @@ def step(claim: Claim, request: IngestReport, ports: ReportPorts) -> None:
     stored = ports.reports.drafted(collection, report.sha1, revision)
     missing = [chunk for chunk in chunks if chunk.number not in stored]
     usage = Usage()
-    for start in range(0, len(missing), BATCH):
-        batch = missing[start : start + BATCH]
+    for start in range(0, len(missing), BATCH_CHUNKS):
+        batch = missing[start : start + BATCH_CHUNKS]
         vectors, spent = ports.embeddings.embed(
             [chunk.text for chunk in batch], input_type="passage", caller=Caller(collection, request.lane)
         )

@@ -23,7 +23,7 @@ class FoundPassage:
     query: str
     document: str
     page: int
-    number: int
+    chunk: int
     inner_product: float
 
 

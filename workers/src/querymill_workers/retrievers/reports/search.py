@@ -29,14 +29,14 @@ from querymill_workers.retrievers.reports.ports import FoundPassage, ReportPorts
 from querymill_workers.retrievers.reports.rules.fusion import FusedHit, HitKey, QueryHit, decode_key, explain, fuse
 from querymill_workers.retrievers.reports.rules.glossary import terms_in
 from querymill_workers.retrievers.reports.rules.routing import Route, route
-from querymill_workers.services import answering
-from querymill_workers.services.answering import Source
+from querymill_workers.services import writing
+from querymill_workers.services.writing import CitableHit
 from querymill_workers.text.queries import distinct, normalise, wrapped
 
 #: Above this many routed documents they are searched as one, not one by one.
-SEARCHED_ONE_BY_ONE = 200
+MAX_DOCUMENTS_ONE_BY_ONE = 200
 #: Longest hypothetical answer that is searched with, in characters.
-LONGEST_HYDE = 2_000
+MAX_HYDE_CHARS = 2_000
 #: What embedding and searching are left of the deadline when a chat call is cut, in seconds.
 SEARCH_MARGIN_S = 0.12
 
@@ -52,31 +52,31 @@ def step(claim: Claim, request: ReportSearch, ports: ReportPorts) -> Sequence[Be
     """Carry out one branch: expand, drop what other branches search, embed, search, hand in."""
     if claim.step in (ANSWER, JUDGE):
         picture = ports.board.picture(claim.job_id)
-        sources = sources_of(picture, request, ports)
-        return handed_in(claim, answering.answered(claim, request, picture, sources, ports), request, ports)
+        sources = citable_hits(picture, request, ports)
+        return finish_branch(claim, writing.run_step(claim, request, picture, sources, ports), request, ports)
     laps = Laps(ports)
-    chosen = routed(request, claim.submitted, ports)
+    chosen = choose_reports(request, claim.submitted, ports)
     laps.lap("route")
     try:
-        proposed, usage = expanded(claim, request, ports) if chosen.documents else ([], Usage())
+        proposed, usage = expand(claim, request, ports) if chosen.documents else ([], Usage())
     except (Unavailable, Refused) as error:
         notes = StepNotes(timing=laps.ms)
         outcome = Outcome(state="failed", reason=str(error), notes=notes.for_board(), ms=laps.total_ms)
-        return handed_in(claim, outcome, request, ports)
+        return finish_branch(claim, outcome, request, ports)
     laps.lap("expand")
     # No other branch may propose the original: it is theirs to drop, and needs no asking.
     queries = proposed if claim.step == ORIGINAL else ports.board.take_queries(claim, proposed)
-    hits, embedding = searched(queries, chosen, claim, request, ports, laps)
+    hits, embedding = search_reports(queries, chosen, claim, request, ports, laps)
     branch = BranchNotes(
         timing=laps.ms,
         texts=() if claim.step == ORIGINAL else tuple(proposed),
         usage=(usage + embedding).noted(),
-        routing=routing(chosen),
+        routing=routing_of(chosen),
     )
-    return handed_in(claim, Outcome(hits=hits, notes=branch.for_board(), ms=laps.total_ms), request, ports)
+    return finish_branch(claim, Outcome(hits=hits, notes=branch.for_board(), ms=laps.total_ms), request, ports)
 
 
-def routed(request: ReportSearch, submitted: float, ports: ReportPorts) -> Route:
+def choose_reports(request: ReportSearch, submitted: float, ports: ReportPorts) -> Route:
     """Choose the reports the question is about."""
     cards = ports.reports.cards(request.collection, model=ports.embeddings.model)
     if request.documents is not None:
@@ -89,7 +89,7 @@ def routed(request: ReportSearch, submitted: float, ports: ReportPorts) -> Route
     return route(request.query, cards, company=request.company, period=request.period, today=today)
 
 
-def expanded(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tuple[list[str], Usage]:
+def expand(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tuple[list[str], Usage]:
     """Word the question as this branch does.
 
     Raises:
@@ -100,14 +100,14 @@ def expanded(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tuple[l
     terms = terms_in(request.query, ports.glossary) if claim.step == "synonym" else {}
     caller = caller_of(claim, request, ports, margin_s=SEARCH_MARGIN_S, what="the chat model")
     reply, usage = ports.rewriter.rewrite(claim.step, request.query, terms=terms, caller=caller)
-    proposed = [reply[:LONGEST_HYDE]] if claim.step == HYDE else wrapped(reply)
+    proposed = [reply[:MAX_HYDE_CHARS]] if claim.step == HYDE else wrapped(reply)
     fresh = distinct(request.query, proposed)[1:]
     if not fresh:
         raise Unavailable("the chat model's reply held no new query")
     return fresh, usage
 
 
-def searched(
+def search_reports(
     queries: Sequence[str], chosen: Route, claim: Claim, request: ReportSearch, ports: ReportPorts, laps: Laps
 ) -> tuple[dict[str, tuple[BoardHit, ...]], Usage]:
     """Embed the queries and find each one's passages in the routed reports."""
@@ -122,14 +122,14 @@ def searched(
         model=ports.embeddings.model,
         documents=chosen.documents,
         depth=request.depth,
-        per_document=len(chosen.documents) <= SEARCHED_ONE_BY_ONE,
+        per_document=len(chosen.documents) <= MAX_DOCUMENTS_ONE_BY_ONE,
         pages=request.return_parent_pages,
     )
     laps.lap("search")
     return keyed(found, pages=request.return_parent_pages), usage
 
 
-def handed_in(claim: Claim, outcome: Outcome, request: ReportSearch, ports: ReportPorts) -> Sequence[Bell]:
+def finish_branch(claim: Claim, outcome: Outcome, request: ReportSearch, ports: ReportPorts) -> Sequence[Bell]:
     """Close the branch on the board and go on from what the board then shows."""
     picture = ports.board.finish(claim, outcome)
     return [] if picture is None else conclude(picture, request, ports, after=claim.step)
@@ -138,14 +138,14 @@ def handed_in(claim: Claim, outcome: Outcome, request: ReportSearch, ports: Repo
 def conclude(picture: Picture, request: ReportSearch, ports: ReportPorts, *, after: str = "") -> Sequence[Bell]:
     """Settle if nothing follows from what is there, else tell how the ranking stands."""
     is_last = picture.record.open_steps <= 0
-    next_step = answering.following(picture, request, has_sources=has_sources(picture, request)) if is_last else None
+    next_step = writing.next_step(picture, request, has_sources=has_sources(picture, request)) if is_last else None
     if is_last and next_step is None:
         settle(picture, request, ports)
         return []
     # Whoever waits for an answer sees the hits first; between answer and judgement they are no news.
     if picture.hits and (worth_telling(picture) if next_step is None else next_step == ANSWER):
         ports.board.tell(picture.record.job_id, standing(picture, request, ports, after))
-    return [] if next_step is None else answering.begin(picture, next_step, request, ports)
+    return [] if next_step is None else writing.add_step(picture, next_step, request, ports)
 
 
 def standing(picture: Picture, request: ReportSearch, ports: ReportPorts, after: str) -> Hits:
@@ -179,22 +179,22 @@ def verdict(picture: Picture, request: ReportSearch, ports: ReportPorts) -> Verd
     ranking = fused(picture, request)
     degraded = (
         *missing(picture.steps),
-        *answering.unanswered(picture, request, has_sources=has_sources(picture, request)),
+        *writing.missing_answer(picture, request, has_sources=has_sources(picture, request)),
     )
     result = ReportResult(
         job_id=picture.record.job_id,
         query=request.query,
         collection=request.collection,
-        results=shown(ranking[: request.top_n], request, ports),
+        results=load_hits(ranking[: request.top_n], request, ports),
         total=len(ranking),
         complete=not degraded,
         degraded=degraded,
         stages=tuple(stage(branch) for branch in picture.steps),
-        timing=timing(replace(picture, steps=tuple(branches))) | answering.timing(picture),
+        timing=timing(replace(picture, steps=tuple(branches))) | writing.timing(picture),
         usage=used(picture),
         routing=notes[searches[0].name].routing,
         expansion_texts={name: branch.texts for name, branch in notes.items() if branch.texts},
-        answer=answering.answer_on(picture),
+        answer=writing.read_answer(picture),
     )
     return done(result)
 
@@ -214,14 +214,14 @@ def keyed(found: Sequence[FoundPassage], *, pages: bool) -> dict[str, tuple[Boar
     best: dict[str, dict[str, BoardHit]] = {}
     for passage in found:
         hit = HitKey(passage.document, "page", passage.page)
-        key = (hit if pages else HitKey(passage.document, "chunk", passage.number)).encoded()
+        key = (hit if pages else HitKey(passage.document, "chunk", passage.chunk)).encoded()
         known = best.setdefault(passage.query, {}).get(key)
         if known is None or passage.inner_product > known.score:
-            best[passage.query][key] = BoardHit(key, passage.inner_product, passage.number)
+            best[passage.query][key] = BoardHit(key, passage.inner_product, passage.chunk)
     return {query: tuple(hits.values()) for query, hits in best.items()}
 
 
-def shown(ranking: Sequence[FusedHit], request: ReportSearch, ports: ReportPorts) -> tuple[ReportHit, ...]:
+def load_hits(ranking: Sequence[FusedHit], request: ReportSearch, ports: ReportPorts) -> tuple[ReportHit, ...]:
     """Put the texts behind the hits; a hit whose report was replaced meanwhile is dropped."""
     texts = ports.reports.texts(request.collection, [hit.key for hit in ranking])
     return tuple(
@@ -243,10 +243,12 @@ def shown(ranking: Sequence[FusedHit], request: ReportSearch, ports: ReportPorts
     )
 
 
-def sources_of(picture: Picture, request: ReportSearch, ports: ReportPorts) -> list[Source]:
+def citable_hits(picture: Picture, request: ReportSearch, ports: ReportPorts) -> list[CitableHit]:
     """List the hits that the answer may cite, in the order in which the result will have them."""
-    hits = shown(fused(picture, request)[: request.top_n], request, ports)
-    return [Source(HitKey(hit.document, hit.unit, hit.number).encoded(), hit.text, hit.page, hit.title) for hit in hits]
+    hits = load_hits(fused(picture, request)[: request.top_n], request, ports)
+    return [
+        CitableHit(HitKey(hit.document, hit.unit, hit.number).encoded(), hit.text, hit.page, hit.title) for hit in hits
+    ]
 
 
 def has_sources(picture: Picture, request: ReportSearch) -> bool:
@@ -254,10 +256,10 @@ def has_sources(picture: Picture, request: ReportSearch) -> bool:
     return request.answer and any(picture.hits.values())
 
 
-def routing(chosen: Route) -> Routing:
+def routing_of(chosen: Route) -> Routing:
     """Say which reports were searched, how, and why these."""
-    many = len(chosen.documents) > SEARCHED_ONE_BY_ONE
-    how = f"; more than {SEARCHED_ONE_BY_ONE}, so the best passages over all of them, not of each" if many else ""
+    many = len(chosen.documents) > MAX_DOCUMENTS_ONE_BY_ONE
+    how = f"; more than {MAX_DOCUMENTS_ONE_BY_ONE}, so the best passages over all of them, not of each" if many else ""
     return Routing(
         documents=len(chosen.documents),
         companies=chosen.companies,

@@ -8,10 +8,10 @@ from typing import Final
 
 _OPEN, _CLOSE = "\\[【［", "\\]】］"
 #: Longest bracket of words that is looked into, in characters: a stream is held back no further.
-LONGEST_BRACKET: Final = 60
+MAX_BRACKET_CHARS: Final = 60
 #: The same of a bracket that has held nothing but numbers, and what may stand between them.
-LONGEST_GROUP: Final = 1_000
-_INSIDE: Final = f"[^{_OPEN}{_CLOSE}\\n]{{0,{LONGEST_BRACKET}}}"
+MAX_GROUP_CHARS: Final = 1_000
+_INSIDE: Final = f"[^{_OPEN}{_CLOSE}\\n]{{0,{MAX_BRACKET_CHARS}}}"
 # Digits of any script: [٩] reads as [9] does.
 _NUMBER: Final = "\\d+"
 _WORD: Final = "(?:passages?|sources?|段落|来源)"
@@ -19,11 +19,11 @@ _TO: Final = "[ \\t]*[~～–—-][ \\t]*"
 _MARK: Final = "[ \\t,，、;；&]|†(?:sources?)?"
 _APART: Final = f"(?:[,，、][ \\t]*(?:…|\\.\\.\\.)|{_MARK}|and|和|及|{_WORD})+"
 _GROUP: Final = (
-    f"[{_OPEN}](?=[^{_OPEN}{_CLOSE}\\n]{{0,{LONGEST_GROUP}}}[{_CLOSE}])[ \\t]*\\^?(?:{_WORD}[ \\t]*[:：]?[ \\t]*)?"
+    f"[{_OPEN}](?=[^{_OPEN}{_CLOSE}\\n]{{0,{MAX_GROUP_CHARS}}}[{_CLOSE}])[ \\t]*\\^?(?:{_WORD}[ \\t]*[:：]?[ \\t]*)?"
     f"{_NUMBER}(?:(?:{_TO}|{_APART}){_NUMBER})*(?:{_MARK})*[{_CLOSE}]"
 )
 # A group that has not closed yet; its last word may not be whole.
-_GROUP_BEGUN: Final = f"(?:[\\d \\t^:：,，、;；&†….~～–—-]|and|和|及|{_WORD}){{0,{LONGEST_GROUP}}}[a-z段来]{{0,6}}"
+_GROUP_BEGUN: Final = f"(?:[\\d \\t^:：,，、;；&†….~～–—-]|and|和|及|{_WORD}){{0,{MAX_GROUP_CHARS}}}[a-z段来]{{0,6}}"
 _RUN: Final = re.compile(f"(?<![ \\t])[ \\t]*{_GROUP}(?:[ \\t]*{_GROUP})*", re.IGNORECASE)
 # What more text could still make a run of, or a longer one.
 _PIECE: Final = re.compile(
@@ -33,7 +33,7 @@ _OPENED: Final = re.compile(f"[{_OPEN}](?:{_INSIDE}|{_GROUP_BEGUN})\\Z", re.IGNO
 _BRACKET: Final = re.compile(f"[{_OPEN}{_CLOSE}\\n]")
 _CITED: Final = re.compile("(\\d+)(?:[ \\t]*[~–—-][ \\t]*(\\d+))?")
 #: A range that names more passages than this is taken for two numbers.
-_LONGEST_RANGE: Final = 20
+_MAX_RANGE_PASSAGES: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def _is_visible(character: str) -> bool:
 def _numbers(run: str) -> Iterator[int]:
     for first, last in _CITED.findall(unicodedata.normalize("NFKC", run)):
         start, end = int(first), int(last or first)
-        if start < end <= start + _LONGEST_RANGE:
+        if start < end <= start + _MAX_RANGE_PASSAGES:
             yield from range(start, end + 1)
         else:
             yield from (start, end)

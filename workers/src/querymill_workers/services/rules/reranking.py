@@ -13,7 +13,7 @@ SIMILARITY_WEIGHT: Final = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class GivenHit:
     """A hit before the rerank: its id, and its finite similarity to the query."""
 
     id: str
@@ -32,7 +32,7 @@ class Reranked:
 
 
 def rerank(
-    candidates: Sequence[Candidate], judgements: Iterable[tuple[str, float]], *, combine: Combine = "product"
+    candidates: Sequence[GivenHit], judgements: Iterable[tuple[str, float]], *, combine: Combine = "product"
 ) -> list[Reranked]:
     """Order hits by their combined score, best first; equal scores by id.
 
@@ -79,7 +79,7 @@ def explain(hit: Reranked, *, combine: Combine = "product") -> dict[str, object]
     return {"formula": "relevance × similarity" if hit.similarity >= 0 else "(2 − relevance) × similarity"} | numbers
 
 
-def _reranked(candidate: Candidate, rank: int, relevance_of: Mapping[str, float], *, combine: Combine) -> Reranked:
+def _reranked(candidate: GivenHit, rank: int, relevance_of: Mapping[str, float], *, combine: Combine) -> Reranked:
     relevance, score = relevance_of.get(candidate.id), candidate.similarity
     if relevance is not None:
         score = combined_score(relevance=relevance, similarity=candidate.similarity, combine=combine)

@@ -105,17 +105,17 @@ class _Cutter:
             return _joined([piece for sentence in cut for piece in self._pieces(sentence, self.size)])
         return _Part(line, tokens) if tokens <= self.size else _joined(self._pieces(line, self.size))
 
-    def _pieces(self, text: str, most: int) -> list[_Part]:
+    def _pieces(self, text: str, max_tokens: int) -> list[_Part]:
         """Cut a text anywhere, at blanks rather, into parts of at most so many tokens."""
         done: list[_Part] = []
         left = [text]
         while left:
             piece = left.pop()
             tokens = self.count_tokens(piece)
-            if tokens <= most or len(piece) == 1:
+            if tokens <= max_tokens or len(piece) == 1:
                 done.append(_Part(piece, tokens))
             else:
-                left.extend(reversed(_slices(piece, tokens // most + 1)))
+                left.extend(reversed(_slices(piece, tokens // max_tokens + 1)))
         return done
 
     def _table(self, lines: Sequence[str]) -> _Part:

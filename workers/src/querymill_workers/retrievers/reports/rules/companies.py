@@ -190,7 +190,7 @@ def _bare(stem: tuple[str, ...]) -> tuple[str, ...]:
 
 def _without(words: tuple[str, ...], endings: frozenset[tuple[str, ...]]) -> tuple[str, ...]:
     """Drop such endings, the longest first, again and again, but never every word."""
-    for length in range(min(_LONGEST_FORM, len(words) - 1), 0, -1):
+    for length in range(min(_MAX_FORM_WORDS, len(words) - 1), 0, -1):
         if words[-length:] in endings:
             return _without(words[:-length], endings)
     return words
@@ -202,4 +202,4 @@ def _endings(written: str) -> frozenset[tuple[str, ...]]:
 
 _LEGAL: Final = _endings(_LEGAL_FORMS)
 _GROUP: Final = _endings(_GROUP_WORDS)
-_LONGEST_FORM: Final = max(map(len, _LEGAL | _GROUP))
+_MAX_FORM_WORDS: Final = max(map(len, _LEGAL | _GROUP))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 
-def terms_in(question: str, glossary: Mapping[str, str], *, most: int = 5) -> dict[str, str]:
+def terms_in(question: str, glossary: Mapping[str, str], *, limit: int = 5) -> dict[str, str]:
     """Pick the glossary's terms that occur in the question, longest first, with their explanations.
 
     Latin terms match whole words ignoring case (ASCII look-arounds: a Chinese neighbour is a boundary);
@@ -13,7 +13,7 @@ def terms_in(question: str, glossary: Mapping[str, str], *, most: int = 5) -> di
     left = question
     found: dict[str, str] = {}
     for term in sorted(glossary, key=lambda term: (-len(term), term)):
-        if len(found) == most:
+        if len(found) == limit:
             break
         pattern = _pattern(term)
         if pattern.search(left):

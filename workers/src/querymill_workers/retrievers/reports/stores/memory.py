@@ -69,7 +69,7 @@ class MemoryReports:
                 for document in documents
                 for chunk, embedding in self._passages(collection, document).values()
             ]
-        ranked = sorted(found, key=lambda hit: (-hit.inner_product, hit.document, hit.number))
+        ranked = sorted(found, key=lambda hit: (-hit.inner_product, hit.document, hit.chunk))
         if not pages:
             return ranked
         best = {(hit.document, hit.page): hit for hit in reversed(ranked)}

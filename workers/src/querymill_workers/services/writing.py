@@ -18,32 +18,28 @@ from querymill_shared.contracts.answer import (
     Judgement,
     WrittenAnswer,
 )
-from querymill_shared.contracts.events import AnswerPart
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import CUT, Caller, caller_of
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.notes import StepNotes
+from querymill_workers.jobs.ports import Common
 from querymill_workers.jobs.stages import Laps
 from querymill_workers.services.ports import AnswerPorts
 from querymill_workers.services.rules.budget import fitted
-from querymill_workers.services.rules.citations import CitationCheck
 from querymill_workers.services.rules.sentences import sentences
+from querymill_workers.services.stream import AnswerStream
 from querymill_workers.text.languages import language_of
 
-AnsweredRequest = ReportSearch | AnswerQuestion
+AnswerRequest = ReportSearch | AnswerQuestion
 
 #: What handing in and settling are left of the deadline when the chat model is cut, in seconds.
 SETTLE_MARGIN_S = 0.12
-#: Parts of an answer are told at most this often, in seconds, and hold at least this share of what was told
-#: before: the board keeps a thousand events of a job, and a long answer must not push out its own beginning.
-TELL_EVERY_S = 0.1
-TELL_SHARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class CitableHit:
     """A hit that may be cited."""
 
     id: str | int
@@ -65,9 +61,9 @@ class JudgeNotes(StepNotes):
     judgement: Judgement
 
 
-def following(picture: Picture, request: AnsweredRequest, *, has_sources: bool) -> str | None:
+def next_step(picture: Picture, request: AnswerRequest, *, has_sources: bool) -> str | None:
     """Name the step that follows when all there are have closed; None when the job is to be settled."""
-    steps = by_name(picture)
+    steps = steps_by_name(picture)
     wants_answer = isinstance(request, AnswerQuestion) or request.answer
     if wants_answer and has_sources and ANSWER not in steps:
         return ANSWER
@@ -76,14 +72,14 @@ def following(picture: Picture, request: AnsweredRequest, *, has_sources: bool) 
     return None
 
 
-def begin(picture: Picture, step: str, request: AnsweredRequest, ports: AnswerPorts) -> Sequence[Bell]:
+def add_step(picture: Picture, step: str, request: AnswerRequest, ports: Common) -> Sequence[Bell]:
     """Put a step on the board and return its bell; none when somebody else put it there."""
     job_id = picture.record.job_id
     return [Bell(job_id, name, request.queue_of(name)) for name in ports.board.add_steps(job_id, [step])]
 
 
-def answered(
-    claim: Claim, request: AnsweredRequest, picture: Picture, sources: Sequence[Source], ports: AnswerPorts
+def run_step(
+    claim: Claim, request: AnswerRequest, picture: Picture, sources: Sequence[CitableHit], ports: AnswerPorts
 ) -> Outcome:
     """Carry out the step that was claimed: write the answer, or judge it.
 
@@ -93,50 +89,56 @@ def answered(
     if not sources:
         raise Refused("the hits are gone: their reports were replaced")
     budget = ports.answers.passage_tokens if request.passage_tokens is None else request.passage_tokens
-    passages = fitted([source.text for source in sources], most_tokens=budget)
+    passages = fitted([source.text for source in sources], max_tokens=budget)
     if claim.step == JUDGE:
-        answer = AnswerNotes.of(by_name(picture)[ANSWER]).answer
-        return judged(claim, request, answer, passages, ports)
-    return written(claim, request, sources, passages, ports)
+        answer = AnswerNotes.of(steps_by_name(picture)[ANSWER]).answer
+        return judge_answer(claim, request, answer, passages, ports)
+    return write_answer(claim, request, sources, passages, ports)
 
 
-def written(
-    claim: Claim, request: AnsweredRequest, sources: Sequence[Source], passages: Sequence[str], ports: AnswerPorts
+def write_answer(
+    claim: Claim, request: AnswerRequest, sources: Sequence[CitableHit], passages: Sequence[str], ports: AnswerPorts
 ) -> Outcome:
     """Let the answer be written, telling its parts, and note it with what it cites."""
-    laps, told = Laps(ports), Telling(claim, len(passages), ports)
+    laps, stream = Laps(ports), AnswerStream(claim, len(passages), ports)
     language = language_of(request.query)
     reply = ports.answers.write(
         request.query,
         passages,
         language=language,
         most_tokens=request.answer_tokens,
-        caller=caller(claim, request, ports),
-        hear=told.hear,
+        caller=caller_for_chat(claim, request, ports),
+        hear=stream.hear,
     )
-    text = told.end()
+    text = stream.end()
     if not text:
         raise Refused("chat model: an answer of nothing but wrong citations")
     laps.lap("write")
     answer = WrittenAnswer(
         text=text,
-        citations=tuple(cited(number, sources) for number in told.check.cited),
-        removed_citations=told.check.removed,
+        citations=tuple(citation_of(number, sources) for number in stream.check.cited),
+        removed_citations=stream.check.removed,
         language=language,
         passages=len(passages),
     )
-    notes = AnswerNotes(answer=answer, is_whole=reply.is_whole, timing=told.timing | laps.ms, usage=reply.usage.noted())
+    notes = AnswerNotes(
+        answer=answer, is_whole=reply.is_whole, timing=stream.timing | laps.ms, usage=reply.usage.noted()
+    )
     return Outcome(notes=notes.for_board(), ms=laps.total_ms)
 
 
-def judged(
-    claim: Claim, request: AnsweredRequest, answer: WrittenAnswer, passages: Sequence[str], ports: AnswerPorts
+def judge_answer(
+    claim: Claim, request: AnswerRequest, answer: WrittenAnswer, passages: Sequence[str], ports: AnswerPorts
 ) -> Outcome:
     """Let the answer be judged, and note the judgement; a sentence the answer does not have is dropped."""
     laps = Laps(ports)
     said = sentences(answer.text)
     judgement, usage = ports.answers.judge(
-        request.query, passages, said, language=language_of(request.query), caller=caller(claim, request, ports)
+        request.query,
+        passages,
+        said,
+        language=language_of(request.query),
+        caller=caller_for_chat(claim, request, ports),
     )
     laps.lap("judge")
     numbers = dict.fromkeys(number for number in judgement.unsupported if 1 <= number <= len(said))
@@ -150,51 +152,7 @@ def judged(
     return Outcome(notes=notes.for_board(), ms=laps.total_ms)
 
 
-class Telling:
-    """Tells the parts of an answer under a claim, a few at a time, their citations checked."""
-
-    def __init__(self, claim: Claim, passages: int, ports: AnswerPorts) -> None:
-        self.check = CitationCheck(passages)
-        self.timing: dict[str, float] = {}
-        self._claim = claim
-        self._ports = ports
-        self._begun = ports.clock()
-        self._told_at: float | None = None
-        self._ready = ""
-        self._text = ""
-        if claim.attempt > 1:
-            self._tell()  # what an attempt before this one told counts no more
-
-    def hear(self, part: str) -> bool:
-        """Take a part; False when the job is over, or another attempt has the step."""
-        self._ready += self.check.feed(part)
-        now = self._ports.clock()
-        if not self._ready or not self._is_time(now):
-            return True
-        if not self._text:
-            self.timing["first_part"] = round((now - self._begun) * 1000, 2)
-        self._told_at = now
-        return self._tell()
-
-    def _is_time(self, now: float) -> bool:
-        is_long_ago = self._told_at is None or now - self._told_at >= TELL_EVERY_S
-        return is_long_ago and len(self._ready) >= TELL_SHARE * len(self._text)
-
-    def end(self) -> str:
-        """Tell what is left; return the whole answer."""
-        self._ready += self.check.end()
-        if self._ready:
-            self._tell()
-        return self._text
-
-    def _tell(self) -> bool:
-        part = AnswerPart(stage=self._claim.step, attempt=self._claim.attempt, offset=len(self._text), text=self._ready)
-        self._text += self._ready
-        self._ready = ""
-        return self._ports.board.tell(self._claim.job_id, part, held=self._claim)
-
-
-def caller(claim: Claim, request: AnsweredRequest, ports: AnswerPorts) -> Caller:
+def caller_for_chat(claim: Claim, request: AnswerRequest, ports: AnswerPorts) -> Caller:
     """Say on whose behalf the chat model is asked, and until when.
 
     Raises:
@@ -203,9 +161,9 @@ def caller(claim: Claim, request: AnsweredRequest, ports: AnswerPorts) -> Caller
     return caller_of(claim, request, ports, margin_s=SETTLE_MARGIN_S, what="the chat model")
 
 
-def answer_on(picture: Picture) -> WrittenAnswer | None:
+def read_answer(picture: Picture) -> WrittenAnswer | None:
     """Read the answer off the board, with its judgement if that is there; None without an answer."""
-    steps = by_name(picture)
+    steps = steps_by_name(picture)
     if ANSWER not in steps or steps[ANSWER].state != "done":
         return None
     answer = AnswerNotes.of(steps[ANSWER]).answer
@@ -214,32 +172,32 @@ def answer_on(picture: Picture) -> WrittenAnswer | None:
     return answer.model_copy(update={"judgement": JudgeNotes.of(steps[JUDGE]).judgement})
 
 
-def unanswered(picture: Picture, request: AnsweredRequest, *, has_sources: bool) -> Iterator[Degradation]:
+def missing_answer(picture: Picture, request: AnswerRequest, *, has_sources: bool) -> Iterator[Degradation]:
     """Say what was asked for of answer and judgement and is not there, or not whole; open steps are not ours."""
-    steps = by_name(picture)
+    steps = steps_by_name(picture)
     if (isinstance(request, AnswerQuestion) or request.answer) and ANSWER not in steps:
         yield Degradation(stage=ANSWER, reason=CUT if has_sources else "there is no hit to answer from")
     if ANSWER in steps and steps[ANSWER].state == "done" and not AnswerNotes.of(steps[ANSWER]).is_whole:
         yield Degradation(stage=ANSWER, reason=f"cut at {request.answer_tokens} tokens (answer_tokens)")
     if request.judge and JUDGE not in steps:
-        yield Degradation(stage=JUDGE, reason=CUT if answer_on(picture) else "there is no answer to judge")
+        yield Degradation(stage=JUDGE, reason=CUT if read_answer(picture) else "there is no answer to judge")
 
 
 def timing(picture: Picture) -> dict[str, float]:
     """Say when answer and judgement were in, in milliseconds since submission."""
     return {
         f"{name}_ms": round((step.ended - picture.record.created) * 1000, 1)
-        for name, step in by_name(picture).items()
+        for name, step in steps_by_name(picture).items()
         if name in (ANSWER, JUDGE) and step.ended is not None
     }
 
 
-def cited(number: int, sources: Sequence[Source]) -> Citation:
+def citation_of(number: int, sources: Sequence[CitableHit]) -> Citation:
     """Show what a number in the answer names."""
     source = sources[number - 1]
     return Citation(number=number, id=source.id, page=source.page, title=source.title)
 
 
-def by_name(picture: Picture) -> dict[str, Step]:
+def steps_by_name(picture: Picture) -> dict[str, Step]:
     """Find a job's steps by their names."""
     return {step.name: step for step in picture.steps}
