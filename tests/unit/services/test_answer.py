@@ -187,7 +187,7 @@ def test_an_answer_of_wrong_citations_alone_is_none(world: World, reply: str) ->
     world.answers.reply = lambda: [reply]
     result = answered(world, world.run(asked()))
     assert result.answer is None
-    assert "nothing but wrong citations" in result.degraded[0].reason
+    assert "cited only passages that do not exist" in result.degraded[0].reason
 
 
 def test_an_answer_cut_at_its_tokens_says_so(world: World) -> None:

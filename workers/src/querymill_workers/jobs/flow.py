@@ -1,4 +1,4 @@
-"""A flow: what is done for one kind of request, as one value."""
+"""A flow: everything that is done for one kind of request, as one value."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Flow(Generic[P]):
-    """The flow of one request; ``P`` is the part of the world that it may touch.
+    """The flow of one request. ``P`` is the part of the world that it may touch.
 
-    ``step`` carries out a claimed step. ``conclude`` goes on from a closed one: it settles the job if nothing
-    follows. Both return the bells to ring next. ``settle`` ends the job at its deadline with what is there.
+    ``step`` runs a claimed step. ``conclude`` continues after a step has closed, and settles the job if no step
+    follows. Both return the bells to ring next. ``settle`` ends the job at its deadline with whatever it has.
     """
 
     step: Callable[[Claim, P], Sequence[Bell]]

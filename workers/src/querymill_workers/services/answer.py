@@ -1,8 +1,8 @@
-"""`answer`: a question and hits in, an answer that cites them out.
+"""The `answer` kind: write an answer to a question from given hits, and cite them.
 
-    hits -> answer -> judge (if asked for) -> settle
+    hits -> answer -> judge (if requested) -> settle
 
-Without an answer the hits come back alone, and the result says why. The steps themselves: ``writing.py``.
+If no answer can be written, the result holds the hits alone and says why. The steps are in ``writing.py``.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from querymill_workers.services.writing import CitableHit
 
 
 def step(claim: Claim, request: AnswerQuestion, ports: AnswerPorts) -> Sequence[Bell]:
-    """Write the answer, or judge it, and hand it in."""
+    """Write the answer or judge it, and finish the step."""
     sources = [CitableHit(hit.id, hit.text, hit.page, hit.title) for hit in request.hits]
     outcome = writing.run_step(claim, request, ports.board.picture(claim.job_id), sources, ports)
     picture = ports.board.finish(claim, outcome)
@@ -26,7 +26,7 @@ def step(claim: Claim, request: AnswerQuestion, ports: AnswerPorts) -> Sequence[
 
 
 def conclude(picture: Picture, request: AnswerQuestion, ports: AnswerPorts) -> Sequence[Bell]:
-    """Go on to the judgement, or settle."""
+    """Add the step that judges the answer, or settle the job."""
     if picture.record.open_steps > 0:
         return []
     next_step = writing.next_step(picture, request, has_sources=True)
@@ -37,7 +37,7 @@ def conclude(picture: Picture, request: AnswerQuestion, ports: AnswerPorts) -> S
 
 
 def settle(picture: Picture, request: AnswerQuestion, ports: AnswerPorts) -> None:
-    """End the job with what there is: the hits always, the answer and its judgement if they could be had."""
+    """End the job with the hits, and with the answer and its judgement if they were written."""
     degraded = (*missing(picture.steps), *writing.missing_answer(picture, request, has_sources=True))
     result = AnswerResult(
         job_id=picture.record.job_id,

@@ -1,7 +1,7 @@
-"""Embedding texts: a slice at a time, the vectors into the job's result or into a table's rows.
+"""The `embed` kind: embed texts slice by slice, and return the vectors or write them to a table.
 
-Killed anywhere, the next attempt goes on where this one was: what was embedded is in the cache of vectors, or
-in the table already, and the provider is not asked for it again.
+If the worker is killed, the next attempt resumes: vectors that exist are in the vector cache or in the table, and the
+provider is not asked for them again.
 """
 
 import hashlib
@@ -19,12 +19,12 @@ from querymill_workers.jobs.revisions import ContentHash
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.services.ports import EmbedPorts, TextVector
 
-#: Texts embedded between two looks at whether the job still lives: at most these are lost by a kill.
+#: Texts of one embedding call. After each slice the job may be cancelled, and a kill loses at most one slice.
 SLICE_TEXTS = 32
 
 
 class EmbedNotes(Notes):
-    """What was embedded: `EmbedResult` says what each field holds."""
+    """The notes of the step; the fields are those of `EmbedResult`."""
 
     model: str
     dimensions: int
@@ -35,7 +35,7 @@ class EmbedNotes(Notes):
 
 
 def step(claim: Claim, request: EmbedTexts, ports: EmbedPorts) -> None:
-    """Embed the texts that are not stored unchanged."""
+    """Embed every text whose vector is not stored yet."""
     unchanged = stored_unchanged(request, ports)
     to_embed = [text for text in request.texts if text.id not in unchanged]
     vectors: dict[str, str] = {}
@@ -54,7 +54,7 @@ def step(claim: Claim, request: EmbedTexts, ports: EmbedPorts) -> None:
             vectors |= packed(texts, rows)
         done = len(unchanged) + start + len(texts)
         if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=done, total=len(request.texts))):
-            return  # cancelled; what was embedded stays cached, or stored
+            return  # cancelled; the vectors so far stay cached, or stored
     notes = EmbedNotes(
         model=ports.embeddings.model,
         dimensions=ports.embeddings.dimensions,
@@ -67,7 +67,7 @@ def step(claim: Claim, request: EmbedTexts, ports: EmbedPorts) -> None:
 
 
 def stored_unchanged(request: EmbedTexts, ports: EmbedPorts) -> set[str]:
-    """Name the texts whose vectors the table holds already; none when they are to be returned."""
+    """Return the ids of the texts whose vectors the table holds already. Empty if the vectors are to be returned."""
     if request.into == "result":
         return set()
     ids = [text.id for text in request.texts]
@@ -76,12 +76,12 @@ def stored_unchanged(request: EmbedTexts, ports: EmbedPorts) -> set[str]:
 
 
 def content_of(text: TextToEmbed, input_type: InputType) -> ContentHash:
-    """Hash what is embedded: the text, and as which side of a search."""
+    """Hash a text together with the side of a search that it is embedded for."""
     return ContentHash(hashlib.sha256(f"{input_type}\n{text.text}".encode()).hexdigest())
 
 
 def store(texts: Sequence[TextToEmbed], rows: Vectors, request: EmbedTexts, ports: EmbedPorts) -> None:
-    """File vectors under their texts' ids."""
+    """Store vectors under the ids of their texts."""
     found = [
         TextVector(text.id, content_of(text, request.input_type), row) for text, row in zip(texts, rows, strict=True)
     ]
@@ -89,12 +89,12 @@ def store(texts: Sequence[TextToEmbed], rows: Vectors, request: EmbedTexts, port
 
 
 def packed(texts: Sequence[TextToEmbed], rows: Vectors) -> dict[str, str]:
-    """Pack vectors for the wire, by their texts' ids."""
+    """Return vectors packed for the wire, by the ids of their texts."""
     return {text.id: pack_vector(row.astype("<f4").tobytes()) for text, row in zip(texts, rows, strict=True)}
 
 
 def to_result(request: EmbedTexts, picture: Picture, notes: EmbedNotes) -> EmbedResult:
-    """Return the vectors, or say how many were written."""
+    """Build the result: the vectors, or how many were written."""
     return EmbedResult(
         job_id=picture.record.job_id,
         total=len(request.texts),

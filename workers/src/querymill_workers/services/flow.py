@@ -1,4 +1,4 @@
-"""Which flow serves which request of a service."""
+"""The flow of each request of the services."""
 
 from typing import assert_never
 
@@ -14,7 +14,7 @@ ServiceRequest = EmbedTexts | Rerank | AnswerQuestion
 
 
 def flow_of(request: ServiceRequest) -> Flow[ServicePorts]:
-    """Choose the flow of a request."""
+    """Return the flow of a request."""
     match request:
         case EmbedTexts():
             return one_step(request, embed.step, embed.ENDING)

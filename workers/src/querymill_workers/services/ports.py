@@ -1,4 +1,4 @@
-"""What the services may touch: models, and a store of vectors."""
+"""The part of the world that the services may touch: models, and a store of vectors."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from querymill_workers.jobs.revisions import ContentHash
 
 @dataclass(frozen=True, slots=True)
 class TextVector:
-    """A text's vector, and the hash of what was embedded."""
+    """The vector of a text, and the hash of what was embedded."""
 
     text_id: str
     content: ContentHash
@@ -23,14 +23,14 @@ class TextVector:
 
 
 class TextVectors(Protocol):
-    """Vectors of single texts, one row per collection, text and model."""
+    """The vectors of single texts: one row per collection, text and model."""
 
     def stored(self, collection: str, text_ids: Sequence[str], *, model: str) -> Mapping[str, ContentHash]:
-        """Return, for those texts that have a vector of this model, the hash of what was embedded."""
+        """Return the hash of what was embedded, for each of the texts that has a vector of this model."""
         ...
 
     def store(self, collection: str, vectors: Sequence[TextVector], *, model: str) -> None:
-        """Write rows, over those of the same text and model; storing one twice changes nothing."""
+        """Store vectors, and replace those of the same text and model. Idempotent."""
         ...
 
 

@@ -1,12 +1,12 @@
-"""`rerank`: hits and a question in, the hits in the order of their relevance out.
+"""The `rerank` kind: order given hits by their relevance to a question.
 
     hits -> batch-01 (judge) ─┐
          -> batch-02 (judge) ─┼-> judgements on the board
          -> …                 └-> the last batch combines, orders and settles
 
-Every batch is a step of its own, and none waits for another. What nobody judged stays in the caller's
-order, below what was; so a rerank whose judge is away gives the caller's order back, and says why.
-Rules and formulas: ``domain/reranking.py``.
+Every batch is a step of its own, and no batch waits for another. Hits without a judgement keep the caller's order,
+below the judged ones. If the relevance judge is unavailable, the result is in the caller's order and says why.
+Rules and formulas: ``rules/reranking.py``.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,20 +26,20 @@ from querymill_workers.services.rules import reranking
 from querymill_workers.services.rules.reranking import GivenHit, Reranked, explain
 from querymill_workers.text.judgements import accepted
 
-#: What handing in and settling are left of the deadline when the judge is cut, in seconds.
+#: The judge is cut this long before the deadline, in seconds: the step still has to finish, and the job to settle.
 SETTLE_MARGIN_S = 0.12
-#: Hits that are told while batches are under way.
+#: Hits reported while batches are running, unless ``top_n`` says how many.
 MAX_REPORTED_HITS = 10
 
 
 class BatchNotes(StepNotes):
-    """What a batch leaves: the relevance of each hit that the judge judged, by the hit's key."""
+    """The notes of a batch: the relevance of each judged hit, by the hit's key."""
 
     judgements: dict[str, float] = Field(default_factory=dict)
 
 
 def step(claim: Claim, request: Rerank, ports: RerankPorts) -> None:
-    """Judge one batch and finish it. If the judge fails, the step fails, and is tried again."""
+    """Have the judge judge one batch, and finish the step."""
     laps = Laps(ports)
     passages = {hit.key: hit.text for hit in request.batch(claim.step)}
     caller = caller_of(claim, request, ports, margin_s=SETTLE_MARGIN_S, what="the judge")
@@ -54,7 +54,7 @@ def step(claim: Claim, request: Rerank, ports: RerankPorts) -> None:
 
 
 def conclude(picture: Picture, request: Rerank, ports: RerankPorts, *, after: str = "") -> None:
-    """Settle if that was the last batch, else tell how the judged hits stand."""
+    """Settle the job after the last batch. Until then, report the ranking of the judged hits."""
     if picture.record.open_steps <= 0:
         settle(picture, request, ports)
     elif judgements(picture) and worth_telling(picture):
@@ -62,14 +62,14 @@ def conclude(picture: Picture, request: Rerank, ports: RerankPorts, *, after: st
 
 
 def standing(picture: Picture, request: Rerank, after: str) -> Hits:
-    """Say how the judged hits stand before every batch is in."""
+    """Return the ranking of the judged hits while other batches are still running."""
     judged = [hit for hit in reranked(picture, request) if hit.relevance is not None]
     best = tuple(PartialHit(key=hit.id, score=hit.score) for hit in judged[: request.top_n or MAX_REPORTED_HITS])
     return Hits(after_stage=after, total=len(judged), hits=best)
 
 
 def settle(picture: Picture, request: Rerank, ports: RerankPorts) -> None:
-    """Order the hits by what was judged, and end the job."""
+    """Order the hits by the judgements on the board, and end the job."""
     degraded = tuple(missing_judgements(picture, request))
     ranking = reranked(picture, request)
     result = RerankResult(
@@ -88,18 +88,18 @@ def settle(picture: Picture, request: Rerank, ports: RerankPorts) -> None:
 
 
 def reranked(picture: Picture, request: Rerank) -> list[Reranked]:
-    """Order the hits by the judgements on the board."""
+    """Return the hits, ordered by the judgements on the board."""
     candidates = [GivenHit(hit.key, hit.score) for hit in request.hits]
     return reranking.rerank(candidates, judgements(picture).items(), combine=request.combine)
 
 
 def judgements(picture: Picture) -> Mapping[str, float]:
-    """Gather the relevance of each judged hit from every finished batch."""
+    """Return the relevance of each judged hit, from all finished batches."""
     return {hit: relevance for batch in picture.steps for hit, relevance in BatchNotes.of(batch).judgements.items()}
 
 
 def missing_judgements(picture: Picture, request: Rerank) -> Iterator[Degradation]:
-    """Name each batch that is not done, with the reason, and each hit that the judge left out of a batch."""
+    """Name each batch that is not done, with its reason, and the hits that the judge left out of the others."""
     judged = judgements(picture)
     for batch in batches_in_order(picture):
         yield from missing([batch])
@@ -109,12 +109,12 @@ def missing_judgements(picture: Picture, request: Rerank) -> Iterator[Degradatio
 
 
 def batches_in_order(picture: Picture) -> Sequence[Step]:
-    """List the batches in the order of the hits; a board need not keep it."""
+    """Return the batches in the order of the hits, which a board need not keep."""
     return sorted(picture.steps, key=lambda batch: batch.name)
 
 
 def shown(ranking: Sequence[Reranked], request: Rerank) -> tuple[RerankedHit, ...]:
-    """Put each hit under the id its caller gave it, with what its score is made of."""
+    """Return each hit under the id that the caller gave it, with the explanation of its score."""
     given = {hit.key: hit.id for hit in request.hits}
     return tuple(
         RerankedHit(

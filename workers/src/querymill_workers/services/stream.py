@@ -1,18 +1,21 @@
-"""The stream of an answer: the parts that a chat model writes, sent to the job's readers with checked citations."""
+"""The stream of an answer: its parts, sent to the job's readers as the chat model writes them.
+
+A part says where in the answer it starts, so the first part of a later attempt replaces all that an earlier one sent.
+"""
 
 from querymill_shared.board import Claim
 from querymill_shared.contracts.events import AnswerPart
 from querymill_workers.jobs.ports import Common
 from querymill_workers.services.rules.citations import CitationCheck
 
-#: Parts of an answer are told at most this often, in seconds, and hold at least this share of what was told
-#: before: the board keeps a thousand events of a job, and a long answer must not push out its own beginning.
+#: A part is sent at most this often, in seconds, and holds at least this share of the text sent before it: the board
+#: keeps a thousand events of a job, and a long answer must not push out its own beginning.
 TELL_EVERY_S = 0.1
 TELL_SHARE = 0.01
 
 
 class AnswerStream:
-    """Tells the parts of an answer under a claim, a few at a time, their citations checked."""
+    """Collects the parts of an answer, checks their citations, and sends them under a claim."""
 
     def __init__(self, claim: Claim, passages: int, ports: Common) -> None:
         self.check = CitationCheck(passages)
@@ -24,10 +27,10 @@ class AnswerStream:
         self._ready = ""
         self._text = ""
         if claim.attempt > 1:
-            self._tell()  # what an attempt before this one told counts no more
+            self._tell()  # at offset 0: it replaces what an earlier attempt has sent
 
     def hear(self, part: str) -> bool:
-        """Take a part; False when the job is over, or another attempt has the step."""
+        """Take a part from the chat model. Return False if the job is over, or if another attempt holds the step."""
         self._ready += self.check.feed(part)
         now = self._ports.clock()
         if not self._ready or not self._is_time(now):
@@ -42,7 +45,7 @@ class AnswerStream:
         return is_long_ago and len(self._ready) >= TELL_SHARE * len(self._text)
 
     def end(self) -> str:
-        """Tell what is left; return the whole answer."""
+        """Send the rest, and return the whole answer."""
         self._ready += self.check.end()
         if self._ready:
             self._tell()

@@ -1,9 +1,9 @@
-"""An answer from passages, and its judgement: two steps that follow from the hits, whatever found these.
+"""Write an answer from hits, and judge it: two steps that any job with hits may add.
 
     hits ─> answer (chat model, in parts) ─> judge (chat model) ─> settle
 
-Each is a step of its own, rung when what it needs is there. The parts are told as they come, their citations
-checked; a part says where in the answer it stands, so an attempt that follows a broken one takes its place.
+A step is added once its input is on the board. The parts of an answer reach the job's readers while the model still
+writes (``stream.py``).
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,13 +34,13 @@ from querymill_workers.text.languages import language_of
 
 AnswerRequest = ReportSearch | AnswerQuestion
 
-#: What handing in and settling are left of the deadline when the chat model is cut, in seconds.
+#: The chat model is cut this long before the deadline, in seconds: the step still has to finish, and the job to settle.
 SETTLE_MARGIN_S = 0.12
 
 
 @dataclass(frozen=True, slots=True)
 class CitableHit:
-    """A hit that may be cited."""
+    """A hit that the answer may cite."""
 
     id: str | int
     text: str
@@ -49,20 +49,20 @@ class CitableHit:
 
 
 class AnswerNotes(StepNotes):
-    """What the step that writes leaves: the answer, and whether the model ended it by itself."""
+    """The notes of the step that writes. ``is_whole`` is False if the model reached its limit of tokens."""
 
     answer: WrittenAnswer
     is_whole: bool = True
 
 
 class JudgeNotes(StepNotes):
-    """What the step that judges leaves."""
+    """The notes of the step that judges."""
 
     judgement: Judgement
 
 
 def next_step(picture: Picture, request: AnswerRequest, *, has_sources: bool) -> str | None:
-    """Name the step that follows when all there are have closed; None when the job is to be settled."""
+    """Return the step to add once all steps have closed, or None if the job is to be settled."""
     steps = steps_by_name(picture)
     wants_answer = isinstance(request, AnswerQuestion) or request.answer
     if wants_answer and has_sources and ANSWER not in steps:
@@ -73,7 +73,7 @@ def next_step(picture: Picture, request: AnswerRequest, *, has_sources: bool) ->
 
 
 def add_step(picture: Picture, step: str, request: AnswerRequest, ports: Common) -> Sequence[Bell]:
-    """Put a step on the board and return its bell; none when somebody else put it there."""
+    """Add a step to the board and return its bell, or no bell if another worker has added it."""
     job_id = picture.record.job_id
     return [Bell(job_id, name, request.queue_of(name)) for name in ports.board.add_steps(job_id, [step])]
 
@@ -81,13 +81,14 @@ def add_step(picture: Picture, step: str, request: AnswerRequest, ports: Common)
 def run_step(
     claim: Claim, request: AnswerRequest, picture: Picture, sources: Sequence[CitableHit], ports: AnswerPorts
 ) -> Outcome:
-    """Carry out the step that was claimed: write the answer, or judge it.
+    """Run the claimed step: write the answer, or judge it.
 
     Raises:
-        Unavailable, Refused: The chat model gave none.
+        Unavailable: The chat model did not reply in time, or no time is left for a call.
+        Refused: The hits no longer exist, or another call would not help.
     """
     if not sources:
-        raise Refused("the hits are gone: their reports were replaced")
+        raise Refused("the hits no longer exist: their reports were replaced")
     budget = ports.answers.passage_tokens if request.passage_tokens is None else request.passage_tokens
     passages = fitted([source.text for source in sources], max_tokens=budget)
     if claim.step == JUDGE:
@@ -99,7 +100,7 @@ def run_step(
 def write_answer(
     claim: Claim, request: AnswerRequest, sources: Sequence[CitableHit], passages: Sequence[str], ports: AnswerPorts
 ) -> Outcome:
-    """Let the answer be written, telling its parts, and note it with what it cites."""
+    """Have the chat model write the answer, send its parts, and return the answer with its citations."""
     laps, stream = Laps(ports), AnswerStream(claim, len(passages), ports)
     language = language_of(request.query)
     reply = ports.answers.write(
@@ -112,7 +113,7 @@ def write_answer(
     )
     text = stream.end()
     if not text:
-        raise Refused("chat model: an answer of nothing but wrong citations")
+        raise Refused("chat model: the answer cited only passages that do not exist")
     laps.lap("write")
     answer = WrittenAnswer(
         text=text,
@@ -130,7 +131,7 @@ def write_answer(
 def judge_answer(
     claim: Claim, request: AnswerRequest, answer: WrittenAnswer, passages: Sequence[str], ports: AnswerPorts
 ) -> Outcome:
-    """Let the answer be judged, and note the judgement; a sentence the answer does not have is dropped."""
+    """Have the chat model judge the answer. Numbers of sentences that the answer does not have are dropped."""
     laps = Laps(ports)
     said = sentences(answer.text)
     judgement, usage = ports.answers.judge(
@@ -153,16 +154,16 @@ def judge_answer(
 
 
 def caller_for_chat(claim: Claim, request: AnswerRequest, ports: AnswerPorts) -> Caller:
-    """Say on whose behalf the chat model is asked, and until when.
+    """Return the caller of the chat model, and until when it may wait.
 
     Raises:
-        Unavailable: No time is left to ask.
+        Unavailable: No time is left for a call.
     """
     return caller_of(claim, request, ports, margin_s=SETTLE_MARGIN_S, what="the chat model")
 
 
 def read_answer(picture: Picture) -> WrittenAnswer | None:
-    """Read the answer off the board, with its judgement if that is there; None without an answer."""
+    """Return the answer on the board, with its judgement if there is one, or None if there is no answer."""
     steps = steps_by_name(picture)
     if ANSWER not in steps or steps[ANSWER].state != "done":
         return None
@@ -173,7 +174,7 @@ def read_answer(picture: Picture) -> WrittenAnswer | None:
 
 
 def missing_answer(picture: Picture, request: AnswerRequest, *, has_sources: bool) -> Iterator[Degradation]:
-    """Say what was asked for of answer and judgement and is not there, or not whole; open steps are not ours."""
+    """Name what was asked for and never began, and an answer that was cut. For failed and open steps see `missing`."""
     steps = steps_by_name(picture)
     if (isinstance(request, AnswerQuestion) or request.answer) and ANSWER not in steps:
         yield Degradation(stage=ANSWER, reason=CUT if has_sources else "there is no hit to answer from")
@@ -184,7 +185,7 @@ def missing_answer(picture: Picture, request: AnswerRequest, *, has_sources: boo
 
 
 def timing(picture: Picture) -> dict[str, float]:
-    """Say when answer and judgement were in, in milliseconds since submission."""
+    """Return when the answer and the judgement were finished, in milliseconds since submission."""
     return {
         f"{name}_ms": round((step.ended - picture.record.created) * 1000, 1)
         for name, step in steps_by_name(picture).items()
@@ -193,11 +194,11 @@ def timing(picture: Picture) -> dict[str, float]:
 
 
 def citation_of(number: int, sources: Sequence[CitableHit]) -> Citation:
-    """Show what a number in the answer names."""
+    """Return the citation of a number in the answer, which counts the hits from 1."""
     source = sources[number - 1]
     return Citation(number=number, id=source.id, page=source.page, title=source.title)
 
 
 def steps_by_name(picture: Picture) -> dict[str, Step]:
-    """Find a job's steps by their names."""
+    """Return the steps of a job by name."""
     return {step.name: step for step in picture.steps}

@@ -1,4 +1,4 @@
-"""Which flow serves which request of `reports`."""
+"""The flow of each request of `reports`."""
 
 from typing import assert_never
 
@@ -12,7 +12,7 @@ from querymill_workers.retrievers.reports.ports import ReportPorts
 
 
 def flow_of(request: ReportRequest) -> Flow[ReportPorts]:
-    """Choose the flow of a request."""
+    """Return the flow of a request."""
     match request:
         case ReportSearch():
             return flow(request, search.step, search.conclude, search.settle)

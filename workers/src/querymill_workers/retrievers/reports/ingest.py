@@ -1,6 +1,6 @@
-"""Taking a report in: chunk it, embed what is not embedded yet, make it searchable whole and at once.
+"""Ingest a report: cut it into chunks, embed them, and make the whole report searchable at once.
 
-Killed anywhere, the next attempt goes on where this one was: stored passages are never embedded again.
+If the worker is killed, the next attempt resumes: stored chunks are not embedded again.
 """
 
 import hashlib
@@ -17,12 +17,12 @@ from querymill_workers.jobs.usage import Usage
 from querymill_workers.retrievers.reports.ports import ReportPorts
 from querymill_workers.retrievers.reports.rules.chunking import CHUNKING_VERSION, PageText, chunk_pages
 
-#: Chunks per embedding call: small enough that a question waits little behind one on a shared server.
+#: Chunks per embedding call. Small, so that a question waits only briefly behind a call on a shared server.
 BATCH_CHUNKS = 8
 
 
 class IngestNotes(Notes):
-    """What ingestion did; the counts of its usage stand by themselves."""
+    """The notes of the step. The counts of its usage are fields of their own."""
 
     outcome: Literal["ingested", "unchanged"]
     passages: int = 0
@@ -31,11 +31,11 @@ class IngestNotes(Notes):
 
 
 def step(claim: Claim, request: IngestReport, ports: ReportPorts) -> None:
-    """Ingest one report; the same content with the same model changes nothing."""
+    """Ingest one report. Content that is stored already, with vectors of the same model, is left unchanged."""
     report, collection = request.report, request.collection
     revision = revision_of(report, ports.embeddings.model)
     if ports.reports.revision(collection, report.sha1) == revision:
-        # Whoever published it may have been killed before it made the collection known.
+        # The worker that published it may have been killed before it announced the collection.
         ports.board.add_collections("reports", [collection])
         hand_in(claim, request, IngestNotes(outcome="unchanged"), ENDING, ports)
         return
@@ -53,7 +53,7 @@ def step(claim: Claim, request: IngestReport, ports: ReportPorts) -> None:
         stored.update(chunk.number for chunk in batch)
         progress = Progress(stage=claim.step, done=len(stored), total=len(chunks))
         if not ports.board.tell(claim.job_id, progress):
-            return  # cancelled; what is stored waits for the next attempt
+            return  # cancelled; the chunks so far stay stored
     ports.reports.publish(collection, report, revision, model=ports.embeddings.model, chunks=len(chunks))
     ports.board.add_collections("reports", [collection])
     notes = IngestNotes(outcome="ingested", passages=len(chunks), **usage.noted())
@@ -61,13 +61,13 @@ def step(claim: Claim, request: IngestReport, ports: ReportPorts) -> None:
 
 
 def revision_of(report: Report, model: str) -> Revision:
-    """Hash the content together with what shapes passages and vectors."""
+    """Hash the content of a report together with everything that shapes its passages and vectors."""
     shaped = f"{CHUNKING_VERSION}\n{model}\n{report.model_dump_json()}"
     return Revision(hashlib.sha256(shaped.encode()).hexdigest())
 
 
 def to_result(request: IngestReport, picture: Picture, notes: IngestNotes) -> IngestResult:
-    """Say what ingestion did."""
+    """Build the result."""
     return IngestResult(
         job_id=picture.record.job_id,
         total=notes.passages,

@@ -1,12 +1,12 @@
-"""`reports`: a question in, the pages that answer it out. Read this file first.
+"""The `reports` kind: find the pages that answer a question. Read this file first.
 
     question -> original ───────────────────────┐
              -> hyde, synonym, … (chat model) ──┼-> route -> embed -> search -> hits on the board
-                                                └-> the last branch fuses and settles,
-                                                    or rings for the answer, this for its judgement
+                                                └-> the last branch fuses the hits and settles the job,
+                                                    or adds the step that writes the answer
 
-Every branch is a step of its own, and none waits for another: while the chat model still writes, the
-original's hits are on the board. Rules and formulas: ``domain/``.
+Every branch is a step of its own, and no branch waits for another: the hits of the original are on the board while the
+chat model is still writing. Rules and formulas: ``rules/``. Writing the answer: ``services/writing.py``.
 """
 
 from collections.abc import Sequence
@@ -33,23 +33,23 @@ from querymill_workers.services import writing
 from querymill_workers.services.writing import CitableHit
 from querymill_workers.text.queries import distinct, normalise, wrapped
 
-#: Above this many routed documents they are searched as one, not one by one.
+#: If more documents are routed, they are searched together and not one by one.
 MAX_DOCUMENTS_ONE_BY_ONE = 200
-#: Longest hypothetical answer that is searched with, in characters.
+#: A longer hypothetical answer is cut to this, in characters.
 MAX_HYDE_CHARS = 2_000
-#: What embedding and searching are left of the deadline when a chat call is cut, in seconds.
+#: The chat model is cut this long before the deadline, in seconds: the branch still has to embed and to search.
 SEARCH_MARGIN_S = 0.12
 
 
 class BranchNotes(StepNotes):
-    """What a finished branch leaves: the texts that it proposed, and which reports it searched."""
+    """The notes of a finished branch: the queries that it proposed, and the reports that it searched."""
 
     texts: tuple[str, ...] = ()
     routing: Routing
 
 
 def step(claim: Claim, request: ReportSearch, ports: ReportPorts) -> Sequence[Bell]:
-    """Carry out one branch: expand, drop what other branches search, embed, search, hand in."""
+    """Run one branch: expand, drop queries that another branch searches, embed, search, finish."""
     if claim.step in (ANSWER, JUDGE):
         picture = ports.board.picture(claim.job_id)
         sources = citable_hits(picture, request, ports)
@@ -64,7 +64,7 @@ def step(claim: Claim, request: ReportSearch, ports: ReportPorts) -> Sequence[Be
         outcome = Outcome(state="failed", reason=str(error), notes=notes.for_board(), ms=laps.total_ms)
         return finish_branch(claim, outcome, request, ports)
     laps.lap("expand")
-    # No other branch may propose the original: it is theirs to drop, and needs no asking.
+    # No other branch may propose the original question, so nothing has to be claimed for it.
     queries = proposed if claim.step == ORIGINAL else ports.board.take_queries(claim, proposed)
     hits, embedding = search_reports(queries, chosen, claim, request, ports, laps)
     branch = BranchNotes(
@@ -77,7 +77,7 @@ def step(claim: Claim, request: ReportSearch, ports: ReportPorts) -> Sequence[Be
 
 
 def choose_reports(request: ReportSearch, submitted: float, ports: ReportPorts) -> Route:
-    """Choose the reports the question is about."""
+    """Choose the reports to search: those that the request names, or those that the question is about."""
     cards = ports.reports.cards(request.collection, model=ports.embeddings.model)
     if request.documents is not None:
         known = {card.sha1 for card in cards}
@@ -90,10 +90,11 @@ def choose_reports(request: ReportSearch, submitted: float, ports: ReportPorts) 
 
 
 def expand(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tuple[list[str], Usage]:
-    """Word the question as this branch does.
+    """Return the queries of this branch: the question itself, or what the chat model makes of it.
 
     Raises:
-        Unavailable, Refused: The chat model gave nothing to search with.
+        Unavailable: The chat model did not reply in time, or its reply holds no new query.
+        Refused: Another call would not help.
     """
     if claim.step == ORIGINAL:
         return [normalise(request.query)], Usage()
@@ -110,7 +111,7 @@ def expand(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tuple[lis
 def search_reports(
     queries: Sequence[str], chosen: Route, claim: Claim, request: ReportSearch, ports: ReportPorts, laps: Laps
 ) -> tuple[dict[str, tuple[BoardHit, ...]], Usage]:
-    """Embed the queries and find each one's passages in the routed reports."""
+    """Embed the queries, and find the passages of each query in the routed reports."""
     if not queries or not chosen.documents:
         return {}, Usage()
     caller = Caller(request.collection, request.lane, claim.expires_at)
@@ -130,26 +131,26 @@ def search_reports(
 
 
 def finish_branch(claim: Claim, outcome: Outcome, request: ReportSearch, ports: ReportPorts) -> Sequence[Bell]:
-    """Close the branch on the board and go on from what the board then shows."""
+    """Close the branch on the board, and continue from the picture of the job."""
     picture = ports.board.finish(claim, outcome)
     return [] if picture is None else conclude(picture, request, ports, after=claim.step)
 
 
 def conclude(picture: Picture, request: ReportSearch, ports: ReportPorts, *, after: str = "") -> Sequence[Bell]:
-    """Settle if nothing follows from what is there, else tell how the ranking stands."""
+    """Settle the job if no step follows. Else report the ranking so far, and add the next step if there is one."""
     is_last = picture.record.open_steps <= 0
     next_step = writing.next_step(picture, request, has_sources=has_sources(picture, request)) if is_last else None
     if is_last and next_step is None:
         settle(picture, request, ports)
         return []
-    # Whoever waits for an answer sees the hits first; between answer and judgement they are no news.
+    # Readers see the hits before the answer begins. They do not change between the answer and its judgement.
     if picture.hits and (worth_telling(picture) if next_step is None else next_step == ANSWER):
         ports.board.tell(picture.record.job_id, standing(picture, request, ports, after))
     return [] if next_step is None else writing.add_step(picture, next_step, request, ports)
 
 
 def standing(picture: Picture, request: ReportSearch, ports: ReportPorts, after: str) -> Hits:
-    """Say how the ranking stands before every branch is in."""
+    """Return the ranking so far, while other branches or the answer are still running."""
     ranking = fused(picture, request)
     titles = {card.sha1: card.title for card in ports.reports.cards(request.collection, model=ports.embeddings.model)}
     best = tuple(
@@ -160,7 +161,7 @@ def standing(picture: Picture, request: ReportSearch, ports: ReportPorts, after:
 
 
 def settle(picture: Picture, request: ReportSearch, ports: ReportPorts) -> None:
-    """Fuse what is there and end the job; without a single finished search it fails, with the reason."""
+    """Fuse the hits and end the job. It fails, with the reasons, if no search has finished."""
     try:
         ending = verdict(picture, request, ports)
     except (Unavailable, Refused) as error:
@@ -169,10 +170,10 @@ def settle(picture: Picture, request: ReportSearch, ports: ReportPorts) -> None:
 
 
 def verdict(picture: Picture, request: ReportSearch, ports: ReportPorts) -> Verdict:
-    """Decide how the job ends with what the board shows."""
+    """Build the verdict from the picture of the job."""
     branches = [step for step in picture.steps if step.name not in (ANSWER, JUDGE)]
     searches = [branch for branch in branches if branch.state == "done"]
-    # A branch that had nothing left to search is no search: without the original's it must not pass for "no hits".
+    # A branch whose queries were all dropped has not searched: alone it must not turn a failed search into "no hits".
     if not searches or not (picture.hits or searches[0].name == ORIGINAL):
         return lost(picture, why_nothing(picture))
     notes = {branch.name: BranchNotes.of(branch) for branch in searches}
@@ -210,7 +211,7 @@ def fused(picture: Picture, request: ReportSearch) -> list[FusedHit]:
 
 
 def keyed(found: Sequence[FoundPassage], *, pages: bool) -> dict[str, tuple[BoardHit, ...]]:
-    """Group passages by query under their hit keys; a page keeps its best passage."""
+    """Return the hits of each query. A page keeps its best passage."""
     best: dict[str, dict[str, BoardHit]] = {}
     for passage in found:
         hit = HitKey(passage.document, "page", passage.page)
@@ -222,7 +223,7 @@ def keyed(found: Sequence[FoundPassage], *, pages: bool) -> dict[str, tuple[Boar
 
 
 def load_hits(ranking: Sequence[FusedHit], request: ReportSearch, ports: ReportPorts) -> tuple[ReportHit, ...]:
-    """Put the texts behind the hits; a hit whose report was replaced meanwhile is dropped."""
+    """Return the hits with their texts. A hit whose report has been replaced since is dropped."""
     texts = ports.reports.texts(request.collection, [hit.key for hit in ranking])
     return tuple(
         ReportHit(
@@ -244,7 +245,7 @@ def load_hits(ranking: Sequence[FusedHit], request: ReportSearch, ports: ReportP
 
 
 def citable_hits(picture: Picture, request: ReportSearch, ports: ReportPorts) -> list[CitableHit]:
-    """List the hits that the answer may cite, in the order in which the result will have them."""
+    """Return the hits that the answer may cite, in the order of the result."""
     hits = load_hits(fused(picture, request)[: request.top_n], request, ports)
     return [
         CitableHit(HitKey(hit.document, hit.unit, hit.number).encoded(), hit.text, hit.page, hit.title) for hit in hits
@@ -252,12 +253,12 @@ def citable_hits(picture: Picture, request: ReportSearch, ports: ReportPorts) ->
 
 
 def has_sources(picture: Picture, request: ReportSearch) -> bool:
-    """Whether there is a hit to answer from; nobody looks where no answer was asked for."""
+    """Return whether an answer was asked for and there is a hit to write it from."""
     return request.answer and any(picture.hits.values())
 
 
 def routing_of(chosen: Route) -> Routing:
-    """Say which reports were searched, how, and why these."""
+    """Describe which reports were searched, how, and why."""
     many = len(chosen.documents) > MAX_DOCUMENTS_ONE_BY_ONE
     how = f"; more than {MAX_DOCUMENTS_ONE_BY_ONE}, so the best passages over all of them, not of each" if many else ""
     return Routing(
