@@ -7,8 +7,8 @@ from querymill_shared.contracts.jobs import JobRequest
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.ports import Common
 
-#: After ``MAX_FAILED`` jobs under one key have ended without success, a further one starts at most once in
-#: ``THEN_RETRY_EVERY_S`` seconds by each machine's clock: the cause may last, or may be over.
+#: Once ``MAX_FAILED`` jobs under one key have ended and the work is still asked for, a further job starts at most once
+#: in ``THEN_RETRY_EVERY_S`` seconds by each machine's clock: what made them fail may last, or may be over.
 MAX_FAILED, THEN_RETRY_EVERY_S = 3, 60
 
 
