@@ -47,7 +47,7 @@ def settle(picture: Picture, request: AnswerQuestion, ports: AnswerPorts) -> Non
         total=len(request.hits),
         complete=not degraded,
         degraded=degraded,
-        stages=tuple(stage(one) for one in picture.steps),
+        stages=tuple(stage(step) for step in picture.steps),
         timing={"queued_ms": timing(picture).get("queued_ms", 0.0)} | writing.timing(picture),
         usage=used(picture),
         answer=writing.read_answer(picture),

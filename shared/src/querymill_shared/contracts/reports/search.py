@@ -48,7 +48,7 @@ class ReportSearch(Request, Asks["ReportResult"]):
     submission in UTC).
 
     With ``answer`` a chat model answers the question from the final hits, and with ``judge`` that answer is judged.
-    ``answer_tokens`` is the maximum length of the answer, and ``passage_tokens`` that of all hits in the prompt.
+    ``answer_tokens`` is the maximum length of the answer, and ``passage_tokens`` limits all hits in the prompt.
     """
 
     kind: Literal["reports"] = "reports"

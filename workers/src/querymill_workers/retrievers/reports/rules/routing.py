@@ -49,7 +49,7 @@ def route(
 
     Companies: the given company, else every company whose name or alias is in the question, else all. A given
     company without reports selects no documents, because another company's report would be worse than none.
-    Period: the given period, else that of the question. For each company, the reports of that quarter, else of
+    Period: the given period, else the one in the question. For each company, the reports of that quarter, else of
     that year, else of the year after (reports repeat the previous year's figures), else all of them. If no company
     is named, the reports of the period, else all. A company that the question names and that has no report goes
     unnoticed unless it is given.
