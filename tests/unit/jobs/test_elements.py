@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from querymill_shared.queues import Queue, task_of
-from querymill_workers.jobs.elements import LONGEST_BELL, NoBell, Rung, element_of, heard
+from querymill_workers.jobs.elements import MAX_BELL_BYTES, NoBell, Rung, element_of, heard
 from tests.fakes.bells import JOB_ID, NO_BELLS, rung
 
 SEARCH = task_of(Queue.SEARCH)
@@ -62,8 +62,8 @@ def spoilt(draw: st.DrawFn) -> bytes:
 
 
 @settings(max_examples=200)
-@given(st.binary(max_size=2 * LONGEST_BELL) | st.text().map(lambda text: text.encode("utf-8", "replace")))
-@example(b"[" * LONGEST_BELL)
+@given(st.binary(max_size=2 * MAX_BELL_BYTES) | st.text().map(lambda text: text.encode("utf-8", "replace")))
+@example(b"[" * MAX_BELL_BYTES)
 def test_no_bytes_raise(element: bytes) -> None:
     assert isinstance(heard(element, SEARCH), NoBell)
 

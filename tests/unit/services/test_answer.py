@@ -12,7 +12,7 @@ from querymill_workers.dispatch import journey
 from querymill_workers.dispatch.sweeper import sweep
 from querymill_workers.inference.answer_ports import Judged
 from querymill_workers.jobs.faults import Refused, Unavailable
-from querymill_workers.services import answering
+from querymill_workers.services import stream, writing
 from tests.fixtures.world import World
 
 HITS = [
@@ -72,7 +72,7 @@ def test_citations_of_hits_there_are_not_are_taken_out_and_reported(world: World
 
 
 def test_the_parts_told_make_up_the_answer(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answering, "TELL_EVERY_S", 0.0)
+    monkeypatch.setattr(stream, "TELL_EVERY_S", 0.0)
     world.answers.reply = lambda: ["Nine ", "ships", " [1]", ". Revenue", " rose."]
     job_id = world.run(asked())
     told = parts(world, job_id)
@@ -94,7 +94,7 @@ def test_parts_that_come_quickly_are_told_together(world: World) -> None:
 def test_a_long_answer_does_not_push_its_own_beginning_off_the_board(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answering, "TELL_EVERY_S", 0.0)
+    monkeypatch.setattr(stream, "TELL_EVERY_S", 0.0)
     world.answers.reply = lambda: ["word "] * 4000
     assert len(parts(world, world.run(asked()))) < 700
 
@@ -187,7 +187,7 @@ def test_an_answer_of_wrong_citations_alone_is_none(world: World, reply: str) ->
     world.answers.reply = lambda: [reply]
     result = answered(world, world.run(asked()))
     assert result.answer is None
-    assert "nothing but wrong citations" in result.degraded[0].reason
+    assert "cited only passages that do not exist" in result.degraded[0].reason
 
 
 def test_an_answer_cut_at_its_tokens_says_so(world: World) -> None:
@@ -215,7 +215,7 @@ def test_a_broken_off_answer_is_begun_anew_and_readers_see_no_text_twice(world: 
 
 
 def test_a_cancelled_job_stops_the_answer(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answering, "TELL_EVERY_S", 0.0)
+    monkeypatch.setattr(stream, "TELL_EVERY_S", 0.0)
     request = asked()
     job_id = world.submit(request)
 
@@ -268,8 +268,8 @@ def test_a_worker_that_dies_before_ringing_for_the_judge_loses_nothing(
     job_id = world.submit(request)
     claim = world.board.claim(job_id, "answer")
     assert claim is not None
-    sources = [answering.Source(hit.id, hit.text, hit.page, hit.title) for hit in request.hits]
-    outcome = answering.answered(claim, request, world.board.picture(job_id), sources, world.ports)
+    sources = [writing.CitableHit(hit.id, hit.text, hit.page, hit.title) for hit in request.hits]
+    outcome = writing.run_step(claim, request, world.board.picture(job_id), sources, world.ports)
     assert world.board.finish(claim, outcome) is not None
     monkeypatch.setattr(world.board, "_clock", lambda: claim.submitted + 3)
     bells = sweep(world.ports)

@@ -1,4 +1,4 @@
-"""The `answer` kind: a question and passages in, an answer that cites them out; and what such an answer is."""
+"""The `answer` kind: write an answer to a question from given hits; and the answer itself, which `reports` shares."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -12,18 +12,18 @@ from querymill_shared.queues import Queue
 #: The step that writes an answer, and the one that judges it.
 ANSWER, JUDGE = "answer", "judge"
 
-#: The longest answer asked for, in tokens.
+#: Maximum length of an answer, in tokens.
 AnswerTokens = Annotated[int, Field(ge=16, le=4_000)]
 ANSWER_TOKENS = 500
-#: What the passages may have together, in tokens; None leaves it to the workers' settings.
+#: Maximum length of all passages together, in tokens. None leaves it to the workers' settings.
 PassageTokens = Annotated[int, Field(ge=100, le=100_000)] | None
 
-#: From 0, not at all, to 1, wholly.
+#: From 0 (not at all) to 1 (completely).
 Degree = Annotated[FiniteFloat, Field(ge=0, le=1)]
 
 
 class AnswerHit(Contract):
-    """A hit to answer from; the best come first. ``score`` comes back as it was given."""
+    """A hit to answer from. ``score`` is returned as it was given."""
 
     id: HitId
     text: PassageText
@@ -42,10 +42,10 @@ def _ids_occur_once(hits: tuple[AnswerHit, ...]) -> tuple[AnswerHit, ...]:
 
 
 class AnswerQuestion(Request, Asks["AnswerResult"]):
-    """Answer a question from hits that somebody has already, in the language of the question.
+    """Answer a question from given hits, in the language of the question.
 
-    ``hits`` is a ranking, best first: where ``passage_tokens`` do not suffice for all, long ones are cut and the
-    last ones left out. ``answer_tokens`` is the longest answer asked for. ``judge`` has the answer judged.
+    ``hits`` is a ranking, best first. If the hits have more than ``passage_tokens`` tokens, long ones are cut and the
+    last ones left out. ``answer_tokens`` is the maximum length of the answer. With ``judge`` the answer is judged.
     """
 
     queue: ClassVar[Queue] = Queue.EXPAND
@@ -59,12 +59,12 @@ class AnswerQuestion(Request, Asks["AnswerResult"]):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The answer is written first; its judgement follows from it."""
+        """The step that writes the answer; the step that judges it is added later."""
         return (ANSWER,)
 
 
 class Citation(Contract):
-    """A passage that the answer names as [number]: the hit at that place of the ranking, from 1."""
+    """A hit that the answer cites as [number], which is its place in the ranking, from 1."""
 
     number: int
     id: HitId
@@ -73,13 +73,13 @@ class Citation(Contract):
 
 
 class Judgement(Contract):
-    """How good an answer is, as a chat model judges it.
+    """The quality of an answer, as a chat model judges it.
 
     Attributes:
-        grounded: How far the passages support it.
-        relevant: How far it is an answer to the question.
-        complete: How much of what the passages hold on the question it tells.
-        unsupported: Its sentences that no passage supports, as they stand in it.
+        grounded: How far the passages support the answer.
+        relevant: How far it answers the question.
+        complete: How much of what the passages say about the question is in the answer.
+        unsupported: The sentences of the answer that no passage supports, word for word.
     """
 
     grounded: Degree
@@ -89,15 +89,15 @@ class Judgement(Contract):
 
 
 class WrittenAnswer(Contract):
-    """An answer; every [number] in ``text`` is one of ``citations``.
+    """An answer. Every [number] in ``text`` is one of ``citations``.
 
     Attributes:
-        text: What the chat model wrote, without citations of passages there are not.
-        citations: What it cites, in the order of appearance. One that says the passages hold no answer has none.
-        removed_citations: Numbers that named no passage and were taken out.
-        language: The question's.
-        passages: How many of the hits, the best first, the model was shown.
-        judgement: None when none was asked for, or none could be had (``degraded`` says so).
+        text: What the chat model wrote, without citations of passages that do not exist.
+        citations: The cited hits, in order of appearance. Empty if the answer says that the passages hold none.
+        removed_citations: Numbers that named no passage and were removed.
+        language: The language of the question.
+        passages: Number of hits that the model was shown, best first.
+        judgement: None if none was requested, or if it failed (then ``degraded`` says why).
     """
 
     text: str
@@ -109,7 +109,7 @@ class WrittenAnswer(Contract):
 
 
 class AnsweredHit(Contract):
-    """A hit as it was given, without its text."""
+    """A hit of the request, without its text."""
 
     id: HitId
     title: str | None
@@ -118,7 +118,7 @@ class AnsweredHit(Contract):
 
 
 class AnswerResult(JobResult):
-    """What became of an `AnswerQuestion`: the hits, and the answer if one could be had. ``total`` counts the hits."""
+    """The result of an `AnswerQuestion`: the hits, and the answer if it was written. ``total`` counts the hits."""
 
     kind: Literal["answer"] = "answer"
     query: str

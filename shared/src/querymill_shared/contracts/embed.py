@@ -1,4 +1,4 @@
-"""The `embed` kind: texts in, their vectors out, or into the rows of a table."""
+"""The `embed` kind: embed texts, and return the vectors or write them to a table."""
 
 import base64
 import struct
@@ -11,20 +11,20 @@ from querymill_shared.contracts.fields import Contract, Lane, Name, Request, not
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
 
-#: Most texts in one job: its vectors travel in one result.
+#: Maximum number of texts in a job, because all vectors are in one result.
 MOST_TEXTS = 512
-#: Longest text, in characters: what the longest-reading embedding models take (8,191 tokens) and a little more.
+#: Longest text, in characters: a little more than the embedding models with the longest input read (8,191 tokens).
 LONGEST_TEXT = 32_000
 
 TextId = Name
-#: NUL, which extracted text may hold and a provider may choke on, becomes a blank.
+#: Extracted text may hold NUL, which some providers reject; it becomes a blank.
 EmbeddedText = Annotated[
     str, Field(max_length=LONGEST_TEXT), AfterValidator(without_nul), AfterValidator(not_blank)
 ]  # fmt: skip
 
 
 class TextToEmbed(Contract):
-    """A text, and the id that its vector is filed under."""
+    """A text, and the id that its vector is stored under."""
 
     id: TextId
     text: EmbeddedText
@@ -37,10 +37,11 @@ def _ids_are_distinct(texts: tuple[TextToEmbed, ...]) -> tuple[TextToEmbed, ...]
 
 
 class EmbedTexts(Request, Asks["EmbedResult"]):
-    """Embed texts as one side of a search: what is asked ("query"), or what is found ("passage").
+    """Embed texts for one side of a search, as questions ("query") or as searchable texts ("passage").
 
-    ``into`` "result" returns the vectors; "table" files them in PostgreSQL (`text_vectors`, by collection, id
-    and model), where a text that is there unchanged is not embedded again. Durable: it has no deadline.
+    With ``into="result"`` the vectors are returned. With ``into="table"`` they are stored in PostgreSQL
+    (`text_vectors`, by collection, id and model), and texts that are stored unchanged are not embedded again. The job
+    is durable: it has no deadline.
     """
 
     queue: ClassVar[Queue] = Queue.EMBED
@@ -55,16 +56,16 @@ class EmbedTexts(Request, Asks["EmbedResult"]):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """Embedding is one step, resumed where it was cut."""
+        """Embedding is one step, which resumes after a failure."""
         return ("embed",)
 
 
 class EmbedResult(JobResult):
-    """The vectors, or where they went. ``total`` counts the texts.
+    """The vectors, or how many were stored. ``total`` is the number of texts.
 
-    ``vectors`` (into "result") maps each id to its vector, packed: base64 of ``dimensions`` little-endian
-    float32; `embedding` unpacks one. Into "table", ``written`` counts the rows written, ``unchanged`` those that
-    were there already, which after a kill includes what the attempt before had written.
+    With ``into="result"``, ``vectors`` maps each id to its packed vector: base64 of ``dimensions`` little-endian
+    float32. `embedding` unpacks one. With ``into="table"``, ``written`` counts the rows written and ``unchanged`` the
+    rows that were stored before, which includes those that a killed attempt of the same job wrote.
     """
 
     kind: Literal["embed"] = "embed"
@@ -75,10 +76,10 @@ class EmbedResult(JobResult):
     unchanged: int = 0
 
     def embedding(self, text_id: str) -> tuple[float, ...]:
-        """Unpack the vector of a text."""
+        """Return the vector of a text, unpacked."""
         return struct.unpack(f"<{self.dimensions}f", base64.b64decode(self.vectors[text_id], validate=True))
 
 
 def pack_vector(floats: bytes) -> str:
-    """Pack a vector, given as the bytes of its little-endian float32, for `EmbedResult.vectors`."""
+    """Pack a vector for `EmbedResult.vectors`, given as the bytes of its little-endian float32 values."""
     return base64.b64encode(floats).decode("ascii")

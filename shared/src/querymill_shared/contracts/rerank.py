@@ -1,4 +1,4 @@
-"""The `rerank` kind: hits that somebody has already, put in the order of their relevance to a query."""
+"""The `rerank` kind: order given hits by their relevance to a query."""
 
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -10,9 +10,9 @@ from querymill_shared.queues import Queue
 
 Combine = Literal["product", "weighted"]
 
-#: Hits that are judged side by side, by one call.
+#: Hits that one call judges together.
 BATCH_SIZE = 10
-#: In characters.
+#: Longest id of a hit, in characters.
 LONGEST_ID = 200
 
 
@@ -22,14 +22,14 @@ def _names_a_hit(hit_id: str | int) -> str | int:
     return hit_id
 
 
-#: A hit's id is the caller's own, text or a whole number, and comes back as it was given.
+#: The caller's own id of a hit, a text or a whole number. It is returned as it was given.
 HitId = Annotated[str | StrictInt, AfterValidator(_names_a_hit)]
-#: Far outside any retriever's scores, and far inside what a combined score may reach.
+#: The bounds are far outside the scores of any retriever, and far inside the range of a combined score.
 Similarity = Annotated[FiniteFloat, Field(ge=-1e9, le=1e9)]
 
 
 class RerankCandidate(Contract):
-    """A hit to judge; ``score`` is its similarity to the query, higher is better."""
+    """A hit to judge. ``score`` is its similarity to the query; higher is better."""
 
     id: HitId
     text: PassageText
@@ -37,7 +37,7 @@ class RerankCandidate(Contract):
 
     @property
     def key(self) -> str:
-        """The id as text: what names the hit inside the job."""
+        """The id as text, which names the hit inside the job."""
         return str(self.id)
 
 
@@ -51,10 +51,10 @@ def _ids_occur_once(hits: tuple[RerankCandidate, ...]) -> tuple[RerankCandidate,
 
 
 class Rerank(Request, Asks["RerankResult"]):
-    """Judge each hit's relevance to a query, and order the hits by relevance and similarity together.
+    """Judge the relevance of each hit to a query, and order the hits by relevance and similarity combined.
 
-    ``hits`` is a ranking, best first: a hit that nobody judged keeps its place in it, below the judged ones.
-    ``top_n`` cuts the reranked list; without it every hit comes back. The judged batches are the steps.
+    ``hits`` is a ranking, best first. Hits without a judgement keep their order, below the judged ones. ``top_n`` is
+    the number of hits returned; without it all are returned. Each batch of hits is a step.
     """
 
     queue: ClassVar[Queue] = Queue.RERANK
@@ -67,7 +67,7 @@ class Rerank(Request, Asks["RerankResult"]):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The batches in the order of the hits; the names sort in that order too."""
+        """The batches in the order of the hits, which is also the order of their names."""
         return tuple(f"batch-{number:02}" for number in range(1, -(-len(self.hits) // BATCH_SIZE) + 1))
 
     def batch(self, step: str) -> tuple[RerankCandidate, ...]:
@@ -79,9 +79,9 @@ class Rerank(Request, Asks["RerankResult"]):
 class RerankedHit(Contract):
     """A hit after the rerank.
 
-    ``score`` combines relevance and similarity. A hit that was not judged has no relevance; its score is its
-    similarity alone, which says nothing beside the scores of the judged hits above it. ``explanation`` holds
-    every number needed to recompute the score by hand, and the hit's ``rank`` in the request, from 1.
+    ``score`` combines relevance and similarity. A hit without a judgement has no relevance, and its score is its
+    similarity alone, which cannot be compared with the scores of the judged hits above it. ``explanation`` holds
+    every number that is needed to recompute the score by hand, and the hit's ``rank`` in the request, from 1.
     """
 
     id: HitId
@@ -93,7 +93,7 @@ class RerankedHit(Contract):
 
 
 class RerankResult(JobResult):
-    """The answer to a `Rerank`, best hit first. ``total`` counts the hits before the cut to top_n."""
+    """The result of a `Rerank`, best hit first. ``total`` is the number of hits before the cut to top_n."""
 
     kind: Literal["rerank"] = "rerank"
     query: str

@@ -65,7 +65,7 @@ def best(reports: Reports, collection: str, *queries: str, **options: object) ->
     chosen: dict[str, object] = {"model": "words", "documents": cards, "depth": 1, "per_document": True, "pages": False}
     vectors = {query: vector_of(query) for query in queries}
     found = reports.search(collection, vectors, **(chosen | options))  # type: ignore[arg-type]
-    return [(hit.query, hit.document, hit.number) for hit in found]
+    return [(hit.query, hit.document, hit.chunk) for hit in found]
 
 
 def test_a_published_report_has_a_card(reports: Reports, collection: str) -> None:

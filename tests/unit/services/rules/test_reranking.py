@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.services.rules.reranking import Candidate, Combine, Reranked, combined_score, explain, rerank
+from querymill_workers.services.rules.reranking import Combine, GivenHit, Reranked, combined_score, explain, rerank
 from querymill_workers.text.judgements import accepted
 
 COMBINES: list[Combine] = ["product", "weighted"]
@@ -12,14 +12,14 @@ IDS = "abcdef"
 similarities = st.sampled_from([-1.0, -0.5, 0.0, 0.3, 0.8]) | st.floats(-1e9, 1e9)
 relevances = st.sampled_from([0.0, 0.5, 1.0]) | st.floats(0, 1)
 candidate_lists = st.lists(
-    st.builds(Candidate, st.sampled_from(IDS), similarities), max_size=6, unique_by=lambda candidate: candidate.id
+    st.builds(GivenHit, st.sampled_from(IDS), similarities), max_size=6, unique_by=lambda candidate: candidate.id
 )
 judgement_lists = st.lists(st.tuples(st.sampled_from(IDS + "xyz"), relevances | st.floats()), max_size=12)
 combines = st.sampled_from(COMBINES)
 
 
-def hits(**similarity_of: float) -> list[Candidate]:
-    return [Candidate(hit_id, similarity) for hit_id, similarity in similarity_of.items()]
+def hits(**similarity_of: float) -> list[GivenHit]:
+    return [GivenHit(hit_id, similarity) for hit_id, similarity in similarity_of.items()]
 
 
 def order(reranked: list[Reranked]) -> list[str]:
@@ -90,7 +90,7 @@ def test_equal_scores_stand_in_the_order_of_their_ids() -> None:
 
 @given(candidate_lists, judgement_lists, combines)
 def test_no_hit_is_lost_doubled_or_invented(
-    candidates: list[Candidate], judgements: list[tuple[str, float]], combine: Combine
+    candidates: list[GivenHit], judgements: list[tuple[str, float]], combine: Combine
 ) -> None:
     reranked = rerank(candidates, judgements, combine=combine)
     assert sorted(order(reranked)) == sorted(candidate.id for candidate in candidates)
@@ -100,7 +100,7 @@ def test_no_hit_is_lost_doubled_or_invented(
 
 @given(candidate_lists, judgement_lists, combines)
 def test_judged_hits_descend_and_the_others_follow_in_their_order(
-    candidates: list[Candidate], judgements: list[tuple[str, float]], combine: Combine
+    candidates: list[GivenHit], judgements: list[tuple[str, float]], combine: Combine
 ) -> None:
     reranked = rerank(candidates, judgements, combine=combine)
     judged = [hit for hit in reranked if hit.relevance is not None]
@@ -112,7 +112,7 @@ def test_judged_hits_descend_and_the_others_follow_in_their_order(
 
 @given(candidate_lists, judgement_lists, st.randoms(use_true_random=False))
 def test_the_order_of_judged_hits_does_not_depend_on_the_order_they_came_in(
-    candidates: list[Candidate], judgements: list[tuple[str, float]], chance: object
+    candidates: list[GivenHit], judgements: list[tuple[str, float]], chance: object
 ) -> None:
     shuffled = list(candidates)
     chance.shuffle(shuffled)  # type: ignore[attr-defined]  # a random.Random
@@ -137,7 +137,7 @@ def test_no_relevance_lifts_a_product_above_the_hits_own_similarity(relevance: f
 
 @given(candidate_lists, judgement_lists, combines)
 def test_a_score_can_be_recomputed_from_its_explanation(
-    candidates: list[Candidate], judgements: list[tuple[str, float]], combine: Combine
+    candidates: list[GivenHit], judgements: list[tuple[str, float]], combine: Combine
 ) -> None:
     for hit in rerank(candidates, judgements, combine=combine):
         told = explain(hit, combine=combine)

@@ -1,1 +1,1 @@
-"""The toolkit under every job: bells, one-step jobs, stages, follow-ups, heartbeats, faults, usage."""
+"""The toolkit that every kind of job uses: flows, notes, deadlines, verdicts, stages, follow-ups, heartbeats, bells."""

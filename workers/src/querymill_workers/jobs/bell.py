@@ -1,4 +1,4 @@
-"""The doorbell, and what keeps a lease alive while its work is done."""
+"""The bell that names a step to look at, and the port that keeps leases alive."""
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -9,14 +9,16 @@ from querymill_shared.queues import Queue
 
 
 class Heartbeat(Protocol):
-    """Keeps leases alive while their work is done."""
+    """Keeps the leases of running steps alive."""
 
-    def keep(self, claim: Claim) -> AbstractContextManager[None]: ...
+    def keep(self, claim: Claim) -> AbstractContextManager[None]:
+        """Renew a claim's lease until the block ends."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Bell:
-    """A doorbell: which step of which job should be looked at, and on which queue it rings."""
+    """A message without content: it names the job and the step to look at, and the queue that carries it."""
 
     job_id: str
     step: str

@@ -1,4 +1,4 @@
-"""Deadlines: until when a model may be asked, and how a job ends when its time is up."""
+"""Deadlines: until when a model may be called, and how a job without a result ends when its time is up."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -8,15 +8,15 @@ from querymill_shared.contracts.fields import Lane, Request
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.ports import Common
 
-#: Why a part is missing that nothing else went wrong with.
+#: The reason given for a part that is missing although nothing failed.
 CUT: Final = "cut by the deadline"
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """On whose behalf a model is asked: which collection, in which lane, and until when.
+    """On whose behalf a model is called: the collection, the lane, and until when.
 
-    ``expires_at`` is in monotonic seconds; None has no end.
+    ``expires_at`` is in monotonic seconds. None means without end.
     """
 
     collection: str
@@ -25,17 +25,17 @@ class Caller:
 
 
 def caller_of(claim: Claim, request: Request, ports: Common, *, margin_s: float, what: str) -> Caller:
-    """Say on whose behalf a model is asked, ``margin_s`` seconds short of the job's deadline.
+    """Return the caller of a model, whose time ends ``margin_s`` seconds before the job's deadline.
 
     Args:
-        claim: The step that asks.
+        claim: The step that calls the model.
         request: The job's request.
-        ports: Where the clock is from.
-        margin_s: What the rest of the step is left, in seconds.
-        what: The model, as the error names it: "the chat model".
+        ports: The clock to compare the deadline with.
+        margin_s: How long the rest of the step may take, in seconds.
+        what: What the error calls the model, such as "the chat model".
 
     Raises:
-        Unavailable: No time is left to ask.
+        Unavailable: No time is left for a call.
     """
     until = None if claim.expires_at is None else claim.expires_at - margin_s
     if until is not None and until <= ports.clock():
@@ -44,5 +44,5 @@ def caller_of(claim: Claim, request: Request, ports: Common, *, margin_s: float,
 
 
 def fail_at_deadline(picture: Picture, ports: Common) -> None:
-    """End a job that has nothing to show before it is whole."""
+    """Fail a job that has no partial result to return."""
     ports.board.settle(picture.record.job_id, Verdict("failed", reason="its deadline passed"))

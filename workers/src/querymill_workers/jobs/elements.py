@@ -1,7 +1,7 @@
-"""Telling a bell from whatever else may lie on a queue.
+"""Read bells from a queue, and tell them apart from anything else that the queue may hold.
 
-A bell is a message of Celery's for the one task of its queue, and says a job id and a step. Nothing else of it is
-handed on: it is written anew, for there are many fields in which a message may ask Celery for more.
+A bell is a Celery message for the one task of its queue. It names a job id and a step. Only these and the message's id
+reach Celery: the message is rebuilt from them, because a message has many other fields that make Celery do more.
 """
 
 import base64
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-#: A bell has about a thousand bytes.
-LONGEST_BELL = 8_192
+#: Longer elements are rejected unread. A bell has about a thousand bytes.
+MAX_BELL_BYTES = 8_192
 
 
 class NoBell(StrEnum):
-    """Why something is no bell."""
+    """Why an element is not a bell."""
 
     TOO_LONG = "too long"
     NO_JSON = "no JSON"
@@ -29,7 +29,7 @@ class NoBell(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """What a bell says, and the id of its message."""
+    """The content of a bell, and the id of its message."""
 
     message_id: str
     job_id: str
@@ -37,8 +37,8 @@ class Rung:
 
 
 def heard(element: bytes, task: str) -> Rung | NoBell:
-    """Read an element of a Redis list, which should hold bells for one task; it raises nothing, whatever the bytes."""
-    if len(element) > LONGEST_BELL:
+    """Read an element of a Redis list of bells for one task. Never raises, whatever the bytes are."""
+    if len(element) > MAX_BELL_BYTES:
         return NoBell.TOO_LONG
     try:
         message = json.loads(element.decode())
@@ -62,15 +62,15 @@ def heard(element: bytes, task: str) -> Rung | NoBell:
 
 
 def told(headers: Mapping[str, Any], body: bytes, task: str) -> Rung | NoBell:
-    """Read headers and body of a message for a task; it raises nothing, whatever they hold."""
-    if len(body) > LONGEST_BELL:
+    """Read the headers and the body of a message for a task. Never raises, whatever they hold."""
+    if len(body) > MAX_BELL_BYTES:
         return NoBell.TOO_LONG
     match headers:
         case {"task": str(named), "id": str(message_id)} if named == task and is_name(message_id):
             pass
         case _:
             return NoBell.OTHER_TASK
-    # A job that waits, waits on the board; an inflated body may have any size.
+    # Waiting is the board's business, and a decompressed body may have any size.
     if any(headers.get(name) for name in ("compression", "eta", "expires")):
         return NoBell.CONDITIONS
     if headers.get("timelimit") not in (None, [None, None]):
@@ -89,22 +89,22 @@ def told(headers: Mapping[str, Any], body: bytes, task: str) -> Rung | NoBell:
 
 
 def is_name(text: str) -> bool:
-    """Whether a text may be an id or the name of a step."""
+    """Return whether a text may be an id or the name of a step."""
     return 0 < len(text) <= 200 and text.isprintable()
 
 
 def headers_of(rung: Rung, task: str) -> dict[str, Any]:
-    """Write the headers that Celery needs."""
+    """Return the headers that Celery needs."""
     return {"lang": "py", "task": task, "id": rung.message_id}
 
 
 def body_of(rung: Rung) -> bytes:
-    """Write the body of a message as Celery reads it: arguments, keywords, what follows."""
+    """Return the body of a message as Celery reads it: arguments, keywords, callbacks."""
     return json.dumps([[rung.job_id, rung.step], {}, {}]).encode()
 
 
 def element_of(rung: Rung, queue: str, task: str) -> bytes:
-    """Write a bell as an element of a Redis list."""
+    """Return a bell as an element of a Redis list."""
     message = {
         "content-type": "application/json",
         "content-encoding": "utf-8",

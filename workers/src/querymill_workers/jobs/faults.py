@@ -1,8 +1,8 @@
-"""What can go wrong outside a step, and what the job does then."""
+"""Failures of what a step depends on: those worth another attempt, and those that are not."""
 
 
 class Unavailable(Exception):
-    """Something outside did not answer as it should; trying again later may help, not before ``again_in_s``."""
+    """A store or a provider failed; another attempt may help, but not within ``again_in_s`` seconds."""
 
     def __init__(self, reason: str, *, again_in_s: float = 0.0) -> None:
         super().__init__(reason)
@@ -10,8 +10,8 @@ class Unavailable(Exception):
 
 
 class Refused(Exception):
-    """Something outside gave an answer that trying again would not better."""
+    """Another attempt would fail in the same way."""
 
 
 class Unreadable(Refused):
-    """What was asked is not written as it must be."""
+    """An input is malformed, such as a pattern that does not compile."""

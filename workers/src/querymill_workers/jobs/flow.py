@@ -1,4 +1,4 @@
-"""A flow: what is done for one kind of request, as one value."""
+"""A flow: everything that is done for one kind of request, as one value."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Flow(Generic[P]):
-    """The flow of one request; ``P`` is the part of the world that it may touch.
+    """The flow of one request. ``P`` is the part of the world that it may touch.
 
-    ``step`` carries out a claimed step. ``conclude`` goes on from a closed one: it settles the job if nothing
-    follows. Both return the bells to ring next. ``settle`` ends the job at its deadline with what is there.
+    ``step`` runs a claimed step. ``conclude`` continues after a step has closed, and settles the job if no step
+    follows. Both return the bells to ring next. ``settle`` ends the job at its deadline with whatever it has.
     """
 
     step: Callable[[Claim, P], Sequence[Bell]]
@@ -29,17 +29,17 @@ class Flow(Generic[P]):
 
 def flow(
     request: R,
-    step: Callable[[Claim, R, Q], Sequence[Bell]],
+    step: Callable[[Claim, R, Q], Sequence[Bell] | None],
     conclude: Callable[[Picture, R, Q], Sequence[Bell] | None],
     settle: Callable[[Picture, R, Q], None] | None = None,
 ) -> Flow[Q]:
     """Bind a flow's functions to a request.
 
-    A ``conclude`` that never rings returns None. Without ``settle`` the job fails at its deadline.
+    A ``step`` or ``conclude`` that never rings returns None. Without ``settle`` the job fails at its deadline.
     """
 
     def carry_out(claim: Claim, ports: Q) -> Sequence[Bell]:
-        return step(claim, request, ports)
+        return step(claim, request, ports) or []
 
     def go_on(picture: Picture, ports: Q) -> Sequence[Bell]:
         return conclude(picture, request, ports) or []

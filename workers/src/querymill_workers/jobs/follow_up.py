@@ -1,4 +1,4 @@
-"""Jobs that other jobs ask for: one waits at a time, however often it is asked for."""
+"""Jobs that other jobs submit: at most one waits under a key, however often it is submitted."""
 
 from collections.abc import Sequence
 
@@ -7,19 +7,19 @@ from querymill_shared.contracts.jobs import JobRequest
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.ports import Common
 
-#: Jobs under one key that ended without what was asked for, after which another is started, when it is asked for again,
-#: at most once in so many seconds by each machine's clock: what made them fail may last, or be over.
-MOST_FAILED, THEN_EVERY_S = 3, 60
+#: Once ``MAX_FAILED`` jobs under one key have ended and the work is still asked for, a further job starts at most once
+#: in ``THEN_RETRY_EVERY_S`` seconds by each machine's clock: what made them fail may last, or may be over.
+MAX_FAILED, THEN_RETRY_EVERY_S = 3, 60
 
 
 def asked_once(request: JobRequest, key: str, ports: Common) -> tuple[str | None, Sequence[Bell]]:
-    """Ask for a job under a key, unless one is asked for already that is not over.
+    """Submit a job under a key, unless a job under that key is still open.
 
-    Returns the job's id, None when too many of them failed, and the bells of a new one.
+    Returns the job's id, or None if too many of them failed, and the bells of a new job.
     """
-    for failed in range(MOST_FAILED + 1):
-        if failed == MOST_FAILED:
-            key = f"{key} at {int(ports.clock() // THEN_EVERY_S)}"
+    for failed in range(MAX_FAILED + 1):
+        if failed == MAX_FAILED:
+            key = f"{key} at {int(ports.clock() // THEN_RETRY_EVERY_S)}"
         job_id, is_new = ports.board.submit(request, idempotency_key=key)
         if is_new:
             return job_id, [Bell(job_id, step, request.queue_of(step)) for step in request.steps]

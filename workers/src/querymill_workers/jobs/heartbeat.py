@@ -1,4 +1,4 @@
-"""Keep the leases of this process's running steps alive."""
+"""The heartbeat keeps the leases of this process's running steps alive."""
 
 import threading
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Heartbeat:
-    """Renews every kept claim three times per lease, from one thread for the whole process."""
+    """Renews every claim three times per lease, from one thread for the whole process."""
 
     def __init__(self, board: Board, *, lease_s: float) -> None:
         self._board = board
@@ -44,5 +44,5 @@ class Heartbeat:
             for claim in kept:
                 try:
                     self._board.extend(claim)
-                except Exception as error:  # noqa: BLE001  # a board that is away is back at the next beat
+                except Exception as error:  # noqa: BLE001  # the board may be back at the next beat
                     _log.warning("heartbeat missed", job_id=claim.job_id, error=type(error).__name__)

@@ -1,4 +1,4 @@
-"""What a step leaves on the board for whoever concludes its job: typed, frozen, the same in every release."""
+"""Notes: what a step leaves on the board for later steps and for the result. Typed, frozen, stable on the wire."""
 
 from typing import Any, Self
 
@@ -8,28 +8,28 @@ from querymill_shared.board import Step
 
 
 class Notes(BaseModel):
-    """The base of what steps note. Fields that this release does not know are ignored."""
+    """The base of all notes. Unknown fields, which a newer release may write, are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     @classmethod
     def of(cls, step: Step) -> Self:
-        """Read what a step noted."""
+        """Read the notes of a step."""
         return cls.model_validate(step.notes)
 
     def for_board(self) -> dict[str, Any]:
-        """Write the notes as JSON holds them."""
+        """Return the notes as plain JSON values."""
         return self.model_dump(mode="json")
 
 
 class StepNotes(Notes):
-    """What steps note of themselves: ``timing`` in ms by stage, ``usage`` as provider calls and tokens."""
+    """What a step notes about its work: ``timing`` in ms by phase, ``usage`` as provider calls and tokens."""
 
     timing: dict[str, float] = Field(default_factory=dict)
     usage: dict[str, int] = Field(default_factory=dict)
 
 
 class FailureNotes(Notes):
-    """What is noted of a step that failed: whether it was given up because its workers kept dying."""
+    """The notes of a failed step. ``dead``: it was given up because its workers kept dying."""
 
     dead: bool = False

@@ -1,4 +1,4 @@
-"""Jobs of one step: the step closes, and the job with it."""
+"""Jobs of one step: the job ends when the step closes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,21 +19,21 @@ P = TypeVar("P", bound=Common)
 
 @dataclass(frozen=True, slots=True)
 class Ending(Generic[R, N]):
-    """How a job of one step ends: what its step notes, and the result that is made of it."""
+    """How a job of one step ends: the type of its step's notes, and the function that builds the result from them."""
 
     notes: type[N]
     to_result: Callable[[R, Picture, N], JobResult]
 
 
 def hand_in(claim: Claim, request: R, notes: N, ending: Ending[R, N], ports: Common) -> None:
-    """Close the step on the board and settle the job."""
+    """Close the step on the board, and settle the job."""
     picture = ports.board.finish(claim, Outcome(notes=notes.for_board()))
     if picture is not None:
         conclude(picture, request, ending, ports)
 
 
 def conclude(picture: Picture, request: R, ending: Ending[R, N], ports: Common) -> None:
-    """Settle: the job is done, or it fails with its step's reason (dead when its workers kept dying)."""
+    """Settle the job once its step has closed: with the result, or with the reason why the step failed."""
     (only,) = picture.steps
     if not only.is_closed:
         return
@@ -44,6 +44,6 @@ def conclude(picture: Picture, request: R, ending: Ending[R, N], ports: Common) 
     ports.board.settle(picture.record.job_id, verdict)
 
 
-def one_step(request: R, step: Callable[[Claim, R, P], Sequence[Bell]], ending: Ending[R, N]) -> Flow[P]:
-    """Make the flow of a job of one step."""
+def one_step(request: R, step: Callable[[Claim, R, P], Sequence[Bell] | None], ending: Ending[R, N]) -> Flow[P]:
+    """Return the flow of a job of one step."""
     return flow(request, step, lambda picture, asked, ports: conclude(picture, asked, ending, ports))

@@ -1,4 +1,4 @@
-"""What every flow may touch, whatever its kind; each retriever adds its own to it."""
+"""The part of the world that every flow may touch. Each retriever adds its own stores and models to it."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
@@ -8,7 +8,7 @@ from querymill_workers.jobs.bell import Heartbeat
 
 
 class Common(Protocol):
-    """The board, and what keeps time. ``clock`` gives monotonic seconds."""
+    """The board, the heartbeat and the clock, which gives monotonic seconds."""
 
     @property
     def board(self) -> Board: ...
@@ -25,13 +25,13 @@ class Common(Protocol):
 
 @runtime_checkable
 class Announces(Protocol):
-    """A store whose collections can be searched: clients ask the board which there are."""
+    """A store whose collections can be searched. Workers announce them on the board, where clients look them up."""
 
     @property
     def kind(self) -> str:
-        """Name the kind of search that its collections answer."""
+        """Return the kind of search that its collections serve."""
         ...
 
     def collections(self) -> Sequence[str]:
-        """List the collections that hold something."""
+        """Return the names of the collections that are not empty."""
         ...

@@ -1,10 +1,10 @@
-"""Hashes that tell whether what is stored is still what was asked for."""
+"""Hashes that tell whether a stored version is still the requested one."""
 
 from typing import NewType
 
-#: Hashes a report's content together with everything that shapes its passages and vectors.
+#: The hash of a report's content and of everything that shapes its passages and vectors.
 Revision = NewType("Revision", str)
 
 
-#: Hashes a text together with everything but the model that shapes its vector.
+#: The hash of a text and of everything that shapes its vector, except the model.
 ContentHash = NewType("ContentHash", str)

@@ -1,43 +1,54 @@
-"""What the results of all kinds tell of their branches, and when a job in progress is worth telling of."""
+"""What the results of all kinds report about their steps, and when a running job reports its ranking."""
+
+from collections.abc import Iterable
 
 from querymill_shared.board import Picture, Step
-from querymill_shared.contracts.results import Stage
+from querymill_shared.contracts.results import Degradation, Stage
+from querymill_workers.jobs.deadline import CUT
+from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.ports import Common
+from querymill_workers.jobs.usage import Usage
 
-#: The ranking so far is told at most this often, in seconds.
+#: The ranking so far is reported at most this often, in seconds.
 TELL_EVERY_S = 0.1
 
 
 def worth_telling(picture: Picture) -> bool:
-    """Whether the ranking was not told just now; branches that end together tell it once."""
+    """Return whether the ranking is due to be reported. Steps that end together report it once."""
     told, ended = picture.record.told, max(step.ended or 0 for step in picture.steps)
     return told is None or ended - told >= TELL_EVERY_S
 
 
 def why_nothing(picture: Picture) -> str:
-    """Name, branch by branch, why no search came through."""
-    return "no search came through: " + "; ".join(
-        f"{branch.name}: {branch.reason or 'cut by the deadline'}" for branch in picture.steps
-    )
+    """Return the reason of each step, for a job in which no search succeeded."""
+    return "no search came through: " + "; ".join(f"{step.name}: {step.reason or CUT}" for step in picture.steps)
 
 
-def stage(branch: Step) -> Stage:
-    """Show how a branch went."""
-    closed = branch.started is not None and branch.ended is not None
+def missing(steps: Iterable[Step]) -> tuple[Degradation, ...]:
+    """Name each step whose part the answer does not have, with the reason."""
+    return tuple(Degradation(stage=step.name, reason=step.reason or CUT) for step in steps if step.state != "done")
+
+
+def stage(step: Step) -> Stage:
+    """Describe how a step went."""
+    closed = step.started is not None and step.ended is not None
     return Stage(
-        name=branch.name,
-        state=branch.state,
-        attempt=branch.attempt,
-        ms=round((branch.ended - branch.started) * 1000, 1) if closed else None,  # type: ignore[operator]
-        timing=dict(branch.notes.get("timing", {})),
-        reason=branch.reason or None,
+        name=step.name,
+        state=step.state,
+        attempt=step.attempt,
+        ms=round((step.ended - step.started) * 1000, 1) if closed else None,  # type: ignore[operator]
+        timing=StepNotes.of(step).timing,
+        reason=step.reason or None,
     )
 
 
 def timing(picture: Picture) -> dict[str, float]:
-    """Sum up where the time went, in milliseconds of the board's clock; what did not happen has none."""
-    started = [branch.started for branch in picture.steps if branch.started is not None]
-    ended = [branch.ended for branch in picture.steps if branch.ended is not None]
+    """Return when the first step started and when steps ended, in ms since submission by the board's clock.
+
+    Moments that did not happen are left out.
+    """
+    started = [step.started for step in picture.steps if step.started is not None]
+    ended = [step.ended for step in picture.steps if step.ended is not None]
     moments = {
         "queued_ms": min(started, default=None),
         "first_branch_ms": min(ended, default=None),
@@ -48,26 +59,26 @@ def timing(picture: Picture) -> dict[str, float]:
 
 
 def used(picture: Picture) -> dict[str, int]:
-    """Add up what the branches asked of the providers."""
-    notes = [branch.notes.get("usage", {}) for branch in picture.steps]
-    return {name: sum(note.get(name, 0) for note in notes) for name in ("provider_calls", "tokens")}
+    """Add up the provider calls and the tokens of all steps."""
+    usages = [StepNotes.of(step).usage for step in picture.steps]
+    return {name: sum(usage.get(name, 0) for usage in usages) for name in Usage().noted()}
 
 
 class Laps:
-    """Times the stages of one step, in milliseconds."""
+    """Times the phases of one step, in milliseconds."""
 
     def __init__(self, ports: Common) -> None:
         self._clock = ports.clock
         self._started = self._last = ports.clock()
         self.ms: dict[str, float] = {}
 
-    def lap(self, stage: str) -> None:
-        """Note how long the stage that ends here took."""
+    def lap(self, phase: str) -> None:
+        """Record how long the phase that ends now has taken."""
         now = self._clock()
-        self.ms[stage] = round((now - self._last) * 1000, 2)
+        self.ms[phase] = round((now - self._last) * 1000, 2)
         self._last = now
 
     @property
     def total_ms(self) -> float:
-        """Time since the step began."""
+        """Milliseconds since the step began."""
         return round((self._clock() - self._started) * 1000, 2)

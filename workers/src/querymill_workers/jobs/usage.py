@@ -1,11 +1,11 @@
-"""What a step asked of the providers."""
+"""Usage: the provider calls of a step."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """How many calls a step made, and how many tokens they took."""
+    """The number of calls, and the tokens that they took."""
 
     calls: int = 0
     tokens: int = 0
@@ -14,5 +14,5 @@ class Usage:
         return Usage(self.calls + other.calls, self.tokens + other.tokens)
 
     def noted(self) -> dict[str, int]:
-        """Name the counts as notes and results do."""
+        """Return the counts under their names in notes and results."""
         return {"provider_calls": self.calls, "tokens": self.tokens}

@@ -1,4 +1,4 @@
-"""How a job ends: done with a result, or lost with the reason."""
+"""Verdicts: a job is done with a result, or lost with a reason."""
 
 from querymill_shared.board import Picture, Verdict
 from querymill_shared.contracts.results import JobResult
@@ -6,11 +6,11 @@ from querymill_workers.jobs.notes import FailureNotes
 
 
 def done(result: JobResult) -> Verdict:
-    """End with a result."""
+    """Return the verdict of a job with a result."""
     return Verdict("done", result=result.model_dump_json(), complete=result.complete)
 
 
 def lost(picture: Picture, reason: str) -> Verdict:
-    """End without one: dead when workers kept dying over one of its steps, else failed."""
+    """Return the verdict of a job without a result: dead if the workers of a step kept dying, else failed."""
     dead = any(FailureNotes.of(step).dead for step in picture.steps)
     return Verdict("dead" if dead else "failed", reason=reason)

@@ -1,1 +1,1 @@
-"""Jobs of their own that retrievers ask for too: embed, rerank, answer."""
+"""Kinds of job that belong to no retriever (embed, rerank, answer), and the steps that retrievers share with them."""

@@ -1,49 +1,44 @@
-"""`answer`: a question and hits in, an answer that cites them out.
+"""The `answer` kind: write an answer to a question from given hits, and cite them.
 
-    hits -> answer -> judge (if asked for) -> settle
+    hits -> answer -> judge (if requested) -> settle
 
-Without an answer the hits come back alone, and the result says why. The steps themselves: ``answering.py``.
+If no answer can be written, the result holds the hits alone and says why. The steps are in ``writing.py``.
 """
 
 from collections.abc import Sequence
 
-from querymill_shared.board import Claim, Picture, Verdict
+from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.answer import AnsweredHit, AnswerQuestion, AnswerResult
-from querymill_shared.contracts.results import Degradation
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.stages import stage, timing, used
-from querymill_workers.services import answering
-from querymill_workers.services.answering import Source
+from querymill_workers.jobs.stages import missing, stage, timing, used
+from querymill_workers.jobs.verdicts import done
+from querymill_workers.services import writing
+from querymill_workers.services.ports import AnswerPorts
+from querymill_workers.services.writing import CitableHit
 
 
-def step(claim: Claim, request: AnswerQuestion, ports: Ports) -> Sequence[Bell]:
-    """Write the answer, or judge it, and hand it in."""
-    sources = [Source(hit.id, hit.text, hit.page, hit.title) for hit in request.hits]
-    outcome = answering.answered(claim, request, ports.board.picture(claim.job_id), sources, ports)
+def step(claim: Claim, request: AnswerQuestion, ports: AnswerPorts) -> Sequence[Bell]:
+    """Write the answer or judge it, and finish the step."""
+    sources = [CitableHit(hit.id, hit.text, hit.page, hit.title) for hit in request.hits]
+    outcome = writing.run_step(claim, request, ports.board.picture(claim.job_id), sources, ports)
     picture = ports.board.finish(claim, outcome)
     return [] if picture is None else conclude(picture, request, ports)
 
 
-def conclude(picture: Picture, request: AnswerQuestion, ports: Ports) -> Sequence[Bell]:
-    """Go on to the judgement, or settle."""
+def conclude(picture: Picture, request: AnswerQuestion, ports: AnswerPorts) -> Sequence[Bell]:
+    """Add the step that judges the answer, or settle the job."""
     if picture.record.open_steps > 0:
         return []
-    next_step = answering.following(picture, request, has_sources=True)
+    next_step = writing.next_step(picture, request, has_sources=True)
     if next_step is not None:
-        return answering.begin(picture, next_step, request, ports)
+        return writing.add_step(picture, next_step, request, ports)
     settle(picture, request, ports)
     return []
 
 
-def settle(picture: Picture, request: AnswerQuestion, ports: Ports) -> None:
-    """End the job with what there is: the hits always, the answer and its judgement if they could be had."""
-    degraded = [
-        Degradation(stage=one.name, reason=one.reason or "cut by the deadline")
-        for one in picture.steps
-        if one.state != "done"
-    ]
-    degraded += answering.missing(picture, request, has_sources=True)
+def settle(picture: Picture, request: AnswerQuestion, ports: AnswerPorts) -> None:
+    """End the job with the hits, and with the answer and its judgement if they were written."""
+    degraded = (*missing(picture.steps), *writing.missing_answer(picture, request, has_sources=True))
     result = AnswerResult(
         job_id=picture.record.job_id,
         query=request.query,
@@ -51,11 +46,10 @@ def settle(picture: Picture, request: AnswerQuestion, ports: Ports) -> None:
         results=tuple(AnsweredHit(id=hit.id, title=hit.title, page=hit.page, score=hit.score) for hit in request.hits),
         total=len(request.hits),
         complete=not degraded,
-        degraded=tuple(degraded),
-        stages=tuple(stage(one) for one in picture.steps),
-        timing={"queued_ms": timing(picture).get("queued_ms", 0.0)} | answering.timing(picture),
+        degraded=degraded,
+        stages=tuple(stage(step) for step in picture.steps),
+        timing={"queued_ms": timing(picture).get("queued_ms", 0.0)} | writing.timing(picture),
         usage=used(picture),
-        answer=answering.answer_on(picture),
+        answer=writing.read_answer(picture),
     )
-    verdict = Verdict("done", result=result.model_dump_json(), complete=result.complete)
-    ports.board.settle(picture.record.job_id, verdict)
+    ports.board.settle(picture.record.job_id, done(result))

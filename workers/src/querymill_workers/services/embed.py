@@ -1,37 +1,47 @@
-"""Embedding texts: a slice at a time, the vectors into the job's result or into a table's rows.
+"""The `embed` kind: embed texts slice by slice, and return the vectors or write them to a table.
 
-Killed anywhere, the next attempt goes on where this one was: what was embedded is in the cache of vectors, or
-in the table already, and the provider is not asked for it again.
+If the worker is killed, the next attempt resumes: vectors that exist are in the vector cache or in the table, and the
+provider is not asked for them again.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
-from querymill_shared.board import Claim
+from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed, pack_vector
 from querymill_shared.contracts.events import Progress
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.inference.ports import InputType, Vectors
-from querymill_workers.jobs import untyped as one_step
-from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller
+from querymill_workers.jobs.notes import Notes
+from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.revisions import ContentHash
-from querymill_workers.jobs.untyped import Notes
 from querymill_workers.jobs.usage import Usage
-from querymill_workers.services.ports import TextVector
+from querymill_workers.services.ports import EmbedPorts, TextVector
 
-#: Texts embedded between two looks at whether the job still lives: at most these are lost by a kill.
-SLICE = 32
+#: Texts of one embedding call. After each slice the job may be cancelled, and a kill loses at most one slice.
+SLICE_TEXTS = 32
 
 
-def step(claim: Claim, request: EmbedTexts, ports: Ports) -> Sequence[Bell]:
-    """Embed the texts that are not stored unchanged."""
+class EmbedNotes(Notes):
+    """The notes of the step; the fields are those of `EmbedResult`."""
+
+    model: str
+    dimensions: int
+    vectors: Mapping[str, str]
+    written: int
+    unchanged: int
+    usage: dict[str, int]
+
+
+def step(claim: Claim, request: EmbedTexts, ports: EmbedPorts) -> None:
+    """Embed every text whose vector is not stored yet."""
     unchanged = stored_unchanged(request, ports)
-    missing = [text for text in request.texts if text.id not in unchanged]
+    to_embed = [text for text in request.texts if text.id not in unchanged]
     vectors: dict[str, str] = {}
     usage = Usage()
-    for start in range(0, len(missing), SLICE):
-        texts = missing[start : start + SLICE]
+    for start in range(0, len(to_embed), SLICE_TEXTS):
+        texts = to_embed[start : start + SLICE_TEXTS]
         rows, spent = ports.embeddings.embed(
             [text.text for text in texts],
             input_type=request.input_type,
@@ -44,20 +54,20 @@ def step(claim: Claim, request: EmbedTexts, ports: Ports) -> Sequence[Bell]:
             vectors |= packed(texts, rows)
         done = len(unchanged) + start + len(texts)
         if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=done, total=len(request.texts))):
-            return []  # cancelled; what was embedded stays cached, or stored
-    notes = {
-        "model": ports.embeddings.model,
-        "dimensions": ports.embeddings.dimensions,
-        "vectors": vectors,
-        "written": len(missing) if request.into == "table" else 0,
-        "unchanged": len(unchanged),
-        "usage": {"provider_calls": usage.calls, "tokens": usage.tokens},
-    }
-    return one_step.hand_in(claim, notes, to_result, ports)
+            return  # cancelled; the vectors so far stay cached, or stored
+    notes = EmbedNotes(
+        model=ports.embeddings.model,
+        dimensions=ports.embeddings.dimensions,
+        vectors=vectors,
+        written=len(to_embed) if request.into == "table" else 0,
+        unchanged=len(unchanged),
+        usage=usage.noted(),
+    )
+    hand_in(claim, request, notes, ENDING, ports)
 
 
-def stored_unchanged(request: EmbedTexts, ports: Ports) -> set[str]:
-    """Name the texts whose vectors the table holds already; none when they are to be returned."""
+def stored_unchanged(request: EmbedTexts, ports: EmbedPorts) -> set[str]:
+    """Return the ids of the texts whose vectors the table holds already. Empty if the vectors are to be returned."""
     if request.into == "result":
         return set()
     ids = [text.id for text in request.texts]
@@ -66,12 +76,12 @@ def stored_unchanged(request: EmbedTexts, ports: Ports) -> set[str]:
 
 
 def content_of(text: TextToEmbed, input_type: InputType) -> ContentHash:
-    """Hash what is embedded: the text, and as which side of a search."""
+    """Hash a text together with the side of a search that it is embedded for."""
     return ContentHash(hashlib.sha256(f"{input_type}\n{text.text}".encode()).hexdigest())
 
 
-def store(texts: Sequence[TextToEmbed], rows: Vectors, request: EmbedTexts, ports: Ports) -> None:
-    """File vectors under their texts' ids."""
+def store(texts: Sequence[TextToEmbed], rows: Vectors, request: EmbedTexts, ports: EmbedPorts) -> None:
+    """Store vectors under the ids of their texts."""
     found = [
         TextVector(text.id, content_of(text, request.input_type), row) for text, row in zip(texts, rows, strict=True)
     ]
@@ -79,10 +89,23 @@ def store(texts: Sequence[TextToEmbed], rows: Vectors, request: EmbedTexts, port
 
 
 def packed(texts: Sequence[TextToEmbed], rows: Vectors) -> dict[str, str]:
-    """Pack vectors for the wire, by their texts' ids."""
+    """Return vectors packed for the wire, by the ids of their texts."""
     return {text.id: pack_vector(row.astype("<f4").tobytes()) for text, row in zip(texts, rows, strict=True)}
 
 
-def to_result(request: EmbedTexts, job_id: str, notes: Notes) -> EmbedResult:
-    """Hand out the vectors, or say what was written."""
-    return EmbedResult(job_id=job_id, total=len(request.texts), complete=True, **notes)
+def to_result(request: EmbedTexts, picture: Picture, notes: EmbedNotes) -> EmbedResult:
+    """Build the result: the vectors, or how many were written."""
+    return EmbedResult(
+        job_id=picture.record.job_id,
+        total=len(request.texts),
+        complete=True,
+        model=notes.model,
+        dimensions=notes.dimensions,
+        vectors=notes.vectors,
+        written=notes.written,
+        unchanged=notes.unchanged,
+        usage=notes.usage,
+    )
+
+
+ENDING: Final = Ending(EmbedNotes, to_result)

@@ -1,23 +1,23 @@
-"""Which flow serves which request of a service."""
+"""The flow of each request of the services."""
 
 from typing import assert_never
 
 from querymill_shared.contracts.answer import AnswerQuestion
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.rerank import Rerank
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.flow import Flow, flow
-from querymill_workers.jobs.untyped import concluding
+from querymill_workers.jobs.one_step import one_step
 from querymill_workers.services import answer, embed, rerank
+from querymill_workers.services.ports import ServicePorts
 
 ServiceRequest = EmbedTexts | Rerank | AnswerQuestion
 
 
-def flow_of(request: ServiceRequest) -> Flow[Ports]:
-    """Choose the flow of a request."""
+def flow_of(request: ServiceRequest) -> Flow[ServicePorts]:
+    """Return the flow of a request."""
     match request:
         case EmbedTexts():
-            return flow(request, embed.step, concluding(embed.to_result))
+            return one_step(request, embed.step, embed.ENDING)
         case Rerank():
             return flow(request, rerank.step, rerank.conclude, rerank.settle)
         case AnswerQuestion():

@@ -1,66 +1,60 @@
-"""`rerank`: hits and a question in, the hits in the order of their relevance out.
+"""The `rerank` kind: order given hits by their relevance to a question.
 
     hits -> batch-01 (judge) ─┐
          -> batch-02 (judge) ─┼-> judgements on the board
          -> …                 └-> the last batch combines, orders and settles
 
-Every batch is a step of its own, and none waits for another. What nobody judged stays in the caller's
-order, below what was; so a rerank whose judge is away gives the caller's order back, and says why.
-Rules and formulas: ``domain/reranking.py``.
+Every batch is a step of its own, and no batch waits for another. Hits without a judgement keep the caller's order,
+below the judged ones. If the relevance judge is unavailable, the result is in the caller's order and says why.
+Rules and formulas: ``rules/reranking.py``.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from querymill_shared.board import Claim, Outcome, Picture, Step, Verdict
+from pydantic import Field
+
+from querymill_shared.board import Claim, Outcome, Picture, Step
 from querymill_shared.contracts.events import Hits, PartialHit
 from querymill_shared.contracts.rerank import Rerank, RerankedHit, RerankResult
 from querymill_shared.contracts.results import Degradation
-from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.faults import Unavailable
-from querymill_workers.jobs.stages import Laps, stage, timing, used, worth_telling
+from querymill_workers.jobs.deadline import caller_of
+from querymill_workers.jobs.notes import StepNotes
+from querymill_workers.jobs.stages import Laps, missing, stage, timing, used, worth_telling
+from querymill_workers.jobs.verdicts import done
+from querymill_workers.services.ports import RerankPorts
 from querymill_workers.services.rules import reranking
-from querymill_workers.services.rules.reranking import Candidate, Reranked, explain
+from querymill_workers.services.rules.reranking import GivenHit, Reranked, explain
 from querymill_workers.text.judgements import accepted
 
-#: What handing in and settling are left of the deadline when the judge is cut, in seconds.
+#: The judge is cut this long before the deadline, in seconds: the step still has to finish, and the job to settle.
 SETTLE_MARGIN_S = 0.12
-#: Hits that are told while batches are under way.
-TOLD_HITS = 10
+#: Hits reported while batches are running, unless ``top_n`` says how many.
+MAX_REPORTED_HITS = 10
 
 
-def step(claim: Claim, request: Rerank, ports: Ports) -> Sequence[Bell]:
-    """Judge one batch and hand its judgements in; the judge's failures are the step's, to be tried again."""
+class BatchNotes(StepNotes):
+    """The notes of a batch: the relevance of each judged hit, by the hit's key."""
+
+    judgements: dict[str, float] = Field(default_factory=dict)
+
+
+def step(claim: Claim, request: Rerank, ports: RerankPorts) -> None:
+    """Have the judge judge one batch, and finish the step."""
     laps = Laps(ports)
     passages = {hit.key: hit.text for hit in request.batch(claim.step)}
-    judged, usage = ports.judge.judge(request.query, passages, caller=caller(claim, request, ports))
+    caller = caller_of(claim, request, ports, margin_s=SETTLE_MARGIN_S, what="the judge")
+    judged, usage = ports.judge.judge(request.query, passages, caller=caller)
     laps.lap("judge")
-    notes = {
-        "judgements": accepted(judged.items(), known=passages),
-        "usage": {"provider_calls": usage.calls, "tokens": usage.tokens},
-        "timing": laps.ms,
-    }
+    notes = BatchNotes(
+        judgements=accepted(judged.items(), known=passages), usage=usage.noted(), timing=laps.ms
+    ).for_board()
     picture = ports.board.finish(claim, Outcome(notes=notes, ms=laps.total_ms))
     if picture is not None:
         conclude(picture, request, ports, after=claim.step)
-    return []
 
 
-def caller(claim: Claim, request: Rerank, ports: Ports) -> Caller:
-    """Say on whose behalf the judge is asked, and until when.
-
-    Raises:
-        Unavailable: No time is left to ask.
-    """
-    until = None if claim.expires_at is None else claim.expires_at - SETTLE_MARGIN_S
-    if until is not None and until <= ports.clock():
-        raise Unavailable("cut by the deadline before the judge was asked")
-    return Caller(request.collection, request.lane, until)
-
-
-def conclude(picture: Picture, request: Rerank, ports: Ports, *, after: str = "") -> None:
-    """Settle if that was the last batch, else tell how the judged hits stand."""
+def conclude(picture: Picture, request: Rerank, ports: RerankPorts, *, after: str = "") -> None:
+    """Settle the job after the last batch. Until then, report the ranking of the judged hits."""
     if picture.record.open_steps <= 0:
         settle(picture, request, ports)
     elif judgements(picture) and worth_telling(picture):
@@ -68,15 +62,15 @@ def conclude(picture: Picture, request: Rerank, ports: Ports, *, after: str = ""
 
 
 def standing(picture: Picture, request: Rerank, after: str) -> Hits:
-    """Say how the judged hits stand before every batch is in."""
+    """Return the ranking of the judged hits while other batches are still running."""
     judged = [hit for hit in reranked(picture, request) if hit.relevance is not None]
-    best = tuple(PartialHit(key=hit.id, score=hit.score) for hit in judged[: request.top_n or TOLD_HITS])
+    best = tuple(PartialHit(key=hit.id, score=hit.score) for hit in judged[: request.top_n or MAX_REPORTED_HITS])
     return Hits(after_stage=after, total=len(judged), hits=best)
 
 
-def settle(picture: Picture, request: Rerank, ports: Ports) -> None:
-    """Order the hits by what was judged, and end the job."""
-    degraded = tuple(missing(picture, request))
+def settle(picture: Picture, request: Rerank, ports: RerankPorts) -> None:
+    """Order the hits by the judgements on the board, and end the job."""
+    degraded = tuple(missing_judgements(picture, request))
     ranking = reranked(picture, request)
     result = RerankResult(
         job_id=picture.record.job_id,
@@ -86,42 +80,41 @@ def settle(picture: Picture, request: Rerank, ports: Ports) -> None:
         total=len(ranking),
         complete=not degraded,
         degraded=degraded,
-        stages=tuple(stage(batch) for batch in in_order(picture)),
+        stages=tuple(stage(batch) for batch in batches_in_order(picture)),
         timing=timing(picture),
         usage=used(picture),
     )
-    verdict = Verdict("done", result=result.model_dump_json(), complete=result.complete)
-    ports.board.settle(picture.record.job_id, verdict)
+    ports.board.settle(picture.record.job_id, done(result))
 
 
 def reranked(picture: Picture, request: Rerank) -> list[Reranked]:
-    """Order the hits by the judgements on the board."""
-    candidates = [Candidate(hit.key, hit.score) for hit in request.hits]
+    """Return the hits, ordered by the judgements on the board."""
+    candidates = [GivenHit(hit.key, hit.score) for hit in request.hits]
     return reranking.rerank(candidates, judgements(picture).items(), combine=request.combine)
 
 
 def judgements(picture: Picture) -> Mapping[str, float]:
-    """Gather the relevance of each judged hit from every batch that is in."""
-    return {hit: relevance for batch in picture.steps for hit, relevance in batch.notes.get("judgements", {}).items()}
+    """Return the relevance of each judged hit, from all finished batches."""
+    return {hit: relevance for batch in picture.steps for hit, relevance in BatchNotes.of(batch).judgements.items()}
 
 
-def missing(picture: Picture, request: Rerank) -> Iterator[Degradation]:
-    """Name each batch that failed, with its reason, and of the others each hit that the judge left out."""
+def missing_judgements(picture: Picture, request: Rerank) -> Iterator[Degradation]:
+    """Name each batch that is not done, with its reason, and the hits that the judge left out of the others."""
     judged = judgements(picture)
-    for batch in in_order(picture):
-        if batch.state != "done":
-            yield Degradation(stage=batch.name, reason=batch.reason or "cut by the deadline")
-        elif left := [hit.key for hit in request.batch(batch.name) if hit.key not in judged]:
-            yield Degradation(stage=batch.name, reason=f"no relevance from the judge for: {', '.join(left)}")
+    for batch in batches_in_order(picture):
+        yield from missing([batch])
+        skipped = [hit.key for hit in request.batch(batch.name) if hit.key not in judged]
+        if batch.state == "done" and skipped:
+            yield Degradation(stage=batch.name, reason=f"no relevance from the judge for: {', '.join(skipped)}")
 
 
-def in_order(picture: Picture) -> Sequence[Step]:
-    """List the batches in the order of the hits; a board need not keep it."""
+def batches_in_order(picture: Picture) -> Sequence[Step]:
+    """Return the batches in the order of the hits, which a board need not keep."""
     return sorted(picture.steps, key=lambda batch: batch.name)
 
 
 def shown(ranking: Sequence[Reranked], request: Rerank) -> tuple[RerankedHit, ...]:
-    """Put each hit under the id its caller gave it, with what its score is made of."""
+    """Return each hit under the id that the caller gave it, with the explanation of its score."""
     given = {hit.key: hit.id for hit in request.hits}
     return tuple(
         RerankedHit(

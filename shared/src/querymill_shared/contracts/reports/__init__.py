@@ -1,4 +1,4 @@
-"""Every job of `reports`, and what each ends with."""
+"""All requests of `reports`, and their results."""
 
 from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult
 from querymill_shared.contracts.reports.search import ReportResult, ReportSearch

@@ -1,4 +1,4 @@
-"""The `ingest_report` kind: a report in, its passages searchable."""
+"""The `ingest_reports` kind: make a report searchable."""
 
 from datetime import date
 from typing import Annotated, ClassVar, Literal
@@ -28,7 +28,7 @@ class ReportPage(Contract):
 
 
 class Report(Described):
-    """A report as it is ingested; fields we do not know are kept as metadata."""
+    """A report to ingest. Unknown fields are stored as metadata."""
 
     sha1: Sha1
     title: Name
@@ -47,7 +47,7 @@ class Report(Described):
 
 
 class IngestReport(Request, Asks["IngestResult"]):
-    """Take one report in: chunk it, embed it, make it searchable. Idempotent by content."""
+    """Ingest one report: cut it into chunks, embed them, and make them searchable. Idempotent by content."""
 
     queue: ClassVar[Queue] = Queue.INGEST
     kind: Literal["ingest_reports"] = "ingest_reports"
@@ -57,12 +57,12 @@ class IngestReport(Request, Asks["IngestResult"]):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """Ingestion is one step, resumed where it was cut."""
+        """Ingestion is one step, which resumes after a failure."""
         return ("ingest",)
 
 
 class IngestResult(JobResult):
-    """What ingestion did; ``outcome`` is "unchanged" when the same content was already there."""
+    """The result of an `IngestReport`. ``outcome`` is "unchanged" if the same content was stored already."""
 
     kind: Literal["ingest_reports"] = "ingest_reports"
     document: str

@@ -1,4 +1,4 @@
-"""The `reports` kind: a question in, pages or passages of reports out."""
+"""The `reports` kind: find pages or passages of reports that answer a question."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -26,7 +26,7 @@ from querymill_shared.contracts.fields import (
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
 
-#: The branch that searches the question as it was asked; every search has it.
+#: The branch that searches the question itself. Every search has it.
 ORIGINAL = "original"
 #: The branch that searches a hypothetical answer (Gao et al., "Precise Zero-Shot Dense Retrieval", 2022).
 HYDE = "hyde"
@@ -34,22 +34,21 @@ HYDE = "hyde"
 MultiQueryMethod = Literal["synonym", "subquestion", "variant"]
 Unit = Literal["page", "chunk"]
 
-#: Passages, or pages, fetched per query and document unless the request says otherwise.
+#: Passages (or pages) fetched for each query and document, unless the request says otherwise.
 CANDIDATES = 10
 
 
 class ReportSearch(Request, Asks["ReportResult"]):
-    """Find the passages, or the pages, of reports that answer a question.
+    """Find the passages or pages of reports that answer a question.
 
-    ``top_n`` cuts the fused list; ``candidates`` is how many passages (or pages, where those are returned)
-    each query fetches from each routed document: by default 10, or ``top_n`` where that is more. ``company``
-    and ``period`` route instead of the question's own words; ``documents`` names the reports outright.
-    ``today`` is the caller's calendar day, which "last year" is relative to (by default the day of
+    ``top_n`` is the number of hits returned. ``candidates`` is the number of passages (or pages, if pages are
+    returned) that each query fetches from each routed document: by default 10, or ``top_n`` if that is more.
+    ``company`` and ``period`` choose the reports instead of the question's own words; ``documents`` names the reports
+    explicitly. ``today`` is today's date where the caller is, to which "last year" refers (by default the day of
     submission in UTC).
 
-    With ``answer`` a chat model answers the question from the hits, once these stand, and with ``judge`` that
-    answer is judged; ``answer_tokens`` and ``passage_tokens`` are the longest answer asked for and what the
-    hits may take of the prompt.
+    With ``answer`` a chat model answers the question from the final hits, and with ``judge`` that answer is judged.
+    ``answer_tokens`` is the maximum length of the answer, and ``passage_tokens`` limits all hits in the prompt.
     """
 
     queue: ClassVar[Queue] = Queue.SEARCH
@@ -80,26 +79,26 @@ class ReportSearch(Request, Asks["ReportResult"]):
     @model_validator(mode="after")
     def _an_answer_is_judged(self) -> "ReportSearch":
         if self.judge and not self.answer:
-            raise ValueError("judge: needs answer, there is nothing else to judge")
+            raise ValueError("judge: needs answer=true, because the answer is what is judged")
         return self
 
     @property
     def depth(self) -> int:
-        """How many passages each query fetches from each routed document."""
+        """Number of passages that each query fetches from each routed document."""
         return max(CANDIDATES, self.top_n) if self.candidates is None else self.candidates
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The branches this search fans out into, the original first; answer and judge follow from them."""
+        """The branches of this search, the original first. The steps that answer and judge are added later."""
         return (ORIGINAL, *((HYDE,) if self.hyde else ()), *self.multi_query)
 
     def queue_of(self, step: str) -> Queue:
-        """The original needs only the stores; the others wait for the chat model."""
+        """Return the queue of a step. The original needs only the stores; the others wait for the chat model."""
         return self.queue if step == ORIGINAL else Queue.EXPAND
 
 
 class Routing(Contract):
-    """Which reports were searched, and why these."""
+    """The reports that were searched, and why."""
 
     documents: int
     companies: tuple[str, ...] = ()
@@ -111,8 +110,8 @@ class Routing(Contract):
 class ReportHit(Contract):
     """A page or a chunk of a report.
 
-    ``score`` is the fused score, ``similarity`` the largest inner product alone; ``explanation`` holds every
-    number needed to recompute the score by hand.
+    ``score`` is the fused score, ``similarity`` the largest inner product alone. ``explanation`` holds every
+    number that is needed to recompute the score by hand.
     """
 
     document: str
@@ -129,9 +128,9 @@ class ReportHit(Contract):
 
 
 class ReportResult(JobResult):
-    """The answer to a `ReportSearch`, best hit first. ``total`` counts the hits before the cut to top_n.
+    """The result of a `ReportSearch`, best hit first. ``total`` is the number of hits before the cut to top_n.
 
-    ``answer`` is None unless one was asked for and could be had; its citations are numbered as the hits are.
+    ``answer`` is None unless it was requested and written. Its citations number the hits, from 1.
     """
 
     kind: Literal["reports"] = "reports"

@@ -1,1 +1,1 @@
-"""Pages of reports, found by what they mean."""
+"""The `reports` retriever: finds pages and passages of reports by meaning."""

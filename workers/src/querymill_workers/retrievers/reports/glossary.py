@@ -1,4 +1,4 @@
-"""The glossary that the synonym method explains terms from."""
+"""The bundled glossary: explanations of terms for the `synonym` branch."""
 
 import json
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from importlib import resources
 
 
 def bundled() -> Mapping[str, str]:
-    """Read the bundled glossary: term to explanation, a term's Chinese name as a term of its own."""
+    """Return the explanation of each term. The Chinese name of a term is a term of its own."""
     text = (resources.files("querymill_workers.retrievers.reports") / "glossary.json").read_text(encoding="utf-8")
     glossary: dict[str, str] = {}
     for term, entry in json.loads(text).items():

@@ -1,41 +1,50 @@
-"""Taking a report in: chunk it, embed what is not embedded yet, make it searchable whole and at once.
+"""Ingest a report: cut it into chunks, embed them, and make the whole report searchable at once.
 
-Killed anywhere, the next attempt goes on where this one was: stored passages are never embedded again.
+If the worker is killed, the next attempt resumes: stored chunks are not embedded again.
 """
 
 import hashlib
-from collections.abc import Sequence
+from typing import Final, Literal
 
-from querymill_shared.board import Claim
+from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult, Report
-from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs import untyped as one_step
-from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller
+from querymill_workers.jobs.notes import Notes
+from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.jobs.untyped import Notes
 from querymill_workers.jobs.usage import Usage
+from querymill_workers.retrievers.reports.ports import ReportPorts
 from querymill_workers.retrievers.reports.rules.chunking import CHUNKING_VERSION, PageText, chunk_pages
 
-#: Texts per embedding call: small enough that a question waits little behind one on a shared server.
-BATCH = 8
+#: Chunks per embedding call. Small, so that a question waits only briefly behind a call on a shared server.
+BATCH_CHUNKS = 8
 
 
-def step(claim: Claim, request: IngestReport, ports: Ports) -> Sequence[Bell]:
-    """Ingest one report; the same content with the same model changes nothing."""
+class IngestNotes(Notes):
+    """The notes of the step. The counts of its usage are fields of their own."""
+
+    outcome: Literal["ingested", "unchanged"]
+    passages: int = 0
+    provider_calls: int = 0
+    tokens: int = 0
+
+
+def step(claim: Claim, request: IngestReport, ports: ReportPorts) -> None:
+    """Ingest one report. Content that is stored already, with vectors of the same model, is left unchanged."""
     report, collection = request.report, request.collection
     revision = revision_of(report, ports.embeddings.model)
     if ports.reports.revision(collection, report.sha1) == revision:
-        # Whoever published it may have been killed before it made the collection known.
+        # The worker that published it may have been killed before it announced the collection.
         ports.board.add_collections("reports", [collection])
-        return one_step.hand_in(claim, {"outcome": "unchanged", "passages": 0}, to_result, ports)
+        hand_in(claim, request, IngestNotes(outcome="unchanged"), ENDING, ports)
+        return
     chunks = chunk_pages([PageText(page.page, page.text) for page in report.pages], count_tokens=ports.count_tokens)
     stored = ports.reports.drafted(collection, report.sha1, revision)
     missing = [chunk for chunk in chunks if chunk.number not in stored]
     usage = Usage()
-    for start in range(0, len(missing), BATCH):
-        batch = missing[start : start + BATCH]
+    for start in range(0, len(missing), BATCH_CHUNKS):
+        batch = missing[start : start + BATCH_CHUNKS]
         vectors, spent = ports.embeddings.embed(
             [chunk.text for chunk in batch], input_type="passage", caller=Caller(collection, request.lane)
         )
@@ -44,31 +53,29 @@ def step(claim: Claim, request: IngestReport, ports: Ports) -> Sequence[Bell]:
         stored.update(chunk.number for chunk in batch)
         progress = Progress(stage=claim.step, done=len(stored), total=len(chunks))
         if not ports.board.tell(claim.job_id, progress):
-            return []  # cancelled; what is stored waits for the next attempt
+            return  # cancelled; the chunks so far stay stored
     ports.reports.publish(collection, report, revision, model=ports.embeddings.model, chunks=len(chunks))
     ports.board.add_collections("reports", [collection])
-    notes = {
-        "outcome": "ingested",
-        "passages": len(chunks),
-        "provider_calls": usage.calls,
-        "tokens": usage.tokens,
-    }
-    return one_step.hand_in(claim, notes, to_result, ports)
+    notes = IngestNotes(outcome="ingested", passages=len(chunks), **usage.noted())
+    hand_in(claim, request, notes, ENDING, ports)
 
 
 def revision_of(report: Report, model: str) -> Revision:
-    """Hash the content together with what shapes passages and vectors."""
+    """Hash the content of a report together with everything that shapes its passages and vectors."""
     shaped = f"{CHUNKING_VERSION}\n{model}\n{report.model_dump_json()}"
     return Revision(hashlib.sha256(shaped.encode()).hexdigest())
 
 
-def to_result(request: IngestReport, job_id: str, notes: Notes) -> IngestResult:
-    """Say what ingestion did."""
+def to_result(request: IngestReport, picture: Picture, notes: IngestNotes) -> IngestResult:
+    """Build the result."""
     return IngestResult(
-        job_id=job_id,
-        total=notes["passages"],
+        job_id=picture.record.job_id,
+        total=notes.passages,
         complete=True,
         document=request.report.sha1,
-        outcome=notes["outcome"],
-        usage={name: notes.get(name, 0) for name in ("provider_calls", "tokens")},
+        outcome=notes.outcome,
+        usage=Usage(notes.provider_calls, notes.tokens).noted(),
     )
+
+
+ENDING: Final = Ending(IngestNotes, to_result)

@@ -1,6 +1,6 @@
-"""What `reports` needs of its store."""
+"""The part of the world that `reports` may touch: its store, models, a glossary, and what writing an answer needs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -8,27 +8,28 @@ import numpy as np
 import numpy.typing as npt
 
 from querymill_shared.contracts.reports.ingest import Report
-from querymill_workers.inference.ports import Vectors
+from querymill_workers.inference.ports import Embeddings, Rewriter, Vectors
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.reports.rules.chunking import Chunk
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
 from querymill_workers.retrievers.reports.rules.routing import ReportCard
+from querymill_workers.services.ports import AnswerPorts
 
 
 @dataclass(frozen=True, slots=True)
 class FoundPassage:
-    """A passage that a query found: where it stands, and its inner product with the query."""
+    """A passage that a query found: its place in the report, and its inner product with the query."""
 
     query: str
     document: str
     page: int
-    number: int
+    chunk: int
     inner_product: float
 
 
 @dataclass(frozen=True, slots=True)
 class PassageText:
-    """What a hit shows: the text behind its key, and the report it is from."""
+    """The text behind the key of a hit, and the report that it comes from."""
 
     key: HitKey
     page: int
@@ -37,13 +38,13 @@ class PassageText:
 
 
 class Reports(Protocol):
-    """The reports of all collections; every call names its collection, and sees no other."""
+    """The reports of all collections. Every call names one collection and sees no other."""
 
     @property
     def kind(self) -> str: ...
 
     def cards(self, collection: str, *, model: str) -> Sequence[ReportCard]:
-        """List the searchable reports of a collection whose vectors are this model's."""
+        """Return the searchable reports of a collection whose vectors come from this model."""
         ...
 
     def search(
@@ -57,40 +58,64 @@ class Reports(Protocol):
         per_document: bool,
         pages: bool,
     ) -> list[FoundPassage]:
-        """Find, for each query text, the ``depth`` passages with the largest inner product.
+        """Return the ``depth`` passages with the largest inner product, for each query.
 
-        With ``pages`` only the best passage of each page counts, so that ``depth`` pages are found.
-
-        In each of the documents if ``per_document``, else over all of them at once.
+        Args:
+            collection: The collection to search.
+            queries: The vector of each query text.
+            model: The embedding model; reports with vectors of another model are not searched.
+            documents: The reports to search (sha1).
+            depth: Number of passages for each query.
+            per_document: Return ``depth`` passages of each document, not of all documents together.
+            pages: Count only the best passage of each page, so that ``depth`` pages are found.
         """
         ...
 
     def texts(self, collection: str, keys: Sequence[HitKey]) -> Mapping[HitKey, PassageText]:
-        """Fetch what the keys stand for."""
+        """Return the texts behind the keys. A key whose page or chunk is not stored is left out."""
         ...
 
     def revision(self, collection: str, document: str) -> Revision | None:
-        """Return the revision of a report that is searchable now."""
+        """Return the searchable revision of a report, or None if the report is not searchable."""
         ...
 
     def drafted(self, collection: str, document: str, revision: Revision) -> set[int]:
-        """Return the chunk numbers of a revision that are stored already."""
+        """Return the numbers of the chunks of a revision that are stored."""
         ...
 
     def draft(
         self, collection: str, document: str, revision: Revision, chunks: Sequence[Chunk], vectors: Vectors
     ) -> None:
-        """Store chunks of a revision, not searchable yet; storing one twice changes nothing."""
+        """Store chunks of a revision, which is not searchable yet. Idempotent."""
         ...
 
     def publish(self, collection: str, report: Report, revision: Revision, *, model: str, chunks: int) -> None:
-        """Make a revision the searchable one, whole and at once, and drop the others.
+        """Make a revision searchable as a whole, and drop the other revisions of the report.
 
         Raises:
-            Unavailable: Another revision was published meanwhile and dropped passages of this one.
+            Unavailable: Another revision has been published since, and chunks of this one were dropped.
         """
         ...
 
     def collections(self) -> Sequence[str]:
-        """List the collections that hold a report."""
+        """Return the names of the collections that hold a report."""
         ...
+
+
+class ReportPorts(AnswerPorts, Protocol):
+    """What the flows of `reports` may touch."""
+
+    @property
+    def reports(self) -> Reports: ...
+
+    @property
+    def embeddings(self) -> Embeddings: ...
+
+    @property
+    def rewriter(self) -> Rewriter: ...
+
+    @property
+    def glossary(self) -> Mapping[str, str]: ...
+
+    @property
+    def count_tokens(self) -> Callable[[str], int]: ...

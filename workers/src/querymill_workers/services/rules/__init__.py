@@ -1,1 +1,1 @@
-"""Pure rules of reranking and answering."""
+"""Pure rules of reranking, and of writing answers."""

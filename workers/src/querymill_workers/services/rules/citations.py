@@ -1,4 +1,4 @@
-"""Citations in an answer: [2] names the second passage; what names none is taken out."""
+"""Citations in an answer: [2] cites the second passage. Citations of passages that do not exist are removed."""
 
 import re
 import unicodedata
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 _OPEN, _CLOSE = "\\[【［", "\\]】］"
-#: Longest bracket of words that is looked into, in characters: a stream is held back no further.
-LONGEST_BRACKET: Final = 60
-#: The same of a bracket that has held nothing but numbers, and what may stand between them.
-LONGEST_GROUP: Final = 1_000
-_INSIDE: Final = f"[^{_OPEN}{_CLOSE}\\n]{{0,{LONGEST_BRACKET}}}"
+#: The longest bracket that may hold words, in characters. A stream is not held back any further.
+MAX_BRACKET_CHARS: Final = 60
+#: The same for a bracket that so far holds only numbers and their separators.
+MAX_GROUP_CHARS: Final = 1_000
+_INSIDE: Final = f"[^{_OPEN}{_CLOSE}\\n]{{0,{MAX_BRACKET_CHARS}}}"
 # Digits of any script: [٩] reads as [9] does.
 _NUMBER: Final = "\\d+"
 _WORD: Final = "(?:passages?|sources?|段落|来源)"
@@ -19,26 +19,29 @@ _TO: Final = "[ \\t]*[~～–—-][ \\t]*"
 _MARK: Final = "[ \\t,，、;；&]|†(?:sources?)?"
 _APART: Final = f"(?:[,，、][ \\t]*(?:…|\\.\\.\\.)|{_MARK}|and|和|及|{_WORD})+"
 _GROUP: Final = (
-    f"[{_OPEN}](?=[^{_OPEN}{_CLOSE}\\n]{{0,{LONGEST_GROUP}}}[{_CLOSE}])[ \\t]*\\^?(?:{_WORD}[ \\t]*[:：]?[ \\t]*)?"
+    f"[{_OPEN}](?=[^{_OPEN}{_CLOSE}\\n]{{0,{MAX_GROUP_CHARS}}}[{_CLOSE}])[ \\t]*\\^?(?:{_WORD}[ \\t]*[:：]?[ \\t]*)?"
     f"{_NUMBER}(?:(?:{_TO}|{_APART}){_NUMBER})*(?:{_MARK})*[{_CLOSE}]"
 )
 # A group that has not closed yet; its last word may not be whole.
-_GROUP_BEGUN: Final = f"(?:[\\d \\t^:：,，、;；&†….~～–—-]|and|和|及|{_WORD}){{0,{LONGEST_GROUP}}}[a-z段来]{{0,6}}"
+_GROUP_BEGUN: Final = f"(?:[\\d \\t^:：,，、;；&†….~～–—-]|and|和|及|{_WORD}){{0,{MAX_GROUP_CHARS}}}[a-z段来]{{0,6}}"
 _RUN: Final = re.compile(f"(?<![ \\t])[ \\t]*{_GROUP}(?:[ \\t]*{_GROUP})*", re.IGNORECASE)
-# What more text could still make a run of, or a longer one.
+# The pieces of a text that more text could still turn into a run of citations, or into a longer one.
 _PIECE: Final = re.compile(
     f"(?P<held>\\s+|{_GROUP})|[{_OPEN}]{_INSIDE}[{_CLOSE}]|[^\\s{_OPEN}]+|[{_OPEN}]", re.IGNORECASE
 )
 _OPENED: Final = re.compile(f"[{_OPEN}](?:{_INSIDE}|{_GROUP_BEGUN})\\Z", re.IGNORECASE)
 _BRACKET: Final = re.compile(f"[{_OPEN}{_CLOSE}\\n]")
 _CITED: Final = re.compile("(\\d+)(?:[ \\t]*[~–—-][ \\t]*(\\d+))?")
-#: A range that names more passages than this is taken for two numbers.
-_LONGEST_RANGE: Final = 20
+#: A range of more passages than this is read as two numbers.
+_MAX_RANGE_PASSAGES: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedAnswer:
-    """An answer whose citations all name passages: ``cited`` and ``removed`` in the order they came, each once."""
+    """An answer that cites existing passages only.
+
+    ``cited`` and ``removed`` are numbers in order of appearance, without repeats.
+    """
 
     text: str
     cited: tuple[int, ...]
@@ -46,14 +49,14 @@ class CheckedAnswer:
 
 
 class CitationCheck:
-    """Checks an answer's citations while it is being written; the parts it lets through never hold a wrong one.
+    """Checks the citations of an answer while it is being written, and never lets a wrong one through.
 
     A citation is one or more numbers in square brackets (ASCII, full-width or lenticular), such as [1],
-    [1, 3], [2-4], [passage 1, passage 3] or 【段落1】. Those from 1 to ``passages`` are kept, each in brackets of
-    its own: [1, 9] of three passages becomes [1]. The others go, with the blanks before them when nothing is
-    kept in their place. Blank space at both ends of the answer goes too, and whatever a reader cannot see (control
-    and format characters): it could hide a number from this check, or talk to a terminal. However the answer is
-    cut into parts, the text is the same.
+    [1, 3], [2-4], [passage 1, passage 3] or 【段落1】. Numbers from 1 to ``passages`` are kept, each in its own
+    brackets: with three passages, [1, 9] becomes [1]. Other numbers are removed, together with the blanks before them
+    if no number of the citation is kept. Blank space at both ends of the answer is removed as well, and so are
+    invisible (control and format) characters: they could hide a number from this check, or control a terminal. The
+    resulting text does not depend on how the answer is cut into parts.
     """
 
     def __init__(self, passages: int) -> None:
@@ -65,25 +68,25 @@ class CitationCheck:
         self._removed: dict[int, None] = {}
 
     def feed(self, part: str) -> str:
-        """Take a part; return what is ready, maybe nothing."""
+        """Take a part of the answer, and return the text that is ready, which may be empty."""
         text = self._held + "".join(filter(_is_visible, part))
         ready = _ready(text)
         self._held = text[ready:]
         return self._passed(text[:ready])
 
     def end(self) -> str:
-        """Return what was held back, when no more will come."""
+        """Return the text held back so far. Call it after the last part."""
         text, self._held = self._held, ""
         return self._passed(text).rstrip()
 
     @property
     def cited(self) -> tuple[int, ...]:
-        """The passages cited so far."""
+        """The numbers of the passages cited so far."""
         return tuple(self._cited)
 
     @property
     def removed(self) -> tuple[int, ...]:
-        """The numbers taken out so far."""
+        """The numbers removed so far."""
         return tuple(self._removed)
 
     def _passed(self, text: str) -> str:
@@ -101,7 +104,7 @@ class CitationCheck:
         return joined
 
     def _plain(self, text: str) -> str:
-        """Let text without citations through, noting whether it leaves a bracket open on its last line."""
+        """Return text without citations, and remember whether it leaves a bracket open on its last line."""
         brackets = _BRACKET.findall(text)
         if brackets:
             self._inside = brackets[-1] in "[【［"
@@ -116,7 +119,7 @@ class CitationCheck:
         was_inside, self._inside = self._inside, False
         if kept:
             return gap + "".join(f"[{number}]" for number in kept)
-        # Nothing at all would let what stands around it become a citation: [[9]7].
+        # An empty replacement would let the text around it become a citation: [[9]7].
         return gap + "[]" if was_inside else ""
 
 
@@ -128,7 +131,7 @@ def checked(answer: str, *, passages: int) -> CheckedAnswer:
 
 
 def _ready(text: str) -> int:
-    """Return where the end begins that must wait for more: blanks, citations, a bracket that may yet close."""
+    """Return how much of the text is ready. The rest waits: blanks, citations, a bracket that may still close."""
     waits: int | None = None
     for piece in _PIECE.finditer(text):
         if piece["held"] is not None:
@@ -147,7 +150,7 @@ def _is_visible(character: str) -> bool:
 def _numbers(run: str) -> Iterator[int]:
     for first, last in _CITED.findall(unicodedata.normalize("NFKC", run)):
         start, end = int(first), int(last or first)
-        if start < end <= start + _LONGEST_RANGE:
+        if start < end <= start + _MAX_RANGE_PASSAGES:
             yield from range(start, end + 1)
         else:
             yield from (start, end)

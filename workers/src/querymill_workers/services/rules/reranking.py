@@ -1,4 +1,4 @@
-"""Reranking: a judge's relevance and the retriever's similarity, combined to one order."""
+"""Reranking: combine a judge's relevance with the retriever's similarity into one order."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ SIMILARITY_WEIGHT: Final = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class GivenHit:
     """A hit before the rerank: its id, and its finite similarity to the query."""
 
     id: str
@@ -22,7 +22,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """A hit after the rerank; ``relevance`` is None when nobody judged it, ``rank`` its place before, from 1."""
+    """A hit after the rerank. ``relevance`` is None if it was not judged; ``rank`` is its place before, from 1."""
 
     id: str
     score: float
@@ -32,16 +32,16 @@ class Reranked:
 
 
 def rerank(
-    candidates: Sequence[Candidate], judgements: Iterable[tuple[str, float]], *, combine: Combine = "product"
+    candidates: Sequence[GivenHit], judgements: Iterable[tuple[str, float]], *, combine: Combine = "product"
 ) -> list[Reranked]:
-    """Order hits by their combined score, best first; equal scores by id.
+    """Order hits by combined score, best first. Ties break on the id.
 
-    Hits that were not judged follow in the order they came in, whatever their similarity; so with no
-    judgement at all the order is the caller's. Which judgements count: see `accepted`.
+    Hits without a judgement follow in the given order, whatever their similarity. Without any judgement the order
+    is the caller's. For which judgements count, see `accepted`.
 
     Args:
         candidates: The hits in their order so far, each id once.
-        judgements: Pairs of an id and its relevance, in the order they were given.
+        judgements: Pairs of id and relevance, in the order in which they were made.
         combine: See `combined_score`.
     """
     relevance_of = accepted(judgements, known={candidate.id for candidate in candidates})
@@ -56,11 +56,11 @@ def rerank(
 def combined_score(*, relevance: float, similarity: float, combine: Combine = "product") -> float:
     """Combine a relevance in [0, 1] with a similarity, neither rounded.
 
-    ``product``: relevance × similarity; 0.9 of 0.8 gives 0.72. ``weighted``: 0.7 × relevance + 0.3 ×
-    similarity; 0.9 and 0.8 give 0.87. Decided: below 0 the product would put the irrelevant first (0 × −0.5
-    is more than 1 × −0.5), so a negative similarity is multiplied by 2 − relevance. Either way irrelevance
-    costs (1 − relevance) × |similarity|: more relevance never lowers a score, and the product never exceeds
-    the similarity, which caps what a passage gains by talking its judge into 1.0.
+    ``product``: relevance × similarity; 0.9 and 0.8 give 0.72. ``weighted``: 0.7 × relevance + 0.3 ×
+    similarity; 0.9 and 0.8 give 0.87. Decided: with a negative similarity the product would put irrelevant hits
+    first (0 × −0.5 is more than 1 × −0.5), so a negative similarity is multiplied by 2 − relevance. In both cases
+    irrelevance costs (1 − relevance) × |similarity|: more relevance never lowers a score. The product never exceeds
+    the similarity, which limits what a passage gains if it persuades its judge of 1.0.
     """
     if combine == "weighted":
         return RELEVANCE_WEIGHT * relevance + SIMILARITY_WEIGHT * similarity
@@ -68,7 +68,7 @@ def combined_score(*, relevance: float, similarity: float, combine: Combine = "p
 
 
 def explain(hit: Reranked, *, combine: Combine = "product") -> dict[str, object]:
-    """Say how a score came about: the formula in words, each number it holds, and the rank before."""
+    """Explain a score: the formula in words, every number in it, and the rank before."""
     numbers: dict[str, object] = {"similarity": hit.similarity, "score": hit.score, "rank": hit.rank}
     if hit.relevance is None:
         return {"formula": "similarity", "reason": "not judged: kept in its order below the judged hits"} | numbers
@@ -79,7 +79,7 @@ def explain(hit: Reranked, *, combine: Combine = "product") -> dict[str, object]
     return {"formula": "relevance × similarity" if hit.similarity >= 0 else "(2 − relevance) × similarity"} | numbers
 
 
-def _reranked(candidate: Candidate, rank: int, relevance_of: Mapping[str, float], *, combine: Combine) -> Reranked:
+def _reranked(candidate: GivenHit, rank: int, relevance_of: Mapping[str, float], *, combine: Combine) -> Reranked:
     relevance, score = relevance_of.get(candidate.id), candidate.similarity
     if relevance is not None:
         score = combined_score(relevance=relevance, similarity=candidate.similarity, combine=combine)

@@ -1,4 +1,4 @@
-"""A text's sentences, Chinese and English."""
+"""Sentences of a text in Chinese or English."""
 
 import re
 from typing import Final
@@ -16,10 +16,10 @@ _NUMBERED: Final = re.compile("\\s*(?:[0-9]{1,3}|[a-z])\\.$")
 
 
 def sentences(text: str) -> list[str]:
-    """Split a text into sentences; a line end is an end too, and citations belong to what they follow.
+    """Split a text into sentences. The end of a line ends a sentence, and a citation belongs to the sentence before it.
 
-    "Margins rose. [1] Costs fell [2]." gives "Margins rose. [1]" and "Costs fell [2].". Pieces without a letter
-    or digit (rules of a table, bullets) are no sentences.
+    "Margins rose. [1] Costs fell [2]." gives "Margins rose. [1]" and "Costs fell [2].". Pieces without a letter or a
+    digit (rules of a table, bullets) are dropped.
     """
     return [sentence for line in text.splitlines() for sentence in _of_line(line) if any(map(str.isalnum, sentence))]
 

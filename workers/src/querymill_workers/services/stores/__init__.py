@@ -1,1 +1,1 @@
-"""Where vectors of single texts are stored."""
+"""Stores of the vectors of single texts, one technology a file."""

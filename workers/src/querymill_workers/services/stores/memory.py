@@ -1,4 +1,4 @@
-"""Vectors of single texts in this process: for unit tests, and to read what the store does without SQL."""
+"""Vectors of single texts in memory: for tests, and to read what the store does without SQL."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,7 +7,7 @@ from querymill_workers.services.ports import TextVector
 
 
 class MemoryTextVectors:
-    """`TextVectors` without a server; ``rows`` are by collection, text and model."""
+    """`TextVectors` without a server. The keys of ``rows`` are collection, text id and model."""
 
     def __init__(self) -> None:
         self.rows: dict[tuple[str, str, str], TextVector] = {}

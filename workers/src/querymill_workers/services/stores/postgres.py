@@ -1,4 +1,4 @@
-"""Vectors of single texts in PostgreSQL; every statement names its collection."""
+"""Vectors of single texts in PostgreSQL. Every statement names its collection."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -34,7 +34,7 @@ class PostgresTextVectors:
                 "content": vector.content,
                 "embedding": literal(vector.embedding),
             }
-            # In one order, so that two jobs that write the same rows wait for each other and do not deadlock.
+            # In a fixed order, so that two jobs that write the same rows wait for each other instead of deadlocking.
             for vector in sorted(vectors, key=lambda vector: vector.text_id)
         ]
         with lent(self._pool) as connection, connection.cursor() as cursor:

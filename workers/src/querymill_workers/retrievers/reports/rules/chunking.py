@@ -1,4 +1,4 @@
-"""Pages cut into chunks: small enough to embed, never across pages, tables whole where they fit."""
+"""Cut pages into chunks: small enough to embed, never across pages, and with tables whole if they fit."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -6,13 +6,13 @@ from typing import Final
 
 from querymill_workers.retrievers.reports.rules.layout import Block, blocks, header_rows, sentences
 
-#: Raise it with every change of these rules: chunks that are stored and chunks cut now never mix.
+#: Raise it with every change of these rules, so that stored chunks and newly cut ones never mix.
 CHUNKING_VERSION: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """The text of one page, under the number the document gives it."""
+    """The text of one page, and its number in the document."""
 
     page: int
     text: str
@@ -20,7 +20,7 @@ class PageText:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A passage of a page; ``number`` runs over the document from 0, ``tokens`` is the sum of its parts'."""
+    """A piece of a page. ``number`` counts the chunks of the document from 0; ``tokens`` is the sum over its parts."""
 
     page: int
     number: int
@@ -30,9 +30,9 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A text with its tokens, counted once, and the finer parts it consists of.
+    """A text, its tokens, and the finer parts that it consists of.
 
-    A ``whole`` part is taken apart only if it is too long for a chunk.
+    A ``whole`` part is split only if it is too long for a chunk.
     """
 
     text: str
@@ -42,7 +42,7 @@ class _Part:
     table: bool = False
 
     def finest(self) -> Iterator["_Part"]:
-        """The parts that have no finer ones, in order."""
+        """Yield the parts that have no finer parts, in order."""
         if self.finer:
             for part in self.finer:
                 yield from part.finest()
@@ -57,15 +57,15 @@ def chunk_pages(
 
     A page is cut between paragraphs, then lines, then sentences (English and Chinese), and only then
     anywhere. A chunk that is less than half full takes the first lines of a paragraph that does not fit as a
-    whole. A table, in Markdown or in columns, stays whole where it fits; a longer one is cut between rows and
-    every piece repeats its header. Every line that is not blank is in some chunk, whole if it fits into one.
+    whole. A table, in Markdown or in columns, stays whole if it fits. A longer table is cut between rows, and
+    every piece repeats its header. Every line that is not blank is in some chunk, and in one piece if it fits.
 
     Args:
-        pages: The pages in their order; one without text gives no chunk.
-        count_tokens: Counts the tokens of a text; called on each part once, and the counts are added.
-        size: Tokens of a chunk at most.
-        overlap: Tokens of the end of a chunk that the next one on the page repeats at most, in whole lines or
-            sentences; nothing of a table is repeated.
+        pages: The pages in order. A page without text gives no chunk.
+        count_tokens: Counts the tokens of a text. It is called once for each part, and the counts are added.
+        size: Maximum number of tokens in a chunk.
+        overlap: Maximum number of tokens that a chunk repeats from the end of the chunk before it, in whole
+            lines or sentences. Tables are not repeated.
 
     Raises:
         ValueError: ``size`` is not above ``overlap``, or ``overlap`` is negative.
@@ -85,7 +85,7 @@ def chunk_pages(
 
 @dataclass(frozen=True, slots=True)
 class _Cutter:
-    """Turns a block of lines into parts, no finest part above ``size`` tokens."""
+    """Turns a block of lines into parts, the finest of which have at most ``size`` tokens."""
 
     count_tokens: Callable[[str], int]
     size: int
@@ -98,24 +98,24 @@ class _Cutter:
         return _joined([*lines, self._line(block.lines[-1] + "\n\n")], whole=False)
 
     def _line(self, line: str) -> _Part:
-        """Cut a line into sentences where it is longer than what chunks repeat of each other."""
+        """Cut a line into sentences if it is longer than the overlap of chunks."""
         tokens = self.count_tokens(line)
         cut = sentences(line) if tokens > self.overlap else [line]
         if len(cut) > 1:
             return _joined([piece for sentence in cut for piece in self._pieces(sentence, self.size)])
         return _Part(line, tokens) if tokens <= self.size else _joined(self._pieces(line, self.size))
 
-    def _pieces(self, text: str, most: int) -> list[_Part]:
-        """Cut a text anywhere, at blanks rather, into parts of at most so many tokens."""
+    def _pieces(self, text: str, max_tokens: int) -> list[_Part]:
+        """Cut a text into parts of at most ``max_tokens`` tokens, at blanks if possible."""
         done: list[_Part] = []
         left = [text]
         while left:
             piece = left.pop()
             tokens = self.count_tokens(piece)
-            if tokens <= most or len(piece) == 1:
+            if tokens <= max_tokens or len(piece) == 1:
                 done.append(_Part(piece, tokens))
             else:
-                left.extend(reversed(_slices(piece, tokens // most + 1)))
+                left.extend(reversed(_slices(piece, tokens // max_tokens + 1)))
         return done
 
     def _table(self, lines: Sequence[str]) -> _Part:
@@ -130,7 +130,7 @@ class _Cutter:
         return _Part("", sum(piece.tokens for piece in pieces), tuple(pieces), whole=False)
 
     def _under_header(self, header: list[_Part], rows: list[_Part]) -> list[_Part]:
-        """Fill pieces with rows, each under the header; a row that leaves the header no room stands alone."""
+        """Fill pieces with rows, each piece under the header. A row that leaves no room for the header stands alone."""
         room = self.size - sum(row.tokens for row in header)
         filled: list[list[_Part]] = [[]]
         used = 0
@@ -150,7 +150,7 @@ class _Cutter:
 
 @dataclass(slots=True)
 class _Packer:
-    """Fills the chunks of one page in order."""
+    """Fills the chunks of one page, in order."""
 
     size: int
     overlap: int
@@ -159,7 +159,7 @@ class _Packer:
     _used: int = 0
 
     def place(self, part: _Part) -> None:
-        """Add a part to the open chunk, or to a new one, or its finer parts one by one."""
+        """Add a part to the open chunk or to a new one, or add its finer parts one by one."""
         if self._used + part.tokens <= self.size:
             self._take(part)
         elif part.finer and (part.tokens > self.size or not (part.whole or self._used * 2 >= self.size)):
@@ -170,7 +170,7 @@ class _Packer:
             self._take(part)
 
     def finish(self) -> list[tuple[str, int]]:
-        """Return text and tokens of every chunk."""
+        """Return the text and the tokens of every chunk."""
         self._close(room=0)
         return self._closed
 
@@ -186,7 +186,7 @@ class _Packer:
         self._used = sum(part.tokens for part in self._open)
 
     def _tail(self, room: int) -> list[_Part]:
-        """The last parts of the open chunk that fit into the room, up to a table."""
+        """Return the last parts of the open chunk that fit into the room, back to a table at most."""
         tail: list[_Part] = []
         for part in reversed(self._open):
             room -= part.tokens
@@ -202,7 +202,7 @@ def _joined(parts: Sequence[_Part], *, whole: bool = True) -> _Part:
 
 
 def _slices(text: str, pieces: int) -> list[str]:
-    """Cut a text into about so many pieces of one length, at a blank where one is near."""
+    """Cut a text into about ``pieces`` pieces of equal length, at a blank if there is one nearby."""
     length = max(1, -(-len(text) // pieces))
     slices: list[str] = []
     start = 0

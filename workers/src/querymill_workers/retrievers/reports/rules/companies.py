@@ -1,4 +1,4 @@
-"""Company names: which of them a question uses, however they are spelled there."""
+"""Company names: find those that a question uses, in any spelling."""
 
 import re
 import unicodedata
@@ -9,7 +9,7 @@ from typing import Final, NewType
 
 CompanyId = NewType("CompanyId", str)
 
-# A run of an alphabet's letters and digits, or one character of a script that writes no blanks.
+# A run of letters and digits, or one character of a script without blanks between words.
 _WORD: Final = re.compile(
     "[0-9A-Za-z\u00c0-\u02af\u0370-\u10ff\u1e00-\u1fff]+|[\u1100-\u11ff\u2e80-\u2fff\u3005-\u3007\u3040-\ufaff]"
     "|[\U00020000-\U0003ffff]"
@@ -34,7 +34,7 @@ class _Word:
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """One name of a company; ``rank`` 0 is the name itself, 1 is it without Group or Holdings."""
+    """A name of a company. ``rank`` is 0 for the name itself and 1 for the name without Group or Holdings."""
 
     company: CompanyId
     rank: int
@@ -44,7 +44,7 @@ class _Name:
 
 @dataclass(frozen=True, slots=True)
 class _Match:
-    """A run of words of a question that is a name; a ``doubtful`` one is a single word without a capital."""
+    """A run of words in a question that is a name. It is ``doubtful`` if it is a single word without a capital."""
 
     start: int
     end: int
@@ -55,14 +55,14 @@ class _Match:
 
 @dataclass(frozen=True, slots=True)
 class CompanyIndex:
-    """Names of companies by their folded spelling, whose greatest length is ``longest`` (characters)."""
+    """Names of companies by folded spelling. ``longest`` is the length of the longest spelling, in characters."""
 
     names: Mapping[str, Sequence[_Name]]
     longest: int
 
     @classmethod
     def of(cls, companies: Iterable[tuple[str, Sequence[str]]], *, text: str) -> "CompanyIndex":
-        """Index, in one pass over (company, aliases) pairs, the names that can stand in a text."""
+        """Index the names that can occur in a text, in one pass over pairs of company and aliases."""
         letters = "".join(_folded(text))
         names: dict[str, list[_Name]] = defaultdict(list)
         for company, aliases in companies:
@@ -75,9 +75,9 @@ class CompanyIndex:
         return cls(names, max(map(len, names), default=0))
 
     def named(self, name: str) -> frozenset[CompanyId]:
-        """Find the companies that a given name is a name of; legal forms do not count.
+        """Return the companies that have a given name. Legal forms are ignored.
 
-        The name as it is goes before the name without Group or Holdings, on both sides.
+        A match of the full name goes before a match without Group or Holdings, on both sides.
         """
         stem = _without(_folded(name), _LEGAL)
         for words in (stem, _bare(stem)):
@@ -86,13 +86,13 @@ class CompanyIndex:
         return frozenset()
 
     def found_in(self, question: str) -> frozenset[CompanyId]:
-        """Find the companies a question names.
+        """Return the companies that a question names.
 
-        Latin names match whole words (a Chinese neighbour is a boundary), Chinese ones anywhere; where names
-        overlap the longest wins. Case, accents, inner blanks and punctuation, legal forms and a possessive 's
-        do not count, but: a name of up to three letters must be in capitals; words that only make a short name
-        when joined must begin with capitals; a single word without a capital ("target") counts only where the
-        question names no company in a surer way, or where the company writes itself so.
+        Latin names match whole words (a Chinese neighbour is a boundary), Chinese names match anywhere. If names
+        overlap, the longest wins. Case, accents, inner blanks and punctuation, legal forms and a possessive 's are
+        ignored, with three exceptions. A name of up to three letters must be in capitals. Words that make a short
+        name only when joined must begin with capitals. A single word without a capital ("target") counts only if
+        the question names no company with more certainty, or if the company itself writes its name so.
         """
         chosen: list[_Match] = []
         taken: set[int] = set()
@@ -119,19 +119,19 @@ class CompanyIndex:
 
 
 def company_id(name: str) -> CompanyId:
-    """Fold a name into what its spellings share: "Aurora Foods, Inc." and "AURORA FOODS" are one company."""
+    """Fold a name into an id that its spellings share: "Aurora Foods, Inc." and "AURORA FOODS" are one company."""
     return CompanyId("".join(_without(_folded(name), _LEGAL)) or name.casefold())
 
 
 def names_of(about: Set[CompanyId], names: Iterable[str]) -> dict[str, CompanyId]:
-    """Pick the names that are a spelling of one of the companies."""
+    """Return the names that are spellings of one of the companies, with the company of each."""
     letters = "".join(about)
     ids = {name: company_id(name) for name in names if _may_stand_in(letters, name)}
     return {name: identity for name, identity in ids.items() if identity in about}
 
 
 def _may_stand_in(letters: str, name: str) -> bool:
-    """Whether folded letters hold the first word of a name; when in doubt they do. Cheap, unlike folding it."""
+    """Return whether a name may occur in folded letters. Can be wrong only by saying yes; cheaper than folding it."""
     word = _FIRST_WORD.match(name)
     if word is None or (word[1] and not name.isascii()):
         return True
@@ -140,7 +140,7 @@ def _may_stand_in(letters: str, name: str) -> bool:
 
 
 def _is_meant(key: str, span: Sequence[_Word], names: Sequence[_Name]) -> bool:
-    """Whether words of a question whose letters make a name are that name."""
+    """Return whether words of a question that spell a name mean that name."""
     if len(key) == 1 or (key.isdecimal() and len(key) < _TICKER_DIGITS):
         return False
     if key.isascii() and len(key) <= _SHORT:
@@ -171,7 +171,7 @@ def _folded(text: str) -> tuple[str, ...]:
 
 
 def _spellings(name: str) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Yield the words a name is found by, with the rank: in full, without legal form, without Group."""
+    """Yield the spellings that a name is found by, with the rank: in full, without legal form, without Group."""
     for written in (name, name.replace("&", " and ")) if "&" in name else (name,):
         words = _folded(written)
         stem = _without(words, _LEGAL)
@@ -189,8 +189,8 @@ def _bare(stem: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _without(words: tuple[str, ...], endings: frozenset[tuple[str, ...]]) -> tuple[str, ...]:
-    """Drop such endings, the longest first, again and again, but never every word."""
-    for length in range(min(_LONGEST_FORM, len(words) - 1), 0, -1):
+    """Drop endings from a name repeatedly, the longest first, but keep at least one word."""
+    for length in range(min(_MAX_FORM_WORDS, len(words) - 1), 0, -1):
         if words[-length:] in endings:
             return _without(words[:-length], endings)
     return words
@@ -202,4 +202,4 @@ def _endings(written: str) -> frozenset[tuple[str, ...]]:
 
 _LEGAL: Final = _endings(_LEGAL_FORMS)
 _GROUP: Final = _endings(_GROUP_WORDS)
-_LONGEST_FORM: Final = max(map(len, _LEGAL | _GROUP))
+_MAX_FORM_WORDS: Final = max(map(len, _LEGAL | _GROUP))

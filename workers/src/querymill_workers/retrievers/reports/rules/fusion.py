@@ -1,4 +1,4 @@
-"""Fusion of report hits: agreement between queries is rewarded, many passages of one page are not."""
+"""Fuse the hits of all queries. Agreement between queries is rewarded; many passages of one page are not."""
 
 import math
 from collections import defaultdict
@@ -15,20 +15,20 @@ _SHOWN_PLACES: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class HitKey:
-    """What a hit stands for: a page or a chunk of a document, by the document's sha1 and its number in it."""
+    """The page or chunk that a hit stands for: the sha1 of its document, and its number in the document."""
 
     document: str
     unit: Unit
     number: int
 
     def encoded(self) -> str:
-        """Write the key as text, such as ``2fd4e1c6/page/12``; ``decode_key`` reads it back."""
+        """Return the key as text, such as ``2fd4e1c6/page/12``. `decode_key` reads it back."""
         return f"{self.document}/{self.unit}/{self.number}"
 
 
 @dataclass(frozen=True, slots=True)
 class QueryHit:
-    """One passage (its chunk number) that one query found, and what it counts for (``key``)."""
+    """A passage (by chunk number) that a query found, and the page or chunk that it counts for (``key``)."""
 
     query: str
     key: HitKey
@@ -40,9 +40,9 @@ class QueryHit:
 class FusedHit:
     """A page or chunk after fusion.
 
-    ``score`` is rounded for display. ``similarity`` is the greatest inner product, not rounded; ``passage``
-    and the first of ``queries`` are the ones it came from. ``count`` is how many distinct queries hit the
-    key, and ``queries`` names them, the nearest first.
+    ``score`` is rounded for display. ``similarity`` is the largest inner product, not rounded. It comes from
+    ``passage`` and from the first of ``queries``. ``count`` is the number of distinct queries that hit the key,
+    and ``queries`` names them, the nearest first.
     """
 
     key: HitKey
@@ -53,12 +53,12 @@ class FusedHit:
     passage: int
 
 
-@lru_cache(maxsize=65_536)  # the queries of a job hit the same keys again and again
+@lru_cache(maxsize=65_536)  # the queries of a job hit the same keys many times
 def decode_key(text: str) -> HitKey:
-    """Read a key that ``HitKey.encoded`` wrote.
+    """Read a key that `HitKey.encoded` wrote.
 
     Raises:
-        ValueError: The text is not such a key.
+        ValueError: The text is not the encoded form of a key.
     """
     head, _, number = text.rpartition("/")
     document, _, unit_name = head.rpartition("/")
@@ -67,24 +67,24 @@ def decode_key(text: str) -> HitKey:
         raise ValueError(f"not a key of a hit: {text!r}")
     key = HitKey(document, unit, int(number))
     if key.encoded() != text:
-        raise ValueError(f"not a key of a hit in its one form: {text!r}")
+        raise ValueError(f"not a key of a hit in canonical form: {text!r} (expected {key.encoded()!r})")
     return key
 
 
 def fuse(hits: Iterable[QueryHit], *, top_n: int, inner_factor: float = 1.0, agreement: float = 0.2) -> list[FusedHit]:
     """Fuse the hits of all queries into one ranking of keys.
 
-    ``score = inner_factor × max(inner products) × (1 + agreement × (count − 1))``: 0.8 hit by 1, 2, 3 queries
-    gives 0.8, 0.96, 1.12. Decided: ``count`` is the number of distinct queries, not of passages; a negative
-    maximum is not multiplied by the agreement factor; the order is that of the unrounded scores, the
-    reported score is rounded to 4 places. Ties break on document, unit and number. The order and repetition
-    of the hits do not matter, and a smaller ``top_n`` gives a prefix of the same list.
+    ``score = inner_factor × max(inner products) × (1 + agreement × (count − 1))``: with a maximum of 0.8,
+    hits of 1, 2 and 3 queries score 0.8, 0.96 and 1.12. Decided: ``count`` is the number of distinct queries, not
+    of passages. A negative maximum is not multiplied by the agreement factor. Hits are ordered by unrounded scores,
+    and the reported score is rounded to 4 places. Ties break on document, unit and number. The order and repetition
+    of the given hits do not matter, and a smaller ``top_n`` returns a prefix of the same list.
 
     Args:
         hits: Every (query, passage) hit, in any order.
-        top_n: How many fused hits to return.
-        inner_factor: Multiplier of the inner product, above 0.
-        agreement: What each further query adds, as a share of the first; 0 or more.
+        top_n: Number of fused hits to return.
+        inner_factor: Factor of the inner product, above 0.
+        agreement: What each further query adds, as a share of the score of one query; 0 or more.
 
     Raises:
         ValueError: A parameter is out of its range, or an inner product is not a finite number.
@@ -102,15 +102,15 @@ def fuse(hits: Iterable[QueryHit], *, top_n: int, inner_factor: float = 1.0, agr
 
 
 def explain(hit: FusedHit, *, inner_factor: float = 1.0, agreement: float = 0.2) -> dict[str, object]:
-    """Say how a score came about, so that a person can recompute it by hand.
+    """Explain a score, so that a person can recompute it by hand.
 
     Args:
-        hit: A hit that ``fuse`` returned.
-        inner_factor: The same as given to ``fuse``.
-        agreement: The same as given to ``fuse``.
+        hit: A hit that `fuse` returned.
+        inner_factor: As given to `fuse`.
+        agreement: As given to `fuse`.
 
     Returns:
-        The formula in words, each number it holds, and the queries that were counted.
+        The formula in words, every number in it, and the queries that were counted.
     """
     rewarded = hit.similarity >= 0
     formula = "inner_factor × max_inner_product"
@@ -129,7 +129,7 @@ def explain(hit: FusedHit, *, inner_factor: float = 1.0, agreement: float = 0.2)
 
 
 def _fused(key: HitKey, hits: list[QueryHit], inner_factor: float, agreement: float) -> tuple[float, FusedHit]:
-    """Fuse one key; its unrounded score stands beside it for sorting."""
+    """Fuse the hits of one key, and return the unrounded score next to it, for sorting."""
     nearest = sorted(hits, key=lambda hit: (-hit.inner_product, hit.query, hit.passage))
     queries = tuple(dict.fromkeys(hit.query for hit in nearest))
     best = nearest[0]

@@ -1,19 +1,19 @@
-"""Which terms of a glossary a question uses."""
+"""The terms of a glossary that a question uses."""
 
 import re
 from collections.abc import Mapping
 
 
-def terms_in(question: str, glossary: Mapping[str, str], *, most: int = 5) -> dict[str, str]:
-    """Pick the glossary's terms that occur in the question, longest first, with their explanations.
+def terms_in(question: str, glossary: Mapping[str, str], *, limit: int = 5) -> dict[str, str]:
+    """Return up to ``limit`` terms of the glossary that occur in the question, longest first, with explanations.
 
-    Latin terms match whole words ignoring case (ASCII look-arounds: a Chinese neighbour is a boundary);
-    Chinese terms match as substrings. A term inside a longer one that was picked is left out.
+    Latin terms match whole words and ignore case (ASCII look-arounds: a Chinese neighbour is a boundary).
+    Chinese terms match anywhere. A term that occurs only inside a longer term is left out.
     """
     left = question
     found: dict[str, str] = {}
     for term in sorted(glossary, key=lambda term: (-len(term), term)):
-        if len(found) == most:
+        if len(found) == limit:
             break
         pattern = _pattern(term)
         if pattern.search(left):

@@ -1,4 +1,4 @@
-"""What the lines of a page are: paragraphs and tables, and where a line has sentences."""
+"""The layout of a page: its paragraphs and tables, and the sentences of a line."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-# A run of blanks between columns, not the two blanks a typist puts after a sentence.
+# A run of blanks between columns, but not the two blanks that some put after a sentence.
 _COLUMN_GAP: Final = re.compile(r"(?<![.!?\s])(?:[ ]{2,}|\t)|(?<=[.!?])(?:[ ]{2,}|\t)(?![A-Z \t])")
 _RULE_MARKS: Final = frozenset("|:-+= \t")
 _FULL_STOP: Final = re.compile(r"(?<![.!?。！？；])([.!?。！？；]++)[”’」』）)\"']*+(\s*+)")
@@ -17,18 +17,18 @@ _BRIDGE_LENGTH: Final = 80
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Consecutive lines without blank ones, trailing blanks cut: a paragraph or a table."""
+    """A paragraph or a table: consecutive lines that are not blank, without trailing blanks."""
 
     lines: tuple[str, ...]
     table: bool
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """Read a page as paragraphs and tables, in order.
+    """Yield the paragraphs and tables of a page, in order.
 
-    A table is two or more consecutive rows, in Markdown (with ``|``) or in columns (runs of two or more
-    blanks, as ``pdftotext -layout`` writes). In columns, up to two short or blank lines between rows belong
-    to the table: they are its group headings.
+    A table is two or more consecutive rows, in Markdown (with ``|``) or in columns (with runs of two or more
+    blanks, as ``pdftotext -layout`` writes them). In columns, up to two short or blank lines between rows belong
+    to the table: they are group headings.
     """
     lines = [line.rstrip() for line in text.splitlines()]
     kinds = [_row_kind(line) for line in lines]
@@ -49,26 +49,26 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def header_rows(rows: Sequence[str]) -> int:
-    """Count the rows that head a table: the first, and the rule under it if there is one."""
+    """Return the number of rows in the header of a table: the first row, and the rule under it if there is one."""
     ruled = len(rows) > 1 and "-" in rows[1] and _RULE_MARKS.issuperset(rows[1])
     return 2 if ruled else 1
 
 
 def sentences(text: str) -> list[str]:
-    """Cut a text behind every sentence, in English (a stop and a blank) or Chinese; joined it is the text."""
+    """Cut a text after every sentence, English (a stop and a blank) or Chinese. Joined, the pieces are the text."""
     ends = [stop.end() for stop in _FULL_STOP.finditer(text) if stop.group(2) or stop.group(1).strip(_LATIN_STOPS)]
     return [text[start:end] for start, end in pairwise([0, *ends, len(text)]) if start < end]
 
 
 def _row_kind(line: str) -> str:
-    """Name the kind of table a line could be a row of; nothing for a line of prose."""
+    """Return the kind of table that a line may be a row of, or an empty text for prose."""
     if "|" in line:
         return "|"
     return "columns" if _COLUMN_GAP.search(line.lstrip()) else ""
 
 
 def _table_end(lines: Sequence[str], kinds: Sequence[str], start: int) -> int:
-    """Find where the table that starts on a line ends; 0 when none does."""
+    """Return the line after the table that starts on a line, or 0 if no table starts there."""
     kind = kinds[start]
     if not kind:
         return 0

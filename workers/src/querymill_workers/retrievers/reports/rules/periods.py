@@ -1,4 +1,4 @@
-"""The reporting period a text names: a year, perhaps a quarter of it."""
+"""The reporting period that a text names: a year, or a quarter of a year."""
 
 import re
 import unicodedata
@@ -57,14 +57,14 @@ _YEARS_AGO: Final = (
     (1, re.compile("(?<![A-Z])LAST (?:FISCAL )?YEAR(?![A-Z])|去年|上一年")),
     (0, re.compile("(?<![A-Z])THIS (?:FISCAL )?YEAR(?![A-Z])|今年|本年")),
 )
-# What may stand between a quarter and its year, as in "Q2 of FY2024" and "third quarter of fiscal year 2021".
+# The text between a quarter and its year, as in "Q2 of FY2024" and "third quarter of fiscal year 2021".
 _NEAR: Final = 24
 _LINK: Final = re.compile(r"(?:[\s,'.()/-]|OF|IN|THE|FOR|FISCAL|CALENDAR|YEAR|FY|财年|财|年度|年|第|的)*+")
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Period:
-    """A year, or one quarter (1 to 4) of it; a half-year counts as the quarter it ends with."""
+    """A year, or one quarter (1 to 4) of it. A half-year counts as the quarter that it ends with."""
 
     year: int
     quarter: int | None
@@ -81,20 +81,20 @@ class _Mention:
 
 
 def find_period(text: str, today: date) -> Period | None:
-    """Find the period a question (or a report's label) is about.
+    """Return the period that a question (or the label of a report) is about, or None if it names none.
 
-    Of several years the latest counts: its report holds the comparisons. A quarter goes with the year it stands
-    at ("Q2 of FY2024", "2021年第三季度"), or with the latest year when it stands at none. "Last year", "去年" and
-    their like count back from today, and only where no year is written. Decided: a year is 1990 to 2099, written
-    with four digits (not money, not a percentage, not part of a longer number), with two behind FY or a
-    quarter, or in Chinese numerals before 年; the second half of 2021/22 and 2021-22 is 2022.
+    Of several years the latest counts, because its report holds the comparisons. A quarter belongs to the year next
+    to it ("Q2 of FY2024", "2021年第三季度"), or to the latest year if no year is next to it. "Last year", "去年" and
+    similar words count back from today, but only if no year is written. Decided: a year is 1990 to 2099, written
+    with four digits (not money, not a percentage, not part of a longer number), with two digits after FY or a
+    quarter, or in Chinese numerals before 年. 2021/22 and 2021-22 mean 2022.
 
     Args:
         text: Chinese, English or both.
-        today: The calendar day in the asker's zone.
+        today: Today's date where the caller is.
     """
     plain = unicodedata.normalize("NFKC", text).translate({0x2019: "'", 0x2018: "'", 0x2013: "-", 0x2014: "-"})
-    # Upper case of every letter that keeps its length, so that positions hold.
+    # Only letters that keep their length are raised to upper case, so that positions stay valid.
     upper = "".join(raised if len(raised := letter.upper()) == 1 else letter for letter in plain)
     years = _years(upper)
     quarters = _quarters(upper)
@@ -121,7 +121,7 @@ def _years(text: str) -> list[_Mention]:
 
 
 def _ending(match: re.Match[str]) -> int:
-    """The year a match names, or the second one of a range like 2021/22."""
+    """Return the year of a match, or the second year of a range such as 2021/22."""
     year = int(match["year"])
     return year + 1 if match["until"] and int(match["until"]) == (year + 1) % 100 else year
 
@@ -136,7 +136,7 @@ def _quarters(text: str) -> list[_Mention]:
 
 
 def _quarter_of(latest: int, years: Sequence[_Mention], quarters: Sequence[_Mention], text: str) -> int | None:
-    """The latest quarter that goes with the latest year; ``years`` stand in the order of the text."""
+    """Return the latest quarter that belongs to the latest year. ``years`` are in the order of the text."""
     starts = [year.start for year in years]
     going: list[int] = []
     for quarter in quarters:
@@ -152,7 +152,7 @@ def _quarter_of(latest: int, years: Sequence[_Mention], quarters: Sequence[_Ment
 
 
 def _gap(quarter: _Mention, year: _Mention, text: str) -> int | None:
-    """Characters between a quarter and a year that may go together; ``None`` when they do not."""
+    """Return the number of characters between a quarter and its year, or None if they do not belong together."""
     first, second = (quarter, year) if quarter.start < year.start else (year, quarter)
     between = text[first.end : second.start]
     return len(between) if len(between) <= _NEAR and _LINK.fullmatch(between) else None

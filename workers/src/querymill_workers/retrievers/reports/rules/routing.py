@@ -1,4 +1,4 @@
-"""Which reports a question is about: those of the companies and the period it names."""
+"""Choose the reports that a question is about, by the companies and the period that it names."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence, Set
@@ -12,7 +12,7 @@ from querymill_workers.retrievers.reports.rules.periods import Period, find_peri
 
 @dataclass(frozen=True, slots=True)
 class ReportCard:
-    """What is known of a report without reading it; ``sha1`` is its id, ``period`` as its source wrote it."""
+    """A report without its pages. ``sha1`` is its id; ``period`` is as its source wrote it."""
 
     sha1: str
     title: str
@@ -24,10 +24,10 @@ class ReportCard:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The documents to search (sha1, sorted), and why these.
+    """The documents to search (sha1, sorted), and the reason.
 
-    ``companies`` are those the question is about, as their reports write them; ``period`` is the one it names,
-    whether or not there is a report of it. ``whole_collection`` says that neither narrowed the search.
+    ``companies`` are those that the question is about, as their reports write them. ``period`` is the period that it
+    names, even if there is no report of it. ``whole_collection`` is true if neither narrowed the search.
     """
 
     documents: tuple[str, ...]
@@ -47,18 +47,19 @@ def route(
 ) -> Route:
     """Choose the reports that a question is about.
 
-    Companies: the given one (unknown: no documents, another company's report being worse than none), else every
-    one whose name or alias stands in the question, else all. Period: the given one, else the question's. Per
-    company, the reports of that quarter, else of that year, else of the year after (reports show the previous
-    year's figures), else all of them. Where no company is named, the reports of the period, else all. A
-    company that is named but that no card has cannot be noticed unless it is given.
+    Companies: the given company, else every company whose name or alias is in the question, else all. A given
+    company without reports selects no documents, because another company's report would be worse than none.
+    Period: the given period, else the one in the question. For each company, the reports of that quarter, else of
+    that year, else of the year after (reports repeat the previous year's figures), else all of them. If no company
+    is named, the reports of the period, else all. A company that the question names and that has no report goes
+    unnoticed unless it is given.
 
     Args:
         question: Chinese, English or both.
-        cards: Every report of the collection, in any order.
-        company: The company the caller asks about, if it says so.
-        period: The period the caller asks about, in the words of ``find_period``.
-        today: The calendar day in the asker's zone, for "last year".
+        cards: All reports of the collection, in any order.
+        company: The company that the caller asks about, if given.
+        period: The period that the caller asks about, in any form that `find_period` reads, if given.
+        today: Today's date where the caller is, for "last year".
     """
     wanted = find_period(question if period is None else period, today)
     note = "" if period is None or wanted else f"; {period!r} names no period"
@@ -75,7 +76,7 @@ def route(
 
 
 def _by_company(cards: Sequence[ReportCard], about: Set[CompanyId]) -> dict[str, list[ReportCard]]:
-    """Group the companies' cards, under the first in the alphabet of the names a company goes by."""
+    """Group the reports by company, under the alphabetically first of its names."""
     ids = names_of(about, {card.company for card in cards})
     groups: dict[CompanyId, list[ReportCard]] = defaultdict(list)
     for card in cards:
@@ -108,7 +109,7 @@ def _of_no_company(cards: Sequence[ReportCard], wanted: Period | None, today: da
 def _of_period(
     cards: Sequence[ReportCard], wanted: Period | None, today: date, *, with_next_year: bool = True
 ) -> tuple[Sequence[ReportCard], str]:
-    """Choose cards by period, and say in words which they are."""
+    """Choose reports by period, and describe the choice in words."""
     if wanted is None:
         return cards, "all reports, no period named"
     read = cache(partial(find_period, today=today))
@@ -123,7 +124,7 @@ def _of_period(
 
 
 def _period(card: ReportCard, read: Callable[[str], Period | None]) -> Period | None:
-    """The period of a report: as labelled, else as titled, else the year it was published in."""
+    """Return the period of a report: from its label, else from its title, else the year of publication."""
     found = read(card.period or "") or read(card.title)
     if found is None and card.published_at is not None:
         return Period(card.published_at.year, None)

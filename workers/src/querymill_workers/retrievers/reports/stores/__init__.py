@@ -1,1 +1,1 @@
-"""Where `reports` are stored, one technology a file."""
+"""Stores of reports, one technology a file."""

@@ -1,4 +1,4 @@
-"""Reports in this process: for unit tests, and to read what the store does without SQL."""
+"""Reports in memory: for tests, and to read what the store does without SQL."""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ _Place = tuple[str, str]
 
 
 class MemoryReports:
-    """`Reports` without a server; exact search over every vector."""
+    """`Reports` without a server. Search is exact, over all vectors."""
 
     kind: Final = "reports"
 
@@ -69,7 +69,7 @@ class MemoryReports:
                 for document in documents
                 for chunk, embedding in self._passages(collection, document).values()
             ]
-        ranked = sorted(found, key=lambda hit: (-hit.inner_product, hit.document, hit.number))
+        ranked = sorted(found, key=lambda hit: (-hit.inner_product, hit.document, hit.chunk))
         if not pages:
             return ranked
         best = {(hit.document, hit.page): hit for hit in reversed(ranked)}
@@ -118,7 +118,7 @@ class MemoryReports:
         """See `Reports.publish`."""
         with self._lock:
             if len(self._drafts.get((collection, report.sha1, revision), {})) != chunks:
-                raise Unavailable("another version of the report was published meanwhile")
+                raise Unavailable("another version of the report has been published since")
             self._published[collection, report.sha1] = (report, revision, model)
             place = (collection, report.sha1)
             self._drafts = {key: draft for key, draft in self._drafts.items() if key[:2] != place or key[2] == revision}

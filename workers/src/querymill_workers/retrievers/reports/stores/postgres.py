@@ -1,4 +1,4 @@
-"""Reports in PostgreSQL; every statement names its collection."""
+"""Reports in PostgreSQL. Every statement names its collection."""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -22,12 +22,12 @@ from querymill_workers.retrievers.reports.rules.routing import ReportCard
 
 _SQL: Final = statements("querymill_workers.retrievers.reports.stores", "postgres.sql")
 
-#: Collections whose list of reports is kept in memory; a list is read anew when its generation changed.
+#: Collections whose list of reports is cached in memory. A list is read again once its generation has changed.
 CACHED_COLLECTIONS = 64
 
 
 class PostgresReports:
-    """`Reports` on PostgreSQL with pgvector. Exact search: the document filter leaves few rows."""
+    """`Reports` on PostgreSQL with pgvector. Search is exact, because the filter by document leaves few rows."""
 
     kind: Final = "reports"
 
@@ -143,11 +143,11 @@ class PostgresReports:
         }
         pages = [place | {"page": page.page, "text": page.text} for page in report.pages]
         with lent(self._pool) as connection, connection.cursor() as cursor:
-            # Two versions of one report may be under way at once: the later one must not publish with holes.
+            # Two versions of a report may be ingested at once; the later one must not be published with chunks missing.
             cursor.execute(_SQL["lock_report"], place)
             cursor.execute(_SQL["count_drafted"], place)
             if cursor.fetchone() != (chunks,):
-                raise Unavailable("another version of the report was published meanwhile")
+                raise Unavailable("another version of the report has been published since")
             cursor.execute(_SQL["publish"], row)
             cursor.execute(_SQL["drop_pages"], place)
             cursor.executemany(_SQL["add_page"], pages)

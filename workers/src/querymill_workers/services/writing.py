@@ -1,0 +1,204 @@
+"""Write an answer from hits, and judge it: two steps that any job with hits may add.
+
+    hits ─> answer (chat model, in parts) ─> judge (chat model) ─> settle
+
+A step is added once its input is on the board. The parts of an answer reach the job's readers while the model still
+writes (``stream.py``).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from querymill_shared.board import Claim, Outcome, Picture, Step
+from querymill_shared.contracts.answer import (
+    ANSWER,
+    JUDGE,
+    AnswerQuestion,
+    Citation,
+    Judgement,
+    WrittenAnswer,
+)
+from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_shared.contracts.results import Degradation
+from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.deadline import CUT, Caller, caller_of
+from querymill_workers.jobs.faults import Refused
+from querymill_workers.jobs.notes import StepNotes
+from querymill_workers.jobs.ports import Common
+from querymill_workers.jobs.stages import Laps
+from querymill_workers.services.ports import AnswerPorts
+from querymill_workers.services.rules.budget import fitted
+from querymill_workers.services.rules.sentences import sentences
+from querymill_workers.services.stream import AnswerStream
+from querymill_workers.text.languages import language_of
+
+AnswerRequest = ReportSearch | AnswerQuestion
+
+#: The chat model is cut this long before the deadline, in seconds: the step still has to finish, and the job to settle.
+SETTLE_MARGIN_S = 0.12
+
+
+@dataclass(frozen=True, slots=True)
+class CitableHit:
+    """A hit that the answer may cite."""
+
+    id: str | int
+    text: str
+    page: int | None
+    title: str | None
+
+
+class AnswerNotes(StepNotes):
+    """The notes of the step that writes. ``is_whole`` is False if the model reached its limit of tokens."""
+
+    answer: WrittenAnswer
+    is_whole: bool = True
+
+
+class JudgeNotes(StepNotes):
+    """The notes of the step that judges."""
+
+    judgement: Judgement
+
+
+def next_step(picture: Picture, request: AnswerRequest, *, has_sources: bool) -> str | None:
+    """Return the step to add once all steps have closed, or None if the job is to be settled."""
+    steps = steps_by_name(picture)
+    wants_answer = isinstance(request, AnswerQuestion) or request.answer
+    if wants_answer and has_sources and ANSWER not in steps:
+        return ANSWER
+    if request.judge and JUDGE not in steps and ANSWER in steps and steps[ANSWER].state == "done":
+        return JUDGE
+    return None
+
+
+def add_step(picture: Picture, step: str, request: AnswerRequest, ports: Common) -> Sequence[Bell]:
+    """Add a step to the board and return its bell, or no bell if another worker has added it."""
+    job_id = picture.record.job_id
+    return [Bell(job_id, name, request.queue_of(name)) for name in ports.board.add_steps(job_id, [step])]
+
+
+def run_step(
+    claim: Claim, request: AnswerRequest, picture: Picture, sources: Sequence[CitableHit], ports: AnswerPorts
+) -> Outcome:
+    """Run the claimed step: write the answer, or judge it.
+
+    Raises:
+        Unavailable: The chat model did not reply in time, or no time is left for a call.
+        Refused: The hits no longer exist, or another call would not help.
+    """
+    if not sources:
+        raise Refused("the hits no longer exist: their reports were replaced")
+    budget = ports.answers.passage_tokens if request.passage_tokens is None else request.passage_tokens
+    passages = fitted([source.text for source in sources], max_tokens=budget)
+    if claim.step == JUDGE:
+        answer = AnswerNotes.of(steps_by_name(picture)[ANSWER]).answer
+        return judge_answer(claim, request, answer, passages, ports)
+    return write_answer(claim, request, sources, passages, ports)
+
+
+def write_answer(
+    claim: Claim, request: AnswerRequest, sources: Sequence[CitableHit], passages: Sequence[str], ports: AnswerPorts
+) -> Outcome:
+    """Have the chat model write the answer, send its parts, and return the answer with its citations."""
+    laps, stream = Laps(ports), AnswerStream(claim, len(passages), ports)
+    language = language_of(request.query)
+    reply = ports.answers.write(
+        request.query,
+        passages,
+        language=language,
+        most_tokens=request.answer_tokens,
+        caller=caller_for_chat(claim, request, ports),
+        hear=stream.hear,
+    )
+    text = stream.end()
+    if not text:
+        raise Refused("chat model: the answer cited only passages that do not exist")
+    laps.lap("write")
+    answer = WrittenAnswer(
+        text=text,
+        citations=tuple(citation_of(number, sources) for number in stream.check.cited),
+        removed_citations=stream.check.removed,
+        language=language,
+        passages=len(passages),
+    )
+    notes = AnswerNotes(
+        answer=answer, is_whole=reply.is_whole, timing=stream.timing | laps.ms, usage=reply.usage.noted()
+    )
+    return Outcome(notes=notes.for_board(), ms=laps.total_ms)
+
+
+def judge_answer(
+    claim: Claim, request: AnswerRequest, answer: WrittenAnswer, passages: Sequence[str], ports: AnswerPorts
+) -> Outcome:
+    """Have the chat model judge the answer. Numbers of sentences that the answer does not have are dropped."""
+    laps = Laps(ports)
+    said = sentences(answer.text)
+    judgement, usage = ports.answers.judge(
+        request.query,
+        passages,
+        said,
+        language=language_of(request.query),
+        caller=caller_for_chat(claim, request, ports),
+    )
+    laps.lap("judge")
+    numbers = dict.fromkeys(number for number in judgement.unsupported if 1 <= number <= len(said))
+    shown = Judgement(
+        grounded=judgement.grounded,
+        relevant=judgement.relevant,
+        complete=judgement.complete,
+        unsupported=tuple(said[number - 1] for number in numbers),
+    )
+    notes = JudgeNotes(judgement=shown, timing=laps.ms, usage=usage.noted())
+    return Outcome(notes=notes.for_board(), ms=laps.total_ms)
+
+
+def caller_for_chat(claim: Claim, request: AnswerRequest, ports: AnswerPorts) -> Caller:
+    """Return the caller of the chat model, and until when it may wait.
+
+    Raises:
+        Unavailable: No time is left for a call.
+    """
+    return caller_of(claim, request, ports, margin_s=SETTLE_MARGIN_S, what="the chat model")
+
+
+def read_answer(picture: Picture) -> WrittenAnswer | None:
+    """Return the answer on the board, with its judgement if there is one, or None if there is no answer."""
+    steps = steps_by_name(picture)
+    if ANSWER not in steps or steps[ANSWER].state != "done":
+        return None
+    answer = AnswerNotes.of(steps[ANSWER]).answer
+    if JUDGE not in steps or steps[JUDGE].state != "done":
+        return answer
+    return answer.model_copy(update={"judgement": JudgeNotes.of(steps[JUDGE]).judgement})
+
+
+def missing_answer(picture: Picture, request: AnswerRequest, *, has_sources: bool) -> Iterator[Degradation]:
+    """Name what was asked for and never began, and an answer that was cut. For failed and open steps see `missing`."""
+    steps = steps_by_name(picture)
+    if (isinstance(request, AnswerQuestion) or request.answer) and ANSWER not in steps:
+        yield Degradation(stage=ANSWER, reason=CUT if has_sources else "there is no hit to answer from")
+    if ANSWER in steps and steps[ANSWER].state == "done" and not AnswerNotes.of(steps[ANSWER]).is_whole:
+        yield Degradation(stage=ANSWER, reason=f"cut at {request.answer_tokens} tokens (answer_tokens)")
+    if request.judge and JUDGE not in steps:
+        yield Degradation(stage=JUDGE, reason=CUT if read_answer(picture) else "there is no answer to judge")
+
+
+def timing(picture: Picture) -> dict[str, float]:
+    """Return when the answer and the judgement were finished, in milliseconds since submission."""
+    return {
+        f"{name}_ms": round((step.ended - picture.record.created) * 1000, 1)
+        for name, step in steps_by_name(picture).items()
+        if name in (ANSWER, JUDGE) and step.ended is not None
+    }
+
+
+def citation_of(number: int, sources: Sequence[CitableHit]) -> Citation:
+    """Return the citation of a number in the answer, which counts the hits from 1."""
+    source = sources[number - 1]
+    return Citation(number=number, id=source.id, page=source.page, title=source.title)
+
+
+def steps_by_name(picture: Picture) -> dict[str, Step]:
+    """Return the steps of a job by name."""
+    return {step.name: step for step in picture.steps}
