@@ -362,6 +362,19 @@ def test_a_file_that_is_gone_meanwhile_is_left_out(code: World) -> None:
     assert "transport/redis.py" not in [hit.path for hit in result.results]
 
 
+def test_a_step_of_a_later_release_waits_for_a_worker_that_knows_it(code: World) -> None:
+    job_id = code.submit(ASKED)
+    code.board.add_steps(job_id, ["merge-1-01"])
+    assert journey.answer(Bell(job_id, "merge-1-01", ASKED.queue_of("merge-1-01")), code.ports) == []
+    (added,) = (step for step in code.board.picture(job_id).steps if step.name == "merge-1-01")
+    assert (added.state, added.notes) == ("waiting", {})
+    code.ring(job_id, ASKED, "search-1-words")
+    journey.settle_at_deadline(code.board.picture(job_id), code.ports)
+    result = code.result(job_id)
+    assert isinstance(result, FileResult)
+    assert "merge-1-01" in [part.stage for part in result.degraded]
+
+
 def test_the_judge_waits_on_its_own_queue() -> None:
     judged = ASKED.model_copy(update={"evaluator": "judge"})
     assert judged.queue_of("evaluate-1-01").value == "rerank"

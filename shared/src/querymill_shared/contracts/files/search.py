@@ -6,13 +6,9 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, Field, StringConstraints
 
 from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Distinct, QueryText, Request
+from querymill_shared.contracts.files.steps import FileStep, FirstSearch
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
-
-#: Step names of the first round; those of later rounds are added as the search goes on.
-WORDS: Final = "search-1-words"
-VECTORS: Final = "search-1-vectors"
-PATTERNS: Final = "search-1-patterns"
 
 Channel = Literal["words", "vectors"]
 Band = Literal["high", "medium", "low", "irrelevant"]
@@ -69,13 +65,15 @@ class FileSearch(Request, Asks["FileResult"]):
     @property
     def steps(self) -> tuple[str, ...]:
         """The searches of the first round, side by side; whatever follows depends on what they find."""
-        vectors = (VECTORS,) if "vectors" in self.channels else ()
-        patterns = (PATTERNS,) if self.patterns or self.globs else ()
-        return (WORDS, *vectors, *patterns)
+        searches: list[FirstSearch] = ["words"]
+        searches += ["vectors"] if "vectors" in self.channels else []
+        searches += ["patterns"] if self.patterns or self.globs else []
+        return tuple(str(FileStep("search", 1, search)) for search in searches)
 
     def queue_of(self, step: str) -> Queue:
         """A judge is waited for elsewhere than the stores."""
-        is_judged = self.evaluator == "judge" and step.startswith("evaluate")
+        place = FileStep.parse(step)
+        is_judged = self.evaluator == "judge" and place is not None and place.stage == "evaluate"
         return Queue.RERANK if is_judged else Queue.SEARCH
 
     @property

@@ -25,7 +25,7 @@ from querymill_workers.retrievers.files.rules.relevance import (
     speaking,
     windows_of,
 )
-from querymill_workers.retrievers.files.stages import candidates_of, place_of, rounds_of
+from querymill_workers.retrievers.files.stages import candidates_of, rounds_of
 from querymill_workers.text.bm25 import Scored
 
 #: Files whose BM25 score for the request is looked up; one beyond them counts as having none of its words.
@@ -37,10 +37,9 @@ SAID_NAMES: Final = 3
 MARGIN_S: Final = 0.3
 
 
-def evaluation(claim: Claim, request: FileSearch, ports: Ports) -> dict[str, Any]:
+def evaluation(number: int, part: int, claim: Claim, request: FileSearch, ports: Ports) -> dict[str, Any]:
     """Evaluate one shard; a file that is gone meanwhile is left out."""
     rounds = rounds_of(ports.board.picture(claim.job_id))
-    number, part = place_of(claim.step)
     paths = [found.path for found in shards(candidates_of(rounds, number, request))[part - 1]]
     hits = ports.words.search(request.collection, SPACE, code_text(request.query), most=SCORED)
     scored = {hit.id: hit.scored for hit in hits if hit.scored is not None}
@@ -64,7 +63,7 @@ def evaluation(claim: Claim, request: FileSearch, ports: Ports) -> dict[str, Any
         "files": files,
         "usage": {"provider_calls": usage.calls, "tokens": usage.tokens},
         "judged_tokens": usage.tokens,
-        "degraded": [part.model_dump() for part in (*missing, *unjudged)],
+        "degraded": [reason.model_dump() for reason in (*missing, *unjudged)],
     }
 
 

@@ -14,12 +14,13 @@ from typing import Any, Final
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.events import PartialHit, SearchRound
-from querymill_shared.contracts.files.search import PATTERNS, VECTORS, WORDS, FileSearch
+from querymill_shared.contracts.files.search import FileSearch
+from querymill_shared.contracts.files.steps import FileStep
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.faults import Refused, Unreadable
+from querymill_workers.jobs.faults import Refused, Unavailable, Unreadable
 from querymill_workers.jobs.stages import Laps
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.retrievers.files.evaluation import evaluation
@@ -37,7 +38,6 @@ from querymill_workers.retrievers.files.stages import (
     Round,
     evaluated,
     follows,
-    place_of,
     rounds_of,
 )
 
@@ -51,19 +51,16 @@ Notes = dict[str, Any]
 
 def step(claim: Claim, request: FileSearch, ports: Ports) -> Sequence[Bell]:
     """Carry out one step of a round, and hand it in."""
+    place = FileStep.parse(claim.step)
+    if place is None:
+        raise Unavailable(f"{claim.step}: a step of another release")
     laps = Laps(ports)
-    match claim.step.split("-")[0]:
-        case "search":
-            try:
-                notes = searched(claim, request, ports)
-            except Unreadable as error:  # the request breaks a rule that only the engine knows
-                ports.board.settle(claim.job_id, Verdict("failed", reason=f"patterns: {error}"))
-                return []
-        case "evaluate":
-            notes = evaluation(claim, request, ports)
-        case _:
-            notes = planned(claim, request, ports)
-    laps.lap(claim.step.split("-")[0])
+    try:
+        notes = carry_out(place, claim, request, ports)
+    except Unreadable as error:  # the request breaks a rule that only the engine knows
+        ports.board.settle(claim.job_id, Verdict("failed", reason=f"patterns: {error}"))
+        return []
+    laps.lap(place.stage)
     picture = ports.board.finish(claim, Outcome(notes=notes | {"timing": laps.ms}, ms=laps.total_ms))
     return [] if picture is None else conclude(picture, request, ports)
 
@@ -82,19 +79,27 @@ def conclude(picture: Picture, request: FileSearch, ports: Ports) -> Sequence[Be
     return [Bell(job_id, name, request.queue_of(name)) for name in ports.board.add_steps(job_id, names)]
 
 
-def searched(claim: Claim, request: FileSearch, ports: Ports) -> Notes:
-    """Search for one part of a round's queries; notes the paths that each of them found."""
-    match claim.step:
-        case _ if claim.step == WORDS:
-            text = code_text(request.query)
-            hits = ports.words.search(request.collection, SPACE, text, most=MOST)
-            return {"found": {"words": [hit.id for hit in hits]}}
-        case _ if claim.step == VECTORS:
+def carry_out(place: FileStep, claim: Claim, request: FileSearch, ports: Ports) -> Notes:
+    """Search, evaluate or plan; the notes are what later steps and the result read."""
+    match place:
+        case FileStep("search", _, "words"):
+            return by_words(request, ports)
+        case FileStep("search", _, "vectors"):
             return by_vectors(claim, request, ports)
-        case _ if claim.step == PATTERNS:
-            return by_patterns(request, ports)
+        case FileStep("search", _, "patterns"):
+            return by_patterns(claim, request, ports)
+        case FileStep("search", number, int(part)):
+            return by_names(number, part, claim, request, ports)
+        case FileStep("evaluate", number, int(part)):
+            return evaluation(number, part, claim, request, ports)
         case _:
-            return by_names(claim, request, ports)
+            return planned(claim, request, ports)
+
+
+def by_words(request: FileSearch, ports: Ports) -> Notes:
+    """Search the words of the request in paths and contents."""
+    hits = ports.words.search(request.collection, SPACE, code_text(request.query), most=MOST)
+    return {"found": {"words": [hit.id for hit in hits]}}
 
 
 def by_vectors(claim: Claim, request: FileSearch, ports: Ports) -> Notes:
@@ -105,10 +110,10 @@ def by_vectors(claim: Claim, request: FileSearch, ports: Ports) -> Notes:
     found = ports.files.nearest(request.collection, vectors[0], model=model, most=MOST)
     pending = ports.files.counts(request.collection, model=model).pending
     missing = [f"{pending} chunks of files have no vector yet"] if pending else []
-    return {"found": {"vectors": [hit.path for hit in found]}, **used(usage), **degraded(VECTORS, missing)}
+    return {"found": {"vectors": [hit.path for hit in found]}, **used(usage), **degraded(claim.step, missing)}
 
 
-def by_patterns(request: FileSearch, ports: Ports) -> Notes:
+def by_patterns(claim: Claim, request: FileSearch, ports: Ports) -> Notes:
     """Search the regular expressions and path patterns of the request; one that must not run is named."""
     found: dict[str, list[str]] = {}
     missing: list[str] = []
@@ -127,12 +132,11 @@ def by_patterns(request: FileSearch, ports: Ports) -> Notes:
             found[f"glob {glob}"] = list(ports.files.glob(request.collection, glob, most=MOST))
         except Refused as error:
             missing.append(str(error))
-    return {"found": found, **degraded(PATTERNS, missing)}
+    return {"found": found, **degraded(claim.step, missing)}
 
 
-def by_names(claim: Claim, request: FileSearch, ports: Ports) -> Notes:
+def by_names(number: int, part: int, claim: Claim, request: FileSearch, ports: Ports) -> Notes:
     """Look names of earlier rounds' files up, as names and nothing else: where defined first, then where used."""
-    number, part = place_of(claim.step)
     asked = _round(ports.board.picture(claim.job_id), number - 1).patterns
     names = asked[(part - 1) * PATTERNS_A_STEP : part * PATTERNS_A_STEP]
     found: dict[str, list[str]] = {f"name {name}": [] for name in names}

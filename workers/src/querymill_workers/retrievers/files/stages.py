@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from querymill_shared.board import Picture, Step
-from querymill_shared.contracts.files.search import PATTERNS, VECTORS, WORDS, FileSearch
+from querymill_shared.contracts.files.search import FileSearch
+from querymill_shared.contracts.files.steps import FileStage, FileStep, FirstSearch
 from querymill_workers.retrievers.files.rules.candidates import Candidate, candidates, shards
 
 #: Patterns that one search step of a later round looks for.
 PATTERNS_A_STEP: Final = 4
 #: What a search of the first round weighs when candidates are chosen; the words of the request lead.
-WEIGHTS: Final = {WORDS: 1.0, VECTORS: 1.0, PATTERNS: 0.5}
+WEIGHTS: Final[Mapping[FirstSearch | int | None, float]] = {"words": 1.0, "vectors": 1.0, "patterns": 0.5}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +59,11 @@ class Round:
 
 def rounds_of(picture: Picture) -> list[Round]:
     """Sort the steps of a job into rounds."""
-    by_round: dict[int, dict[str, list[Step]]] = {}
+    by_round: dict[int, dict[FileStage, list[Step]]] = {}
     for step in picture.steps:
-        stage, number, *_ = step.name.split("-")
-        by_round.setdefault(int(number), {}).setdefault(stage, []).append(step)
+        place = FileStep.parse(step.name)
+        if place is not None:
+            by_round.setdefault(place.round, {}).setdefault(place.stage, []).append(step)
     return [
         Round(
             number,
@@ -96,28 +98,28 @@ def _candidates(asked: Round, request: FileSearch, *, known: Mapping[str, Evalua
     rankings: dict[str, list[str]] = {}
     weights: dict[str, float] = {}
     for step in asked.searches:
+        place = FileStep.parse(step.name)
         for query, paths in step.notes.get("found", {}).items():
             rankings[query] = paths
-            weights[query] = WEIGHTS.get(step.name, 1.0)
+            weights[query] = WEIGHTS.get(None if place is None else place.part, 1.0)
     return candidates(rankings, evaluated=known, most=request.candidates, weights=weights)
 
 
 def follows(rounds: Sequence[Round], request: FileSearch) -> list[str]:
     """Name the steps that come next once every step so far is closed; none when the search is over."""
+    return [str(step) for step in _following(rounds, request)]
+
+
+def _following(rounds: Sequence[Round], request: FileSearch) -> list[FileStep]:
     last = rounds[-1]
     number = last.number
     if last.plan is not None:
         steps = len(range(0, len(last.patterns), PATTERNS_A_STEP))
-        return [] if last.stop is not None else [f"search-{number + 1}-{part:02}" for part in range(1, steps + 1)]
+        return [] if last.stop is not None else [FileStep("search", number + 1, part) for part in range(1, steps + 1)]
     if all(step.state == "failed" for step in last.searches):
         return []
+    plan = FileStep("plan", number)
     if last.evaluations:
-        return [] if request.mode == "oneshot" else [f"plan-{number}"]
+        return [] if request.mode == "oneshot" else [plan]
     parts = len(shards(candidates_of(rounds, number, request)))
-    return [f"evaluate-{number}-{part:02}" for part in range(1, parts + 1)] or [f"plan-{number}"]
-
-
-def place_of(step: str) -> tuple[int, int]:
-    """Read a step's round and its part in it, both from 1."""
-    _, number, part = step.split("-")
-    return int(number), int(part)
+    return [FileStep("evaluate", number, part) for part in range(1, parts + 1)] or [plan]
