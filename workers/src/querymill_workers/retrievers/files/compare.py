@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from querymill_shared.board import Claim
+from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.files.ingest import CompareFiles, CompareFilesResult
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs import untyped as one_step
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.untyped import Notes
+from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.retrievers.files.embed import embed_soon
 from querymill_workers.retrievers.files.ingest import revision_of
+from querymill_workers.retrievers.files.notes import CompareNotes
 from querymill_workers.retrievers.files.ports import SPACE
 
 #: Files taken away between two looks at whether the job still lives.
@@ -34,11 +34,22 @@ def step(claim: Claim, request: CompareFiles, ports: Ports) -> Sequence[Bell]:
         ports.board.add_collections("files", [collection])  # again: the board may have been emptied
     bells = embed_soon(collection, [], ports, after=claim.job_id)
     pending = ports.files.counts(collection, model=ports.embeddings.model).pending
-    notes = {"total": len(request.files), "changed": changed, "removed": gone, "pending": pending}
-    one_step.hand_in(claim, notes, to_result, ports)
+    notes = CompareNotes(total=len(request.files), changed=tuple(changed), removed=tuple(gone), pending=pending)
+    hand_in(claim, request, notes, ENDING, ports)
     return bells
 
 
-def to_result(request: CompareFiles, job_id: str, notes: Notes) -> CompareFilesResult:
-    """Say what is to be ingested, and what was taken away."""
-    return CompareFilesResult(job_id=job_id, complete=True, collection=request.collection, **notes)
+def to_result(request: CompareFiles, picture: Picture, notes: CompareNotes) -> CompareFilesResult:
+    """Report which files to ingest, and which were dropped."""
+    return CompareFilesResult(
+        job_id=picture.record.job_id,
+        complete=True,
+        collection=request.collection,
+        total=notes.total,
+        changed=notes.changed,
+        removed=notes.removed,
+        pending=notes.pending,
+    )
+
+
+ENDING = Ending(CompareNotes, to_result)

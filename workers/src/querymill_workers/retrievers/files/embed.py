@@ -5,15 +5,15 @@ Killed anywhere, the next attempt goes on where this one was: it takes what is p
 
 from collections.abc import Sequence
 
-from querymill_shared.board import Claim
+from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.files.ingest import EmbedFiles, EmbedFilesResult
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs import untyped as one_step
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.untyped import Notes
+from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.usage import Usage
+from querymill_workers.retrievers.files.notes import EmbedNotes
 from querymill_workers.retrievers.files.ports import PendingChunk
 from querymill_workers.retrievers.files.rules.chunking import embedded_text
 
@@ -37,12 +37,9 @@ def step(claim: Claim, request: EmbedFiles, ports: Ports) -> Sequence[Bell]:
             progress = Progress(stage=claim.step, done=done, total=done + len(pending) - start - len(chunks))
             if not ports.board.tell(claim.job_id, progress):
                 return []  # cancelled; what is embedded stays
-    notes = {
-        "total": done,
-        "pending": ports.files.counts(collection, model=model).pending,
-        "usage": {"provider_calls": usage.calls, "tokens": usage.tokens},
-    }
-    return one_step.hand_in(claim, notes, to_result, ports)
+    lacking = ports.files.counts(collection, model=model).pending
+    hand_in(claim, request, EmbedNotes(total=done, pending=lacking, usage=usage.noted()), ENDING, ports)
+    return []
 
 
 def embed(chunks: Sequence[PendingChunk], request: EmbedFiles, ports: Ports) -> Usage:
@@ -64,6 +61,16 @@ def embed_soon(collection: str, paths: Sequence[str], ports: Ports, *, after: st
     return [Bell(job_id, only, request.queue_of(only))] if is_new else []
 
 
-def to_result(request: EmbedFiles, job_id: str, notes: Notes) -> EmbedFilesResult:
-    """Say what was embedded."""
-    return EmbedFilesResult(job_id=job_id, complete=True, collection=request.collection, **notes)
+def to_result(request: EmbedFiles, picture: Picture, notes: EmbedNotes) -> EmbedFilesResult:
+    """Report how many chunks were embedded."""
+    return EmbedFilesResult(
+        job_id=picture.record.job_id,
+        complete=True,
+        collection=request.collection,
+        total=notes.total,
+        pending=notes.pending,
+        usage=notes.usage,
+    )
+
+
+ENDING = Ending(EmbedNotes, to_result)

@@ -7,7 +7,7 @@ from querymill_shared.contracts.files.ingest import CompareFiles, EmbedFiles, In
 from querymill_shared.contracts.files.search import FileSearch
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.flow import Flow, flow
-from querymill_workers.jobs.untyped import concluding
+from querymill_workers.jobs.one_step import one_step
 from querymill_workers.retrievers.files import compare, embed, ingest, results, search
 
 
@@ -17,10 +17,10 @@ def flow_of(request: FileRequest) -> Flow[Ports]:
         case FileSearch():
             return flow(request, search.step, search.conclude, results.settle)
         case CompareFiles():
-            return flow(request, compare.step, concluding(compare.to_result))
+            return one_step(request, compare.step, compare.ENDING)
         case IngestFiles():
-            return flow(request, ingest.step, concluding(ingest.to_result))
+            return one_step(request, ingest.step, ingest.ENDING)
         case EmbedFiles():
-            return flow(request, embed.step, concluding(embed.to_result))
+            return one_step(request, embed.step, embed.ENDING)
         case _:
             assert_never(request)

@@ -7,15 +7,15 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from querymill_shared.board import Claim
+from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.files.ingest import IngestFiles, IngestFilesResult, SourceFile
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs import untyped as one_step
 from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.revisions import ContentHash, Revision
-from querymill_workers.jobs.untyped import Notes
 from querymill_workers.retrievers.files.embed import embed_soon
+from querymill_workers.retrievers.files.notes import IngestNotes
 from querymill_workers.retrievers.files.ports import SPACE, FileCard, FileDraft, KeyedChunk
 from querymill_workers.retrievers.files.rules.chunking import CODE_CHUNKING_VERSION, chunk_code, embedded_text
 from querymill_workers.retrievers.files.rules.code import CodeChunk, code_text, lines_of
@@ -45,8 +45,8 @@ def step(claim: Claim, request: IngestFiles, ports: Ports) -> Sequence[Bell]:
     ports.board.add_collections("files", [collection])
     bells = embed_soon(collection, [file.path for file in request.files], ports, after=claim.job_id)
     pending = ports.files.counts(collection, model=ports.embeddings.model).pending
-    notes = {"total": total, "ingested": len(changed), "symbols": symbols, "chunks": chunks, "pending": pending}
-    one_step.hand_in(claim, notes, to_result, ports)
+    notes = IngestNotes(total=total, ingested=len(changed), symbols=symbols, chunks=chunks, pending=pending)
+    hand_in(claim, request, notes, ENDING, ports)
     return bells
 
 
@@ -90,18 +90,25 @@ def store(collection: str, drafts: Sequence[FileDraft], ports: Ports) -> None:
         ports.files.put(collection, drafts)
 
 
-def to_result(request: IngestFiles, job_id: str, notes: Notes) -> IngestFilesResult:
-    """Say what ingestion did."""
-    return IngestFilesResult(
-        job_id=job_id,
-        complete=True,
-        collection=request.collection,
-        outcome="ingested" if notes["ingested"] else "unchanged",
-        unchanged=notes["total"] - notes["ingested"],
-        **notes,
-    )
-
-
 def unit_of(path: str, content: str) -> WordUnit:
     """Say by which words a file is found: those of its path and of its content."""
     return WordUnit(path, code_text(f"{path}\n{content}"))
+
+
+def to_result(request: IngestFiles, picture: Picture, notes: IngestNotes) -> IngestFilesResult:
+    """Report what the job ingested."""
+    return IngestFilesResult(
+        job_id=picture.record.job_id,
+        complete=True,
+        collection=request.collection,
+        outcome="ingested" if notes.ingested else "unchanged",
+        total=notes.total,
+        ingested=notes.ingested,
+        unchanged=notes.total - notes.ingested,
+        symbols=notes.symbols,
+        chunks=notes.chunks,
+        pending=notes.pending,
+    )
+
+
+ENDING = Ending(IngestNotes, to_result)

@@ -10,7 +10,7 @@ Every evaluation is by the request as it was made; rules in ``domain/file_*.py``
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.events import PartialHit, SearchRound
@@ -22,8 +22,8 @@ from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable, Unreadable
 from querymill_workers.jobs.stages import Laps
-from querymill_workers.jobs.usage import Usage
-from querymill_workers.retrievers.files.evaluation import evaluation
+from querymill_workers.retrievers.files.evaluation import evaluate
+from querymill_workers.retrievers.files.notes import EvaluationNotes, PlanNotes, SearchNotes
 from querymill_workers.retrievers.files.ports import SPACE
 from querymill_workers.retrievers.files.results import settle, tokens_so_far
 from querymill_workers.retrievers.files.rules.bands import RETURNED, band, counted, of_band
@@ -37,7 +37,8 @@ from querymill_workers.retrievers.files.stages import (
     EvaluatedFile,
     Round,
     evaluated,
-    follows,
+    next_steps,
+    numbered,
     rounds_of,
 )
 
@@ -45,8 +46,6 @@ from querymill_workers.retrievers.files.stages import (
 PATTERN_S: Final = 2.0
 #: Places looked up for each name and role.
 PLACES: Final = 20
-
-Notes = dict[str, Any]
 
 
 def step(claim: Claim, request: FileSearch, ports: Ports) -> Sequence[Bell]:
@@ -61,7 +60,8 @@ def step(claim: Claim, request: FileSearch, ports: Ports) -> Sequence[Bell]:
         ports.board.settle(claim.job_id, Verdict("failed", reason=f"patterns: {error}"))
         return []
     laps.lap(place.stage)
-    picture = ports.board.finish(claim, Outcome(notes=notes | {"timing": laps.ms}, ms=laps.total_ms))
+    notes = notes.model_copy(update={"timing": laps.ms})
+    picture = ports.board.finish(claim, Outcome(notes=notes.for_board(), ms=laps.total_ms))
     return [] if picture is None else conclude(picture, request, ports)
 
 
@@ -72,14 +72,16 @@ def conclude(picture: Picture, request: FileSearch, ports: Ports) -> Sequence[Be
     job_id, rounds = picture.record.job_id, rounds_of(picture)
     if rounds[-1].plan is not None:
         ports.board.tell(job_id, standing(rounds, request))
-    names = follows(rounds, request)
+    names = [str(place) for place in next_steps(rounds, request)]
     if not names:
         settle(picture, request, ports)
         return []
     return [Bell(job_id, name, request.queue_of(name)) for name in ports.board.add_steps(job_id, names)]
 
 
-def carry_out(place: FileStep, claim: Claim, request: FileSearch, ports: Ports) -> Notes:
+def carry_out(
+    place: FileStep, claim: Claim, request: FileSearch, ports: Ports
+) -> SearchNotes | EvaluationNotes | PlanNotes:
     """Search, evaluate or plan; the notes are what later steps and the result read."""
     match place:
         case FileStep("search", _, "words"):
@@ -91,18 +93,18 @@ def carry_out(place: FileStep, claim: Claim, request: FileSearch, ports: Ports) 
         case FileStep("search", number, int(part)):
             return by_names(number, part, claim, request, ports)
         case FileStep("evaluate", number, int(part)):
-            return evaluation(number, part, claim, request, ports)
+            return evaluate(number, part, claim, request, ports)
         case _:
-            return planned(claim, request, ports)
+            return plan(claim, request, ports)
 
 
-def by_words(request: FileSearch, ports: Ports) -> Notes:
+def by_words(request: FileSearch, ports: Ports) -> SearchNotes:
     """Search the words of the request in paths and contents."""
     hits = ports.words.search(request.collection, SPACE, code_text(request.query), most=MOST)
-    return {"found": {"words": [hit.id for hit in hits]}}
+    return SearchNotes(found={"words": tuple(hit.id for hit in hits)})
 
 
-def by_vectors(claim: Claim, request: FileSearch, ports: Ports) -> Notes:
+def by_vectors(claim: Claim, request: FileSearch, ports: Ports) -> SearchNotes:
     """Search the chunks nearest to the request; says so where some of the collection has no vector yet."""
     caller = Caller(request.collection, request.lane, claim.expires_at)
     vectors, usage = ports.embeddings.embed([request.query], input_type="query", caller=caller)
@@ -110,12 +112,16 @@ def by_vectors(claim: Claim, request: FileSearch, ports: Ports) -> Notes:
     found = ports.files.nearest(request.collection, vectors[0], model=model, most=MOST)
     pending = ports.files.counts(request.collection, model=model).pending
     missing = [f"{pending} chunks of files have no vector yet"] if pending else []
-    return {"found": {"vectors": [hit.path for hit in found]}, **used(usage), **degraded(claim.step, missing)}
+    return SearchNotes(
+        found={"vectors": tuple(hit.path for hit in found)},
+        usage=usage.noted(),
+        degraded=name_missing(claim.step, missing),
+    )
 
 
-def by_patterns(claim: Claim, request: FileSearch, ports: Ports) -> Notes:
+def by_patterns(claim: Claim, request: FileSearch, ports: Ports) -> SearchNotes:
     """Search the regular expressions and path patterns of the request; one that must not run is named."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, tuple[str, ...]] = {}
     missing: list[str] = []
     for pattern in request.patterns:
         try:
@@ -125,38 +131,40 @@ def by_patterns(claim: Claim, request: FileSearch, ports: Ports) -> Notes:
         except Refused as error:
             missing.append(str(error))
             continue
-        found[f"pattern {pattern}"] = [hit.path for hit in hits.hits]
+        found[f"pattern {pattern}"] = tuple(hit.path for hit in hits.hits)
         missing += [] if hits.complete else [f"pattern {pattern!r}: its {PATTERN_S:g} s ran out"]
     for glob in request.globs:
         try:
-            found[f"glob {glob}"] = list(ports.files.glob(request.collection, glob, most=MOST))
+            found[f"glob {glob}"] = tuple(ports.files.glob(request.collection, glob, most=MOST))
         except Refused as error:
             missing.append(str(error))
-    return {"found": found, **degraded(claim.step, missing)}
+    return SearchNotes(found=found, degraded=name_missing(claim.step, missing))
 
 
-def by_names(number: int, part: int, claim: Claim, request: FileSearch, ports: Ports) -> Notes:
+def by_names(number: int, part: int, claim: Claim, request: FileSearch, ports: Ports) -> SearchNotes:
     """Look names of earlier rounds' files up, as names and nothing else: where defined first, then where used."""
-    asked = _round(ports.board.picture(claim.job_id), number - 1).patterns
-    names = asked[(part - 1) * PATTERNS_A_STEP : part * PATTERNS_A_STEP]
+    asked = numbered(rounds_of(ports.board.picture(claim.job_id)), number - 1)
+    names = asked.planned.patterns[(part - 1) * PATTERNS_A_STEP : part * PATTERNS_A_STEP]
     found: dict[str, list[str]] = {f"name {name}": [] for name in names}
     for roles in (("definition",), ("import", "type", "call")):
         for place in ports.files.named(request.collection, names, roles=roles, most=PLACES):
             paths = found[f"name {place.symbol.name}"]
             paths += [] if place.path in paths else [place.path]
-    return {"found": found}
+    return SearchNotes(found={query: tuple(paths) for query, paths in found.items()})
 
 
-def planned(claim: Claim, request: FileSearch, ports: Ports) -> Notes:
+def plan(claim: Claim, request: FileSearch, ports: Ports) -> PlanNotes:
     """Decide after a round: enough, or what to ask next."""
     rounds = rounds_of(ports.board.picture(claim.job_id))
     files = evaluated(rounds, request)
     relevances = {path: file.relevance for path, file in files.items()}
     high, medium = of_band(relevances, "high"), of_band(relevances, "medium")
     symbols = ports.files.symbols(request.collection, [*high, *medium])
-    names = {path: {one.name for one in found if is_pattern(one.name)} for path, found in symbols.items()}
+    names = {path: {symbol.name for symbol in found if is_pattern(symbol.name)} for path, found in symbols.items()}
     uses = {
-        path: {one.name for one in symbols.get(path, ()) if one.role != "definition" and is_pattern(one.name)}
+        path: {
+            symbol.name for symbol in symbols.get(path, ()) if symbol.role != "definition" and is_pattern(symbol.name)
+        }
         for path in high
     }
     every = sorted(set().union(*names.values()))
@@ -171,17 +179,17 @@ def planned(claim: Claim, request: FileSearch, ports: Ports) -> Notes:
             gaps=missing,
             of_high=weighted({path: names.get(path, ()) for path in high}, frequency=frequency, files=total),
             of_medium=weighted({path: names.get(path, ()) for path in medium}, frequency=frequency, files=total),
-            used=[pattern for one in rounds for pattern in one.patterns],
+            used=[pattern for round_ in rounds for pattern in round_.planned.patterns],
             tokens=tokens_so_far(files, rounds, request),
             token_budget=request.token_budget,
         )
     )
-    left = sorted(missing, key=lambda name: (-missing[name], name))
+    left = tuple(sorted(missing, key=lambda name: (-missing[name], name))[:PLACES])
     match decision:
         case Ask(patterns):
-            return {"patterns": list(patterns), "gaps": left[:PLACES], "stop": None}
+            return PlanNotes(patterns=tuple(patterns), gaps=left, stop=None)
         case Stop(reason):
-            return {"patterns": [], "gaps": left[:PLACES], "stop": reason}
+            return PlanNotes(patterns=(), gaps=left, stop=reason)
 
 
 def definers(uses: Mapping[str, set[str]], request: FileSearch, ports: Ports) -> dict[str, set[str]]:
@@ -204,24 +212,14 @@ def standing(rounds: Sequence[Round], request: FileSearch) -> SearchRound:
         evaluated=len(files),
         bands=counted(file.relevance for file in files),
         files=tuple(_partial(file) for file in best if band(file.relevance) in RETURNED),
-        gaps=tuple(last.plan.notes.get("gaps", ()) if last.plan is not None else ()),
-        stop=last.stop,
+        gaps=last.planned.gaps,
+        stop=last.planned.stop,
     )
 
 
-def used(usage: Usage) -> Notes:
-    """Note what was asked of the providers."""
-    return {"usage": {"provider_calls": usage.calls, "tokens": usage.tokens}}
-
-
-def degraded(stage: str, reasons: Sequence[str]) -> Notes:
-    """Note what a step was asked for and does not have."""
-    return {"degraded": [Degradation(stage=stage, reason=reason).model_dump() for reason in reasons]}
-
-
-def _round(picture: Picture, number: int) -> Round:
-    (found,) = (one for one in rounds_of(picture) if one.number == number)
-    return found
+def name_missing(stage: str, reasons: Sequence[str]) -> tuple[Degradation, ...]:
+    """Name what a step was asked for and could not do."""
+    return tuple(Degradation(stage=stage, reason=reason) for reason in reasons)
 
 
 def _partial(file: EvaluatedFile) -> PartialHit:

@@ -128,11 +128,27 @@ def evidence_of(
     )
 
 
+def rounded(evidence: Evidence) -> Evidence:
+    """Round each number to the 6 decimals that a result shows."""
+    return Evidence(
+        lexical=round(evidence.lexical, 6),
+        covered=round(evidence.covered, 6),
+        path=round(evidence.path, 6),
+        names=round(evidence.names, 6),
+        passage=round(evidence.passage, 6),
+        vector=None if evidence.vector is None else round(evidence.vector, 6),
+    )
+
+
 def relevance(evidence: Evidence, profiles: FileProfiles) -> float:
     """Weigh the evidence and read its relevance off the bands, from 0 to 1."""
-    with_vector = evidence.vector is not None and profiles.vectors is not None
-    profile = profiles.vectors if with_vector and profiles.vectors is not None else profiles.words
+    profile = profile_of(evidence, profiles)
     return min(1.0, max(0.0, profile.bands.similarity(summed(evidence, profile))))
+
+
+def profile_of(evidence: Evidence, profiles: FileProfiles) -> RelevanceProfile:
+    """Choose the profile for a file: with vectors if the file has one and they were measured, else words alone."""
+    return profiles.words if evidence.vector is None or profiles.vectors is None else profiles.vectors
 
 
 def summed(evidence: Evidence, profile: RelevanceProfile) -> float:
