@@ -5,22 +5,21 @@ from collections.abc import Sequence
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.files.ingest import CompareFiles, CompareFilesResult
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.retrievers.files.embed import embed_soon
 from querymill_workers.retrievers.files.ingest import revision_of
 from querymill_workers.retrievers.files.notes import CompareNotes
-from querymill_workers.retrievers.files.ports import SPACE
+from querymill_workers.retrievers.files.ports import SPACE, FilePorts
 
 #: Files taken away between two looks at whether the job still lives.
 SLICE = 50
 
 
-def step(claim: Claim, request: CompareFiles, ports: Ports) -> Sequence[Bell]:
+def step(claim: Claim, request: CompareFiles, ports: FilePorts) -> Sequence[Bell]:
     """Name the files that are new or changed, and take away those that are gone."""
     collection, known = request.collection, ports.files.revisions(request.collection)
-    changed = [path for path, sha256 in request.files.items() if known.get(path) != revision_of(sha256, ports)]
+    changed = [path for path, sha256 in request.files.items() if known.get(path) != revision_of(sha256, ports.parser)]
     gone = sorted(known.keys() - request.files.keys()) if request.remove else []
     for start in range(0, len(gone), SLICE):
         paths = gone[start : start + SLICE]

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.files.ingest import EmbedFiles, EmbedFilesResult
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.retrievers.files.notes import EmbedNotes
-from querymill_workers.retrievers.files.ports import PendingChunk
+from querymill_workers.retrievers.files.ports import FilePorts, PendingChunk
 from querymill_workers.retrievers.files.rules.chunking import embedded_text
 
 #: Texts embedded between two looks at whether the job still lives. Each is as long as the model reads, and several
@@ -24,7 +23,7 @@ SLICE = 4
 LISTED = 512
 
 
-def step(claim: Claim, request: EmbedFiles, ports: Ports) -> Sequence[Bell]:
+def step(claim: Claim, request: EmbedFiles, ports: FilePorts) -> Sequence[Bell]:
     """Embed what is pending, and store it, until nothing is."""
     collection, model = request.collection, ports.embeddings.model
     paths = request.paths or None
@@ -42,7 +41,7 @@ def step(claim: Claim, request: EmbedFiles, ports: Ports) -> Sequence[Bell]:
     return []
 
 
-def embed(chunks: Sequence[PendingChunk], request: EmbedFiles, ports: Ports) -> Usage:
+def embed(chunks: Sequence[PendingChunk], request: EmbedFiles, ports: FilePorts) -> Usage:
     """Embed chunks and store their vectors; return what it cost."""
     texts = [embedded_text(pending.path, pending.chunk) for pending in chunks]
     caller = Caller(request.collection, request.lane)
@@ -51,7 +50,7 @@ def embed(chunks: Sequence[PendingChunk], request: EmbedFiles, ports: Ports) -> 
     return spent
 
 
-def embed_soon(collection: str, paths: Sequence[str], ports: Ports, *, after: str) -> Sequence[Bell]:
+def embed_soon(collection: str, paths: Sequence[str], ports: FilePorts, *, after: str) -> Sequence[Bell]:
     """Ask for what is pending to be embedded (of all files without ``paths``), once ``after`` each job."""
     if not ports.files.pending(collection, model=ports.embeddings.model, most=1, paths=paths or None):
         return []

@@ -7,12 +7,11 @@ from typing import Final
 from querymill_shared.board import Claim
 from querymill_shared.contracts.files.search import FileSearch
 from querymill_shared.contracts.results import Degradation
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.deadline import Caller, caller_of
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.retrievers.files.notes import EvaluationNotes, FileNotes
-from querymill_workers.retrievers.files.ports import SPACE
+from querymill_workers.retrievers.files.ports import SPACE, FilePorts
 from querymill_workers.retrievers.files.rules.candidates import shards
 from querymill_workers.retrievers.files.rules.code import code_text
 from querymill_workers.retrievers.files.rules.context import shown
@@ -48,7 +47,7 @@ class SourceText:
     defines: Sequence[str]
 
 
-def evaluate(number: int, part: int, claim: Claim, request: FileSearch, ports: Ports) -> EvaluationNotes:
+def evaluate(number: int, part: int, claim: Claim, request: FileSearch, ports: FilePorts) -> EvaluationNotes:
     """Evaluate one shard of a round's candidates; files that are no longer stored are left out."""
     rounds = rounds_of(ports.board.picture(claim.job_id))
     paths = [candidate.path for candidate in shards(candidates_of(rounds, number, request))[part - 1]]
@@ -67,7 +66,7 @@ def evaluate(number: int, part: int, claim: Claim, request: FileSearch, ports: P
     return EvaluationNotes(files=files, usage=usage.noted(), judged_tokens=usage.tokens, degraded=(*missing, *unjudged))
 
 
-def read_files(paths: Sequence[str], request: FileSearch, ports: Ports) -> dict[str, SourceText]:
+def read_files(paths: Sequence[str], request: FileSearch, ports: FilePorts) -> dict[str, SourceText]:
     """Fetch the files that are still stored, by path."""
     contents = ports.files.contents(request.collection, paths)
     cards = ports.files.cards(request.collection, list(contents))
@@ -84,7 +83,7 @@ def read_files(paths: Sequence[str], request: FileSearch, ports: Ports) -> dict[
     }
 
 
-def weigh(text: SourceText, intent: Intent, scored: Scored | None, cosine: float | None, ports: Ports) -> FileNotes:
+def weigh(text: SourceText, intent: Intent, scored: Scored | None, cosine: float | None, ports: FilePorts) -> FileNotes:
     """Note what speaks for a file, in numbers and in words, and how relevant that makes it."""
     windows = windows_of(intent, text.content)
     names = speaking(intent, text.defines)
@@ -103,7 +102,7 @@ def weigh(text: SourceText, intent: Intent, scored: Scored | None, cosine: float
 
 
 def compare_vectors(
-    paths: Sequence[str], claim: Claim, request: FileSearch, ports: Ports
+    paths: Sequence[str], claim: Claim, request: FileSearch, ports: FilePorts
 ) -> tuple[Mapping[str, float], Sequence[Degradation]]:
     """Return the cosine of each file's chunk nearest to the request; without vectors, none and the reason."""
     if "vectors" not in request.channels:
@@ -124,7 +123,7 @@ def ask_judge(
     texts: Mapping[str, SourceText],
     claim: Claim,
     request: FileSearch,
-    ports: Ports,
+    ports: FilePorts,
 ) -> tuple[Mapping[str, float], Usage, Sequence[Degradation]]:
     """Have a language model judge the excerpts if the request wants it; other files keep their relevance."""
     if request.evaluator != "judge" or not files:

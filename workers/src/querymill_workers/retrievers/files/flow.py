@@ -5,13 +5,13 @@ from typing import assert_never
 from querymill_shared.contracts.files import FileRequest
 from querymill_shared.contracts.files.ingest import CompareFiles, EmbedFiles, IngestFiles
 from querymill_shared.contracts.files.search import FileSearch
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.flow import Flow, flow
 from querymill_workers.jobs.one_step import one_step
 from querymill_workers.retrievers.files import compare, embed, ingest, results, search
+from querymill_workers.retrievers.files.ports import FilePorts
 
 
-def flow_of(request: FileRequest) -> Flow[Ports]:
+def flow_of(request: FileRequest) -> Flow[FilePorts]:
     """Choose the flow of a request."""
     match request:
         case FileSearch():

@@ -10,13 +10,12 @@ from collections.abc import Iterator, Sequence
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.files.ingest import IngestFiles, IngestFilesResult, SourceFile
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.revisions import ContentHash, Revision
 from querymill_workers.retrievers.files.embed import embed_soon
 from querymill_workers.retrievers.files.notes import IngestNotes
-from querymill_workers.retrievers.files.ports import SPACE, FileCard, FileDraft, KeyedChunk
+from querymill_workers.retrievers.files.ports import SPACE, FileCard, FileDraft, FilePorts, KeyedChunk, SourceParser
 from querymill_workers.retrievers.files.rules.chunking import CODE_CHUNKING_VERSION, chunk_code, embedded_text
 from querymill_workers.retrievers.files.rules.code import CodeChunk, code_text, lines_of
 from querymill_workers.words.ports import WordUnit
@@ -27,12 +26,12 @@ SLICE = 16
 CHUNK_TOKENS, LEAST_CHUNK_TOKENS = 400, 200
 
 
-def step(claim: Claim, request: IngestFiles, ports: Ports) -> Sequence[Bell]:
+def step(claim: Claim, request: IngestFiles, ports: FilePorts) -> Sequence[Bell]:
     """Ingest files; those whose content is there already change nothing."""
     collection, total = request.collection, len(request.files)
     stored = ports.files.cards(collection, [file.path for file in request.files])
     known = {path: card.revision for path, card in stored.items()}
-    changed = [file for file in request.files if known.get(file.path) != revision_of(file.sha256, ports)]
+    changed = [file for file in request.files if known.get(file.path) != revision_of(file.sha256, ports.parser)]
     symbols = chunks = 0
     for start in range(0, len(changed), SLICE):
         drafts = [drafted(file, ports) for file in changed[start : start + SLICE]]
@@ -50,19 +49,19 @@ def step(claim: Claim, request: IngestFiles, ports: Ports) -> Sequence[Bell]:
     return bells
 
 
-def revision_of(sha256: str, ports: Ports) -> Revision:
+def revision_of(sha256: str, parser: SourceParser) -> Revision:
     """Join the hash of a file's content with what shapes its symbols and chunks."""
-    return Revision(f"{CODE_CHUNKING_VERSION}.{ports.parser.version} {sha256}")
+    return Revision(f"{CODE_CHUNKING_VERSION}.{parser.version} {sha256}")
 
 
-def drafted(file: SourceFile, ports: Ports) -> FileDraft:
+def drafted(file: SourceFile, ports: FilePorts) -> FileDraft:
     """Read a file's symbols, and cut it into chunks."""
     parsed = ports.parser.parse(file.path, file.content)
     room = max(CHUNK_TOKENS - ports.count_tokens(file.path), LEAST_CHUNK_TOKENS)
     chunks = chunk_code(file.content, parsed.symbols, count_tokens=ports.count_tokens, size=room)
     card = FileCard(
         path=file.path,
-        revision=revision_of(file.sha256, ports),
+        revision=revision_of(file.sha256, ports.parser),
         language=parsed.language,
         size=len(file.content.encode()),
         lines=len(lines_of(file.content)),
@@ -83,7 +82,7 @@ def keyed(path: str, chunks: Sequence[CodeChunk]) -> Iterator[KeyedChunk]:
         yield KeyedChunk(ContentHash(hashed), chunk)
 
 
-def store(collection: str, drafts: Sequence[FileDraft], ports: Ports) -> None:
+def store(collection: str, drafts: Sequence[FileDraft], ports: FilePorts) -> None:
     """Store files; words go first, as a file that is stored counts as ingested."""
     with ports.files.changing(collection, [draft.card.path for draft in drafts]):
         ports.words.put(collection, SPACE, [unit_of(draft.card.path, draft.content) for draft in drafts])

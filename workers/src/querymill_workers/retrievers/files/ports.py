@@ -1,6 +1,6 @@
 """What the flows need of a store of code, and of what reads symbols out of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
@@ -8,10 +8,12 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from querymill_workers.inference.ports import Vectors
+from querymill_workers.inference.ports import Embeddings, Judge, Vectors
+from querymill_workers.jobs.ports import Common
 from querymill_workers.jobs.revisions import ContentHash, Revision
 from querymill_workers.retrievers.files.rules.code import CodeChunk, Symbol, SymbolRole
-from querymill_workers.words.ports import Space
+from querymill_workers.retrievers.files.rules.relevance import FileProfiles
+from querymill_workers.words.ports import Space, Words
 
 #: The words of files, a unit each, known by its path.
 SPACE: Final[Space] = "files"
@@ -232,3 +234,32 @@ class SourceParser(Protocol):
     def parse(self, path: str, content: str) -> Parsed:
         """List the symbols of a file; its path tells the language. Broken code gives what can be read of it."""
         ...
+
+
+class FilePorts(Common, Protocol):
+    """Everything that a flow of `files` may touch."""
+
+    @property
+    def files(self) -> Files: ...
+
+    @property
+    def words(self) -> Words: ...
+
+    @property
+    def parser(self) -> SourceParser: ...
+
+    @property
+    def embeddings(self) -> Embeddings: ...
+
+    @property
+    def judge(self) -> Judge:
+        """The model that judges candidates where a request asks for it."""
+        ...
+
+    @property
+    def file_profiles(self) -> FileProfiles:
+        """What each kind of evidence for a file is worth."""
+        ...
+
+    @property
+    def count_tokens(self) -> Callable[[str], int]: ...

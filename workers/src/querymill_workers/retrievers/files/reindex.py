@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.retrievers.files.ingest import unit_of
-from querymill_workers.retrievers.files.ports import SPACE
+from querymill_workers.retrievers.files.ports import SPACE, FilePorts
 from querymill_workers.words.ports import Space
 
 #: Where the words are.
@@ -14,7 +13,7 @@ SPACES: Final[Sequence[Space]] = (SPACE,)
 DOCUMENTS_BATCH: Final = 100
 
 
-def reindexed(collection: str, ports: Ports) -> Iterator[tuple[int, int, int]]:
+def reindexed(collection: str, ports: FilePorts) -> Iterator[tuple[int, int, int]]:
     """Go through the files of a code base; nobody changes one while its words are made."""
     paths = sorted(ports.files.revisions(collection))
     for start in range(0, len(paths), DOCUMENTS_BATCH):

@@ -1,6 +1,6 @@
 """The result of an iterative search: which files, why, what is missing, and what it cost."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -14,21 +14,21 @@ from querymill_shared.contracts.files.search import (
     TokenAccount,
 )
 from querymill_shared.contracts.results import Degradation
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs import verdicts
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.stages import missing, stage, timing, used, why_nothing
 from querymill_workers.retrievers.files.notes import EvaluationNotes, PartNotes
+from querymill_workers.retrievers.files.ports import FilePorts
 from querymill_workers.retrievers.files.rules.bands import RETURNED, band, counted
 from querymill_workers.retrievers.files.rules.context import Context, ContextFile, joined
-from querymill_workers.retrievers.files.rules.relevance import profile_of
+from querymill_workers.retrievers.files.rules.relevance import FileProfiles, profile_of
 from querymill_workers.retrievers.files.stages import EvaluatedFile, Round, evaluated, rounds_of
 
 #: Decimals that are shown.
 PLACES: Final = 4
 
 
-def settle(picture: Picture, request: FileSearch, ports: Ports) -> None:
+def settle(picture: Picture, request: FileSearch, ports: FilePorts) -> None:
     """End the job with what was evaluated; without a single finished search it fails, with the reason."""
     rounds = rounds_of(picture)
     if not any(step.state == "done" for round_ in rounds for step in round_.searches):
@@ -38,11 +38,11 @@ def settle(picture: Picture, request: FileSearch, ports: Ports) -> None:
     ports.board.settle(picture.record.job_id, verdict)
 
 
-def result_of(picture: Picture, rounds: Sequence[Round], request: FileSearch, ports: Ports) -> FileResult:
+def result_of(picture: Picture, rounds: Sequence[Round], request: FileSearch, ports: FilePorts) -> FileResult:
     """Put the answer together."""
     files = evaluated(rounds, request)
     ranking = ranked(files, request)
-    hits = tuple(hit_of(file, request, ports) for file in ranking)
+    hits = tuple(hit_of(file, request, ports.file_profiles) for file in ranking)
     kept = tuple(hit for hit in hits if hit.band in RETURNED or request.mode == "oneshot")
     returned = kept[: request.top_n]
     is_aside = request.return_low and request.mode == "iterative"
@@ -67,7 +67,7 @@ def result_of(picture: Picture, rounds: Sequence[Round], request: FileSearch, po
         rounds=tuple(summary(round_, files) for round_ in rounds),
         stop=ended_by(rounds, request),
         files_read=len(files),
-        token_account=account((*returned, *low), files, rounds, context, ports),
+        token_account=account((*returned, *low), files, rounds, context, ports.count_tokens),
         context=context.text,
         context_files=tuple(dict.fromkeys(path for path, _ in context.parts)),
     )
@@ -80,9 +80,9 @@ def ranked(files: Mapping[str, EvaluatedFile], request: FileSearch) -> list[Eval
     return sorted(files.values(), key=lambda file: (-file.relevance, file.path))
 
 
-def hit_of(file: EvaluatedFile, request: FileSearch, ports: Ports) -> FileHit:
+def hit_of(file: EvaluatedFile, request: FileSearch, profiles: FileProfiles) -> FileHit:
     """Show a file with every number that its relevance is made of."""
-    profile = profile_of(file.notes.evidence, ports.file_profiles)
+    profile = profile_of(file.notes.evidence, profiles)
     how: dict[str, Any] = {"formula": "judged by a language model"}
     if not file.notes.judged:
         how = {"formula": "bands(Σ weight × evidence)", "weights": dict(profile.weights), "bands": profile.bands.points}
@@ -109,7 +109,7 @@ def why(file: EvaluatedFile) -> str:
 
 
 def context_of(
-    high: Sequence[FileHit], files: Mapping[str, EvaluatedFile], request: FileSearch, ports: Ports
+    high: Sequence[FileHit], files: Mapping[str, EvaluatedFile], request: FileSearch, ports: FilePorts
 ) -> tuple[Context, Sequence[Degradation]]:
     """Join the high files for a sub-agent. The board holds no code: their text is fetched for this."""
     if not high or request.context_budget == 0:
@@ -128,11 +128,11 @@ def account(
     files: Mapping[str, EvaluatedFile],
     rounds: Sequence[Round],
     context: Context,
-    ports: Ports,
+    count_tokens: Callable[[str], int],
 ) -> TokenAccount:
     """Count what the job cost, and what reading files whole would have."""
-    listing = sum(ports.count_tokens(f"{hit.path} {hit.relevance} {hit.why}") for hit in returned)
-    handed, judged = ports.count_tokens(context.text), judged_tokens(rounds)
+    listing = sum(count_tokens(f"{hit.path} {hit.relevance} {hit.why}") for hit in returned)
+    handed, judged = count_tokens(context.text), judged_tokens(rounds)
     return TokenAccount(
         spent=handed + listing + judged,
         context=handed,

@@ -17,14 +17,13 @@ from querymill_shared.contracts.events import PartialHit, SearchRound
 from querymill_shared.contracts.files.search import FileSearch
 from querymill_shared.contracts.files.steps import FileStep
 from querymill_shared.contracts.results import Degradation
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable, Unreadable
 from querymill_workers.jobs.stages import Laps
 from querymill_workers.retrievers.files.evaluation import evaluate
 from querymill_workers.retrievers.files.notes import EvaluationNotes, PlanNotes, SearchNotes
-from querymill_workers.retrievers.files.ports import SPACE
+from querymill_workers.retrievers.files.ports import SPACE, FilePorts, Files
 from querymill_workers.retrievers.files.results import settle, tokens_so_far
 from querymill_workers.retrievers.files.rules.bands import RETURNED, band, counted, of_band
 from querymill_workers.retrievers.files.rules.candidates import MOST
@@ -48,7 +47,7 @@ PATTERN_S: Final = 2.0
 PLACES: Final = 20
 
 
-def step(claim: Claim, request: FileSearch, ports: Ports) -> Sequence[Bell]:
+def step(claim: Claim, request: FileSearch, ports: FilePorts) -> Sequence[Bell]:
     """Carry out one step of a round, and hand it in."""
     place = FileStep.parse(claim.step)
     if place is None:
@@ -65,7 +64,7 @@ def step(claim: Claim, request: FileSearch, ports: Ports) -> Sequence[Bell]:
     return [] if picture is None else conclude(picture, request, ports)
 
 
-def conclude(picture: Picture, request: FileSearch, ports: Ports) -> Sequence[Bell]:
+def conclude(picture: Picture, request: FileSearch, ports: FilePorts) -> Sequence[Bell]:
     """Add the steps that follow once all are closed, or settle where none does."""
     if picture.record.open_steps > 0:
         return []
@@ -80,7 +79,7 @@ def conclude(picture: Picture, request: FileSearch, ports: Ports) -> Sequence[Be
 
 
 def carry_out(
-    place: FileStep, claim: Claim, request: FileSearch, ports: Ports
+    place: FileStep, claim: Claim, request: FileSearch, ports: FilePorts
 ) -> SearchNotes | EvaluationNotes | PlanNotes:
     """Search, evaluate or plan; the notes are what later steps and the result read."""
     match place:
@@ -98,13 +97,13 @@ def carry_out(
             return plan(claim, request, ports)
 
 
-def by_words(request: FileSearch, ports: Ports) -> SearchNotes:
+def by_words(request: FileSearch, ports: FilePorts) -> SearchNotes:
     """Search the words of the request in paths and contents."""
     hits = ports.words.search(request.collection, SPACE, code_text(request.query), most=MOST)
     return SearchNotes(found={"words": tuple(hit.id for hit in hits)})
 
 
-def by_vectors(claim: Claim, request: FileSearch, ports: Ports) -> SearchNotes:
+def by_vectors(claim: Claim, request: FileSearch, ports: FilePorts) -> SearchNotes:
     """Search the chunks nearest to the request; says so where some of the collection has no vector yet."""
     caller = Caller(request.collection, request.lane, claim.expires_at)
     vectors, usage = ports.embeddings.embed([request.query], input_type="query", caller=caller)
@@ -119,7 +118,7 @@ def by_vectors(claim: Claim, request: FileSearch, ports: Ports) -> SearchNotes:
     )
 
 
-def by_patterns(claim: Claim, request: FileSearch, ports: Ports) -> SearchNotes:
+def by_patterns(claim: Claim, request: FileSearch, ports: FilePorts) -> SearchNotes:
     """Search the regular expressions and path patterns of the request; one that must not run is named."""
     found: dict[str, tuple[str, ...]] = {}
     missing: list[str] = []
@@ -141,7 +140,7 @@ def by_patterns(claim: Claim, request: FileSearch, ports: Ports) -> SearchNotes:
     return SearchNotes(found=found, degraded=name_missing(claim.step, missing))
 
 
-def by_names(number: int, part: int, claim: Claim, request: FileSearch, ports: Ports) -> SearchNotes:
+def by_names(number: int, part: int, claim: Claim, request: FileSearch, ports: FilePorts) -> SearchNotes:
     """Look names of earlier rounds' files up, as names and nothing else: where defined first, then where used."""
     asked = numbered(rounds_of(ports.board.picture(claim.job_id)), number - 1)
     names = asked.planned.patterns[(part - 1) * PATTERNS_A_STEP : part * PATTERNS_A_STEP]
@@ -153,7 +152,7 @@ def by_names(number: int, part: int, claim: Claim, request: FileSearch, ports: P
     return SearchNotes(found={query: tuple(paths) for query, paths in found.items()})
 
 
-def plan(claim: Claim, request: FileSearch, ports: Ports) -> PlanNotes:
+def plan(claim: Claim, request: FileSearch, ports: FilePorts) -> PlanNotes:
     """Decide after a round: enough, or what to ask next."""
     rounds = rounds_of(ports.board.picture(claim.job_id))
     files = evaluated(rounds, request)
@@ -170,7 +169,7 @@ def plan(claim: Claim, request: FileSearch, ports: Ports) -> PlanNotes:
     every = sorted(set().union(*names.values()))
     frequency = ports.files.frequencies(request.collection, every)
     total = ports.files.counts(request.collection, model=ports.embeddings.model).files
-    missing = gaps(uses, retrieved=files, definers=definers(uses, request, ports), files=total)
+    missing = gaps(uses, retrieved=files, definers=definers(uses, request.collection, ports.files), files=total)
     decision = what_next(
         Standing(
             round=rounds[-1].number,
@@ -192,11 +191,11 @@ def plan(claim: Claim, request: FileSearch, ports: Ports) -> PlanNotes:
             return PlanNotes(patterns=(), gaps=left, stop=reason)
 
 
-def definers(uses: Mapping[str, set[str]], request: FileSearch, ports: Ports) -> dict[str, set[str]]:
+def definers(uses: Mapping[str, set[str]], collection: str, files: Files) -> dict[str, set[str]]:
     """Look up which files define the names that are used."""
     names = sorted(set().union(*uses.values()))
     found: dict[str, set[str]] = {}
-    for place in ports.files.named(request.collection, names, roles=("definition",), most=PLACES):
+    for place in files.named(collection, names, roles=("definition",), most=PLACES):
         found.setdefault(place.symbol.name, set()).add(place.path)
     return found
 
