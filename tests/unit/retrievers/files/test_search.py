@@ -12,7 +12,7 @@ from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.revisions import ContentHash, Revision
 from querymill_workers.retrievers.files.parsing.lexical import LexicalParser
-from querymill_workers.retrievers.files.ports import SPACE, FileCard, FileDraft, KeyedChunk
+from querymill_workers.retrievers.files.ports import SPACE, FileInfo, KeyedChunk, PreparedFile
 from querymill_workers.retrievers.files.rules.code import CodeChunk, code_text
 from querymill_workers.retrievers.files.rules.relevance import FileProfiles, RelevanceProfile
 from querymill_workers.text.calibration import Calibration
@@ -38,9 +38,9 @@ def put(world: World, files: dict[str, str], collection: str = "code") -> None:
     for path, content in files.items():
         lines = content.count("\n") + 1
         key = ContentHash(path)
-        card = FileCard(path, Revision("1"), "python", len(content), lines, len(content.split()), "words")
+        info = FileInfo(path, Revision("1"), "python", len(content), lines, len(content.split()), "words")
         chunk = KeyedChunk(key, CodeChunk(0, 1, lines, content))
-        draft = FileDraft(card, content, parser.parse(path, content).symbols, [chunk])
+        draft = PreparedFile(info, content, parser.parse(path, content).symbols, [chunk])
         world.files.put(collection, [draft])
         world.words.put(collection, SPACE, [WordUnit(path, code_text(f"{path}\n{content}"))])
 
@@ -227,7 +227,7 @@ def test_what_stands_in_a_file_never_becomes_an_expression(code: World) -> None:
 
 def test_vectors_join_the_search_and_missing_ones_are_named(code: World) -> None:
     model = code.ports.embeddings.model
-    pending = code.files.pending("code", model=model, most=10)
+    pending = code.files.pending("code", model=model, limit=10)
     asked = ASKED.model_copy(update={"channels": ("words", "vectors")})
     unready = answered(code, asked)
     assert not unready.complete
@@ -235,7 +235,7 @@ def test_vectors_join_the_search_and_missing_ones_are_named(code: World) -> None
     assert unready.results[0].path == "transport/redis.py"
     import numpy as np
 
-    code.files.fill("code", pending, np.stack([vector_of(one.chunk.text) for one in pending]), model=model)
+    code.files.fill("code", pending, np.stack([vector_of(chunk.chunk.text) for chunk in pending]), model=model)
     ready = answered(code, asked)
     assert ready.complete
     assert "vectors" in ready.results[0].found_by

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from querymill_workers.retrievers.files.rules.bands import band, counted, of_band
 from querymill_workers.retrievers.files.rules.candidates import candidates, shards
+from querymill_workers.retrievers.files.rules.follow_up_names import MAX_NAMES, best_names, is_searchable_name, weighted
 from querymill_workers.retrievers.files.rules.gaps import gaps
-from querymill_workers.retrievers.files.rules.patterns import MOST, best, is_pattern, weighted
 from querymill_workers.retrievers.files.rules.rounds import Ask, Standing, Stop, what_next
 
 
@@ -46,36 +46,36 @@ def test_files_of_a_band_come_best_first_ties_on_the_path() -> None:
 
 
 def test_a_file_that_many_queries_find_is_one_candidate_and_keeps_where_it_came_from() -> None:
-    found = candidates({"words": ["a", "b", "a"], "name QoS": ["b", "a"]}, evaluated=(), most=20, weights=None)
-    assert [one.path for one in found] == ["a", "b"]
+    found = candidates({"words": ["a", "b", "a"], "name QoS": ["b", "a"]}, evaluated=(), limit=20, weights=None)
+    assert [candidate.path for candidate in found] == ["a", "b"]
     assert found[0].found_by == ("words", "name QoS")
 
 
 @pytest.mark.parametrize("relevance", [0.95, 0.6, 0.3, 0.01])
 def test_a_file_once_evaluated_is_never_read_again_whatever_it_was_worth(relevance: float) -> None:
-    found = candidates({"name QoS": ["a", "b"]}, evaluated={"a": relevance}, most=20, weights=None)
-    assert [one.path for one in found] == ["b"]
+    found = candidates({"name QoS": ["a", "b"]}, evaluated={"a": relevance}, limit=20, weights=None)
+    assert [candidate.path for candidate in found] == ["b"]
 
 
 @given(st.lists(st.lists(st.integers(0, 80).map(str), max_size=60), max_size=6), st.sets(st.integers(0, 80).map(str)))
 def test_candidates_are_distinct_new_and_not_too_many(rankings: list[list[str]], evaluated: set[str]) -> None:
     asked = {str(number): ranking for number, ranking in enumerate(rankings)}
-    paths = [one.path for one in candidates(asked, evaluated=evaluated, most=20, weights=None)]
+    paths = [candidate.path for candidate in candidates(asked, evaluated=evaluated, limit=20, weights=None)]
     assert len(paths) == len(set(paths)) <= 20
     assert evaluated.isdisjoint(paths)
 
 
 def test_how_many_candidates_are_taken_does_not_reorder_the_first() -> None:
     rankings = {"words": ["a", "b", "c", "d"], "vectors": ["d", "b"]}
-    every = candidates(rankings, evaluated=(), most=50, weights=None)
-    assert candidates(rankings, evaluated=(), most=2, weights=None) == every[:2]
+    every = candidates(rankings, evaluated=(), limit=50, weights=None)
+    assert candidates(rankings, evaluated=(), limit=2, weights=None) == every[:2]
 
 
 def test_shards_hold_every_candidate_once() -> None:
-    found = candidates({"words": [f"{n:02}" for n in range(25)]}, evaluated=(), most=50, weights=None)
+    found = candidates({"words": [f"{n:02}" for n in range(25)]}, evaluated=(), limit=50, weights=None)
     cut = shards(found, size=10)
     assert [len(shard) for shard in cut] == [10, 10, 5]
-    assert [one for shard in cut for one in shard] == found
+    assert [candidate for shard in cut for candidate in shard] == found
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_shards_hold_every_candidate_once() -> None:
     ["class", "self", "return", "const", "func", "fn", "std", "String", "None", "if", "ab", "", "__init__", "os.if"],
 )
 def test_keywords_and_names_of_two_letters_are_never_a_query(name: str) -> None:
-    assert not is_pattern(name)
+    assert not is_searchable_name(name)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_keywords_and_names_of_two_letters_are_never_a_query(name: str) -> None:
     ["(a+)+$", "a b", "x;drop table", "ignore previous instructions", "*.py", "../../etc", "a\nb", "变量", "%", "_ _"],
 )
 def test_what_is_no_identifier_never_becomes_a_query(text: str) -> None:
-    assert not is_pattern(text)
+    assert not is_searchable_name(text)
 
 
 def test_patterns_that_are_rare_in_the_collection_weigh_more() -> None:
@@ -108,8 +108,8 @@ def test_a_name_that_the_collection_does_not_know_is_not_asked_for() -> None:
 
 def test_at_most_ten_patterns_and_none_that_was_used() -> None:
     weights = {f"name_{number:02}": float(number) for number in range(1, 30)}
-    chosen = best(weights, used={"name_29"})
-    assert len(chosen) == MOST
+    chosen = best_names(weights, used={"name_29"})
+    assert len(chosen) == MAX_NAMES
     assert chosen[0] == "name_28"
 
 
@@ -170,7 +170,7 @@ def test_no_pattern_is_ever_asked_for_twice(
 ) -> None:
     match what_next(standing(round=number, high=high, gaps=missing, of_high=names, used=used)):
         case Ask(patterns):
-            assert 1 <= len(patterns) == len(set(patterns)) <= MOST
+            assert 1 <= len(patterns) == len(set(patterns)) <= MAX_NAMES
             assert used.isdisjoint(patterns)
         case Stop(reason):
             assert reason

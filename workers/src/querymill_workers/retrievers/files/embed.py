@@ -28,7 +28,7 @@ def step(claim: Claim, request: EmbedFiles, ports: FilePorts) -> Sequence[Bell]:
     collection, model = request.collection, ports.embeddings.model
     paths = request.paths or None
     usage, done = Usage(), 0
-    while pending := ports.files.pending(collection, model=model, most=LISTED, paths=paths):
+    while pending := ports.files.pending(collection, model=model, limit=LISTED, paths=paths):
         for start in range(0, len(pending), SLICE):
             chunks = pending[start : start + SLICE]
             usage += embed(chunks, request, ports)
@@ -52,7 +52,7 @@ def embed(chunks: Sequence[PendingChunk], request: EmbedFiles, ports: FilePorts)
 
 def embed_soon(collection: str, paths: Sequence[str], ports: FilePorts, *, after: str) -> Sequence[Bell]:
     """Ask for what is pending to be embedded (of all files without ``paths``), once ``after`` each job."""
-    if not ports.files.pending(collection, model=ports.embeddings.model, most=1, paths=paths or None):
+    if not ports.files.pending(collection, model=ports.embeddings.model, limit=1, paths=paths or None):
         return []
     request = EmbedFiles(collection=collection, paths=tuple(paths))
     job_id, is_new = ports.board.submit(request, idempotency_key=f"vectors after {after}")

@@ -69,17 +69,17 @@ def evaluate(number: int, part: int, claim: Claim, request: FileSearch, ports: F
 def read_files(paths: Sequence[str], request: FileSearch, ports: FilePorts) -> dict[str, SourceText]:
     """Fetch the files that are still stored, by path."""
     contents = ports.files.contents(request.collection, paths)
-    cards = ports.files.cards(request.collection, list(contents))
+    infos = ports.files.describe(request.collection, list(contents))
     symbols = ports.files.symbols(request.collection, list(contents))
     return {
         path: SourceText(
             path,
             content,
-            cards[path].tokens,
+            infos[path].tokens,
             [symbol.name for symbol in symbols.get(path, ()) if symbol.role == "definition"],
         )
         for path, content in contents.items()
-        if path in cards
+        if path in infos
     }
 
 
@@ -113,7 +113,7 @@ def compare_vectors(
     except (Unavailable, Refused) as error:
         return {}, (Degradation(stage=claim.step, reason=f"judged by words alone: {error}"),)
     found = ports.files.nearest(
-        request.collection, vectors[0], model=ports.embeddings.model, most=len(paths), paths=paths
+        request.collection, vectors[0], model=ports.embeddings.model, limit=len(paths), paths=paths
     )
     return {hit.path: hit.cosine for hit in found}, ()
 

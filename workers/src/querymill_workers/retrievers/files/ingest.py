@@ -15,7 +15,7 @@ from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.revisions import ContentHash, Revision
 from querymill_workers.retrievers.files.embed import embed_soon
 from querymill_workers.retrievers.files.notes import IngestNotes
-from querymill_workers.retrievers.files.ports import SPACE, FileCard, FileDraft, FilePorts, KeyedChunk, SourceParser
+from querymill_workers.retrievers.files.ports import SPACE, FileInfo, FilePorts, KeyedChunk, PreparedFile, SourceParser
 from querymill_workers.retrievers.files.rules.chunking import CODE_CHUNKING_VERSION, chunk_code, embedded_text
 from querymill_workers.retrievers.files.rules.code import CodeChunk, code_text, lines_of
 from querymill_workers.words.ports import WordUnit
@@ -23,22 +23,22 @@ from querymill_workers.words.ports import WordUnit
 #: Files stored between two looks at whether the job still lives: at most these are done again after a kill.
 SLICE = 16
 #: Tokens of a chunk with its path and symbol: what is estimated seldom exceeds the 480 that the model reads.
-CHUNK_TOKENS, LEAST_CHUNK_TOKENS = 400, 200
+CHUNK_TOKENS, MIN_CHUNK_TOKENS = 400, 200
 
 
 def step(claim: Claim, request: IngestFiles, ports: FilePorts) -> Sequence[Bell]:
     """Ingest files; those whose content is there already change nothing."""
     collection, total = request.collection, len(request.files)
-    stored = ports.files.cards(collection, [file.path for file in request.files])
-    known = {path: card.revision for path, card in stored.items()}
+    stored = ports.files.describe(collection, [file.path for file in request.files])
+    known = {path: info.revision for path, info in stored.items()}
     changed = [file for file in request.files if known.get(file.path) != revision_of(file.sha256, ports.parser)]
     symbols = chunks = 0
     for start in range(0, len(changed), SLICE):
-        drafts = [drafted(file, ports) for file in changed[start : start + SLICE]]
-        store(collection, drafts, ports)
-        symbols += sum(len(draft.symbols) for draft in drafts)
-        chunks += sum(len(draft.chunks) for draft in drafts)
-        done = total - len(changed) + start + len(drafts)
+        prepared = [prepare_file(file, ports) for file in changed[start : start + SLICE]]
+        store(collection, prepared, ports)
+        symbols += sum(len(file.symbols) for file in prepared)
+        chunks += sum(len(file.chunks) for file in prepared)
+        done = total - len(changed) + start + len(prepared)
         if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=done, total=total)):
             return []  # cancelled; what is stored stays, its vectors are asked for when the code base is compared
     ports.board.add_collections("files", [collection])
@@ -54,12 +54,12 @@ def revision_of(sha256: str, parser: SourceParser) -> Revision:
     return Revision(f"{CODE_CHUNKING_VERSION}.{parser.version} {sha256}")
 
 
-def drafted(file: SourceFile, ports: FilePorts) -> FileDraft:
+def prepare_file(file: SourceFile, ports: FilePorts) -> PreparedFile:
     """Read a file's symbols, and cut it into chunks."""
     parsed = ports.parser.parse(file.path, file.content)
-    room = max(CHUNK_TOKENS - ports.count_tokens(file.path), LEAST_CHUNK_TOKENS)
+    room = max(CHUNK_TOKENS - ports.count_tokens(file.path), MIN_CHUNK_TOKENS)
     chunks = chunk_code(file.content, parsed.symbols, count_tokens=ports.count_tokens, size=room)
-    card = FileCard(
+    info = FileInfo(
         path=file.path,
         revision=revision_of(file.sha256, ports.parser),
         language=parsed.language,
@@ -69,7 +69,7 @@ def drafted(file: SourceFile, ports: FilePorts) -> FileDraft:
         parsed_by=parsed.parsed_by,
         metadata=file.model_extra or {},
     )
-    return FileDraft(card, file.content, parsed.symbols, list(keyed(file.path, chunks)))
+    return PreparedFile(info, file.content, parsed.symbols, list(keyed(file.path, chunks)))
 
 
 def keyed(path: str, chunks: Sequence[CodeChunk]) -> Iterator[KeyedChunk]:
@@ -82,11 +82,11 @@ def keyed(path: str, chunks: Sequence[CodeChunk]) -> Iterator[KeyedChunk]:
         yield KeyedChunk(ContentHash(hashed), chunk)
 
 
-def store(collection: str, drafts: Sequence[FileDraft], ports: FilePorts) -> None:
+def store(collection: str, prepared: Sequence[PreparedFile], ports: FilePorts) -> None:
     """Store files; words go first, as a file that is stored counts as ingested."""
-    with ports.files.changing(collection, [draft.card.path for draft in drafts]):
-        ports.words.put(collection, SPACE, [unit_of(draft.card.path, draft.content) for draft in drafts])
-        ports.files.put(collection, drafts)
+    with ports.files.changing(collection, [file.info.path for file in prepared]):
+        ports.words.put(collection, SPACE, [unit_of(file.info.path, file.content) for file in prepared])
+        ports.files.put(collection, prepared)
 
 
 def unit_of(path: str, content: str) -> WordUnit:

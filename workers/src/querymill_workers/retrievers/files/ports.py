@@ -20,7 +20,7 @@ SPACE: Final[Space] = "files"
 
 
 @dataclass(frozen=True, slots=True)
-class FileCard:
+class FileInfo:
     """What is known of a file besides its content.
 
     ``size`` is in bytes; ``tokens`` is what reading the whole file costs; ``parsed_by`` says where its symbols
@@ -46,10 +46,10 @@ class KeyedChunk:
 
 
 @dataclass(frozen=True, slots=True)
-class FileDraft:
+class PreparedFile:
     """A file as it is to be stored."""
 
-    card: FileCard
+    info: FileInfo
     content: str
     symbols: Sequence[Symbol]
     chunks: Sequence[KeyedChunk]
@@ -125,7 +125,7 @@ class Files(Protocol):
         """
         ...
 
-    def cards(self, collection: str, paths: Sequence[str]) -> Mapping[str, FileCard]:
+    def describe(self, collection: str, paths: Sequence[str]) -> Mapping[str, FileInfo]:
         """Describe those of the files that are there."""
         ...
 
@@ -133,7 +133,7 @@ class Files(Protocol):
         """Fetch those of the files that are there, whole."""
         ...
 
-    def glob(self, collection: str, pattern: str, *, most: int) -> Sequence[str]:
+    def glob(self, collection: str, pattern: str, *, limit: int) -> Sequence[str]:
         """List paths that a pattern matches, in order; patterns are those of ignore files.
 
         ``redis.py`` and ``*.py`` match at any depth, ``/setup.py`` and ``src/*.py`` from the root, ``**`` any
@@ -144,7 +144,7 @@ class Files(Protocol):
         """
         ...
 
-    def matching(self, collection: str, pattern: str, *, most: int, time_s: float) -> PatternHits:
+    def matching(self, collection: str, pattern: str, *, limit: int, time_s: float) -> PatternHits:
         """Find the files with a match of a regular expression, which takes time linear in their size.
 
         ``^`` and ``$`` match at lines; ``.`` does not match a line's end; case counts unless ``(?i)`` says not.
@@ -160,11 +160,11 @@ class Files(Protocol):
         ...
 
     def named(
-        self, collection: str, names: Sequence[str], *, roles: Sequence[SymbolRole], most: int
+        self, collection: str, names: Sequence[str], *, roles: Sequence[SymbolRole], limit: int
     ) -> Sequence[FileSymbol]:
         """Find where names are defined, imported, called or stand for a type, by path and line.
 
-        ``most`` counts for each name and role.
+        ``limit`` counts for each name and role.
         """
         ...
 
@@ -178,10 +178,10 @@ class Files(Protocol):
         vector: npt.NDArray[np.float32],
         *,
         model: str,
-        most: int,
+        limit: int,
         paths: Sequence[str] | None = None,
     ) -> Sequence[FoundChunk]:
-        """Find the ``most`` files nearest to a vector, each with its nearest chunk; every chunk is compared.
+        """Find the ``limit`` files nearest to a vector, each with its nearest chunk; every chunk is compared.
 
         Best first, ties on the path; only among ``paths`` if they are given. A zero vector's cosine is 0.
         """
@@ -197,7 +197,7 @@ class Files(Protocol):
         """List the collections that hold a file."""
         ...
 
-    def put(self, collection: str, drafts: Sequence[FileDraft]) -> None:
+    def put(self, collection: str, prepared: Sequence[PreparedFile]) -> None:
         """Store files over what is there, all at once; a chunk that is unchanged keeps its vector."""
         ...
 
@@ -206,7 +206,7 @@ class Files(Protocol):
         ...
 
     def pending(
-        self, collection: str, *, model: str, most: int, paths: Sequence[str] | None = None
+        self, collection: str, *, model: str, limit: int, paths: Sequence[str] | None = None
     ) -> Sequence[PendingChunk]:
         """List chunks that lack a vector of the model, by path and number; only of ``paths`` if they are given."""
         ...

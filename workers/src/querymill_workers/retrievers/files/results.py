@@ -22,10 +22,10 @@ from querymill_workers.retrievers.files.ports import FilePorts
 from querymill_workers.retrievers.files.rules.bands import RETURNED, band, counted
 from querymill_workers.retrievers.files.rules.context import Context, ContextFile, joined
 from querymill_workers.retrievers.files.rules.relevance import FileProfiles, profile_of
-from querymill_workers.retrievers.files.stages import EvaluatedFile, Round, evaluated, rounds_of
+from querymill_workers.retrievers.files.stages import EvaluatedFile, Round, evaluated_files, rounds_of
 
 #: Decimals that are shown.
-PLACES: Final = 4
+DECIMALS: Final = 4
 
 
 def settle(picture: Picture, request: FileSearch, ports: FilePorts) -> None:
@@ -40,14 +40,14 @@ def settle(picture: Picture, request: FileSearch, ports: FilePorts) -> None:
 
 def result_of(picture: Picture, rounds: Sequence[Round], request: FileSearch, ports: FilePorts) -> FileResult:
     """Put the answer together."""
-    files = evaluated(rounds, request)
+    files = evaluated_files(rounds, request)
     ranking = ranked(files, request)
     hits = tuple(hit_of(file, request, ports.file_profiles) for file in ranking)
     kept = tuple(hit for hit in hits if hit.band in RETURNED or request.mode == "oneshot")
     returned = kept[: request.top_n]
     is_aside = request.return_low and request.mode == "iterative"
     low = tuple(hit for hit in hits if hit.band == "low" and is_aside)
-    context, degraded = context_of([hit for hit in returned if hit.band == "high"], files, request, ports)
+    context, degraded = join_context([hit for hit in returned if hit.band == "high"], files, request, ports)
     lacking = (*missing_parts(picture), *degraded)
     return FileResult(
         job_id=picture.record.job_id,
@@ -67,7 +67,7 @@ def result_of(picture: Picture, rounds: Sequence[Round], request: FileSearch, po
         rounds=tuple(summary(round_, files) for round_ in rounds),
         stop=ended_by(rounds, request),
         files_read=len(files),
-        token_account=account((*returned, *low), files, rounds, context, ports.count_tokens),
+        token_account=token_account((*returned, *low), files, rounds, context, ports.count_tokens),
         context=context.text,
         context_files=tuple(dict.fromkeys(path for path, _ in context.parts)),
     )
@@ -89,8 +89,8 @@ def hit_of(file: EvaluatedFile, request: FileSearch, profiles: FileProfiles) -> 
     score = file.candidate.score if request.mode == "oneshot" else file.relevance
     return FileHit(
         path=file.path,
-        score=round(score, PLACES + 2),
-        relevance=round(file.relevance, PLACES),
+        score=round(score, DECIMALS + 2),
+        relevance=round(file.relevance, DECIMALS),
         band=band(file.relevance),
         why=why(file),
         round=file.round,
@@ -108,7 +108,7 @@ def why(file: EvaluatedFile) -> str:
     return "; ".join(parts) or "none of the query's words"
 
 
-def context_of(
+def join_context(
     high: Sequence[FileHit], files: Mapping[str, EvaluatedFile], request: FileSearch, ports: FilePorts
 ) -> tuple[Context, Sequence[Degradation]]:
     """Join the high files for a sub-agent. The board holds no code: their text is fetched for this."""
@@ -123,7 +123,7 @@ def context_of(
     return joined(given, budget=request.context_budget, count_tokens=ports.count_tokens), ()
 
 
-def account(
+def token_account(
     returned: Sequence[FileHit],
     files: Mapping[str, EvaluatedFile],
     rounds: Sequence[Round],

@@ -26,16 +26,16 @@ from querymill_workers.retrievers.files.notes import EvaluationNotes, PlanNotes,
 from querymill_workers.retrievers.files.ports import SPACE, FilePorts, Files
 from querymill_workers.retrievers.files.results import settle, tokens_so_far
 from querymill_workers.retrievers.files.rules.bands import RETURNED, band, counted, of_band
-from querymill_workers.retrievers.files.rules.candidates import MOST
+from querymill_workers.retrievers.files.rules.candidates import MAX_CANDIDATES
 from querymill_workers.retrievers.files.rules.code import code_text
+from querymill_workers.retrievers.files.rules.follow_up_names import is_searchable_name, weighted
 from querymill_workers.retrievers.files.rules.gaps import gaps
-from querymill_workers.retrievers.files.rules.patterns import is_pattern, weighted
 from querymill_workers.retrievers.files.rules.rounds import Ask, Standing, Stop, what_next
 from querymill_workers.retrievers.files.stages import (
-    PATTERNS_A_STEP,
+    NAMES_PER_STEP,
     EvaluatedFile,
     Round,
-    evaluated,
+    evaluated_files,
     next_steps,
     numbered,
     rounds_of,
@@ -70,7 +70,7 @@ def conclude(picture: Picture, request: FileSearch, ports: FilePorts) -> Sequenc
         return []
     job_id, rounds = picture.record.job_id, rounds_of(picture)
     if rounds[-1].plan is not None:
-        ports.board.tell(job_id, standing(rounds, request))
+        ports.board.tell(job_id, round_event(rounds, request))
     names = [str(place) for place in next_steps(rounds, request)]
     if not names:
         settle(picture, request, ports)
@@ -84,31 +84,31 @@ def carry_out(
     """Search, evaluate or plan; the notes are what later steps and the result read."""
     match place:
         case FileStep("search", _, "words"):
-            return by_words(request, ports)
+            return search_words(request, ports)
         case FileStep("search", _, "vectors"):
-            return by_vectors(claim, request, ports)
+            return search_vectors(claim, request, ports)
         case FileStep("search", _, "patterns"):
-            return by_patterns(claim, request, ports)
+            return search_patterns(claim, request, ports)
         case FileStep("search", number, int(part)):
-            return by_names(number, part, claim, request, ports)
+            return search_names(number, part, claim, request, ports)
         case FileStep("evaluate", number, int(part)):
             return evaluate(number, part, claim, request, ports)
         case _:
             return plan(claim, request, ports)
 
 
-def by_words(request: FileSearch, ports: FilePorts) -> SearchNotes:
+def search_words(request: FileSearch, ports: FilePorts) -> SearchNotes:
     """Search the words of the request in paths and contents."""
-    hits = ports.words.search(request.collection, SPACE, code_text(request.query), most=MOST)
+    hits = ports.words.search(request.collection, SPACE, code_text(request.query), most=MAX_CANDIDATES)
     return SearchNotes(found={"words": tuple(hit.id for hit in hits)})
 
 
-def by_vectors(claim: Claim, request: FileSearch, ports: FilePorts) -> SearchNotes:
+def search_vectors(claim: Claim, request: FileSearch, ports: FilePorts) -> SearchNotes:
     """Search the chunks nearest to the request; says so where some of the collection has no vector yet."""
     caller = Caller(request.collection, request.lane, claim.expires_at)
     vectors, usage = ports.embeddings.embed([request.query], input_type="query", caller=caller)
     model = ports.embeddings.model
-    found = ports.files.nearest(request.collection, vectors[0], model=model, most=MOST)
+    found = ports.files.nearest(request.collection, vectors[0], model=model, limit=MAX_CANDIDATES)
     pending = ports.files.counts(request.collection, model=model).pending
     missing = [f"{pending} chunks of files have no vector yet"] if pending else []
     return SearchNotes(
@@ -118,13 +118,13 @@ def by_vectors(claim: Claim, request: FileSearch, ports: FilePorts) -> SearchNot
     )
 
 
-def by_patterns(claim: Claim, request: FileSearch, ports: FilePorts) -> SearchNotes:
+def search_patterns(claim: Claim, request: FileSearch, ports: FilePorts) -> SearchNotes:
     """Search the regular expressions and path patterns of the request; one that must not run is named."""
     found: dict[str, tuple[str, ...]] = {}
     missing: list[str] = []
     for pattern in request.patterns:
         try:
-            hits = ports.files.matching(request.collection, pattern, most=MOST, time_s=PATTERN_S)
+            hits = ports.files.matching(request.collection, pattern, limit=MAX_CANDIDATES, time_s=PATTERN_S)
         except Unreadable:
             raise
         except Refused as error:
@@ -134,19 +134,19 @@ def by_patterns(claim: Claim, request: FileSearch, ports: FilePorts) -> SearchNo
         missing += [] if hits.complete else [f"pattern {pattern!r}: its {PATTERN_S:g} s ran out"]
     for glob in request.globs:
         try:
-            found[f"glob {glob}"] = tuple(ports.files.glob(request.collection, glob, most=MOST))
+            found[f"glob {glob}"] = tuple(ports.files.glob(request.collection, glob, limit=MAX_CANDIDATES))
         except Refused as error:
             missing.append(str(error))
     return SearchNotes(found=found, degraded=name_missing(claim.step, missing))
 
 
-def by_names(number: int, part: int, claim: Claim, request: FileSearch, ports: FilePorts) -> SearchNotes:
+def search_names(number: int, part: int, claim: Claim, request: FileSearch, ports: FilePorts) -> SearchNotes:
     """Look names of earlier rounds' files up, as names and nothing else: where defined first, then where used."""
     asked = numbered(rounds_of(ports.board.picture(claim.job_id)), number - 1)
-    names = asked.planned.patterns[(part - 1) * PATTERNS_A_STEP : part * PATTERNS_A_STEP]
+    names = asked.planned.patterns[(part - 1) * NAMES_PER_STEP : part * NAMES_PER_STEP]
     found: dict[str, list[str]] = {f"name {name}": [] for name in names}
     for roles in (("definition",), ("import", "type", "call")):
-        for place in ports.files.named(request.collection, names, roles=roles, most=PLACES):
+        for place in ports.files.named(request.collection, names, roles=roles, limit=PLACES):
             paths = found[f"name {place.symbol.name}"]
             paths += [] if place.path in paths else [place.path]
     return SearchNotes(found={query: tuple(paths) for query, paths in found.items()})
@@ -155,21 +155,18 @@ def by_names(number: int, part: int, claim: Claim, request: FileSearch, ports: F
 def plan(claim: Claim, request: FileSearch, ports: FilePorts) -> PlanNotes:
     """Decide after a round: enough, or what to ask next."""
     rounds = rounds_of(ports.board.picture(claim.job_id))
-    files = evaluated(rounds, request)
+    files = evaluated_files(rounds, request)
     relevances = {path: file.relevance for path, file in files.items()}
     high, medium = of_band(relevances, "high"), of_band(relevances, "medium")
-    symbols = ports.files.symbols(request.collection, [*high, *medium])
-    names = {path: {symbol.name for symbol in found if is_pattern(symbol.name)} for path, found in symbols.items()}
-    uses = {
-        path: {
-            symbol.name for symbol in symbols.get(path, ()) if symbol.role != "definition" and is_pattern(symbol.name)
-        }
-        for path in high
+    symbols = {
+        path: [symbol for symbol in found if is_searchable_name(symbol.name)]
+        for path, found in ports.files.symbols(request.collection, [*high, *medium]).items()
     }
-    every = sorted(set().union(*names.values()))
-    frequency = ports.files.frequencies(request.collection, every)
+    names = {path: {symbol.name for symbol in found} for path, found in symbols.items()}
+    uses = {path: {symbol.name for symbol in symbols.get(path, ()) if symbol.role != "definition"} for path in high}
+    frequency = ports.files.frequencies(request.collection, sorted(set().union(*names.values())))
     total = ports.files.counts(request.collection, model=ports.embeddings.model).files
-    missing = gaps(uses, retrieved=files, definers=definers(uses, request.collection, ports.files), files=total)
+    missing = gaps(uses, retrieved=files, definers=find_definers(uses, request.collection, ports.files), files=total)
     decision = what_next(
         Standing(
             round=rounds[-1].number,
@@ -178,32 +175,32 @@ def plan(claim: Claim, request: FileSearch, ports: FilePorts) -> PlanNotes:
             gaps=missing,
             of_high=weighted({path: names.get(path, ()) for path in high}, frequency=frequency, files=total),
             of_medium=weighted({path: names.get(path, ()) for path in medium}, frequency=frequency, files=total),
-            used=[pattern for round_ in rounds for pattern in round_.planned.patterns],
+            used=[name for round_ in rounds for name in round_.planned.patterns],
             tokens=tokens_so_far(files, rounds, request),
             token_budget=request.token_budget,
         )
     )
     left = tuple(sorted(missing, key=lambda name: (-missing[name], name))[:PLACES])
     match decision:
-        case Ask(patterns):
-            return PlanNotes(patterns=tuple(patterns), gaps=left, stop=None)
+        case Ask(names_to_search):
+            return PlanNotes(patterns=tuple(names_to_search), gaps=left, stop=None)
         case Stop(reason):
             return PlanNotes(patterns=(), gaps=left, stop=reason)
 
 
-def definers(uses: Mapping[str, set[str]], collection: str, files: Files) -> dict[str, set[str]]:
+def find_definers(uses: Mapping[str, set[str]], collection: str, files: Files) -> dict[str, set[str]]:
     """Look up which files define the names that are used."""
     names = sorted(set().union(*uses.values()))
     found: dict[str, set[str]] = {}
-    for place in files.named(collection, names, roles=("definition",), most=PLACES):
+    for place in files.named(collection, names, roles=("definition",), limit=PLACES):
         found.setdefault(place.symbol.name, set()).add(place.path)
     return found
 
 
-def standing(rounds: Sequence[Round], request: FileSearch) -> SearchRound:
+def round_event(rounds: Sequence[Round], request: FileSearch) -> SearchRound:
     """Tell of a round that was planned: what it asked, and how its files fell into the bands."""
     last = rounds[-1]
-    files = [file for file in evaluated(rounds, request).values() if file.round == last.number]
+    files = [file for file in evaluated_files(rounds, request).values() if file.round == last.number]
     best = sorted(files, key=lambda file: (-file.relevance, file.path))
     return SearchRound(
         round=last.number,

@@ -13,10 +13,10 @@ from querymill_shared.board import Picture, Step
 from querymill_shared.contracts.files.search import FileSearch
 from querymill_shared.contracts.files.steps import FileStage, FileStep, FirstSearch
 from querymill_workers.retrievers.files.notes import EvaluationNotes, FileNotes, PlanNotes, SearchNotes
-from querymill_workers.retrievers.files.rules.candidates import Candidate, candidates, shards
+from querymill_workers.retrievers.files.rules.candidates import FileCandidate, candidates, shards
 
 #: Patterns that one search step of a later round looks for.
-PATTERNS_A_STEP: Final = 4
+NAMES_PER_STEP: Final = 4
 #: What a search of the first round weighs when candidates are chosen; the words of the request lead.
 WEIGHTS: Final[Mapping[FirstSearch | int | None, float]] = {"words": 1.0, "vectors": 1.0, "patterns": 0.5}
 
@@ -27,7 +27,7 @@ class EvaluatedFile:
 
     path: str
     round: int
-    candidate: Candidate
+    candidate: FileCandidate
     notes: FileNotes
 
     @property
@@ -74,7 +74,7 @@ def rounds_of(picture: Picture) -> list[Round]:
     ]
 
 
-def evaluated(rounds: Sequence[Round], request: FileSearch) -> dict[str, EvaluatedFile]:
+def evaluated_files(rounds: Sequence[Round], request: FileSearch) -> dict[str, EvaluatedFile]:
     """Return the evaluated files by path; the first evaluation of a file is its only one."""
     files: dict[str, EvaluatedFile] = {}
     for round_ in rounds:
@@ -86,9 +86,9 @@ def evaluated(rounds: Sequence[Round], request: FileSearch) -> dict[str, Evaluat
     return files
 
 
-def candidates_of(rounds: Sequence[Round], number: int, request: FileSearch) -> list[Candidate]:
+def candidates_of(rounds: Sequence[Round], number: int, request: FileSearch) -> list[FileCandidate]:
     """Choose the candidates of a round: the files its searches found, without those of earlier rounds."""
-    known = evaluated([round_ for round_ in rounds if round_.number < number], request)
+    known = evaluated_files([round_ for round_ in rounds if round_.number < number], request)
     return _candidates(numbered(rounds, number), request, known=known)
 
 
@@ -98,7 +98,7 @@ def numbered(rounds: Sequence[Round], number: int) -> Round:
     return found
 
 
-def _candidates(asked: Round, request: FileSearch, *, known: Mapping[str, EvaluatedFile]) -> list[Candidate]:
+def _candidates(asked: Round, request: FileSearch, *, known: Mapping[str, EvaluatedFile]) -> list[FileCandidate]:
     rankings: dict[str, Sequence[str]] = {}
     weights: dict[str, float] = {}
     for step in asked.searches:
@@ -106,7 +106,7 @@ def _candidates(asked: Round, request: FileSearch, *, known: Mapping[str, Evalua
         for query, paths in SearchNotes.of(step).found.items():
             rankings[query] = paths
             weights[query] = WEIGHTS.get(None if place is None else place.part, 1.0)
-    return candidates(rankings, evaluated=known, most=request.candidates, weights=weights)
+    return candidates(rankings, evaluated=known, limit=request.candidates, weights=weights)
 
 
 def next_steps(rounds: Sequence[Round], request: FileSearch) -> list[FileStep]:
@@ -115,7 +115,7 @@ def next_steps(rounds: Sequence[Round], request: FileSearch) -> list[FileStep]:
     number, plan = last.number, FileStep("plan", last.number)
     if last.plan is not None:
         names, stop = last.planned.patterns, last.planned.stop
-        parts = range(1, 1 + len(range(0, len(names), PATTERNS_A_STEP)))
+        parts = range(1, 1 + len(range(0, len(names), NAMES_PER_STEP)))
         return [] if stop is not None else [FileStep("search", number + 1, part) for part in parts]
     if all(step.state == "failed" for step in last.searches):
         return []

@@ -9,7 +9,7 @@ from querymill_workers.retrievers.files.ports import Parsed
 from querymill_workers.retrievers.files.rules.code import Symbol
 
 #: More of a line is not looked at.
-MOST_OF_A_LINE: Final = 500
+MAX_LINE_CHARS: Final = 500
 
 _NAME = "[A-Za-z_$][A-Za-z0-9_$]*"
 _KINDS: Final = {
@@ -60,7 +60,7 @@ class LexicalParser:
         language = language_of(path)
         gathered = Gathered()
         for number, line in enumerate(content.split("\n") if language else [], start=1):
-            _read(line[:MOST_OF_A_LINE], number, gathered)
+            _read(line[:MAX_LINE_CHARS], number, gathered)
         return Parsed(gathered.listed(), language, "words")
 
 

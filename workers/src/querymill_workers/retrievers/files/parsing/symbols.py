@@ -5,7 +5,7 @@ from dataclasses import replace
 from querymill_workers.retrievers.files.rules.code import Symbol
 
 #: A longer name is none that anybody asks for.
-LONGEST_NAME = 200
+MAX_NAME_CHARS = 200
 
 
 class Gathered:
@@ -17,7 +17,7 @@ class Gathered:
 
     def add(self, symbol: Symbol) -> None:
         """Take a symbol in; a use that is known already counts once more."""
-        if not 0 < len(symbol.name) <= LONGEST_NAME or len(symbol.qualifier) > LONGEST_NAME:
+        if not 0 < len(symbol.name) <= MAX_NAME_CHARS or len(symbol.qualifier) > MAX_NAME_CHARS:
             return
         if symbol.role == "definition":
             self._definitions.append(symbol)

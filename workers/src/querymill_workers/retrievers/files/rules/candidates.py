@@ -7,13 +7,13 @@ from typing import Final
 from querymill_workers.text.rank_fusion import reciprocal_rank_fusion
 
 #: A round looks at this many files at most.
-MOST: Final = 50
+MAX_CANDIDATES: Final = 50
 #: Files in a shard: what one worker evaluates.
 SHARD: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class FileCandidate:
     """A file to evaluate; ``found_by`` are the queries that found it: where it came from, not what it is worth."""
 
     path: str
@@ -22,8 +22,12 @@ class Candidate:
 
 
 def candidates(
-    rankings: Mapping[str, Sequence[str]], *, evaluated: Collection[str], most: int, weights: Mapping[str, float] | None
-) -> list[Candidate]:
+    rankings: Mapping[str, Sequence[str]],
+    *,
+    evaluated: Collection[str],
+    limit: int,
+    weights: Mapping[str, float] | None,
+) -> list[FileCandidate]:
     """Join the rankings of a round's queries by reciprocal rank, best first, ties on the path.
 
     *Decided*: a file is evaluated once in a job, so what was evaluated before is no candidate, whatever finds it
@@ -32,16 +36,16 @@ def candidates(
     Args:
         rankings: For each query the paths that it found, best first.
         evaluated: Paths of every earlier round, whatever came of them.
-        most: How many to return.
+        limit: How many to return.
         weights: Of each query; None weighs them alike.
     """
     fresh = {
         query: [path for path in dict.fromkeys(paths) if path not in evaluated] for query, paths in rankings.items()
     }
     joined = reciprocal_rank_fusion(fresh, weights=weights or dict.fromkeys(rankings, 1.0))
-    return [Candidate(hit.key, hit.score, tuple(hit.ranks)) for hit in joined[:most]]
+    return [FileCandidate(hit.key, hit.score, tuple(hit.ranks)) for hit in joined[:limit]]
 
 
-def shards(found: Sequence[Candidate], *, size: int = SHARD) -> list[Sequence[Candidate]]:
+def shards(found: Sequence[FileCandidate], *, size: int = SHARD) -> list[Sequence[FileCandidate]]:
     """Cut candidates into what one worker evaluates each; 25 of them into 10, 10 and 5."""
     return [found[start : start + size] for start in range(0, len(found), size)]

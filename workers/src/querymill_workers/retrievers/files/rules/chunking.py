@@ -81,7 +81,7 @@ def _parts(lines: Sequence[_Line], size: int) -> list[list[_Line]]:
             cut = len(held) if line.worth == _DEFINITION else _best_break(held)
             parts.append(held[:cut])
             held = held[cut:]
-            used = sum(one.tokens for one in held)
+            used = sum(kept.tokens for kept in held)
         if line.worth == _DEFINITION and used * 2 >= size:
             parts.append(held)
             held, used = [], 0

@@ -9,7 +9,7 @@ from querymill_workers.retrievers.files.rules.code import lines_of
 from querymill_workers.retrievers.files.rules.relevance import Lines
 
 #: A part that would be cut to fewer tokens than this is left out.
-LEAST_PART: Final = 60
+MIN_PART_TOKENS: Final = 60
 _BACKTICKS: Final = re.compile("`{3,}")
 
 
@@ -72,7 +72,7 @@ def _within(
     """Cut lines from the end until they fit; None when too little would be left."""
     first, last = lines
     while (text := shown(file.path, (first, last), file.content)) and count_tokens(text) > budget:
-        if last - first < 1 or budget < LEAST_PART:
+        if last - first < 1 or budget < MIN_PART_TOKENS:
             return None
         last = first + (last - first) * 3 // 4
     return text, (first, last)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 
-from querymill_workers.retrievers.files.rules.patterns import is_pattern, weighted
+from querymill_workers.retrievers.files.rules.follow_up_names import is_searchable_name, weighted
 
 
 def gaps(
@@ -28,7 +28,7 @@ def gaps(
         name
         for names in uses.values()
         for name in names
-        if is_pattern(name) and (by := definers.get(name)) and known.isdisjoint(by)
+        if is_searchable_name(name) and (by := definers.get(name)) and known.isdisjoint(by)
     }
     wanted = {path: open_names.intersection(names) for path, names in uses.items()}
     return weighted(wanted, frequency={name: len(definers[name]) for name in open_names}, files=files)

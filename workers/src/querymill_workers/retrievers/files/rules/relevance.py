@@ -15,8 +15,8 @@ from querymill_workers.text.words import words
 WINDOW: Final = 40
 STRIDE: Final = 20
 #: A file's parts in an excerpt, and how much of the best one's words each of them must have.
-MOST_PARTS: Final = 3
-LEAST_SHARE: Final = 0.5
+MAX_PARTS: Final = 3
+MIN_SHARE: Final = 0.5
 _CHANGED_BY_STEMMING: Final = 2
 
 #: First and last line, from 1.
@@ -177,10 +177,10 @@ def excerpt(windows: Sequence[Window]) -> list[Lines]:
         At most three parts in the order of the file, none overlapping; [] for a file with none of the words.
     """
     found = sorted(windows, key=lambda window: (-window.share, window.lines))
-    least = LEAST_SHARE * found[0].share if found else 0.0
+    least = MIN_SHARE * found[0].share if found else 0.0
     chosen: list[Lines] = []
     for window in found:
-        if window.share <= 0 or window.share < least or len(chosen) == MOST_PARTS:
+        if window.share <= 0 or window.share < least or len(chosen) == MAX_PARTS:
             break
         if all(window.lines[0] > other[1] or window.lines[1] < other[0] for other in chosen):
             chosen.append(window.lines)

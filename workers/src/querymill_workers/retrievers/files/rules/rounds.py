@@ -4,8 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from querymill_workers.retrievers.files.rules import patterns as file_patterns
-from querymill_workers.retrievers.files.rules.patterns import best
+from querymill_workers.retrievers.files.rules.follow_up_names import MAX_NAMES, best_names
 
 #: So many high files are enough, if nothing they use is missing.
 ENOUGH_HIGH: Final = 3
@@ -34,9 +33,9 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Another round, with these patterns."""
+    """Another round, which searches these names."""
 
-    patterns: Sequence[str]
+    names: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +57,13 @@ def what_next(standing: Standing) -> Ask | Stop:
         return Stop("enough")
     if standing.round >= standing.rounds:
         return Stop("rounds")
-    patterns = refined(standing)
-    return Ask(patterns) if patterns else Stop("no new query")
+    names = refined(standing)
+    return Ask(names) if names else Stop("no new query")
 
 
 def refined(standing: Standing) -> list[str]:
     """Choose at most 10 new patterns: gaps first, then what the high files name, else what the medium ones do."""
     used = set(standing.used)
-    chosen = best(standing.gaps, used=used)
-    chosen += best(standing.of_high, used=used.union(chosen))
-    return chosen[: file_patterns.MOST] or best(standing.of_medium, used=used)
+    chosen = best_names(standing.gaps, used=used)
+    chosen += best_names(standing.of_high, used=used.union(chosen))
+    return chosen[:MAX_NAMES] or best_names(standing.of_medium, used=used)

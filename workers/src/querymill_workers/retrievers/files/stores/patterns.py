@@ -11,13 +11,13 @@ from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 from querymill_workers.jobs.faults import Refused, Unreadable
 from querymill_workers.retrievers.files.ports import PatternHit, PatternHits
 
-LONGEST_PATTERN: Final = 1_000
+MAX_PATTERN_CHARS: Final = 1_000
 #: Memory that one pattern may take, in bytes.
-MOST_MEMORY: Final = 8 << 20
+MAX_PATTERN_BYTES: Final = 8 << 20
 #: Counting a file's matches ends here.
-MOST_MATCHES: Final = 100
+MAX_MATCHES: Final = 100
 #: Bytes shown of the line of a match.
-SHOWN: Final = 200
+SHOWN_BYTES: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Expression:
             raise Refused(f"pattern: {pattern!r} matches an empty text, and so every file")
         return cls(compiled)
 
-    def search(self, files: Iterable[tuple[str, str]], *, most: int, time_s: float) -> PatternHits:
+    def search(self, files: Iterable[tuple[str, str]], *, limit: int, time_s: float) -> PatternHits:
         """Look through files, given as path and content, until they or the time are over."""
         until = time.monotonic() + time_s
         hits, complete = [], True
@@ -49,18 +49,18 @@ class Expression:
             hit = self._in(path, content.encode(errors="replace"), until)
             hits += [] if hit is None else [hit]
         hits.sort(key=lambda hit: (-hit.times, hit.path))
-        return PatternHits(hits[:most], complete)
+        return PatternHits(hits[:limit], complete)
 
     def _in(self, path: str, content: bytes, until: float) -> PatternHit | None:
         first, times = -1, 0
         for match in self.compiled.finditer(content):
             first, times = (match.start() if times == 0 else first), times + 1
-            if times >= MOST_MATCHES or time.monotonic() > until:
+            if times >= MAX_MATCHES or time.monotonic() > until:
                 break
         if times == 0:
             return None
         begin = content.rfind(b"\n", 0, first) + 1
-        shown = content[begin : begin + SHOWN].partition(b"\n")[0]
+        shown = content[begin : begin + SHOWN_BYTES].partition(b"\n")[0]
         return PatternHit(path, times, content.count(b"\n", 0, first) + 1, shown.decode(errors="replace"))
 
 
@@ -82,18 +82,18 @@ def glob(pattern: str, paths: Iterable[str]) -> Iterator[str]:
 
 
 def _short(pattern: str) -> str:
-    if not pattern.strip() or len(pattern) > LONGEST_PATTERN:
-        raise Refused(f"pattern: must have 1 to {LONGEST_PATTERN:,} characters")
+    if not pattern.strip() or len(pattern) > MAX_PATTERN_CHARS:
+        raise Refused(f"pattern: must have 1 to {MAX_PATTERN_CHARS:,} characters")
     return pattern
 
 
 def _compiled(written: str, *, shown: str) -> Any:
     options = re2.Options()
     options.log_errors = False
-    options.max_mem = MOST_MEMORY
+    options.max_mem = MAX_PATTERN_BYTES
     try:
         return re2.compile(written.encode(), options)
     except re2.error as error:
         (reason,) = error.args
-        said = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
-        raise Unreadable(f"pattern {shown!r} cannot be read by RE2: {said}") from error
+        detail = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
+        raise Unreadable(f"pattern {shown!r} cannot be read by RE2: {detail}") from error

@@ -23,7 +23,7 @@ SELECT path, revision FROM code_files WHERE collection = %(collection)s;
 SELECT DISTINCT collection FROM code_files ORDER BY collection;
 
 -- next_files: the files after one
-SELECT path, content FROM code_files WHERE collection = %(collection)s AND path > %(after)s ORDER BY path LIMIT %(most)s;
+SELECT path, content FROM code_files WHERE collection = %(collection)s AND path > %(after)s ORDER BY path LIMIT %(limit)s;
 
 -- file_symbols: the symbols of files
 SELECT path, name, role, kind, line, end_line, qualifier, times FROM code_symbols
@@ -37,7 +37,7 @@ WITH placed AS (
     WHERE collection = %(collection)s AND name = ANY(%(names)s) AND role = ANY(%(roles)s)
 )
 SELECT path, name, role, kind, line, end_line, qualifier, times FROM placed
-WHERE place <= %(most)s
+WHERE place <= %(limit)s
 ORDER BY path, line, role, name, kind, end_line, qualifier;
 
 -- name_frequencies: in how many files each name is
@@ -53,7 +53,7 @@ WITH scored AS (
         AND (%(paths)s::text[] IS NULL OR path = ANY(%(paths)s::text[]))
 ),
 nearest AS (SELECT DISTINCT ON (path) path, number, cosine FROM scored ORDER BY path, cosine DESC, number),
-best AS (SELECT * FROM nearest ORDER BY cosine DESC, path LIMIT %(most)s)
+best AS (SELECT * FROM nearest ORDER BY cosine DESC, path LIMIT %(limit)s)
 SELECT c.path, c.number, c.line, c.end_line, c.text, c.symbol, best.cosine
 FROM best
 JOIN code_chunks AS c ON c.collection = %(collection)s AND c.path = best.path AND c.number = best.number
@@ -122,7 +122,7 @@ WHERE (c.number, c.line, c.end_line, c.symbol, c.text)
 SELECT path, key, number, line, end_line, text, symbol FROM code_chunks
 WHERE collection = %(collection)s AND model IS DISTINCT FROM %(model)s
     AND (%(paths)s::text[] IS NULL OR path = ANY(%(paths)s::text[]))
-ORDER BY path, number LIMIT %(most)s;
+ORDER BY path, number LIMIT %(limit)s;
 
 -- fill_chunks: vectors, of what is there still; rows in one order, so that two writers wait and do not deadlock
 UPDATE code_chunks AS c SET model = %(model)s, embedding = held.embedding::vector

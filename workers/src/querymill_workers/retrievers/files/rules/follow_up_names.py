@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 #: Patterns asked for in one round.
-MOST: Final = 10
+MAX_NAMES: Final = 10
 #: A pattern has more than two characters.
-SHORTEST: Final = 3
-_LONGEST: Final = 100
+MIN_CHARS: Final = 3
+_MAX_CHARS: Final = 100
 
 #: What may become a query: a plain or dotted identifier. Whatever else stands in a file never does.
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*(?:\.[A-Za-z_$][A-Za-z0-9_$]*)*")
@@ -46,12 +46,12 @@ _KEYWORDS: Final = frozenset(
 )
 
 
-def is_pattern(name: str) -> bool:
+def is_searchable_name(name: str) -> bool:
     """Whether a name may be searched for: an identifier of 3 to 100 characters that is no word of a language."""
     last = name.rpartition(".")[2]
     return (
-        SHORTEST <= len(name) <= _LONGEST
-        and len(last) >= SHORTEST
+        MIN_CHARS <= len(name) <= _MAX_CHARS
+        and len(last) >= MIN_CHARS
         and _IDENTIFIER.fullmatch(name) is not None
         and last not in _KEYWORDS
         and not (last.startswith("__") and last.endswith("__"))
@@ -68,13 +68,13 @@ def weighted(names_of: Mapping[str, Iterable[str]], *, frequency: Mapping[str, i
         frequency: In how many files of the collection a name occurs; a name that is not known weighs nothing.
         files: How many files the collection has.
     """
-    counts = Counter(name for names in names_of.values() for name in set(names) if is_pattern(name))
+    counts = Counter(name for names in names_of.values() for name in set(names) if is_searchable_name(name))
     return {
         name: count * math.log(1 + files / (1 + frequency[name])) for name, count in counts.items() if name in frequency
     }
 
 
-def best(weights: Mapping[str, float], *, used: Collection[str], most: int = MOST) -> list[str]:
+def best_names(weights: Mapping[str, float], *, used: Collection[str], limit: int = MAX_NAMES) -> list[str]:
     """List the weightiest patterns that were not used before, ties on the name."""
     fresh = [name for name, weight in weights.items() if weight > 0 and name not in used]
-    return sorted(fresh, key=lambda name: (-weights[name], name))[:most]
+    return sorted(fresh, key=lambda name: (-weights[name], name))[:limit]
