@@ -246,7 +246,7 @@ def test_a_path_that_leaves_the_root_or_cannot_be_stored_is_refused(path: str) -
 
 def test_a_job_holds_each_path_once_and_not_too_much() -> None:
     large = SourceFile(path="a.py", content="x" * 1_000_000)
-    with pytest.raises(ValueError, match="once"):
+    with pytest.raises(ValueError, match="paths must be unique"):
         IngestFiles(collection="code", files=(large, large))
     others = tuple(SourceFile(path=f"{n}.py", content=large.content) for n in range(3))
     with pytest.raises(ValueError, match="2000000 characters"):

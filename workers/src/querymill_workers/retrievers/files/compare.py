@@ -1,4 +1,4 @@
-"""Comparing a code base with what is stored of it: what changed, what is gone, what lacks its vectors."""
+"""Comparing a code base with its stored files: what changed, what was removed, what has no vector yet."""
 
 from collections.abc import Sequence
 
@@ -12,23 +12,23 @@ from querymill_workers.retrievers.files.ingest import revision_of
 from querymill_workers.retrievers.files.notes import CompareNotes
 from querymill_workers.retrievers.files.ports import SPACE, FilePorts
 
-#: Files taken away between two looks at whether the job still lives.
+#: Files dropped between two checks that the job has not been cancelled.
 SLICE = 50
 
 
 def step(claim: Claim, request: CompareFiles, ports: FilePorts) -> Sequence[Bell]:
-    """Name the files that are new or changed, and take away those that are gone."""
+    """List the files that are new or changed, and if asked drop those that are no longer in the code base."""
     collection, known = request.collection, ports.files.revisions(request.collection)
     changed = [path for path, sha256 in request.files.items() if known.get(path) != revision_of(sha256, ports.parser)]
     gone = sorted(known.keys() - request.files.keys()) if request.remove else []
     for start in range(0, len(gone), SLICE):
         paths = gone[start : start + SLICE]
         with ports.files.changing(collection, paths):
-            ports.words.drop(collection, SPACE, paths)  # first: a kill leaves no words without a file
+            ports.words.drop(collection, SPACE, paths)  # first: a kill must not leave words without a file
             ports.files.drop(collection, paths)
         progress = Progress(stage=claim.step, done=start + len(paths), total=len(gone))
         if not ports.board.tell(claim.job_id, progress):
-            return []  # cancelled; what is gone is gone
+            return []  # cancelled; dropped files stay dropped
     if len(known) > len(gone):
         ports.board.add_collections("files", [collection])  # again: the board may have been emptied
     bells = embed_soon(collection, [], ports, after=claim.job_id)

@@ -1,6 +1,6 @@
-"""Embedding the chunks of files, after the files were taken in and are found by all else.
+"""Embedding the chunks of files. The files are already stored and searchable by words, names and patterns.
 
-Killed anywhere, the next attempt goes on where this one was: it takes what is pending still.
+If the job is killed, the next attempt resumes: it embeds the chunks that are still pending.
 """
 
 from collections.abc import Sequence
@@ -16,15 +16,15 @@ from querymill_workers.retrievers.files.notes import EmbedNotes
 from querymill_workers.retrievers.files.ports import FilePorts, PendingChunk
 from querymill_workers.retrievers.files.rules.chunking import embedded_text
 
-#: Texts embedded between two looks at whether the job still lives. Each is as long as the model reads, and several
-#: jobs ask at once: a small server on few cores must answer before its call is given up.
+#: Texts embedded between two checks that the job has not been cancelled. Each may be as long as the model's input, and
+#: several jobs embed at once: a small server on few cores must answer before the call times out.
 SLICE = 4
-#: Chunks listed at a time.
+#: Pending chunks listed at a time.
 LISTED = 512
 
 
 def step(claim: Claim, request: EmbedFiles, ports: FilePorts) -> Sequence[Bell]:
-    """Embed what is pending, and store it, until nothing is."""
+    """Embed pending chunks and store their vectors until none is pending."""
     collection, model = request.collection, ports.embeddings.model
     paths = request.paths or None
     usage, done = Usage(), 0
@@ -35,14 +35,14 @@ def step(claim: Claim, request: EmbedFiles, ports: FilePorts) -> Sequence[Bell]:
             done += len(chunks)
             progress = Progress(stage=claim.step, done=done, total=done + len(pending) - start - len(chunks))
             if not ports.board.tell(claim.job_id, progress):
-                return []  # cancelled; what is embedded stays
+                return []  # cancelled; the vectors so far stay
     lacking = ports.files.counts(collection, model=model).pending
     hand_in(claim, request, EmbedNotes(total=done, pending=lacking, usage=usage.noted()), ENDING, ports)
     return []
 
 
 def embed(chunks: Sequence[PendingChunk], request: EmbedFiles, ports: FilePorts) -> Usage:
-    """Embed chunks and store their vectors; return what it cost."""
+    """Embed chunks and store their vectors; return the calls and tokens used."""
     texts = [embedded_text(pending.path, pending.chunk) for pending in chunks]
     caller = Caller(request.collection, request.lane)
     vectors, spent = ports.embeddings.embed(texts, input_type="passage", caller=caller)
@@ -51,7 +51,10 @@ def embed(chunks: Sequence[PendingChunk], request: EmbedFiles, ports: FilePorts)
 
 
 def embed_soon(collection: str, paths: Sequence[str], ports: FilePorts, *, after: str) -> Sequence[Bell]:
-    """Ask for what is pending to be embedded (of all files without ``paths``), once ``after`` each job."""
+    """Submit a job that embeds pending chunks, at most once for the job ``after``; return its bells.
+
+    The job covers the files at ``paths``, or the whole collection if there are none.
+    """
     if not ports.files.pending(collection, model=ports.embeddings.model, limit=1, paths=paths or None):
         return []
     request = EmbedFiles(collection=collection, paths=tuple(paths))

@@ -125,7 +125,7 @@ def ask_judge(
     request: FileSearch,
     ports: FilePorts,
 ) -> tuple[Mapping[str, float], Usage, Sequence[Degradation]]:
-    """Have a language model judge the excerpts if the request wants it; other files keep their relevance."""
+    """Return the relevance that a language model gives to excerpts, if the request asks for it, and what is missing."""
     if request.evaluator != "judge" or not files:
         return {}, Usage(), ()
     passages = {path: excerpted(texts[path], notes.excerpt) for path, notes in files.items()}

@@ -1,4 +1,4 @@
-"""Which flow serves which request of `files`."""
+"""The flow of each request of `files`."""
 
 from typing import assert_never
 
@@ -12,7 +12,7 @@ from querymill_workers.retrievers.files.ports import FilePorts
 
 
 def flow_of(request: FileRequest) -> Flow[FilePorts]:
-    """Choose the flow of a request."""
+    """Return the flow of a request."""
     match request:
         case FileSearch():
             return flow(request, search.step, search.conclude, results.settle)

@@ -1,6 +1,6 @@
-"""Taking files of a code base in: found by words, names and expressions at once, by vectors a little later.
+"""Ingesting files of a code base: searchable by words, names and patterns at once, by vectors a little later.
 
-Killed anywhere, the next attempt goes on where this one was: a file that is stored counts as ingested.
+If the job is killed, the next attempt resumes: files that are already stored are skipped.
 """
 
 import hashlib
@@ -20,14 +20,14 @@ from querymill_workers.retrievers.files.rules.chunking import CODE_CHUNKING_VERS
 from querymill_workers.retrievers.files.rules.code import CodeChunk, code_text, lines_of
 from querymill_workers.words.ports import WordUnit
 
-#: Files stored between two looks at whether the job still lives: at most these are done again after a kill.
+#: Files stored between two checks that the job has not been cancelled; at most these are repeated after a kill.
 SLICE = 16
-#: Tokens of a chunk with its path and symbol: what is estimated seldom exceeds the 480 that the model reads.
+#: Tokens of a chunk with its path and symbol. They are estimated; the true number seldom exceeds the model's 480.
 CHUNK_TOKENS, MIN_CHUNK_TOKENS = 400, 200
 
 
 def step(claim: Claim, request: IngestFiles, ports: FilePorts) -> Sequence[Bell]:
-    """Ingest files; those whose content is there already change nothing."""
+    """Ingest the files whose content differs from the stored one, and submit the embedding of their chunks."""
     collection, total = request.collection, len(request.files)
     stored = ports.files.describe(collection, [file.path for file in request.files])
     known = {path: info.revision for path, info in stored.items()}
@@ -40,7 +40,7 @@ def step(claim: Claim, request: IngestFiles, ports: FilePorts) -> Sequence[Bell]
         chunks += sum(len(file.chunks) for file in prepared)
         done = total - len(changed) + start + len(prepared)
         if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=done, total=total)):
-            return []  # cancelled; what is stored stays, its vectors are asked for when the code base is compared
+            return []  # cancelled; stored files stay, and comparing the code base submits their embedding
     ports.board.add_collections("files", [collection])
     bells = embed_soon(collection, [file.path for file in request.files], ports, after=claim.job_id)
     pending = ports.files.counts(collection, model=ports.embeddings.model).pending
@@ -50,12 +50,12 @@ def step(claim: Claim, request: IngestFiles, ports: FilePorts) -> Sequence[Bell]
 
 
 def revision_of(sha256: str, parser: SourceParser) -> Revision:
-    """Join the hash of a file's content with what shapes its symbols and chunks."""
+    """Return the revision of a file: its content's hash and the versions of the rules that shape what is stored."""
     return Revision(f"{CODE_CHUNKING_VERSION}.{parser.version} {sha256}")
 
 
 def prepare_file(file: SourceFile, ports: FilePorts) -> PreparedFile:
-    """Read a file's symbols, and cut it into chunks."""
+    """Read the symbols of a file and cut it into chunks."""
     parsed = ports.parser.parse(file.path, file.content)
     room = max(CHUNK_TOKENS - ports.count_tokens(file.path), MIN_CHUNK_TOKENS)
     chunks = chunk_code(file.content, parsed.symbols, count_tokens=ports.count_tokens, size=room)
@@ -73,7 +73,7 @@ def prepare_file(file: SourceFile, ports: FilePorts) -> PreparedFile:
 
 
 def keyed(path: str, chunks: Sequence[CodeChunk]) -> Iterator[KeyedChunk]:
-    """Give each chunk the hash of what is embedded of it, and of how many before it are the same."""
+    """Key each chunk by a hash of its embedded text and of the number of equal chunks before it."""
     before: Counter[str] = Counter()
     for chunk in chunks:
         text = embedded_text(path, chunk)
@@ -83,14 +83,14 @@ def keyed(path: str, chunks: Sequence[CodeChunk]) -> Iterator[KeyedChunk]:
 
 
 def store(collection: str, prepared: Sequence[PreparedFile], ports: FilePorts) -> None:
-    """Store files; words go first, as a file that is stored counts as ingested."""
+    """Store files. Words are stored first, because a stored file counts as ingested."""
     with ports.files.changing(collection, [file.info.path for file in prepared]):
         ports.words.put(collection, SPACE, [unit_of(file.info.path, file.content) for file in prepared])
         ports.files.put(collection, prepared)
 
 
 def unit_of(path: str, content: str) -> WordUnit:
-    """Say by which words a file is found: those of its path and of its content."""
+    """Return the unit by which a file is searchable: the words of its path and content."""
     return WordUnit(path, code_text(f"{path}\n{content}"))
 
 

@@ -1,4 +1,4 @@
-"""The result of an iterative search: which files, why, what is missing, and what it cost."""
+"""The result of a file search: the files, why they were found, what is missing, and what the search cost."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -24,12 +24,12 @@ from querymill_workers.retrievers.files.rules.context import Context, ContextFil
 from querymill_workers.retrievers.files.rules.relevance import FileProfiles, profile_of
 from querymill_workers.retrievers.files.stages import EvaluatedFile, Round, evaluated_files, rounds_of
 
-#: Decimals that are shown.
+#: Decimals of a relevance in the result.
 DECIMALS: Final = 4
 
 
 def settle(picture: Picture, request: FileSearch, ports: FilePorts) -> None:
-    """End the job with what was evaluated; without a single finished search it fails, with the reason."""
+    """End the job with the files evaluated so far. If no search finished, the job fails and says why."""
     rounds = rounds_of(picture)
     if not any(step.state == "done" for round_ in rounds for step in round_.searches):
         verdict = verdicts.lost(picture, why_nothing(picture))
@@ -39,7 +39,7 @@ def settle(picture: Picture, request: FileSearch, ports: FilePorts) -> None:
 
 
 def result_of(picture: Picture, rounds: Sequence[Round], request: FileSearch, ports: FilePorts) -> FileResult:
-    """Put the answer together."""
+    """Build the result."""
     files = evaluated_files(rounds, request)
     ranking = ranked(files, request)
     hits = tuple(hit_of(file, request, ports.file_profiles) for file in ranking)
@@ -74,14 +74,14 @@ def result_of(picture: Picture, rounds: Sequence[Round], request: FileSearch, po
 
 
 def ranked(files: Mapping[str, EvaluatedFile], request: FileSearch) -> list[EvaluatedFile]:
-    """Order files: one shot by the joined ranks of its searches, else by relevance; ties on the path."""
+    """Sort files by relevance, or in one-shot mode by their fused rank; ties by path."""
     if request.mode == "oneshot":
         return sorted(files.values(), key=lambda file: (-file.candidate.score, file.path))
     return sorted(files.values(), key=lambda file: (-file.relevance, file.path))
 
 
 def hit_of(file: EvaluatedFile, request: FileSearch, profiles: FileProfiles) -> FileHit:
-    """Show a file with every number that its relevance is made of."""
+    """Show a file with every number needed to recompute its relevance."""
     profile = profile_of(file.notes.evidence, profiles)
     how: dict[str, Any] = {"formula": "judged by a language model"}
     if not file.notes.judged:
@@ -102,7 +102,7 @@ def hit_of(file: EvaluatedFile, request: FileSearch, profiles: FileProfiles) -> 
 
 
 def why(file: EvaluatedFile) -> str:
-    """Say in a line what speaks for a file."""
+    """Explain in one line why a file is relevant."""
     parts = [f"defines {', '.join(file.notes.names)}"] if file.notes.names else []
     parts += [f"has {', '.join(file.notes.words)}"] if file.notes.words else []
     return "; ".join(parts) or "none of the query's words"
@@ -111,7 +111,7 @@ def why(file: EvaluatedFile) -> str:
 def join_context(
     high: Sequence[FileHit], files: Mapping[str, EvaluatedFile], request: FileSearch, ports: FilePorts
 ) -> tuple[Context, Sequence[Degradation]]:
-    """Join the high files for a sub-agent. The board holds no code: their text is fetched for this."""
+    """Join the high files into one text for a sub-agent. Contents are fetched here because the board holds no code."""
     if not high or request.context_budget == 0:
         return Context("", ()), ()
     paths = [hit.path for hit in high]
@@ -130,7 +130,7 @@ def token_account(
     context: Context,
     count_tokens: Callable[[str], int],
 ) -> TokenAccount:
-    """Count what the job cost, and what reading files whole would have."""
+    """Count the tokens that the job cost, and those that reading whole files would have cost."""
     listing = sum(count_tokens(f"{hit.path} {hit.relevance} {hit.why}") for hit in returned)
     handed, judged = count_tokens(context.text), judged_tokens(rounds)
     return TokenAccount(
@@ -146,18 +146,18 @@ def token_account(
 
 
 def tokens_so_far(files: Mapping[str, EvaluatedFile], rounds: Sequence[Round], request: FileSearch) -> int:
-    """Count what the job would cost if it ended now: what was judged, and the context that could be handed over."""
+    """Estimate the job's tokens if it ended now: those of the judge plus those of the context."""
     high = sum(file.notes.tokens for file in files.values() if band(file.relevance) == "high")
     return judged_tokens(rounds) + min(high, request.context_budget)
 
 
 def judged_tokens(rounds: Sequence[Round]) -> int:
-    """Add up what a language model read and wrote to evaluate."""
+    """Add up the tokens that a language model read and wrote while evaluating."""
     return sum(EvaluationNotes.of(step).judged_tokens for round_ in rounds for step in round_.evaluations)
 
 
 def summary(round_: Round, files: Mapping[str, EvaluatedFile]) -> RoundSummary:
-    """Sum a round up."""
+    """Summarise a round."""
     own = [file.relevance for file in files.values() if file.round == round_.number]
     return RoundSummary(
         round=round_.number,
@@ -169,7 +169,7 @@ def summary(round_: Round, files: Mapping[str, EvaluatedFile]) -> RoundSummary:
 
 
 def ended_by(rounds: Sequence[Round], request: FileSearch) -> str:
-    """Say why the search ended where it did."""
+    """Say why the search ended."""
     last = rounds[-1]
     if (stop := last.planned.stop) is not None:
         return stop

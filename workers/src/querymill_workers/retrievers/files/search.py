@@ -1,12 +1,12 @@
-"""`files`: a request in, the files that a caller needs who does not know yet which.
+"""`files`: find the files in a code base that are relevant to a request.
 
-    request ─> search (words, vectors, patterns of the request) ┐ side by side
-               the last one in: candidates, none twice ─> evaluate (shards of them, side by side)
-               the last one in: plan: enough, or what next? ─> search for names of the high files, gaps first ─> …
-               enough, or nothing new to ask, or no round or tokens left ─> result
+    request ─> search by words, vectors and patterns, side by side
+               last search done     ─> choose candidates, each once ─> evaluate them in shards, side by side
+               last evaluation done ─> plan: enough, or which names next? Gaps first ─> search by name ─> evaluate ─> …
+               enough, no new name, no round left or no tokens left ─> result
 
-Every evaluation is by the request as it was made; rules in ``domain/file_*.py``, the one decision in
-``domain/file_rounds.py``. Steps after the first are added to the job as it goes; ``file_stages.py`` says which.
+Every evaluation measures relevance to the original request. The rules are in ``rules/``; the decision after a round
+is in ``rules/rounds.py``. The job starts with the first searches; ``stages.py`` says which steps follow.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,21 +41,21 @@ from querymill_workers.retrievers.files.stages import (
     rounds_of,
 )
 
-#: How long one regular expression of the request may run, in seconds.
+#: Time limit for one regular expression of the request, in seconds.
 PATTERN_S: Final = 2.0
-#: Places looked up for each name and role.
+#: Places looked up for each name and role, and gaps that a plan lists.
 PLACES: Final = 20
 
 
 def step(claim: Claim, request: FileSearch, ports: FilePorts) -> Sequence[Bell]:
-    """Carry out one step of a round, and hand it in."""
+    """Carry out one step of a round, close it and return the bells of the steps that follow."""
     place = FileStep.parse(claim.step)
     if place is None:
-        raise Unavailable(f"{claim.step}: a step of another release")
+        raise Unavailable(f"this release does not know the step {claim.step!r}")
     laps = Laps(ports)
     try:
         notes = carry_out(place, claim, request, ports)
-    except Unreadable as error:  # the request breaks a rule that only the engine knows
+    except Unreadable as error:  # only RE2 can tell that the request holds an invalid pattern
         ports.board.settle(claim.job_id, Verdict("failed", reason=f"patterns: {error}"))
         return []
     laps.lap(place.stage)
@@ -65,7 +65,7 @@ def step(claim: Claim, request: FileSearch, ports: FilePorts) -> Sequence[Bell]:
 
 
 def conclude(picture: Picture, request: FileSearch, ports: FilePorts) -> Sequence[Bell]:
-    """Add the steps that follow once all are closed, or settle where none does."""
+    """Once all steps are closed, add the steps that follow; if none does, settle the job."""
     if picture.record.open_steps > 0:
         return []
     job_id, rounds = picture.record.job_id, rounds_of(picture)
@@ -81,7 +81,7 @@ def conclude(picture: Picture, request: FileSearch, ports: FilePorts) -> Sequenc
 def carry_out(
     place: FileStep, claim: Claim, request: FileSearch, ports: FilePorts
 ) -> SearchNotes | EvaluationNotes | PlanNotes:
-    """Search, evaluate or plan; the notes are what later steps and the result read."""
+    """Search, evaluate or plan; return the notes that later steps and the result read."""
     match place:
         case FileStep("search", _, "words"):
             return search_words(request, ports)
@@ -98,13 +98,13 @@ def carry_out(
 
 
 def search_words(request: FileSearch, ports: FilePorts) -> SearchNotes:
-    """Search the words of the request in paths and contents."""
+    """Search paths and contents for the words of the request."""
     hits = ports.words.search(request.collection, SPACE, code_text(request.query), most=MAX_CANDIDATES)
     return SearchNotes(found={"words": tuple(hit.id for hit in hits)})
 
 
 def search_vectors(claim: Claim, request: FileSearch, ports: FilePorts) -> SearchNotes:
-    """Search the chunks nearest to the request; says so where some of the collection has no vector yet."""
+    """Find the files with the chunks nearest to the request; name it in the notes if some chunks have no vector yet."""
     caller = Caller(request.collection, request.lane, claim.expires_at)
     vectors, usage = ports.embeddings.embed([request.query], input_type="query", caller=caller)
     model = ports.embeddings.model
@@ -119,7 +119,7 @@ def search_vectors(claim: Claim, request: FileSearch, ports: FilePorts) -> Searc
 
 
 def search_patterns(claim: Claim, request: FileSearch, ports: FilePorts) -> SearchNotes:
-    """Search the regular expressions and path patterns of the request; one that must not run is named."""
+    """Run the regular expressions and path patterns of the request; the notes name those that were refused or cut."""
     found: dict[str, tuple[str, ...]] = {}
     missing: list[str] = []
     for pattern in request.patterns:
@@ -131,7 +131,7 @@ def search_patterns(claim: Claim, request: FileSearch, ports: FilePorts) -> Sear
             missing.append(str(error))
             continue
         found[f"pattern {pattern}"] = tuple(hit.path for hit in hits.hits)
-        missing += [] if hits.complete else [f"pattern {pattern!r}: its {PATTERN_S:g} s ran out"]
+        missing += [] if hits.complete else [f"pattern {pattern!r}: stopped after {PATTERN_S:g} s"]
     for glob in request.globs:
         try:
             found[f"glob {glob}"] = tuple(ports.files.glob(request.collection, glob, limit=MAX_CANDIDATES))
@@ -141,7 +141,7 @@ def search_patterns(claim: Claim, request: FileSearch, ports: FilePorts) -> Sear
 
 
 def search_names(number: int, part: int, claim: Claim, request: FileSearch, ports: FilePorts) -> SearchNotes:
-    """Look names of earlier rounds' files up, as names and nothing else: where defined first, then where used."""
+    """Look up the names that the last plan chose: first where they are defined, then where they are used."""
     asked = numbered(rounds_of(ports.board.picture(claim.job_id)), number - 1)
     names = asked.planned.patterns[(part - 1) * NAMES_PER_STEP : part * NAMES_PER_STEP]
     found: dict[str, list[str]] = {f"name {name}": [] for name in names}
@@ -153,7 +153,7 @@ def search_names(number: int, part: int, claim: Claim, request: FileSearch, port
 
 
 def plan(claim: Claim, request: FileSearch, ports: FilePorts) -> PlanNotes:
-    """Decide after a round: enough, or what to ask next."""
+    """Decide after a round: stop, or search which names next."""
     rounds = rounds_of(ports.board.picture(claim.job_id))
     files = evaluated_files(rounds, request)
     relevances = {path: file.relevance for path, file in files.items()}
@@ -189,7 +189,7 @@ def plan(claim: Claim, request: FileSearch, ports: FilePorts) -> PlanNotes:
 
 
 def find_definers(uses: Mapping[str, set[str]], collection: str, files: Files) -> dict[str, set[str]]:
-    """Look up which files define the names that are used."""
+    """Return, for each name that is used and defined, the files that define it."""
     names = sorted(set().union(*uses.values()))
     found: dict[str, set[str]] = {}
     for place in files.named(collection, names, roles=("definition",), limit=PLACES):
@@ -198,7 +198,7 @@ def find_definers(uses: Mapping[str, set[str]], collection: str, files: Files) -
 
 
 def round_event(rounds: Sequence[Round], request: FileSearch) -> SearchRound:
-    """Tell of a round that was planned: what it asked, and how its files fell into the bands."""
+    """Report the last round: what it searched for, and how relevant its files are."""
     last = rounds[-1]
     files = [file for file in evaluated_files(rounds, request).values() if file.round == last.number]
     best = sorted(files, key=lambda file: (-file.relevance, file.path))
@@ -214,7 +214,7 @@ def round_event(rounds: Sequence[Round], request: FileSearch) -> SearchRound:
 
 
 def name_missing(stage: str, reasons: Sequence[str]) -> tuple[Degradation, ...]:
-    """Name what a step was asked for and could not do."""
+    """Name each thing that a step was asked for and could not do."""
     return tuple(Degradation(stage=stage, reason=reason) for reason in reasons)
 
 

@@ -15,9 +15,9 @@ from querymill_shared.contracts.files.steps import FileStage, FileStep, FirstSea
 from querymill_workers.retrievers.files.notes import EvaluationNotes, FileNotes, PlanNotes, SearchNotes
 from querymill_workers.retrievers.files.rules.candidates import FileCandidate, candidates, shards
 
-#: Patterns that one search step of a later round looks for.
+#: Names that one search step of a later round looks up.
 NAMES_PER_STEP: Final = 4
-#: What a search of the first round weighs when candidates are chosen; the words of the request lead.
+#: Weights of the first round's searches when candidates are chosen; searches of later rounds weigh 1.
 WEIGHTS: Final[Mapping[FirstSearch | int | None, float]] = {"words": 1.0, "vectors": 1.0, "patterns": 0.5}
 
 
@@ -38,7 +38,7 @@ class EvaluatedFile:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """The steps of one round; ``plan`` is None until the round is evaluated."""
+    """The steps of a round; ``plan`` is None until the round has been evaluated."""
 
     number: int
     searches: Sequence[Step]
@@ -47,12 +47,12 @@ class Round:
 
     @property
     def planned(self) -> PlanNotes:
-        """What the plan decided; nothing until there is one."""
+        """What the plan decided; empty until the plan is made."""
         return PlanNotes() if self.plan is None else PlanNotes.of(self.plan)
 
     @property
     def queries(self) -> tuple[str, ...]:
-        """What the searches of this round asked for."""
+        """The queries that the searches of this round ran."""
         return tuple(query for step in self.searches for query in SearchNotes.of(step).found)
 
 
@@ -93,7 +93,7 @@ def candidates_of(rounds: Sequence[Round], number: int, request: FileSearch) -> 
 
 
 def numbered(rounds: Sequence[Round], number: int) -> Round:
-    """Return the round of a number."""
+    """Return the round with a number."""
     (found,) = (round_ for round_ in rounds if round_.number == number)
     return found
 

@@ -1,4 +1,4 @@
-"""The grammars, each loaded when a file first needs it: one wheel per language, its queries in ``queries/``."""
+"""The tree-sitter grammars: a wheel per language, with queries in ``queries/``; loaded when a file needs them."""
 
 from dataclasses import dataclass
 from importlib import import_module, resources
@@ -9,7 +9,7 @@ from tree_sitter import Language, Query
 
 @dataclass(frozen=True, slots=True)
 class GrammarSource:
-    """Where a grammar is from: a wheel's module, its function, and the files of queries that hold for it."""
+    """Where a grammar comes from: the module of a wheel, its function, and the files of its queries."""
 
     module: str
     queries: tuple[str, ...]
@@ -18,7 +18,7 @@ class GrammarSource:
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """What parses a language, and what asks a tree for its symbols."""
+    """A language's parser tables, and the query that finds symbols in its trees."""
 
     language: Language
     query: Query

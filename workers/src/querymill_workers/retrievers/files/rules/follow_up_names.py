@@ -1,4 +1,4 @@
-"""Patterns: names in files that were found, to be searched next."""
+"""Names in the files found so far that the next round may search."""
 
 import math
 import re
@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-#: Patterns asked for in one round.
+#: Names that one round searches at most.
 MAX_NAMES: Final = 10
-#: A pattern has more than two characters.
+#: Shorter names are not searched.
 MIN_CHARS: Final = 3
 _MAX_CHARS: Final = 100
 
-#: What may become a query: a plain or dotted identifier. Whatever else stands in a file never does.
+#: Only a plain or dotted identifier may become a query; no other text of a file does.
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*(?:\.[A-Za-z_$][A-Za-z0-9_$]*)*")
-# Keywords, and names that every program of a language has: Python, JavaScript, TypeScript, Go, Java, Rust, C, C++.
+# Keywords and names that occur in every program of a language: Python, JavaScript, TypeScript, Go, Java, Rust, C, C++.
 _KEYWORDS: Final = frozenset(
     re.findall(
         "[A-Za-z_]+",
@@ -47,7 +47,7 @@ _KEYWORDS: Final = frozenset(
 
 
 def is_searchable_name(name: str) -> bool:
-    """Whether a name may be searched for: an identifier of 3 to 100 characters that is no word of a language."""
+    """Return whether a name may be searched: an identifier of 3 to 100 characters that is not a language's own."""
     last = name.rpartition(".")[2]
     return (
         MIN_CHARS <= len(name) <= _MAX_CHARS
@@ -59,14 +59,14 @@ def is_searchable_name(name: str) -> bool:
 
 
 def weighted(names_of: Mapping[str, Iterable[str]], *, frequency: Mapping[str, int], files: int) -> dict[str, float]:
-    """Weigh the names of some files: ``files that have it × ln(1 + files / (1 + frequency))``.
+    """Weigh the names in some files by ``files with the name × ln(1 + files / (1 + frequency))``.
 
-    A name that two of the files have and 9 of the collection's 100 weighs 2 × ln(1 + 100 / 10) = 4.796.
+    A name that occurs in two of these files, and in 9 of the collection's 100, weighs 2 × ln(1 + 100 / 10) = 4.796.
 
     Args:
-        names_of: For each file the names in it; of one file each counts once.
-        frequency: In how many files of the collection a name occurs; a name that is not known weighs nothing.
-        files: How many files the collection has.
+        names_of: For each file the names in it; a name counts once per file.
+        frequency: The number of files in the collection that have a name; names missing here are left out.
+        files: Number of files in the collection.
     """
     counts = Counter(name for names in names_of.values() for name in set(names) if is_searchable_name(name))
     return {
@@ -75,6 +75,6 @@ def weighted(names_of: Mapping[str, Iterable[str]], *, frequency: Mapping[str, i
 
 
 def best_names(weights: Mapping[str, float], *, used: Collection[str], limit: int = MAX_NAMES) -> list[str]:
-    """List the weightiest patterns that were not used before, ties on the name."""
+    """Return the ``limit`` names of most weight that were not used before, ties by name."""
     fresh = [name for name, weight in weights.items() if weight > 0 and name not in used]
     return sorted(fresh, key=lambda name: (-weights[name], name))[:limit]

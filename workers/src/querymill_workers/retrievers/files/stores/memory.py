@@ -1,4 +1,4 @@
-"""The files of code bases in this process: every file is looked at, one after the other."""
+"""The files of code bases in this process's memory; searches scan every file."""
 
 import threading
 from collections import defaultdict
@@ -30,7 +30,7 @@ _Vector = npt.NDArray[np.float32]
 
 @dataclass(slots=True)
 class _Stored:
-    """A file, and the vectors of its chunks by what was embedded, each with its model."""
+    """A file, and for each chunk's key the model and vector of its embedding."""
 
     file: PreparedFile
     vectors: dict[ContentHash, tuple[str, _Vector]] = field(default_factory=dict)

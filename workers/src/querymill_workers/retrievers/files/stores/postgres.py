@@ -1,4 +1,4 @@
-"""The files of code bases in PostgreSQL with pgvector; every statement names its collection."""
+"""The files of code bases in PostgreSQL with pgvector. Every statement names its collection."""
 
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -27,9 +27,9 @@ from querymill_workers.retrievers.files.stores.patterns import Expression, glob
 
 _SQL: Final = statements("querymill_workers.retrievers.files.stores", "postgres.sql")
 
-#: Files read at a time while all are looked through.
+#: Files read at a time when all files are searched.
 PAGE: Final = 32
-#: Batches of files that one process changes at the same time: each holds a connection of the pool, and needs a second.
+#: Batches of files that one process changes at a time: each holds a connection of the pool and needs a second one.
 MAX_CHANGING: Final = 4
 
 
@@ -161,7 +161,7 @@ class PostgresFiles:
             return connection.execute(_SQL[statement], values | {"collection": collection}).fetchall()
 
     def _every(self, collection: str) -> Iterator[tuple[str, str]]:
-        """Read all files, a page at a time: no connection is held while they are looked through."""
+        """Read all files, a page at a time, so that no connection is held while a page is searched."""
         after = ""
         while page := self._rows("next_files", collection, after=after, limit=PAGE):
             yield from page
