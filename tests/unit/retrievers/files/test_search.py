@@ -10,39 +10,10 @@ from querymill_shared.contracts.files.search import FileResult, FileSearch
 from querymill_workers.dispatch import journey
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Unavailable
-from querymill_workers.jobs.revisions import ContentHash, Revision
-from querymill_workers.retrievers.files.parsing.lexical import LexicalParser
-from querymill_workers.retrievers.files.ports import SPACE, FileInfo, KeyedChunk, PreparedFile
-from querymill_workers.retrievers.files.rules.code import CodeChunk, code_text
-from querymill_workers.retrievers.files.rules.relevance import FileProfiles, RelevanceProfile
-from querymill_workers.text.calibration import Calibration
-from querymill_workers.words.ports import WordUnit
+from querymill_workers.retrievers.files.ports import SPACE
 from tests.fakes.vectors import vector_of
+from tests.fixtures.code_base import ASKED, BASE, PROFILES, put
 from tests.fixtures.world import World
-
-BASE = {
-    "transport/virtual.py": "class QoS:\n    def restore_unacked(self):\n        return self.channel.put_back()\n",
-    "transport/redis.py": "from transport.virtual import QoS\nclass RedisQoS(QoS):\n"
-    "    def restore_unacked_messages(self):\n        with Mutex(self.client):\n            restore_visible()\n",
-    "utils/locking.py": "class Mutex:\n    def __enter__(self):\n        return self\n",
-    "utils/colours.py": "def paint(text):\n    return text\n",
-    "docs/readme.py": "# unacked messages are explained elsewhere\n",
-}
-# By hand, so that a test knows the bands: lexical alone, the best file high, half of it medium.
-PROFILES = FileProfiles(RelevanceProfile({"lexical": 1.0}, Calibration(((0.0, 0.0), (1.0, 1.0)))))
-ASKED = FileSearch(query="restore unacked messages", collection="code")
-
-
-def put(world: World, files: dict[str, str], collection: str = "code") -> None:
-    parser = LexicalParser()
-    for path, content in files.items():
-        lines = content.count("\n") + 1
-        key = ContentHash(path)
-        info = FileInfo(path, Revision("1"), "python", len(content), lines, len(content.split()), "words")
-        chunk = KeyedChunk(key, CodeChunk(0, 1, lines, content))
-        draft = PreparedFile(info, content, parser.parse(path, content).symbols, [chunk])
-        world.files.put(collection, [draft])
-        world.words.put(collection, SPACE, [WordUnit(path, code_text(f"{path}\n{content}"))])
 
 
 @pytest.fixture
