@@ -75,7 +75,7 @@ def test_a_code_base_killed_half_way_is_taken_in_whole(
     assert (counts.files, counts.chunks) == (FILES, FILES)
     names = [f"{run}_{number}" for number in range(FILES)]
     assert Counter(
-        found.symbol.name for found in files.named(collection, names, roles=["definition"], most=9)
+        found.symbol.name for found in files.named(collection, names, roles=["definition"], limit=9)
     ) == dict.fromkeys(names, 1)
     units = database.execute(
         "SELECT units FROM word_spaces WHERE collection = %s AND space = 'files'", [collection]

@@ -134,7 +134,10 @@ METADATA = [
     (r'"\u0000"', "listed"),
     (r'"\ud800"', "line: 'more': must be valid Unicode, without half of a surrogate pair"),
     ("NaN", "line: 'more': numbers must be finite"),
-    (f'"{"x" * 20_001}"', "line: unknown fields are kept, and must have at most 20000 characters as JSON"),
+    (
+        f'"{"x" * 20_001}"',
+        "line: metadata (all fields other than path and content) must be at most 20000 characters as JSON",
+    ),
 ]
 
 

@@ -13,13 +13,13 @@ from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.revisions import ContentHash, Revision
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.files.ports import (
-    FileCard,
     FileCounts,
-    FileDraft,
+    FileInfo,
     Files,
     FileSymbol,
     KeyedChunk,
     PatternHit,
+    PreparedFile,
 )
 from querymill_workers.retrievers.files.rules.code import CodeChunk, Symbol
 from querymill_workers.retrievers.files.stores.memory import MemoryFiles
@@ -43,15 +43,15 @@ def collection() -> str:
     return f"c{uuid4().hex}"
 
 
-def draft(path: str, content: str = "", *symbols: Symbol, revision: str = "first") -> FileDraft:
+def draft(path: str, content: str = "", *symbols: Symbol, revision: str = "first") -> PreparedFile:
     """Draft a file whose lines are its chunks."""
     lines = content.split("\n") if content else []
     chunks = [
         KeyedChunk(ContentHash(f"{line}#{lines[:n].count(line)}"), CodeChunk(n, n + 1, n + 1, line, f"part {n}"))
         for n, line in enumerate(lines)
     ]
-    card = FileCard(path, Revision(revision), "python", len(content.encode()), len(lines), len(content), "words")
-    return FileDraft(card, content, symbols, chunks)
+    info = FileInfo(path, Revision(revision), "python", len(content.encode()), len(lines), len(content), "words")
+    return PreparedFile(info, content, symbols, chunks)
 
 
 def defined(name: str, line: int = 1, qualifier: str = "") -> Symbol:
@@ -63,15 +63,15 @@ def called(name: str, line: int = 1, times: int = 1) -> Symbol:
 
 
 def embed(files: Files, collection: str, *, model: str = MODEL) -> None:
-    pending = files.pending(collection, model=model, most=1_000)
+    pending = files.pending(collection, model=model, limit=1_000)
     files.fill(collection, pending, np.stack([vector_of(chunk.chunk.text) for chunk in pending]), model=model)
 
 
 def test_a_file_comes_back_as_it_was_stored(files: Files, collection: str) -> None:
     stored = draft("a/b.py", "soup()\n船 and 渲染\n", defined("soup"), called("船"))
-    stored = replace(stored, card=replace(stored.card, metadata={"licence": "MIT", "stars": [1, None]}))
+    stored = replace(stored, info=replace(stored.info, metadata={"licence": "MIT", "stars": [1, None]}))
     files.put(collection, [stored, draft("empty.txt")])
-    assert files.cards(collection, ["a/b.py", "gone.py"]) == {"a/b.py": stored.card}
+    assert files.describe(collection, ["a/b.py", "gone.py"]) == {"a/b.py": stored.info}
     assert files.contents(collection, ["a/b.py", "empty.txt", "gone.py"]) == {"a/b.py": stored.content, "empty.txt": ""}
     symbols = files.symbols(collection, ["a/b.py", "empty.txt"])
     assert {path: set(found) for path, found in symbols.items()} == {
@@ -121,9 +121,9 @@ def test_a_dropped_file_is_found_no_more(files: Files, collection: str) -> None:
     files.put(collection, [draft("a.py", "soup", defined("soup")), draft("b.py", "soup", called("soup"))])
     embed(files, collection)
     files.drop(collection, ["a.py", "never.py"])
-    assert files.glob(collection, "*.py", most=9) == ["b.py"]
+    assert files.glob(collection, "*.py", limit=9) == ["b.py"]
     assert files.frequencies(collection, ["soup"]) == {"soup": 1}
-    assert [found.path for found in files.nearest(collection, vector_of("soup"), model=MODEL, most=9)] == ["b.py"]
+    assert [found.path for found in files.nearest(collection, vector_of("soup"), model=MODEL, limit=9)] == ["b.py"]
     assert files.counts(collection, model=MODEL) == FileCounts(1, 4, 1, 0)
 
 
@@ -157,24 +157,24 @@ GLOBS = [
 @pytest.mark.parametrize(("pattern", "paths"), GLOBS)
 def test_paths_are_found_by_pattern(files: Files, collection: str, pattern: str, paths: list[str]) -> None:
     files.put(collection, [draft(path) for path in PATHS])
-    assert files.glob(collection, pattern, most=9) == paths
+    assert files.glob(collection, pattern, limit=9) == paths
 
 
 @pytest.mark.parametrize("pattern", ["", " ", "# comment", "!*.py", "x" * 1_001])
 def test_what_is_no_path_pattern_is_refused(files: Files, collection: str, pattern: str) -> None:
     with pytest.raises(Refused, match="pattern"):
-        files.glob(collection, pattern, most=9)
+        files.glob(collection, pattern, limit=9)
 
 
 def test_contents_are_found_by_expression_with_their_line(files: Files, collection: str) -> None:
     files.put(collection, [draft("a.py", "def soup():\n    def ship(): 船"), draft("b.py", "# DEF"), draft("c.py")])
     files.put(collection, [draft("d.py", "x\n\ndef last(): pass")])
-    found = files.matching(collection, r"^ *def (\w+)", most=9, time_s=5)
+    found = files.matching(collection, r"^ *def (\w+)", limit=9, time_s=5)
     assert found.complete
     assert found.hits == [PatternHit("a.py", 2, 1, "def soup():"), PatternHit("d.py", 1, 3, "def last(): pass")]
-    assert [hit.path for hit in files.matching(collection, "(?i)def$", most=9, time_s=5).hits] == ["b.py"]
-    assert [hit.line for hit in files.matching(collection, "船", most=9, time_s=5).hits] == [2]
-    assert len(files.matching(collection, "def", most=1, time_s=5).hits) == 1
+    assert [hit.path for hit in files.matching(collection, "(?i)def$", limit=9, time_s=5).hits] == ["b.py"]
+    assert [hit.line for hit in files.matching(collection, "船", limit=9, time_s=5).hits] == [2]
+    assert len(files.matching(collection, "def", limit=1, time_s=5).hits) == 1
 
 
 BAD_EXPRESSIONS = [
@@ -192,7 +192,7 @@ def test_an_expression_that_must_not_run_is_refused_with_its_reason(
     files: Files, collection: str, pattern: str, reason: str
 ) -> None:
     with pytest.raises(Refused, match=reason):
-        files.matching(collection, pattern, most=9, time_s=5)
+        files.matching(collection, pattern, limit=9, time_s=5)
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+c", "a.*b|a", "(a?){50}a{50}b"])
@@ -201,33 +201,33 @@ def test_an_expression_that_would_take_for_ever_elsewhere_returns_in_time(
 ) -> None:
     files.put(collection, [replace(draft("a.js"), content="a" * 1_000_000 + "!")])
     begun = time.monotonic()
-    files.matching(collection, pattern, most=9, time_s=2)
+    files.matching(collection, pattern, limit=9, time_s=2)
     assert time.monotonic() - begun < 10
 
 
 def test_a_search_by_expression_that_ran_out_of_time_says_so(files: Files, collection: str) -> None:
     files.put(collection, [draft(f"{number}.py", "soup") for number in range(5)])
-    found = files.matching(collection, "soup", most=9, time_s=-1)
+    found = files.matching(collection, "soup", limit=9, time_s=-1)
     assert (found.complete, found.hits) == (False, [])
 
 
 def test_names_are_found_where_they_are_defined_and_used(files: Files, collection: str) -> None:
     files.put(collection, [draft("a.py", "", defined("soup", 3, "Pot"), called("ship", 9, times=4))])
     files.put(collection, [draft("b.py", "", called("soup", 7)), draft("c.py", "", defined("Soup"))])
-    assert files.named(collection, ["soup"], roles=["definition"], most=9) == [
+    assert files.named(collection, ["soup"], roles=["definition"], limit=9) == [
         FileSymbol("a.py", defined("soup", 3, "Pot"))
     ]
-    both = files.named(collection, ["soup", "ship"], roles=["definition", "call"], most=9)
+    both = files.named(collection, ["soup", "ship"], roles=["definition", "call"], limit=9)
     assert [(found.path, found.symbol.name, found.symbol.role) for found in both] == [
         ("a.py", "soup", "definition"), ("a.py", "ship", "call"), ("b.py", "soup", "call")
     ]  # fmt: skip
-    assert files.named(collection, [], roles=["call"], most=9) == []
+    assert files.named(collection, [], roles=["call"], limit=9) == []
 
 
 def test_at_most_so_many_places_are_listed_of_each_name(files: Files, collection: str) -> None:
     files.put(collection, [draft(f"{n}.py", "", called("soup"), called("ship")) for n in range(4)])
-    found = files.named(collection, ["soup", "ship"], roles=["call", "type"], most=2)
-    assert sorted((one.symbol.name, one.path) for one in found) == [
+    found = files.named(collection, ["soup", "ship"], roles=["call", "type"], limit=2)
+    assert sorted((place.symbol.name, place.path) for place in found) == [
         ("ship", "0.py"), ("ship", "1.py"), ("soup", "0.py"), ("soup", "1.py")
     ]  # fmt: skip
 
@@ -241,48 +241,52 @@ def test_rarity_counts_files_and_not_places(files: Files, collection: str) -> No
 def test_the_nearest_files_come_first_with_their_nearest_chunk(files: Files, collection: str) -> None:
     files.put(collection, [draft("a.py", "nine ships\nhot soup"), draft("b.py", "hot soup of ships"), draft("c.py")])
     embed(files, collection)
-    first, second = files.nearest(collection, vector_of("hot soup"), model=MODEL, most=9)
+    first, second = files.nearest(collection, vector_of("hot soup"), model=MODEL, limit=9)
     assert (first.path, first.chunk) == ("a.py", CodeChunk(1, 2, 2, "hot soup", "part 1"))
     assert first.cosine == pytest.approx(1, abs=1e-5)
     assert second.path == "b.py"
     assert second.cosine < 0.99
-    assert len(files.nearest(collection, vector_of("hot soup"), model=MODEL, most=1)) == 1
-    only = files.nearest(collection, vector_of("hot soup"), model=MODEL, most=9, paths=["b.py", "never.py"])
+    assert len(files.nearest(collection, vector_of("hot soup"), model=MODEL, limit=1)) == 1
+    only = files.nearest(collection, vector_of("hot soup"), model=MODEL, limit=9, paths=["b.py", "never.py"])
     assert [found.path for found in only] == ["b.py"]
 
 
 def test_the_cosine_of_a_zero_vector_is_zero(files: Files, collection: str) -> None:
     files.put(collection, [draft("a.py", "soup")])
     embed(files, collection)
-    (found,) = files.nearest(collection, np.zeros(DIMENSIONS, np.float32), model=MODEL, most=9)
+    (found,) = files.nearest(collection, np.zeros(DIMENSIONS, np.float32), model=MODEL, limit=9)
     assert found.cosine == 0
 
 
 def test_chunks_without_a_vector_of_the_model_are_pending(files: Files, collection: str) -> None:
     files.put(collection, [draft("b.py", "soup"), draft("a.py", "ships\nsoup")])
-    pending = files.pending(collection, model=MODEL, most=9)
-    assert [(one.path, one.chunk.text) for one in pending] == [("a.py", "ships"), ("a.py", "soup"), ("b.py", "soup")]
-    assert [one.path for one in files.pending(collection, model=MODEL, most=9, paths=["b.py"])] == ["b.py"]
-    assert len(files.pending(collection, model=MODEL, most=2)) == 2
+    pending = files.pending(collection, model=MODEL, limit=9)
+    assert [(chunk.path, chunk.chunk.text) for chunk in pending] == [
+        ("a.py", "ships"),
+        ("a.py", "soup"),
+        ("b.py", "soup"),
+    ]
+    assert [chunk.path for chunk in files.pending(collection, model=MODEL, limit=9, paths=["b.py"])] == ["b.py"]
+    assert len(files.pending(collection, model=MODEL, limit=2)) == 2
     embed(files, collection)
-    assert files.pending(collection, model=MODEL, most=9) == []
-    assert len(files.pending(collection, model="other", most=9)) == 3
+    assert files.pending(collection, model=MODEL, limit=9) == []
+    assert len(files.pending(collection, model="other", limit=9)) == 3
     assert files.counts(collection, model="other") == FileCounts(2, 14, 3, 3)
-    assert files.nearest(collection, vector_of("soup"), model="other", most=9) == []
+    assert files.nearest(collection, vector_of("soup"), model="other", limit=9) == []
 
 
 def test_an_unchanged_chunk_keeps_its_vector_wherever_it_moves(files: Files, collection: str) -> None:
     files.put(collection, [draft("a.py", "soup\nships\nsoup")])
     embed(files, collection)
     files.put(collection, [draft("a.py", "new\nships\nsoup", revision="second")])
-    assert [one.chunk.text for one in files.pending(collection, model=MODEL, most=9)] == ["new"]
-    (found,) = files.nearest(collection, vector_of("soup"), model=MODEL, most=9)
+    assert [chunk.chunk.text for chunk in files.pending(collection, model=MODEL, limit=9)] == ["new"]
+    (found,) = files.nearest(collection, vector_of("soup"), model=MODEL, limit=9)
     assert (found.chunk.number, found.chunk.line) == (2, 3)
 
 
 def test_a_vector_whose_chunk_is_gone_is_dropped(files: Files, collection: str) -> None:
     files.put(collection, [draft("a.py", "soup")])
-    pending = files.pending(collection, model=MODEL, most=9)
+    pending = files.pending(collection, model=MODEL, limit=9)
     files.put(collection, [draft("a.py", "ships", revision="second")])
     files.fill(collection, pending, np.stack([vector_of("soup")]), model=MODEL)
     assert files.counts(collection, model=MODEL).pending == 1
@@ -294,12 +298,12 @@ def test_no_collection_sees_anothers_files(files: Files, collection: str) -> Non
     files.put(other, [draft("a.py", "secret", defined("secret")), draft("b.py", "soup", called("soup"))])
     embed(files, other)
     assert files.contents(collection, ["a.py", "b.py"]) == {"a.py": "soup"}
-    assert files.glob(collection, "*", most=9) == ["a.py"]
-    assert files.matching(collection, "secret", most=9, time_s=5).hits == []
-    assert files.named(collection, ["secret", "soup"], roles=["definition", "call"], most=9) == [
+    assert files.glob(collection, "*", limit=9) == ["a.py"]
+    assert files.matching(collection, "secret", limit=9, time_s=5).hits == []
+    assert files.named(collection, ["secret", "soup"], roles=["definition", "call"], limit=9) == [
         FileSymbol("a.py", defined("soup"))
     ]
     assert files.frequencies(collection, ["secret", "soup"]) == {"secret": 0, "soup": 1}
-    assert files.nearest(collection, vector_of("soup"), model=MODEL, most=9) == []
+    assert files.nearest(collection, vector_of("soup"), model=MODEL, limit=9) == []
     files.drop(collection, ["b.py"])
     assert files.counts(other, model=MODEL).files == 2

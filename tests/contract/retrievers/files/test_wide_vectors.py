@@ -11,7 +11,7 @@ import pytest
 from querymill_workers.jobs.revisions import ContentHash, Revision
 from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.postgres.migrate import migrate
-from querymill_workers.retrievers.files.ports import FileCard, FileDraft, KeyedChunk
+from querymill_workers.retrievers.files.ports import FileInfo, KeyedChunk, PreparedFile
 from querymill_workers.retrievers.files.rules.code import CodeChunk
 from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
 from querymill_workers.retrievers.messages.ingest import drafted
@@ -49,10 +49,10 @@ def test_chunks_of_files_get_wide_vectors(wide: tuple[Pool, int]) -> None:
     files, known = PostgresFiles(wide[0]), vectors(wide[1])
     chunks = [KeyedChunk(ContentHash(text), CodeChunk(n, n + 1, n + 1, text, "")) for n, text in enumerate(TEXTS)]
     long_path = f"{'folder/' * 120}a.py"
-    files.put("c", [FileDraft(FileCard(long_path, Revision("r"), "python", 9, 3, 9, "words"), "", (), chunks)])
-    pending = files.pending("c", model="wide", most=9)
+    files.put("c", [PreparedFile(FileInfo(long_path, Revision("r"), "python", 9, 3, 9, "words"), "", (), chunks)])
+    pending = files.pending("c", model="wide", limit=9)
     files.fill("c", pending, np.stack([known[chunk.chunk.text] for chunk in pending]), model="wide")
-    (nearest,) = files.nearest("c", known["hot soup"], model="wide", most=1)
+    (nearest,) = files.nearest("c", known["hot soup"], model="wide", limit=1)
     assert nearest.chunk.text == "hot soup"
     assert nearest.cosine == pytest.approx(1)
 

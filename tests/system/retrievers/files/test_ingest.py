@@ -84,7 +84,7 @@ def test_a_directory_is_taken_in_but_for_what_should_not_be(
         ".gitignore", "logs/keep.log", "src/.gitignore", "src/channel.py", "src/empty.py", "src/latin.c",
         "src/render.js",
     ]  # fmt: skip
-    assert list(files.glob(collection, "*", most=99)) == paths
+    assert list(files.glob(collection, "*", limit=99)) == paths
     assert (said["files"], said["ingested"], said["unchanged"], said["failed"]) == (7, 7, 0, [])
     assert {entry["path"]: entry["reason"] for entry in said["skipped"]} == {
         "huge.sql": "larger than 1000000 bytes",
@@ -107,11 +107,11 @@ def test_what_was_taken_in_is_found_by_words_names_and_expressions(
     with open_pool(database_url, most=1) as pool:
         hits = PostgresWords(pool).search(collection, "files", "where is restore_unacked", most=9)
     assert [hit.id for hit in hits] == ["src/channel.py"]
-    (found,) = files.named(collection, ["restore_unacked"], roles=["definition"], most=9)
+    (found,) = files.named(collection, ["restore_unacked"], roles=["definition"], limit=9)
     assert (found.path, found.symbol.line, found.symbol.qualifier) == ("src/channel.py", 6, "QoS")
-    (called,) = files.named(collection, ["basic_reject"], roles=["call"], most=9)
+    (called,) = files.named(collection, ["basic_reject"], roles=["call"], limit=9)
     assert called.path == "src/channel.py"
-    assert [hit.path for hit in files.matching(collection, "渲染|pour", most=9, time_s=5).hits] == [
+    assert [hit.path for hit in files.matching(collection, "渲染|pour", limit=9, time_s=5).hits] == [
         "src/latin.c",
         "src/render.js",
     ]
@@ -127,7 +127,7 @@ def test_a_second_run_sends_nothing_and_takes_away_what_is_gone(
     (root / "src/channel.py").write_text(CHANNEL + "\n\ndef more():\n    pass\n")
     third = ingest(querymill, root, collection)
     assert (third["ingested"], third["unchanged"], third["removed"]) == (1, 5, ["src/latin.c"])
-    assert files.named(collection, ["brew"], roles=["definition"], most=9) == []
+    assert files.named(collection, ["brew"], roles=["definition"], limit=9) == []
     (units,) = database.execute(
         "SELECT units FROM word_spaces WHERE collection = %s AND space = 'files'", [collection]
     ).fetchone() or (None,)
@@ -176,7 +176,7 @@ def test_files_are_found_while_the_embedding_model_is_away_and_their_vectors_com
     openai_server.script.embeddings = lambda request: Answer(b"{}", status=503)
     said = ingest(querymill, root, collection)
     assert said["pending"] == said["chunks"] > 0
-    assert [found.path for found in files.named(collection, ["QoS"], roles=["definition"], most=9)] == [
+    assert [found.path for found in files.named(collection, ["QoS"], roles=["definition"], limit=9)] == [
         "src/channel.py"
     ]
     openai_server.script.embeddings = embedded

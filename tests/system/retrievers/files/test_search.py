@@ -37,7 +37,7 @@ def test_rounds_are_told_as_they_end_and_the_answer_says_why(mill: Querymill, co
     events = list(job.events(timeout=30))
     told = [event for event in events if isinstance(event, SearchRound)]
     result = job.result(timeout=5)
-    assert [one.round for one in told] == [one.round for one in result.rounds]
+    assert [round_.round for round_ in told] == [round_.round for round_ in result.rounds]
     assert "Mutex" in told[0].gaps
     assert told[-1].stop == result.stop
     assert events[-1] == Done(complete=True)
@@ -46,7 +46,7 @@ def test_rounds_are_told_as_they_end_and_the_answer_says_why(mill: Querymill, co
     assert "restore_unacked_messages" in first.why
     assert "Mutex" in result.patterns
     assert "Mutex" not in result.gaps
-    assert result.files_read == sum(one.evaluated for one in result.rounds)
+    assert result.files_read == sum(round_.evaluated for round_ in result.rounds)
     assert "restore_visible()" in result.context
     assert result.token_account.spent <= result.token_account.all_candidates + result.token_account.listing + 50
 

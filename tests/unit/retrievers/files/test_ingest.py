@@ -57,10 +57,10 @@ def test_a_file_is_found_by_words_and_names_and_then_by_vectors(world: World) ->
     assert (result.symbols, result.chunks, result.pending) == (3, 1, 1)
     assert [hit.id for hit in world.words.search("code", "files", "stir", most=9)] == ["src/pot.py"]
     assert [hit.id for hit in world.words.search("code", "files", "src pot", most=9)] == ["src/pot.py"]
-    (found,) = world.files.named("code", ["stir"], roles=["definition"], most=9)
+    (found,) = world.files.named("code", ["stir"], roles=["definition"], limit=9)
     assert (found.symbol.kind, found.symbol.qualifier) == ("method", "Pot")
-    card = world.files.cards("code", ["src/pot.py"])["src/pot.py"]
-    assert (card.language, card.parsed_by, card.lines, card.tokens) == ("python", "tree-sitter", 3, len(SOUP.split()))
+    info = world.files.describe("code", ["src/pot.py"])["src/pot.py"]
+    assert (info.language, info.parsed_by, info.lines, info.tokens) == ("python", "tree-sitter", 3, len(SOUP.split()))
     assert pending(world) == 0
     assert world.embeddings.asked == [(f"src/pot.py Pot\n{SOUP.rstrip()}", "passage")]
     assert world.board.collections("files") == {"code"}
@@ -69,8 +69,8 @@ def test_a_file_is_found_by_words_and_names_and_then_by_vectors(world: World) ->
 def test_lines_of_a_file_are_those_of_its_chunks(world: World) -> None:
     content = "a\f\n\u2028b\r\n"
     ingest(world, {"a.py": content})
-    (chunk,) = world.files.pending("code", model="none", most=9)
-    assert (world.files.cards("code", ["a.py"])["a.py"].lines, chunk.chunk.end_line) == (2, 2)
+    (chunk,) = world.files.pending("code", model="none", limit=9)
+    assert (world.files.describe("code", ["a.py"])["a.py"].lines, chunk.chunk.end_line) == (2, 2)
 
 
 def test_fields_we_do_not_know_are_kept_as_metadata(world: World) -> None:
@@ -82,7 +82,7 @@ def test_fields_we_do_not_know_are_kept_as_metadata(world: World) -> None:
         result = world.result(world.run(licensed(licence)))
         assert isinstance(result, IngestFilesResult)
         assert result.outcome == outcome
-        assert world.files.cards("code", ["a.py"])["a.py"].metadata == {"licence": licence}
+        assert world.files.describe("code", ["a.py"])["a.py"].metadata == {"licence": licence}
 
 
 def test_the_same_files_again_change_nothing_and_embed_nothing(world: World) -> None:
@@ -245,10 +245,10 @@ def test_a_path_that_leaves_the_root_or_cannot_be_stored_is_refused(path: str) -
 
 
 def test_a_job_holds_each_path_once_and_not_too_much() -> None:
-    one = SourceFile(path="a.py", content="x" * 1_000_000)
-    with pytest.raises(ValueError, match="once"):
-        IngestFiles(collection="code", files=(one, one))
-    others = tuple(SourceFile(path=f"{n}.py", content=one.content) for n in range(3))
+    large = SourceFile(path="a.py", content="x" * 1_000_000)
+    with pytest.raises(ValueError, match="paths must be unique"):
+        IngestFiles(collection="code", files=(large, large))
+    others = tuple(SourceFile(path=f"{n}.py", content=large.content) for n in range(3))
     with pytest.raises(ValueError, match="2000000 characters"):
         IngestFiles(collection="code", files=others)
     with pytest.raises(ValueError, match="content"):

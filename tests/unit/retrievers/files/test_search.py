@@ -10,39 +10,10 @@ from querymill_shared.contracts.files.search import FileResult, FileSearch
 from querymill_workers.dispatch import journey
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Unavailable
-from querymill_workers.jobs.revisions import ContentHash, Revision
-from querymill_workers.retrievers.files.parsing.lexical import LexicalParser
-from querymill_workers.retrievers.files.ports import SPACE, FileCard, FileDraft, KeyedChunk
-from querymill_workers.retrievers.files.rules.code import CodeChunk, code_text
-from querymill_workers.retrievers.files.rules.relevance import FileProfiles, RelevanceProfile
-from querymill_workers.text.calibration import Calibration
-from querymill_workers.words.ports import WordUnit
+from querymill_workers.retrievers.files.ports import SPACE
 from tests.fakes.vectors import vector_of
+from tests.fixtures.code_base import ASKED, BASE, PROFILES, put
 from tests.fixtures.world import World
-
-BASE = {
-    "transport/virtual.py": "class QoS:\n    def restore_unacked(self):\n        return self.channel.put_back()\n",
-    "transport/redis.py": "from transport.virtual import QoS\nclass RedisQoS(QoS):\n"
-    "    def restore_unacked_messages(self):\n        with Mutex(self.client):\n            restore_visible()\n",
-    "utils/locking.py": "class Mutex:\n    def __enter__(self):\n        return self\n",
-    "utils/colours.py": "def paint(text):\n    return text\n",
-    "docs/readme.py": "# unacked messages are explained elsewhere\n",
-}
-# By hand, so that a test knows the bands: lexical alone, the best file high, half of it medium.
-PROFILES = FileProfiles(RelevanceProfile({"lexical": 1.0}, Calibration(((0.0, 0.0), (1.0, 1.0)))))
-ASKED = FileSearch(query="restore unacked messages", collection="code")
-
-
-def put(world: World, files: dict[str, str], collection: str = "code") -> None:
-    parser = LexicalParser()
-    for path, content in files.items():
-        lines = content.count("\n") + 1
-        key = ContentHash(path)
-        card = FileCard(path, Revision("1"), "python", len(content), lines, len(content.split()), "words")
-        chunk = KeyedChunk(key, CodeChunk(0, 1, lines, content))
-        draft = FileDraft(card, content, parser.parse(path, content).symbols, [chunk])
-        world.files.put(collection, [draft])
-        world.words.put(collection, SPACE, [WordUnit(path, code_text(f"{path}\n{content}"))])
 
 
 @pytest.fixture
@@ -227,7 +198,7 @@ def test_what_stands_in_a_file_never_becomes_an_expression(code: World) -> None:
 
 def test_vectors_join_the_search_and_missing_ones_are_named(code: World) -> None:
     model = code.ports.embeddings.model
-    pending = code.files.pending("code", model=model, most=10)
+    pending = code.files.pending("code", model=model, limit=10)
     asked = ASKED.model_copy(update={"channels": ("words", "vectors")})
     unready = answered(code, asked)
     assert not unready.complete
@@ -235,7 +206,7 @@ def test_vectors_join_the_search_and_missing_ones_are_named(code: World) -> None
     assert unready.results[0].path == "transport/redis.py"
     import numpy as np
 
-    code.files.fill("code", pending, np.stack([vector_of(one.chunk.text) for one in pending]), model=model)
+    code.files.fill("code", pending, np.stack([vector_of(chunk.chunk.text) for chunk in pending]), model=model)
     ready = answered(code, asked)
     assert ready.complete
     assert "vectors" in ready.results[0].found_by
@@ -360,6 +331,19 @@ def test_a_file_that_is_gone_meanwhile_is_left_out(code: World) -> None:
     result = code.result(job_id)
     assert isinstance(result, FileResult)
     assert "transport/redis.py" not in [hit.path for hit in result.results]
+
+
+def test_a_step_of_a_later_release_waits_for_a_worker_that_knows_it(code: World) -> None:
+    job_id = code.submit(ASKED)
+    code.board.add_steps(job_id, ["merge-1-01"])
+    assert journey.answer(Bell(job_id, "merge-1-01", ASKED.queue_of("merge-1-01")), code.ports) == []
+    (added,) = (step for step in code.board.picture(job_id).steps if step.name == "merge-1-01")
+    assert (added.state, added.notes) == ("waiting", {})
+    code.ring(job_id, ASKED, "search-1-words")
+    journey.settle_at_deadline(code.board.picture(job_id), code.ports)
+    result = code.result(job_id)
+    assert isinstance(result, FileResult)
+    assert "merge-1-01" in [part.stage for part in result.degraded]
 
 
 def test_the_judge_waits_on_its_own_queue() -> None:

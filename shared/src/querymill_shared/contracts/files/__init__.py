@@ -1,4 +1,4 @@
-"""Every job of `files`, and what each ends with."""
+"""Every request of `files`, and its result."""
 
 from querymill_shared.contracts.files.ingest import (
     CompareFiles,

@@ -1,4 +1,4 @@
-"""Taking a code base in: which files changed, the files themselves, and the vectors that follow."""
+"""Ingesting a code base: comparing it with the stored files, ingesting the changed ones, embedding their chunks."""
 
 import hashlib
 from collections.abc import Mapping
@@ -12,15 +12,15 @@ from querymill_shared.contracts.fields import Lane, Request, not_blank, without_
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
 
-#: A larger file, in bytes, is not taken in.
+#: Files larger than this, in bytes, are skipped.
 LARGEST_FILE: Final = 1_000_000
-#: A longer path, in characters, is refused.
+#: Paths longer than this, in characters, are refused.
 LONGEST_PATH: Final = 500
-#: Files, and the characters of their contents together, that one job may hold.
+#: Files in one job, and characters of their contents together.
 MOST_FILES, MOST_CHARACTERS = 200, 2_000_000
 #: Characters of one file's metadata, as JSON.
 MOST_METADATA: Final = 20_000
-#: Files of a whole code base.
+#: Files in a code base.
 MOST_LISTED: Final = 100_000
 
 
@@ -37,40 +37,42 @@ Sha256 = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 
 
 class SourceFile(Described):
-    """A file of a code base; its path is relative to the root. Fields we do not know are kept as metadata."""
+    """A file of a code base. Its path is relative to the root. Unknown fields are stored as metadata."""
 
     path: SourcePath
     content: Annotated[str, Field(max_length=LARGEST_FILE), AfterValidator(without_nul)]
 
     @property
     def sha256(self) -> str:
-        """The hash of the content, and of the metadata if there is any."""
+        """The hash of the content, and of the metadata if the file has any."""
         metadata = f"\x00{self._metadata}" if self.model_extra else ""
         return hashlib.sha256(f"{self.content}{metadata}".encode()).hexdigest()
 
     @property
     def _metadata(self) -> str:
-        return to_json(self.model_extra).decode()  # as it is sent: a time given in Python has the same hash behind it
+        return to_json(self.model_extra).decode()  # as it is sent, so that a Python date and its JSON have one hash
 
     @model_validator(mode="after")
     def _metadata_is_small(self) -> "SourceFile":
         if len(self._metadata) > MOST_METADATA:
-            raise ValueError(f"unknown fields are kept, and must have at most {MOST_METADATA} characters as JSON")
+            raise ValueError(
+                f"metadata (all fields other than path and content) must be at most {MOST_METADATA} characters as JSON"
+            )
         return self
 
 
 def _fit_one_job(files: tuple[SourceFile, ...]) -> tuple[SourceFile, ...]:
     if len({file.path for file in files}) != len(files):
-        raise ValueError("every path must occur once")
+        raise ValueError("paths must be unique")
     if sum(len(file.content) for file in files) > MOST_CHARACTERS:
-        raise ValueError(f"contents must have at most {MOST_CHARACTERS} characters together")
+        raise ValueError(f"contents must be at most {MOST_CHARACTERS} characters together")
     return files
 
 
 class CompareFiles(Request, Asks["CompareFilesResult"]):
-    """Tell which of the files, given by the hash of their content, are new or changed.
+    """Find out which files, given by path and hash of their content, are new or changed.
 
-    With ``remove`` the list is the whole code base: files that are not on it are taken away.
+    With ``remove``, the list is the whole code base: stored files that are not on it are dropped.
     """
 
     queue: ClassVar[Queue] = Queue.INGEST
@@ -82,14 +84,14 @@ class CompareFiles(Request, Asks["CompareFilesResult"]):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """Comparing is one step."""
+        """A single step."""
         return ("compare",)
 
 
 class CompareFilesResult(JobResult):
-    """What is to be ingested, and what was taken away. ``total`` counts the files that were given.
+    """The files to ingest, and the files that were dropped. ``total`` counts the files of the request.
 
-    ``pending`` counts the chunks that lack their vector; they are being embedded.
+    ``pending`` counts the stored chunks without a vector; a job that embeds them has been submitted.
     """
 
     kind: Literal["compare_files"] = "compare_files"
@@ -100,7 +102,7 @@ class CompareFilesResult(JobResult):
 
 
 class IngestFiles(Request, Asks["IngestFilesResult"]):
-    """Take files of a code base in. Idempotent by content; their vectors follow in a job of their own."""
+    """Ingest files of a code base. Idempotent by content. Vectors follow in a job of their own."""
 
     queue: ClassVar[Queue] = Queue.INGEST
     kind: Literal["ingest_files"] = "ingest_files"
@@ -110,15 +112,15 @@ class IngestFiles(Request, Asks["IngestFilesResult"]):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """Ingestion is one step, resumed where it was cut."""
+        """A single step, which resumes after an interruption."""
         return ("ingest",)
 
 
 class IngestFilesResult(JobResult):
-    """What ingestion did. ``total`` counts the files; after a kill ``unchanged`` has what was ingested before it.
+    """What a job ingested. ``total`` counts its files; ``unchanged`` includes files ingested before a kill.
 
-    ``symbols`` and ``chunks`` are those of the files that were ingested now; ``pending`` counts the chunks of the
-    whole collection that lacked their vector when this ended.
+    ``symbols`` and ``chunks`` count those of the ingested files. ``pending`` counts the chunks of the whole collection
+    that had no vector when the job ended.
     """
 
     kind: Literal["ingest_files"] = "ingest_files"
@@ -132,7 +134,7 @@ class IngestFilesResult(JobResult):
 
 
 class EmbedFiles(Request, Asks["EmbedFilesResult"]):
-    """Embed the chunks that lack a vector: of the files at ``paths``, or without any of the whole collection."""
+    """Embed chunks that have no vector: those of the files at ``paths``, or without paths of the whole collection."""
 
     queue: ClassVar[Queue] = Queue.EMBED
     kind: Literal["embed_files"] = "embed_files"
@@ -142,12 +144,12 @@ class EmbedFiles(Request, Asks["EmbedFilesResult"]):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """Embedding is one step, resumed where it was cut."""
+        """A single step, which resumes after an interruption."""
         return ("embed",)
 
 
 class EmbedFilesResult(JobResult):
-    """How many chunks got their vector (``total``), and how many of the whole collection lack theirs still."""
+    """``total`` counts the chunks that were embedded, ``pending`` those of the collection that still have no vector."""
 
     kind: Literal["embed_files"] = "embed_files"
     collection: str

@@ -1,4 +1,4 @@
-"""The `files` kind: an iterative search over a code base."""
+"""The `files` kind: iterative search in a code base."""
 
 import re
 from typing import Annotated, Any, ClassVar, Final, Literal
@@ -6,18 +6,14 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import AfterValidator, Field, StringConstraints
 
 from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Distinct, QueryText, Request
+from querymill_shared.contracts.files.steps import FileStep, FirstSearch
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
-
-#: Step names of the first round; those of later rounds are added as the search goes on.
-WORDS: Final = "search-1-words"
-VECTORS: Final = "search-1-vectors"
-PATTERNS: Final = "search-1-patterns"
 
 Channel = Literal["words", "vectors"]
 Band = Literal["high", "medium", "low", "irrelevant"]
 
-# Quoted text, sets and escapes come first: what looks like a group in them is none.
+# Quoted text, sets and escapes come first, because a parenthesis in them opens no group.
 _NOT_LINEAR: Final = re.compile(
     r"\\Q.*?(?:\\E|\Z)|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]"
     r"|(?P<refused>\(\?(?:[=!>(]|<[=!]|P=)|\\(?:[1-7](?![0-7])|[89]|k<))|\\.",
@@ -27,11 +23,11 @@ _NOT_LINEAR: Final = re.compile(
 
 def _runs_in_linear_time(pattern: str) -> str:
     if any(found["refused"] for found in _NOT_LINEAR.finditer(pattern)):
-        raise ValueError("no look-arounds, back references or conditions: patterns run in linear time (RE2)")
+        raise ValueError("must not use look-arounds, back references or conditions; patterns run in linear time (RE2)")
     return pattern
 
 
-#: A regular expression in RE2's syntax; what only the engine can read fails the job, with the reason.
+#: A regular expression in RE2's syntax. A pattern that only RE2 finds invalid fails the job, with the reason.
 Pattern = Annotated[str, StringConstraints(min_length=1, max_length=300), AfterValidator(_runs_in_linear_time)]
 #: A path pattern as in ignore files: ``*.py``, ``src/**/test_*``.
 Glob = Annotated[
@@ -40,15 +36,16 @@ Glob = Annotated[
 
 
 class FileSearch(Request, Asks["FileResult"]):
-    """Find the files of a code base that a caller needs who does not know yet which.
+    """Find the files in a code base that are relevant to a request.
 
-    ``iterative`` goes up to ``rounds`` rounds of search, evaluation and refinement; ``oneshot`` ranks the
-    ``candidates`` of a single round. ``candidates`` are evaluated in every round; ``top_n`` cuts what is returned.
-    ``query`` is words and identifiers; ``patterns`` are regular expressions for contents, ``globs`` patterns for
-    paths: a file that they match becomes a candidate, and is judged by the query like any other. With ``vectors``
-    among the channels the nearest files are candidates, too. The ``judge`` evaluator asks a language model for the
-    relevance of each candidate. ``token_budget`` ends the rounds when the job has cost so much; ``context_budget``
-    bounds the joined text of the high files, 0 makes none. Low files are returned with ``return_low``.
+    The mode ``iterative`` runs up to ``rounds`` rounds of search, evaluation and refinement; ``oneshot`` ranks the
+    candidates of a single round. Each round evaluates at most ``candidates`` files. ``top_n`` is the number of files
+    returned. ``query`` holds words and identifiers. ``patterns`` are regular expressions for contents and ``globs``
+    are patterns for paths; a file that matches one becomes a candidate, and is evaluated by the query like any other.
+    With ``vectors`` among the ``channels``, the files nearest to the query are candidates as well. The ``judge``
+    evaluator asks a language model for the relevance of each candidate. The rounds end when the job has cost
+    ``token_budget`` tokens. ``context_budget`` limits the tokens of the joined text of the high files; 0 means no
+    text. With ``return_low``, low files are returned separately.
     """
 
     queue: ClassVar[Queue] = Queue.SEARCH
@@ -69,36 +66,38 @@ class FileSearch(Request, Asks["FileResult"]):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The searches of the first round, side by side; whatever follows depends on what they find."""
-        vectors = (VECTORS,) if "vectors" in self.channels else ()
-        patterns = (PATTERNS,) if self.patterns or self.globs else ()
-        return (WORDS, *vectors, *patterns)
+        """The searches of the first round, which run side by side. The steps that follow depend on what they find."""
+        searches: list[FirstSearch] = ["words"]
+        searches += ["vectors"] if "vectors" in self.channels else []
+        searches += ["patterns"] if self.patterns or self.globs else []
+        return tuple(str(FileStep("search", 1, search)) for search in searches)
 
     def queue_of(self, step: str) -> Queue:
-        """A judge is waited for elsewhere than the stores."""
-        is_judged = self.evaluator == "judge" and step.startswith("evaluate")
+        """Return the queue of a step: evaluations that wait for a judge do not hold up searches."""
+        place = FileStep.parse(step)
+        is_judged = self.evaluator == "judge" and place is not None and place.stage == "evaluate"
         return Queue.RERANK if is_judged else self.queue
 
     @property
     def most_rounds(self) -> int:
-        """How many rounds there may be; ``oneshot`` has one."""
+        """The maximum number of rounds; 1 for ``oneshot``."""
         return 1 if self.mode == "oneshot" else self.rounds
 
 
 class LineRange(Contract):
-    """Lines of a file, from 1, the last included."""
+    """Lines of a file, counted from 1; ``last`` is included."""
 
     first: int
     last: int
 
 
 class FileHit(Contract):
-    """A file, what it is worth, and where it came from.
+    """A file, how relevant it is, and which searches found it.
 
-    ``relevance`` is to the query of the request, whatever found the file; ``found_by`` names the searches that did,
-    in ``round``. ``score`` is the relevance, in ``oneshot`` the joined rank. ``explanation`` holds every number
-    needed to recompute it. ``tokens`` is what reading the whole file would cost; ``excerpt`` are the lines that
-    speak of the query.
+    ``relevance`` is always to the query of the request. ``found_by`` names the searches that found the file, in
+    ``round``. ``score`` is the relevance, or in ``oneshot`` the fused rank. ``explanation`` holds every number needed
+    to recompute it. ``tokens`` is the cost of reading the whole file; ``excerpt`` are the lines most relevant to the
+    query.
     """
 
     path: str
@@ -114,7 +113,7 @@ class FileHit(Contract):
 
 
 class RoundSummary(Contract):
-    """One round: what it asked, how many files it evaluated, and how they fell into the bands."""
+    """One round: its queries, the number of files it evaluated, their number in each band, and the gaps left."""
 
     round: int
     queries: tuple[str, ...]
@@ -124,13 +123,12 @@ class RoundSummary(Contract):
 
 
 class TokenAccount(Contract):
-    """What the job cost in tokens, by our estimate, beside what plain reading would have.
+    """The estimated cost of the job in tokens, next to the cost of reading files.
 
-    ``spent`` is ``context`` (the joined text) plus ``listing`` (path, relevance and why of every file returned)
-    plus ``judged`` (what a language model read and wrote to evaluate; 0 for the default evaluator, which reads no
-    tokens). Reading the excerpt of every file returned, medium ones too, would cost ``returned_excerpts``, reading
-    these files whole ``returned_files``; ``one_shot`` is what reading every candidate of the first round whole
-    would cost, and ``all_candidates`` the same for every candidate of the job.
+    ``spent`` is ``context`` (the joined text) plus ``listing`` (path, relevance and why of every file returned) plus
+    ``judged`` (read and written by a language model to evaluate; 0 for the default evaluator). The other fields are
+    what reading would cost: ``returned_excerpts`` the excerpts of the files returned, ``returned_files`` these files
+    whole, ``one_shot`` every candidate of the first round, and ``all_candidates`` every candidate of the job.
     """
 
     spent: int
@@ -144,11 +142,11 @@ class TokenAccount(Contract):
 
 
 class FileResult(JobResult):
-    """The answer to a `FileSearch`: high and medium files, best first. ``total`` counts them before the cut to top_n.
+    """The result of a `FileSearch`: high and medium files, best first. ``total`` counts them before ``top_n`` applies.
 
-    ``patterns`` are the names that later rounds asked for, ``gaps`` those that high files use and that nothing
-    retrieved defines. ``stop`` says why the search ended. ``files_read`` counts the files evaluated, each once.
-    ``context_files`` are the files that ``context`` holds lines of.
+    ``patterns`` are the names that later rounds searched; ``gaps`` are names that high files use and no retrieved file
+    defines. ``stop`` says why the search ended. ``files_read`` counts the files evaluated. ``context_files`` are the
+    files whose lines are in ``context``.
     """
 
     kind: Literal["files"] = "files"

@@ -1,26 +1,26 @@
-"""Which flow serves which request of `files`."""
+"""The flow of each request of `files`."""
 
 from typing import assert_never
 
 from querymill_shared.contracts.files import FileRequest
 from querymill_shared.contracts.files.ingest import CompareFiles, EmbedFiles, IngestFiles
 from querymill_shared.contracts.files.search import FileSearch
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.flow import Flow, flow
-from querymill_workers.jobs.untyped import concluding
+from querymill_workers.jobs.one_step import one_step
 from querymill_workers.retrievers.files import compare, embed, ingest, results, search
+from querymill_workers.retrievers.files.ports import FilePorts
 
 
-def flow_of(request: FileRequest) -> Flow[Ports]:
-    """Choose the flow of a request."""
+def flow_of(request: FileRequest) -> Flow[FilePorts]:
+    """Return the flow of a request."""
     match request:
         case FileSearch():
             return flow(request, search.step, search.conclude, results.settle)
         case CompareFiles():
-            return flow(request, compare.step, concluding(compare.to_result))
+            return one_step(request, compare.step, compare.ENDING)
         case IngestFiles():
-            return flow(request, ingest.step, concluding(ingest.to_result))
+            return one_step(request, ingest.step, ingest.ENDING)
         case EmbedFiles():
-            return flow(request, embed.step, concluding(embed.to_result))
+            return one_step(request, embed.step, embed.ENDING)
         case _:
             assert_never(request)

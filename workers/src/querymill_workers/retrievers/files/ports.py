@@ -1,6 +1,6 @@
-"""What the flows need of a store of code, and of what reads symbols out of it."""
+"""What the flows of `files` may touch: the store of code, the parser that reads symbols, and their data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
@@ -8,21 +8,24 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from querymill_workers.inference.ports import Vectors
+from querymill_workers.inference.ports import Embeddings, Judge, Vectors
+from querymill_workers.jobs.ports import Common
 from querymill_workers.jobs.revisions import ContentHash, Revision
 from querymill_workers.retrievers.files.rules.code import CodeChunk, Symbol, SymbolRole
-from querymill_workers.words.ports import Space
+from querymill_workers.retrievers.files.rules.relevance import FileProfiles
+from querymill_workers.words.ports import Space, Words
 
-#: The words of files, a unit each, known by its path.
+#: The space of the files' words: a unit per file, with the path as its id.
 SPACE: Final[Space] = "files"
 
 
 @dataclass(frozen=True, slots=True)
-class FileCard:
-    """What is known of a file besides its content.
+class FileInfo:
+    """A file without its content.
 
-    ``size`` is in bytes; ``tokens`` is what reading the whole file costs; ``parsed_by`` says where its symbols
-    are from ("tree-sitter" or "words"); an unknown language is ""; ``metadata`` is what it came with besides.
+    ``size`` is in bytes; ``tokens`` is the cost of reading the whole file; ``parsed_by`` names the parser of its
+    symbols ("tree-sitter" or "words"); ``language`` is "" if unknown; ``metadata`` holds the unknown fields it was
+    ingested with.
     """
 
     path: str
@@ -37,17 +40,17 @@ class FileCard:
 
 @dataclass(frozen=True, slots=True)
 class KeyedChunk:
-    """A chunk under the hash of what is embedded of it: an unchanged one keeps its vector wherever it moves."""
+    """A chunk under a hash of its embedded text: an unchanged chunk keeps its vector wherever it moves."""
 
     key: ContentHash
     chunk: CodeChunk
 
 
 @dataclass(frozen=True, slots=True)
-class FileDraft:
-    """A file as it is to be stored."""
+class PreparedFile:
+    """A file that is ready to be stored."""
 
-    card: FileCard
+    info: FileInfo
     content: str
     symbols: Sequence[Symbol]
     chunks: Sequence[KeyedChunk]
@@ -55,7 +58,7 @@ class FileDraft:
 
 @dataclass(frozen=True, slots=True)
 class FileSymbol:
-    """A symbol, and the file it is in."""
+    """A symbol and the path of its file."""
 
     path: str
     symbol: Symbol
@@ -63,7 +66,7 @@ class FileSymbol:
 
 @dataclass(frozen=True, slots=True)
 class PatternHit:
-    """A file with matches: how many (counting ends at 100), and the first of them, its line cut to 200 characters."""
+    """A file with matches: their number (counting stops at 100), and the line of the first, cut to 200 bytes."""
 
     path: str
     times: int
@@ -73,7 +76,7 @@ class PatternHit:
 
 @dataclass(frozen=True, slots=True)
 class PatternHits:
-    """The files that a pattern matches in, most matches first; ``complete`` is false when the time ran out."""
+    """The files that match a pattern, most matches first; ``complete`` is false if the search hit its time limit."""
 
     hits: Sequence[PatternHit]
     complete: bool
@@ -81,7 +84,7 @@ class PatternHits:
 
 @dataclass(frozen=True, slots=True)
 class FoundChunk:
-    """The chunk of a file that is nearest to a query, with its cosine."""
+    """The chunk of a file that is nearest to a query vector, with its cosine."""
 
     path: str
     chunk: CodeChunk
@@ -90,7 +93,7 @@ class FoundChunk:
 
 @dataclass(frozen=True, slots=True)
 class PendingChunk:
-    """A chunk that lacks its vector."""
+    """A chunk without a vector."""
 
     path: str
     key: ContentHash
@@ -99,7 +102,7 @@ class PendingChunk:
 
 @dataclass(frozen=True, slots=True)
 class FileCounts:
-    """How much a collection holds; ``pending`` counts the chunks that lack a vector of the model."""
+    """The size of a collection; ``pending`` counts the chunks without a vector of the model."""
 
     files: int
     tokens: int
@@ -108,66 +111,67 @@ class FileCounts:
 
 
 class Files(Protocol):
-    """The files of all code bases; every call names its collection, and sees no other.
+    """The files of all code bases. Every call names its collection and sees no other.
 
-    Paths are relative, with ``/``. Names compare as they are written, case included.
+    Paths are relative, with ``/``. Names are case-sensitive.
     """
 
     @property
     def kind(self) -> str: ...
 
     def changing(self, collection: str, paths: Sequence[str]) -> AbstractContextManager[None]:
-        """Let nobody else change the files and their words meanwhile, wherever they run.
+        """Lock files and their words against all other workers.
 
-        Whoever puts or drops files, or changes their words, does it within this.
+        Hold this lock to put or drop files, or to change their words.
         """
         ...
 
-    def cards(self, collection: str, paths: Sequence[str]) -> Mapping[str, FileCard]:
-        """Describe those of the files that are there."""
+    def describe(self, collection: str, paths: Sequence[str]) -> Mapping[str, FileInfo]:
+        """Return the files that are stored, without their contents, by path."""
         ...
 
     def contents(self, collection: str, paths: Sequence[str]) -> Mapping[str, str]:
-        """Fetch those of the files that are there, whole."""
+        """Return the contents of the files that are stored, by path."""
         ...
 
-    def glob(self, collection: str, pattern: str, *, most: int) -> Sequence[str]:
-        """List paths that a pattern matches, in order; patterns are those of ignore files.
+    def glob(self, collection: str, pattern: str, *, limit: int) -> Sequence[str]:
+        """List the paths that match a pattern of ignore files, in order.
 
-        ``redis.py`` and ``*.py`` match at any depth, ``/setup.py`` and ``src/*.py`` from the root, ``**`` any
-        folders, and a folder stands for all that is below it.
+        ``redis.py`` and ``*.py`` match at any depth, ``/setup.py`` and ``src/*.py`` from the root. ``**`` matches any
+        folders, and a folder matches everything below it.
 
         Raises:
-            Refused: It is no pattern, or too long.
+            Refused: The pattern is too long, or is not a path pattern.
         """
         ...
 
-    def matching(self, collection: str, pattern: str, *, most: int, time_s: float) -> PatternHits:
-        """Find the files with a match of a regular expression, which takes time linear in their size.
+    def matching(self, collection: str, pattern: str, *, limit: int, time_s: float) -> PatternHits:
+        """Find the files that match a regular expression, in time linear in their size.
 
-        ``^`` and ``$`` match at lines; ``.`` does not match a line's end; case counts unless ``(?i)`` says not.
+        ``^`` and ``$`` match at the ends of lines, and ``.`` matches no line feed. Case matters unless the expression
+        says ``(?i)``.
 
         Raises:
-            Unreadable: It is no expression (RE2's syntax), or too large.
-            Refused: It is too long, or matches an empty text.
+            Unreadable: The expression is not valid in RE2's syntax, or takes too much memory.
+            Refused: The expression is too long, or matches an empty text.
         """
         ...
 
     def symbols(self, collection: str, paths: Sequence[str]) -> Mapping[str, Sequence[Symbol]]:
-        """List the symbols of files, in the order of their lines."""
+        """Return the symbols of files by path, in the order of their lines."""
         ...
 
     def named(
-        self, collection: str, names: Sequence[str], *, roles: Sequence[SymbolRole], most: int
+        self, collection: str, names: Sequence[str], *, roles: Sequence[SymbolRole], limit: int
     ) -> Sequence[FileSymbol]:
-        """Find where names are defined, imported, called or stand for a type, by path and line.
+        """Find where names are defined, imported, called or used as a type, by path and line.
 
-        ``most`` counts for each name and role.
+        At most ``limit`` places are returned for each name and role.
         """
         ...
 
     def frequencies(self, collection: str, names: Sequence[str]) -> Mapping[str, int]:
-        """Count the files that have each name, in whatever role; 0 for one that none has."""
+        """Count the files that have each name in any role; 0 for names that no file has."""
         ...
 
     def nearest(
@@ -176,47 +180,48 @@ class Files(Protocol):
         vector: npt.NDArray[np.float32],
         *,
         model: str,
-        most: int,
+        limit: int,
         paths: Sequence[str] | None = None,
     ) -> Sequence[FoundChunk]:
-        """Find the ``most`` files nearest to a vector, each with its nearest chunk; every chunk is compared.
+        """Find the ``limit`` files nearest to a vector, each with its nearest chunk. Every chunk is compared.
 
-        Best first, ties on the path; only among ``paths`` if they are given. A zero vector's cosine is 0.
+        The nearest file comes first, ties by path. With ``paths``, only those files are searched. A zero vector has a
+        cosine of 0.
         """
         ...
 
     def counts(self, collection: str, *, model: str) -> FileCounts: ...
 
     def revisions(self, collection: str) -> Mapping[str, Revision]:
-        """Return the revision of every file of a collection."""
+        """Return the revision of every file of a collection, by path."""
         ...
 
     def collections(self) -> Sequence[str]:
         """List the collections that hold a file."""
         ...
 
-    def put(self, collection: str, drafts: Sequence[FileDraft]) -> None:
-        """Store files over what is there, all at once; a chunk that is unchanged keeps its vector."""
+    def put(self, collection: str, prepared: Sequence[PreparedFile]) -> None:
+        """Store files in one transaction, replacing files of the same path. Unchanged chunks keep their vectors."""
         ...
 
     def drop(self, collection: str, paths: Sequence[str]) -> None:
-        """Take files away, all at once; paths that are not there are skipped."""
+        """Drop files in one transaction; paths that are not stored are skipped."""
         ...
 
     def pending(
-        self, collection: str, *, model: str, most: int, paths: Sequence[str] | None = None
+        self, collection: str, *, model: str, limit: int, paths: Sequence[str] | None = None
     ) -> Sequence[PendingChunk]:
-        """List chunks that lack a vector of the model, by path and number; only of ``paths`` if they are given."""
+        """List chunks without a vector of the model, by path and number. With ``paths``, only chunks of those files."""
         ...
 
     def fill(self, collection: str, chunks: Sequence[PendingChunk], vectors: Vectors, *, model: str) -> None:
-        """Store vectors, found from then on; one whose chunk is there no more is dropped."""
+        """Store vectors, searchable at once. Vectors of chunks that are no longer stored are ignored."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The symbols of a file in the order of their lines, and what read them."""
+    """The symbols of a file in the order of their lines, its language, and the parser that read them."""
 
     symbols: Sequence[Symbol]
     language: str
@@ -224,11 +229,40 @@ class Parsed:
 
 
 class SourceParser(Protocol):
-    """Reads symbols out of source code."""
+    """Reads symbols from source code."""
 
-    #: Changes whenever the same file would give other symbols.
+    #: Raised with every change that gives other symbols for the same file.
     version: int
 
     def parse(self, path: str, content: str) -> Parsed:
-        """List the symbols of a file; its path tells the language. Broken code gives what can be read of it."""
+        """Return the symbols of a file, whose path determines the language. Broken code gives the readable ones."""
         ...
+
+
+class FilePorts(Common, Protocol):
+    """Everything that a flow of `files` may touch."""
+
+    @property
+    def files(self) -> Files: ...
+
+    @property
+    def words(self) -> Words: ...
+
+    @property
+    def parser(self) -> SourceParser: ...
+
+    @property
+    def embeddings(self) -> Embeddings: ...
+
+    @property
+    def judge(self) -> Judge:
+        """The model that judges candidates where a request asks for it."""
+        ...
+
+    @property
+    def file_profiles(self) -> FileProfiles:
+        """What each kind of evidence for a file is worth."""
+        ...
+
+    @property
+    def count_tokens(self) -> Callable[[str], int]: ...

@@ -1,21 +1,24 @@
-"""Making the words of `files` anew from what is stored, some at a time."""
+"""Rebuilding the words of `files` from the stored files."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.retrievers.files.ingest import unit_of
-from querymill_workers.retrievers.files.ports import SPACE
+from querymill_workers.retrievers.files.ports import SPACE, FilePorts
 from querymill_workers.words.ports import Space
 
-#: Where the words are.
+#: The spaces that hold the words.
 SPACES: Final[Sequence[Space]] = (SPACE,)
-#: Documents whose words are made in one transaction.
+#: Files whose words are rebuilt in one transaction.
 DOCUMENTS_BATCH: Final = 100
 
 
-def reindexed(collection: str, ports: Ports) -> Iterator[tuple[int, int, int]]:
-    """Go through the files of a code base; nobody changes one while its words are made."""
+def reindexed(collection: str, ports: FilePorts) -> Iterator[tuple[int, int, int]]:
+    """Rebuild the words of a code base, a batch of locked files at a time.
+
+    Yields:
+        How many files are done, how many there are, and how many words' units this batch rebuilt.
+    """
     paths = sorted(ports.files.revisions(collection))
     for start in range(0, len(paths), DOCUMENTS_BATCH):
         some = paths[start : start + DOCUMENTS_BATCH]

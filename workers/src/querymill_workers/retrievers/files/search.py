@@ -1,164 +1,172 @@
-"""`files`: a request in, the files that a caller needs who does not know yet which.
+"""`files`: find the files in a code base that are relevant to a request.
 
-    request ─> search (words, vectors, patterns of the request) ┐ side by side
-               the last one in: candidates, none twice ─> evaluate (shards of them, side by side)
-               the last one in: plan: enough, or what next? ─> search for names of the high files, gaps first ─> …
-               enough, or nothing new to ask, or no round or tokens left ─> result
+    request ─> search by words, vectors and patterns, side by side
+               last search done     ─> choose candidates, each once ─> evaluate them in shards, side by side
+               last evaluation done ─> plan: enough, or which names next? Gaps first ─> search by name ─> evaluate ─> …
+               enough, no new name, no round left or no tokens left ─> result
 
-Every evaluation is by the request as it was made; rules in ``domain/file_*.py``, the one decision in
-``domain/file_rounds.py``. Steps after the first are added to the job as it goes; ``file_stages.py`` says which.
+Every evaluation measures relevance to the original request. The rules are in ``rules/``; the decision after a round
+is in ``rules/rounds.py``. The job starts with the first searches; ``stages.py`` says which steps follow.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.events import PartialHit, SearchRound
-from querymill_shared.contracts.files.search import PATTERNS, VECTORS, WORDS, FileSearch
+from querymill_shared.contracts.files.search import FileSearch
+from querymill_shared.contracts.files.steps import FileStep
 from querymill_shared.contracts.results import Degradation
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.faults import Refused, Unreadable
+from querymill_workers.jobs.faults import Refused, Unavailable, Unreadable
 from querymill_workers.jobs.stages import Laps
-from querymill_workers.jobs.usage import Usage
-from querymill_workers.retrievers.files.evaluation import evaluation
-from querymill_workers.retrievers.files.ports import SPACE
+from querymill_workers.retrievers.files.evaluation import evaluate
+from querymill_workers.retrievers.files.notes import EvaluationNotes, PlanNotes, SearchNotes
+from querymill_workers.retrievers.files.ports import SPACE, FilePorts, Files
 from querymill_workers.retrievers.files.results import settle, tokens_so_far
 from querymill_workers.retrievers.files.rules.bands import RETURNED, band, counted, of_band
-from querymill_workers.retrievers.files.rules.candidates import MOST
+from querymill_workers.retrievers.files.rules.candidates import MAX_CANDIDATES
 from querymill_workers.retrievers.files.rules.code import code_text
+from querymill_workers.retrievers.files.rules.follow_up_names import is_searchable_name, weighted
 from querymill_workers.retrievers.files.rules.gaps import gaps
-from querymill_workers.retrievers.files.rules.patterns import is_pattern, weighted
 from querymill_workers.retrievers.files.rules.rounds import Ask, Standing, Stop, what_next
 from querymill_workers.retrievers.files.stages import (
-    PATTERNS_A_STEP,
+    NAMES_PER_STEP,
     EvaluatedFile,
     Round,
-    evaluated,
-    follows,
-    place_of,
+    evaluated_files,
+    next_steps,
+    numbered,
     rounds_of,
 )
 
-#: How long one regular expression of the request may run, in seconds.
+#: Time limit for one regular expression of the request, in seconds.
 PATTERN_S: Final = 2.0
-#: Places looked up for each name and role.
+#: Places looked up for each name and role, and gaps that a plan lists.
 PLACES: Final = 20
 
-Notes = dict[str, Any]
 
-
-def step(claim: Claim, request: FileSearch, ports: Ports) -> Sequence[Bell]:
-    """Carry out one step of a round, and hand it in."""
+def step(claim: Claim, request: FileSearch, ports: FilePorts) -> Sequence[Bell]:
+    """Carry out one step of a round, close it and return the bells of the steps that follow."""
+    place = FileStep.parse(claim.step)
+    if place is None:
+        raise Unavailable(f"this release does not know the step {claim.step!r}")
     laps = Laps(ports)
-    match claim.step.split("-")[0]:
-        case "search":
-            try:
-                notes = searched(claim, request, ports)
-            except Unreadable as error:  # the request breaks a rule that only the engine knows
-                ports.board.settle(claim.job_id, Verdict("failed", reason=f"patterns: {error}"))
-                return []
-        case "evaluate":
-            notes = evaluation(claim, request, ports)
-        case _:
-            notes = planned(claim, request, ports)
-    laps.lap(claim.step.split("-")[0])
-    picture = ports.board.finish(claim, Outcome(notes=notes | {"timing": laps.ms}, ms=laps.total_ms))
+    try:
+        notes = carry_out(place, claim, request, ports)
+    except Unreadable as error:  # only RE2 can tell that the request holds an invalid pattern
+        ports.board.settle(claim.job_id, Verdict("failed", reason=f"patterns: {error}"))
+        return []
+    laps.lap(place.stage)
+    notes = notes.model_copy(update={"timing": laps.ms})
+    picture = ports.board.finish(claim, Outcome(notes=notes.for_board(), ms=laps.total_ms))
     return [] if picture is None else conclude(picture, request, ports)
 
 
-def conclude(picture: Picture, request: FileSearch, ports: Ports) -> Sequence[Bell]:
-    """Add the steps that follow once all are closed, or settle where none does."""
+def conclude(picture: Picture, request: FileSearch, ports: FilePorts) -> Sequence[Bell]:
+    """Once all steps are closed, add the steps that follow; if none does, settle the job."""
     if picture.record.open_steps > 0:
         return []
     job_id, rounds = picture.record.job_id, rounds_of(picture)
     if rounds[-1].plan is not None:
-        ports.board.tell(job_id, standing(rounds, request))
-    names = follows(rounds, request)
+        ports.board.tell(job_id, round_event(rounds, request))
+    names = [str(place) for place in next_steps(rounds, request)]
     if not names:
         settle(picture, request, ports)
         return []
     return [Bell(job_id, name, request.queue_of(name)) for name in ports.board.add_steps(job_id, names)]
 
 
-def searched(claim: Claim, request: FileSearch, ports: Ports) -> Notes:
-    """Search for one part of a round's queries; notes the paths that each of them found."""
-    match claim.step:
-        case _ if claim.step == WORDS:
-            text = code_text(request.query)
-            hits = ports.words.search(request.collection, SPACE, text, most=MOST)
-            return {"found": {"words": [hit.id for hit in hits]}}
-        case _ if claim.step == VECTORS:
-            return by_vectors(claim, request, ports)
-        case _ if claim.step == PATTERNS:
-            return by_patterns(request, ports)
+def carry_out(
+    place: FileStep, claim: Claim, request: FileSearch, ports: FilePorts
+) -> SearchNotes | EvaluationNotes | PlanNotes:
+    """Search, evaluate or plan; return the notes that later steps and the result read."""
+    match place:
+        case FileStep("search", _, "words"):
+            return search_words(request, ports)
+        case FileStep("search", _, "vectors"):
+            return search_vectors(claim, request, ports)
+        case FileStep("search", _, "patterns"):
+            return search_patterns(claim, request, ports)
+        case FileStep("search", number, int(part)):
+            return search_names(number, part, claim, request, ports)
+        case FileStep("evaluate", number, int(part)):
+            return evaluate(number, part, claim, request, ports)
         case _:
-            return by_names(claim, request, ports)
+            return plan(claim, request, ports)
 
 
-def by_vectors(claim: Claim, request: FileSearch, ports: Ports) -> Notes:
-    """Search the chunks nearest to the request; says so where some of the collection has no vector yet."""
+def search_words(request: FileSearch, ports: FilePorts) -> SearchNotes:
+    """Search paths and contents for the words of the request."""
+    hits = ports.words.search(request.collection, SPACE, code_text(request.query), most=MAX_CANDIDATES)
+    return SearchNotes(found={"words": tuple(hit.id for hit in hits)})
+
+
+def search_vectors(claim: Claim, request: FileSearch, ports: FilePorts) -> SearchNotes:
+    """Find the files with the chunks nearest to the request; name it in the notes if some chunks have no vector yet."""
     caller = Caller(request.collection, request.lane, claim.expires_at)
     vectors, usage = ports.embeddings.embed([request.query], input_type="query", caller=caller)
     model = ports.embeddings.model
-    found = ports.files.nearest(request.collection, vectors[0], model=model, most=MOST)
+    found = ports.files.nearest(request.collection, vectors[0], model=model, limit=MAX_CANDIDATES)
     pending = ports.files.counts(request.collection, model=model).pending
     missing = [f"{pending} chunks of files have no vector yet"] if pending else []
-    return {"found": {"vectors": [hit.path for hit in found]}, **used(usage), **degraded(VECTORS, missing)}
+    return SearchNotes(
+        found={"vectors": tuple(hit.path for hit in found)},
+        usage=usage.noted(),
+        degraded=name_missing(claim.step, missing),
+    )
 
 
-def by_patterns(request: FileSearch, ports: Ports) -> Notes:
-    """Search the regular expressions and path patterns of the request; one that must not run is named."""
-    found: dict[str, list[str]] = {}
+def search_patterns(claim: Claim, request: FileSearch, ports: FilePorts) -> SearchNotes:
+    """Run the regular expressions and path patterns of the request; the notes name those that were refused or cut."""
+    found: dict[str, tuple[str, ...]] = {}
     missing: list[str] = []
     for pattern in request.patterns:
         try:
-            hits = ports.files.matching(request.collection, pattern, most=MOST, time_s=PATTERN_S)
+            hits = ports.files.matching(request.collection, pattern, limit=MAX_CANDIDATES, time_s=PATTERN_S)
         except Unreadable:
             raise
         except Refused as error:
             missing.append(str(error))
             continue
-        found[f"pattern {pattern}"] = [hit.path for hit in hits.hits]
-        missing += [] if hits.complete else [f"pattern {pattern!r}: its {PATTERN_S:g} s ran out"]
+        found[f"pattern {pattern}"] = tuple(hit.path for hit in hits.hits)
+        missing += [] if hits.complete else [f"pattern {pattern!r}: stopped after {PATTERN_S:g} s"]
     for glob in request.globs:
         try:
-            found[f"glob {glob}"] = list(ports.files.glob(request.collection, glob, most=MOST))
+            found[f"glob {glob}"] = tuple(ports.files.glob(request.collection, glob, limit=MAX_CANDIDATES))
         except Refused as error:
             missing.append(str(error))
-    return {"found": found, **degraded(PATTERNS, missing)}
+    return SearchNotes(found=found, degraded=name_missing(claim.step, missing))
 
 
-def by_names(claim: Claim, request: FileSearch, ports: Ports) -> Notes:
-    """Look names of earlier rounds' files up, as names and nothing else: where defined first, then where used."""
-    number, part = place_of(claim.step)
-    asked = _round(ports.board.picture(claim.job_id), number - 1).patterns
-    names = asked[(part - 1) * PATTERNS_A_STEP : part * PATTERNS_A_STEP]
+def search_names(number: int, part: int, claim: Claim, request: FileSearch, ports: FilePorts) -> SearchNotes:
+    """Look up the names that the last plan chose: first where they are defined, then where they are used."""
+    asked = numbered(rounds_of(ports.board.picture(claim.job_id)), number - 1)
+    names = asked.planned.patterns[(part - 1) * NAMES_PER_STEP : part * NAMES_PER_STEP]
     found: dict[str, list[str]] = {f"name {name}": [] for name in names}
     for roles in (("definition",), ("import", "type", "call")):
-        for place in ports.files.named(request.collection, names, roles=roles, most=PLACES):
+        for place in ports.files.named(request.collection, names, roles=roles, limit=PLACES):
             paths = found[f"name {place.symbol.name}"]
             paths += [] if place.path in paths else [place.path]
-    return {"found": found}
+    return SearchNotes(found={query: tuple(paths) for query, paths in found.items()})
 
 
-def planned(claim: Claim, request: FileSearch, ports: Ports) -> Notes:
-    """Decide after a round: enough, or what to ask next."""
+def plan(claim: Claim, request: FileSearch, ports: FilePorts) -> PlanNotes:
+    """Decide after a round: stop, or search which names next."""
     rounds = rounds_of(ports.board.picture(claim.job_id))
-    files = evaluated(rounds, request)
+    files = evaluated_files(rounds, request)
     relevances = {path: file.relevance for path, file in files.items()}
     high, medium = of_band(relevances, "high"), of_band(relevances, "medium")
-    symbols = ports.files.symbols(request.collection, [*high, *medium])
-    names = {path: {one.name for one in found if is_pattern(one.name)} for path, found in symbols.items()}
-    uses = {
-        path: {one.name for one in symbols.get(path, ()) if one.role != "definition" and is_pattern(one.name)}
-        for path in high
+    symbols = {
+        path: [symbol for symbol in found if is_searchable_name(symbol.name)]
+        for path, found in ports.files.symbols(request.collection, [*high, *medium]).items()
     }
-    every = sorted(set().union(*names.values()))
-    frequency = ports.files.frequencies(request.collection, every)
+    names = {path: {symbol.name for symbol in found} for path, found in symbols.items()}
+    uses = {path: {symbol.name for symbol in symbols.get(path, ()) if symbol.role != "definition"} for path in high}
+    frequency = ports.files.frequencies(request.collection, sorted(set().union(*names.values())))
     total = ports.files.counts(request.collection, model=ports.embeddings.model).files
-    missing = gaps(uses, retrieved=files, definers=definers(uses, request, ports), files=total)
+    missing = gaps(uses, retrieved=files, definers=find_definers(uses, request.collection, ports.files), files=total)
     decision = what_next(
         Standing(
             round=rounds[-1].number,
@@ -167,32 +175,32 @@ def planned(claim: Claim, request: FileSearch, ports: Ports) -> Notes:
             gaps=missing,
             of_high=weighted({path: names.get(path, ()) for path in high}, frequency=frequency, files=total),
             of_medium=weighted({path: names.get(path, ()) for path in medium}, frequency=frequency, files=total),
-            used=[pattern for one in rounds for pattern in one.patterns],
+            used=[name for round_ in rounds for name in round_.planned.patterns],
             tokens=tokens_so_far(files, rounds, request),
             token_budget=request.token_budget,
         )
     )
-    left = sorted(missing, key=lambda name: (-missing[name], name))
+    left = tuple(sorted(missing, key=lambda name: (-missing[name], name))[:PLACES])
     match decision:
-        case Ask(patterns):
-            return {"patterns": list(patterns), "gaps": left[:PLACES], "stop": None}
+        case Ask(names_to_search):
+            return PlanNotes(patterns=tuple(names_to_search), gaps=left, stop=None)
         case Stop(reason):
-            return {"patterns": [], "gaps": left[:PLACES], "stop": reason}
+            return PlanNotes(patterns=(), gaps=left, stop=reason)
 
 
-def definers(uses: Mapping[str, set[str]], request: FileSearch, ports: Ports) -> dict[str, set[str]]:
-    """Look up which files define the names that are used."""
+def find_definers(uses: Mapping[str, set[str]], collection: str, files: Files) -> dict[str, set[str]]:
+    """Return, for each name that is used and defined, the files that define it."""
     names = sorted(set().union(*uses.values()))
     found: dict[str, set[str]] = {}
-    for place in ports.files.named(request.collection, names, roles=("definition",), most=PLACES):
+    for place in files.named(collection, names, roles=("definition",), limit=PLACES):
         found.setdefault(place.symbol.name, set()).add(place.path)
     return found
 
 
-def standing(rounds: Sequence[Round], request: FileSearch) -> SearchRound:
-    """Tell of a round that was planned: what it asked, and how its files fell into the bands."""
+def round_event(rounds: Sequence[Round], request: FileSearch) -> SearchRound:
+    """Report the last round: what it searched for, and how relevant its files are."""
     last = rounds[-1]
-    files = [file for file in evaluated(rounds, request).values() if file.round == last.number]
+    files = [file for file in evaluated_files(rounds, request).values() if file.round == last.number]
     best = sorted(files, key=lambda file: (-file.relevance, file.path))
     return SearchRound(
         round=last.number,
@@ -200,24 +208,14 @@ def standing(rounds: Sequence[Round], request: FileSearch) -> SearchRound:
         evaluated=len(files),
         bands=counted(file.relevance for file in files),
         files=tuple(_partial(file) for file in best if band(file.relevance) in RETURNED),
-        gaps=tuple(last.plan.notes.get("gaps", ()) if last.plan is not None else ()),
-        stop=last.stop,
+        gaps=last.planned.gaps,
+        stop=last.planned.stop,
     )
 
 
-def used(usage: Usage) -> Notes:
-    """Note what was asked of the providers."""
-    return {"usage": {"provider_calls": usage.calls, "tokens": usage.tokens}}
-
-
-def degraded(stage: str, reasons: Sequence[str]) -> Notes:
-    """Note what a step was asked for and does not have."""
-    return {"degraded": [Degradation(stage=stage, reason=reason).model_dump() for reason in reasons]}
-
-
-def _round(picture: Picture, number: int) -> Round:
-    (found,) = (one for one in rounds_of(picture) if one.number == number)
-    return found
+def name_missing(stage: str, reasons: Sequence[str]) -> tuple[Degradation, ...]:
+    """Name each thing that a step was asked for and could not do."""
+    return tuple(Degradation(stage=stage, reason=reason) for reason in reasons)
 
 
 def _partial(file: EvaluatedFile) -> PartialHit:

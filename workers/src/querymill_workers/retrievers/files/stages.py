@@ -1,38 +1,44 @@
-"""The stages of an iterative search, read off the board: what each round found, and which steps follow.
+"""The rounds of a search, read from the job's steps: what each round found, and which steps come next.
 
     search-1-words, … ─> evaluate-1-01, … ─> plan-1 ─> search-2-01, … ─> evaluate-2-01, … ─> plan-2 ─> …
 
-All of it follows from the picture alone, so whoever looks at a job adds the same steps.
+Everything here follows from the picture of the job alone, so every worker that looks at a job adds the same steps.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from querymill_shared.board import Picture, Step
-from querymill_shared.contracts.files.search import PATTERNS, VECTORS, WORDS, FileSearch
-from querymill_workers.retrievers.files.rules.candidates import Candidate, candidates, shards
+from querymill_shared.contracts.files.search import FileSearch
+from querymill_shared.contracts.files.steps import FileStage, FileStep, FirstSearch
+from querymill_workers.retrievers.files.notes import EvaluationNotes, FileNotes, PlanNotes, SearchNotes
+from querymill_workers.retrievers.files.rules.candidates import FileCandidate, candidates, shards
 
-#: Patterns that one search step of a later round looks for.
-PATTERNS_A_STEP: Final = 4
-#: What a search of the first round weighs when candidates are chosen; the words of the request lead.
-WEIGHTS: Final = {WORDS: 1.0, VECTORS: 1.0, PATTERNS: 0.5}
+#: Names that one search step of a later round looks up.
+NAMES_PER_STEP: Final = 4
+#: Weights of the first round's searches when candidates are chosen; searches of later rounds weigh 1.
+WEIGHTS: Final[Mapping[FirstSearch | int | None, float]] = {"words": 1.0, "vectors": 1.0, "patterns": 0.5}
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedFile:
-    """What an evaluation noted of a file; ``notes`` are its evidence, tokens, excerpt and words."""
+    """A file that was evaluated in a round, what found it, and what the evaluation noted."""
 
     path: str
-    relevance: float
     round: int
-    candidate: Candidate
-    notes: Mapping[str, Any]
+    candidate: FileCandidate
+    notes: FileNotes
+
+    @property
+    def relevance(self) -> float:
+        """How relevant the file is to the request, from 0 to 1."""
+        return self.notes.relevance
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """The steps of one round; ``plan`` is None until the round is evaluated."""
+    """The steps of a round; ``plan`` is None until the round has been evaluated."""
 
     number: int
     searches: Sequence[Step]
@@ -40,28 +46,23 @@ class Round:
     plan: Step | None
 
     @property
-    def patterns(self) -> Sequence[str]:
-        """The patterns that the next round asks for."""
-        found: Sequence[str] = self.plan.notes.get("patterns", []) if self.plan is not None else []
-        return found
-
-    @property
-    def stop(self) -> str | None:
-        """Why there is no further round; None while that is not decided, or there is one."""
-        return None if self.plan is None else self.plan.notes.get("stop")
+    def planned(self) -> PlanNotes:
+        """What the plan decided; empty until the plan is made."""
+        return PlanNotes() if self.plan is None else PlanNotes.of(self.plan)
 
     @property
     def queries(self) -> tuple[str, ...]:
-        """What the searches of this round asked for."""
-        return tuple(query for step in self.searches for query in step.notes.get("found", {}))
+        """The queries that the searches of this round ran."""
+        return tuple(query for step in self.searches for query in SearchNotes.of(step).found)
 
 
 def rounds_of(picture: Picture) -> list[Round]:
     """Sort the steps of a job into rounds."""
-    by_round: dict[int, dict[str, list[Step]]] = {}
+    by_round: dict[int, dict[FileStage, list[Step]]] = {}
     for step in picture.steps:
-        stage, number, *_ = step.name.split("-")
-        by_round.setdefault(int(number), {}).setdefault(stage, []).append(step)
+        place = FileStep.parse(step.name)
+        if place is not None:
+            by_round.setdefault(place.round, {}).setdefault(place.stage, []).append(step)
     return [
         Round(
             number,
@@ -73,51 +74,52 @@ def rounds_of(picture: Picture) -> list[Round]:
     ]
 
 
-def evaluated(rounds: Sequence[Round], request: FileSearch) -> dict[str, EvaluatedFile]:
-    """Gather the files that were evaluated, each under its path; the first evaluation of a file is its only one."""
+def evaluated_files(rounds: Sequence[Round], request: FileSearch) -> dict[str, EvaluatedFile]:
+    """Return the evaluated files by path; the first evaluation of a file is its only one."""
     files: dict[str, EvaluatedFile] = {}
-    for one in rounds:
-        chosen = {found.path: found for found in _candidates(one, request, known=files)}
-        for step in one.evaluations:
-            for path, notes in step.notes.get("files", {}).items():
+    for round_ in rounds:
+        chosen = {candidate.path: candidate for candidate in _candidates(round_, request, known=files)}
+        for step in round_.evaluations:
+            for path, notes in EvaluationNotes.of(step).files.items():
                 if path in chosen:
-                    files.setdefault(path, EvaluatedFile(path, notes["relevance"], one.number, chosen[path], notes))
+                    files.setdefault(path, EvaluatedFile(path, round_.number, chosen[path], notes))
     return files
 
 
-def candidates_of(rounds: Sequence[Round], number: int, request: FileSearch) -> list[Candidate]:
-    """Choose the candidates of a round: what its searches found, less what earlier rounds evaluated."""
-    known = evaluated([one for one in rounds if one.number < number], request)
-    (asked,) = (one for one in rounds if one.number == number)
-    return _candidates(asked, request, known=known)
+def candidates_of(rounds: Sequence[Round], number: int, request: FileSearch) -> list[FileCandidate]:
+    """Choose the candidates of a round: the files its searches found, without those of earlier rounds."""
+    known = evaluated_files([round_ for round_ in rounds if round_.number < number], request)
+    return _candidates(numbered(rounds, number), request, known=known)
 
 
-def _candidates(asked: Round, request: FileSearch, *, known: Mapping[str, EvaluatedFile]) -> list[Candidate]:
-    rankings: dict[str, list[str]] = {}
+def numbered(rounds: Sequence[Round], number: int) -> Round:
+    """Return the round with a number."""
+    (found,) = (round_ for round_ in rounds if round_.number == number)
+    return found
+
+
+def _candidates(asked: Round, request: FileSearch, *, known: Mapping[str, EvaluatedFile]) -> list[FileCandidate]:
+    rankings: dict[str, Sequence[str]] = {}
     weights: dict[str, float] = {}
     for step in asked.searches:
-        for query, paths in step.notes.get("found", {}).items():
+        place = FileStep.parse(step.name)
+        for query, paths in SearchNotes.of(step).found.items():
             rankings[query] = paths
-            weights[query] = WEIGHTS.get(step.name, 1.0)
-    return candidates(rankings, evaluated=known, most=request.candidates, weights=weights)
+            weights[query] = WEIGHTS.get(None if place is None else place.part, 1.0)
+    return candidates(rankings, evaluated=known, limit=request.candidates, weights=weights)
 
 
-def follows(rounds: Sequence[Round], request: FileSearch) -> list[str]:
-    """Name the steps that come next once every step so far is closed; none when the search is over."""
+def next_steps(rounds: Sequence[Round], request: FileSearch) -> list[FileStep]:
+    """Return the steps that come next once all steps so far are closed; none when the search is over."""
     last = rounds[-1]
-    number = last.number
+    number, plan = last.number, FileStep("plan", last.number)
     if last.plan is not None:
-        steps = len(range(0, len(last.patterns), PATTERNS_A_STEP))
-        return [] if last.stop is not None else [f"search-{number + 1}-{part:02}" for part in range(1, steps + 1)]
+        names, stop = last.planned.patterns, last.planned.stop
+        parts = range(1, 1 + len(range(0, len(names), NAMES_PER_STEP)))
+        return [] if stop is not None else [FileStep("search", number + 1, part) for part in parts]
     if all(step.state == "failed" for step in last.searches):
         return []
     if last.evaluations:
-        return [] if request.mode == "oneshot" else [f"plan-{number}"]
-    parts = len(shards(candidates_of(rounds, number, request)))
-    return [f"evaluate-{number}-{part:02}" for part in range(1, parts + 1)] or [f"plan-{number}"]
-
-
-def place_of(step: str) -> tuple[int, int]:
-    """Read a step's round and its part in it, both from 1."""
-    _, number, part = step.split("-")
-    return int(number), int(part)
+        return [] if request.mode == "oneshot" else [plan]
+    parts = range(1, 1 + len(shards(candidates_of(rounds, number, request))))
+    return [FileStep("evaluate", number, part) for part in parts] or [plan]

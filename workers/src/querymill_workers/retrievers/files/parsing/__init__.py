@@ -1,1 +1,1 @@
-"""Adapters that read symbols out of source code."""
+"""Parsers that read symbols from source code."""

@@ -1,4 +1,4 @@
-"""The grammars, each loaded when a file first needs it: one wheel per language, its queries in ``queries/``."""
+"""The tree-sitter grammars: a wheel per language, with queries in ``queries/``; loaded when a file needs them."""
 
 from dataclasses import dataclass
 from importlib import import_module, resources
@@ -8,8 +8,8 @@ from tree_sitter import Language, Query
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """Where a grammar is from: a wheel's module, its function, and the files of queries that hold for it."""
+class GrammarSource:
+    """Where a grammar comes from: the module of a wheel, its function, and the files of its queries."""
 
     module: str
     queries: tuple[str, ...]
@@ -18,26 +18,26 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """What parses a language, and what asks a tree for its symbols."""
+    """A language's parser tables, and the query that finds symbols in its trees."""
 
     language: Language
     query: Query
 
 
 SOURCES: Final = {
-    "python": Source("tree_sitter_python", ("python",)),
-    "javascript": Source("tree_sitter_javascript", ("ecma", "javascript", "jsx")),
-    "typescript": Source("tree_sitter_typescript", ("ecma", "typescript"), "language_typescript"),
-    "tsx": Source("tree_sitter_typescript", ("ecma", "typescript", "jsx"), "language_tsx"),
-    "go": Source("tree_sitter_go", ("go",)),
-    "java": Source("tree_sitter_java", ("java",)),
-    "rust": Source("tree_sitter_rust", ("rust",)),
-    "c": Source("tree_sitter_c", ("c",)),
-    "cpp": Source("tree_sitter_cpp", ("c", "cpp")),
+    "python": GrammarSource("tree_sitter_python", ("python",)),
+    "javascript": GrammarSource("tree_sitter_javascript", ("ecma", "javascript", "jsx")),
+    "typescript": GrammarSource("tree_sitter_typescript", ("ecma", "typescript"), "language_typescript"),
+    "tsx": GrammarSource("tree_sitter_typescript", ("ecma", "typescript", "jsx"), "language_tsx"),
+    "go": GrammarSource("tree_sitter_go", ("go",)),
+    "java": GrammarSource("tree_sitter_java", ("java",)),
+    "rust": GrammarSource("tree_sitter_rust", ("rust",)),
+    "c": GrammarSource("tree_sitter_c", ("c",)),
+    "cpp": GrammarSource("tree_sitter_cpp", ("c", "cpp")),
 }
 
 
-def load(source: Source) -> Grammar:
+def load(source: GrammarSource) -> Grammar:
     """Load a grammar and read its queries."""
     language = Language(getattr(import_module(source.module), source.function)())
     folder = resources.files("querymill_workers.retrievers.files.parsing") / "queries"

@@ -1,4 +1,4 @@
-"""Which language a file is in, told by its name."""
+"""The language of a file, recognised by its name."""
 
 from pathlib import PurePosixPath
 from typing import Final
@@ -36,8 +36,8 @@ _BY_EXTENSION: Final = {
 
 
 def language_of(path: str) -> str:
-    """Name the language of a file by its extension; "" if it is not known to be code.
+    """Return the language of a file by its extension, or "" if the extension is not known.
 
-    Headers (``.h``) count as C++, which nearly all C is too.
+    Headers (``.h``) count as C++, because nearly all C is valid C++.
     """
     return _BY_EXTENSION.get(PurePosixPath(path).suffix.lower().removeprefix("."), "")

@@ -1,4 +1,4 @@
-"""Symbols by the look of single lines: for every language that no parser is here for."""
+"""Symbols recognised line by line, for languages without a grammar."""
 
 import re
 from typing import Final
@@ -8,8 +8,8 @@ from querymill_workers.retrievers.files.parsing.symbols import Gathered
 from querymill_workers.retrievers.files.ports import Parsed
 from querymill_workers.retrievers.files.rules.code import Symbol
 
-#: More of a line is not looked at.
-MOST_OF_A_LINE: Final = 500
+#: The rest of a longer line is ignored.
+MAX_LINE_CHARS: Final = 500
 
 _NAME = "[A-Za-z_$][A-Za-z0-9_$]*"
 _KINDS: Final = {
@@ -51,7 +51,7 @@ _NEVER_CALLED: Final = frozenset(
 
 
 class LexicalParser:
-    """`SourceParser` without a grammar; a file whose name tells no language has no symbols."""
+    """`SourceParser` without a grammar. A file of unknown language has no symbols."""
 
     version = 1
 
@@ -60,7 +60,7 @@ class LexicalParser:
         language = language_of(path)
         gathered = Gathered()
         for number, line in enumerate(content.split("\n") if language else [], start=1):
-            _read(line[:MOST_OF_A_LINE], number, gathered)
+            _read(line[:MAX_LINE_CHARS], number, gathered)
         return Parsed(gathered.listed(), language, "words")
 
 

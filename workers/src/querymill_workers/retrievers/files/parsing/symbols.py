@@ -1,23 +1,23 @@
-"""Symbols as they are read, gathered: definitions one by one, the rest once each with how often they occur."""
+"""Gathering the symbols of a file: each definition, and each use once with the number of its occurrences."""
 
 from dataclasses import replace
 
 from querymill_workers.retrievers.files.rules.code import Symbol
 
-#: A longer name is none that anybody asks for.
-LONGEST_NAME = 200
+#: Longer names are ignored: nobody searches for them.
+MAX_NAME_CHARS = 200
 
 
 class Gathered:
-    """The symbols of one file, as many as were found."""
+    """The symbols of one file."""
 
     def __init__(self) -> None:
         self._definitions: list[Symbol] = []
         self._uses: dict[tuple[str, str, str], Symbol] = {}
 
     def add(self, symbol: Symbol) -> None:
-        """Take a symbol in; a use that is known already counts once more."""
-        if not 0 < len(symbol.name) <= LONGEST_NAME or len(symbol.qualifier) > LONGEST_NAME:
+        """Add a symbol, or count another occurrence of a use that was added before."""
+        if not 0 < len(symbol.name) <= MAX_NAME_CHARS or len(symbol.qualifier) > MAX_NAME_CHARS:
             return
         if symbol.role == "definition":
             self._definitions.append(symbol)
@@ -27,7 +27,7 @@ class Gathered:
         self._uses[key] = symbol if known is None else replace(known, times=known.times + 1)
 
     def listed(self) -> list[Symbol]:
-        """List the symbols in the order of their lines."""
+        """Return the symbols in the order of their lines."""
         return sorted({*self._definitions, *self._uses.values()}, key=_place)
 
 

@@ -1,4 +1,4 @@
-"""What the evidence for a file is worth, as `querymill calibrate-files` measured it."""
+"""The weights of the evidence for a file, as measured by `querymill calibrate-files`."""
 
 import json
 from collections.abc import Mapping
@@ -11,10 +11,10 @@ from querymill_workers.text.calibration import Calibration
 
 
 def file_profiles(path: str = "") -> FileProfiles:
-    """Read the profiles from a file, else those that come with us.
+    """Read the profiles from a file, or those of the package if no path is given.
 
     Raises:
-        ValueError: The file holds no such profiles.
+        ValueError: The file does not hold relevance profiles.
     """
     source = Path(path) if path else resources.files(__name__) / "files.json"
     try:
@@ -22,7 +22,9 @@ def file_profiles(path: str = "") -> FileProfiles:
         of_vectors = written.get("vectors")
         return FileProfiles(_read(written["words"]), None if of_vectors is None else _read(of_vectors))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"QUERYMILL_FILE_RELEVANCE: {path or source.name} holds no profiles: {error}") from error
+        raise ValueError(
+            f"QUERYMILL_FILE_RELEVANCE: {path or source.name} does not hold relevance profiles: {error}"
+        ) from error
 
 
 def _read(profile: Mapping[str, Any]) -> RelevanceProfile:

@@ -1,4 +1,4 @@
-"""Candidates of a round: the distinct files that its queries found, less those that were evaluated before."""
+"""The candidates of a round: the distinct files that its queries found, without those evaluated before."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,15 +6,15 @@ from typing import Final
 
 from querymill_workers.text.rank_fusion import reciprocal_rank_fusion
 
-#: A round looks at this many files at most.
-MOST: Final = 50
-#: Files in a shard: what one worker evaluates.
+#: Files that one search returns at most.
+MAX_CANDIDATES: Final = 50
+#: Files in a shard, which one step evaluates.
 SHARD: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A file to evaluate; ``found_by`` are the queries that found it: where it came from, not what it is worth."""
+class FileCandidate:
+    """A file to evaluate. ``found_by`` names the queries that found it; they say nothing about its relevance."""
 
     path: str
     score: float
@@ -22,26 +22,30 @@ class Candidate:
 
 
 def candidates(
-    rankings: Mapping[str, Sequence[str]], *, evaluated: Collection[str], most: int, weights: Mapping[str, float] | None
-) -> list[Candidate]:
-    """Join the rankings of a round's queries by reciprocal rank, best first, ties on the path.
+    rankings: Mapping[str, Sequence[str]],
+    *,
+    evaluated: Collection[str],
+    limit: int,
+    weights: Mapping[str, float] | None,
+) -> list[FileCandidate]:
+    """Fuse the rankings of a round's queries by reciprocal rank, best first, ties by path.
 
-    *Decided*: a file is evaluated once in a job, so what was evaluated before is no candidate, whatever finds it
-    again; and a file that several queries find is one candidate.
+    *Decided*: a file is evaluated once in a job, so a file that was evaluated before is not a candidate again. A file
+    that several queries find is one candidate.
 
     Args:
-        rankings: For each query the paths that it found, best first.
-        evaluated: Paths of every earlier round, whatever came of them.
-        most: How many to return.
-        weights: Of each query; None weighs them alike.
+        rankings: For each query the paths it found, best first.
+        evaluated: Paths that earlier rounds evaluated, relevant or not.
+        limit: Number of candidates returned.
+        weights: The weight of each query; None weighs all queries alike.
     """
     fresh = {
         query: [path for path in dict.fromkeys(paths) if path not in evaluated] for query, paths in rankings.items()
     }
     joined = reciprocal_rank_fusion(fresh, weights=weights or dict.fromkeys(rankings, 1.0))
-    return [Candidate(hit.key, hit.score, tuple(hit.ranks)) for hit in joined[:most]]
+    return [FileCandidate(hit.key, hit.score, tuple(hit.ranks)) for hit in joined[:limit]]
 
 
-def shards(found: Sequence[Candidate], *, size: int = SHARD) -> list[Sequence[Candidate]]:
-    """Cut candidates into what one worker evaluates each; 25 of them into 10, 10 and 5."""
+def shards(found: Sequence[FileCandidate], *, size: int = SHARD) -> list[Sequence[FileCandidate]]:
+    """Cut candidates into shards of at most ``size``: 25 become 10, 10 and 5."""
     return [found[start : start + size] for start in range(0, len(found), size)]

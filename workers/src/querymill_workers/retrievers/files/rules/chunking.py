@@ -1,4 +1,4 @@
-"""Code cut into chunks of whole lines: at definitions where it can be, at blank lines else."""
+"""Cutting code into chunks of whole lines, at definitions where possible, otherwise at blank lines."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from typing import Final
 
 from querymill_workers.retrievers.files.rules.code import CodeChunk, Symbol
 
-#: Raise it with every change of these rules, or of what is embedded: files that are stored are then taken in anew.
+#: Raise this with every change of these rules or of the embedded text: stored files are then ingested again.
 CODE_CHUNKING_VERSION: Final = 2
 
-#: A break at one of these is worth more than any at a later line of less worth.
+#: The worth of a break before a line. A break of more worth is chosen even if one of less worth comes later.
 _ANYWHERE, _AFTER_BLANK, _DEFINITION = 0, 1, 2
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line as it goes into a chunk: its tokens, and what a break before it is worth."""
+    """A line of a chunk, with its tokens and the worth of a break before it."""
 
     number: int
     text: str
@@ -28,16 +28,16 @@ def chunk_code(
 ) -> list[CodeChunk]:
     """Cut a file into chunks of at most ``size`` tokens.
 
-    A chunk that is at least half full ends before a definition. One that is full ends at the last definition of its
-    second half, else at the last blank line there, else where it is full. Chunks do not overlap, and together they
-    are the file without its blank ends. Of a line that is longer than a chunk, only the beginning is kept: nobody
-    wrote it by hand.
+    A chunk that is at least half full ends before the next definition. A full chunk ends at the last definition in its
+    second half, or else at the last blank line there, or else where it is full. Chunks do not overlap and together
+    cover every line that is not blank. Of a line longer than a chunk only the beginning is kept: such lines are
+    generated.
 
     Args:
         content: The file.
-        symbols: Its definitions; other symbols are not looked at.
+        symbols: The symbols of the file; only definitions are used.
         count_tokens: Counts the tokens of a text.
-        size: Tokens of a chunk at most.
+        size: Tokens that a chunk may have.
     """
     definitions = [symbol for symbol in symbols if symbol.role == "definition"]
     starts = {symbol.line for symbol in definitions}
@@ -50,7 +50,7 @@ def chunk_code(
 
 
 def embedded_text(path: str, chunk: CodeChunk) -> str:
-    """Write what is embedded of a chunk: where it stands, then its lines."""
+    """Return the text that is embedded for a chunk: its path and symbol, then its lines."""
     return f"{path} {chunk.symbol}".rstrip() + f"\n{chunk.text}"
 
 
@@ -66,7 +66,7 @@ def _lines(content: str, starts: set[int], count_tokens: Callable[[str], int], s
 
 
 def _fitted(text: str, count_tokens: Callable[[str], int], size: int) -> tuple[str, int]:
-    text = text[: size * 8]  # no more fits, and counting a line of a megabyte takes its time
+    text = text[: size * 8]  # no more than this fits, and counting the tokens of a megabyte is slow
     while (tokens := count_tokens(text)) > size:
         text = text[: min(len(text) * size // tokens, len(text) - 1)]
     return text, tokens
@@ -81,7 +81,7 @@ def _parts(lines: Sequence[_Line], size: int) -> list[list[_Line]]:
             cut = len(held) if line.worth == _DEFINITION else _best_break(held)
             parts.append(held[:cut])
             held = held[cut:]
-            used = sum(one.tokens for one in held)
+            used = sum(kept.tokens for kept in held)
         if line.worth == _DEFINITION and used * 2 >= size:
             parts.append(held)
             held, used = [], 0
@@ -91,7 +91,7 @@ def _parts(lines: Sequence[_Line], size: int) -> list[list[_Line]]:
 
 
 def _best_break(held: Sequence[_Line]) -> int:
-    """Choose where a full chunk ends: as the number of lines that stay in it."""
+    """Choose where a full chunk ends; return the number of lines that stay in it."""
     total, used = sum(line.tokens for line in held), 0
     best, worth = len(held), _ANYWHERE
     for place, line in enumerate(held):
@@ -107,7 +107,7 @@ def _stripped(part: Sequence[_Line]) -> Sequence[_Line]:
 
 
 def _names(spans: Sequence[tuple[int, int]], definitions: Sequence[Symbol]) -> Iterator[str]:
-    """Name what each span is part of: the innermost definition around its first line, else the first one within."""
+    """Name each span after the innermost definition around its first line, or else the first definition inside it."""
     ordered = sorted(definitions, key=lambda symbol: (symbol.line, -symbol.end_line))
     begun: list[Symbol] = []
     place = 0

@@ -1,9 +1,9 @@
-"""What is known of a file of code: its symbols, its chunks, and the text its words are taken from."""
+"""Code as plain data: the symbols and chunks of a file, its lines, and the text that its words are read from."""
 
 from dataclasses import dataclass
 from typing import Literal
 
-#: What a name does in a file: it is defined there, imported, called, or stands for a type.
+#: The role of a name in a file: it is defined, imported, called or used as a type.
 SymbolRole = Literal["definition", "import", "call", "type"]
 
 
@@ -11,12 +11,12 @@ SymbolRole = Literal["definition", "import", "call", "type"]
 class Symbol:
     """A name in a file. Lines count from 1.
 
-    Every definition stands alone (``kind``: class, function, method, type, constant…). An import, call or type is
-    listed once per file and qualifier, with its first line, and ``times`` says how often it is there.
+    Every definition is a symbol of its own (``kind``: class, function, method, type, constant…). Imports, calls and
+    types are listed once per name and qualifier, with their first line; ``times`` counts their occurrences.
 
-    ``qualifier``: of a definition what encloses it (``QoS`` of a method), of an import the module it is from
-    (the name of a whole module is dotted, as ``kombu.transport``, and its kind is "module"), of a call the
-    dotted name before it.
+    The ``qualifier`` of a definition is what encloses it (``QoS`` for a method), that of an import is the module it
+    comes from, that of a call is the dotted name before it. An import of a whole module has the kind "module" and a
+    dotted name, such as ``kombu.transport``.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class CodeChunk:
-    """Whole lines of a file, few enough to embed; ``number`` runs from 0, ``symbol`` is what they are part of."""
+    """Whole lines of a file, few enough to embed. ``number`` counts from 0; ``symbol`` is the enclosing definition."""
 
     number: int
     line: int
@@ -40,17 +40,17 @@ class CodeChunk:
 
 
 def lines_of(content: str) -> list[str]:
-    """Part a file into lines as parsers and editors count them: at line feeds alone.
+    """Split a file into lines as parsers and editors count them: at line feeds only.
 
-    A form feed or U+2028 is within its line; the last line feed ends a line and begins none.
+    A form feed or U+2028 does not end a line. A line feed at the end of the file does not start another line.
     """
     lines = content.split("\n")
     return [line.rstrip("\r") for line in (lines if lines[-1] else lines[:-1])]
 
 
 def code_text(text: str) -> str:
-    """Part dotted names, before their words are taken: of content and path, and of every query for them.
+    """Split dotted names, so that each part becomes a word; applied to paths, contents and queries alike.
 
-    ``self.channel.basic_ack`` gives the word ``basic_ack`` whole, which it would not as one dotted name.
+    ``self.channel.basic_ack`` then has the word ``basic_ack``, which the tokeniser does not see in a dotted name.
     """
     return text.replace(".", " ")

@@ -1,4 +1,4 @@
-"""Context for a sub-agent: the high files joined within a budget, whole where they fit, else their excerpts."""
+"""The context for a sub-agent: the high files joined within a budget, whole if they fit, or else their excerpts."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -8,14 +8,14 @@ from typing import Final
 from querymill_workers.retrievers.files.rules.code import lines_of
 from querymill_workers.retrievers.files.rules.relevance import Lines
 
-#: A part that would be cut to fewer tokens than this is left out.
-LEAST_PART: Final = 60
+#: A part is left out if the budget leaves it fewer tokens than this.
+MIN_PART_TOKENS: Final = 60
 _BACKTICKS: Final = re.compile("`{3,}")
 
 
 @dataclass(frozen=True, slots=True)
 class ContextFile:
-    """A file to be joined: its content, and the lines that matter most."""
+    """A file to join: its content, and the lines most relevant to the request."""
 
     path: str
     content: str
@@ -24,17 +24,18 @@ class ContextFile:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Text to be pasted, and what of each file is in it: its path and lines."""
+    """The joined text, and the path and lines of each part in it."""
 
     text: str
     parts: Sequence[tuple[str, Lines]]
 
 
 def joined(files: Sequence[ContextFile], *, budget: int, count_tokens: Callable[[str], int]) -> Context:
-    """Join files, the most relevant first, until the budget is used up.
+    """Join files, most relevant first, until the budget is used up.
 
-    Each file may take an even share of what is left: whole if it fits, else its excerpt, cut at a line's end. What a
-    file leaves over is there for the next ones. A file's own backticks cannot close the fence around it.
+    Each file may take an even share of the budget that is left: whole if it fits, or else its excerpt, cut at the end
+    of a line. What a file does not use is left for the next files. Backticks in a file cannot close the fence around
+    it.
     """
     texts: list[str] = []
     parts: list[tuple[str, Lines]] = []
@@ -54,7 +55,7 @@ def joined(files: Sequence[ContextFile], *, budget: int, count_tokens: Callable[
 
 
 def shown(path: str, lines: Lines, content: str) -> str:
-    """Show lines of a file under its path, between fences that its text does not have."""
+    """Show lines of a file under its path, between fences that do not occur in them."""
     text = "\n".join(lines_of(content)[lines[0] - 1 : lines[1]])
     fence = "`" * (1 + max((len(run) for run in _BACKTICKS.findall(text)), default=2))
     return f"{path}:{lines[0]}-{lines[1]}\n{fence}\n{text}\n{fence}\n"
@@ -69,10 +70,10 @@ def _chosen(file: ContextFile, share: int, count_tokens: Callable[[str], int]) -
 def _within(
     file: ContextFile, lines: Lines, budget: int, count_tokens: Callable[[str], int]
 ) -> tuple[str, Lines] | None:
-    """Cut lines from the end until they fit; None when too little would be left."""
+    """Cut lines from the end until they fit; return None if too few would be left."""
     first, last = lines
     while (text := shown(file.path, (first, last), file.content)) and count_tokens(text) > budget:
-        if last - first < 1 or budget < LEAST_PART:
+        if last - first < 1 or budget < MIN_PART_TOKENS:
             return None
         last = first + (last - first) * 3 // 4
     return text, (first, last)

@@ -1,4 +1,4 @@
-"""Relevance of a file to what the caller asked for, without a language model: evidence, weighted and calibrated."""
+"""A file's relevance to the request, computed without a language model: evidence, weighted and calibrated."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,12 +11,12 @@ from querymill_workers.text.bm25 import Scored, idf
 from querymill_workers.text.calibration import Calibration
 from querymill_workers.text.words import words
 
-#: Lines of a window in which words count as standing together, and how far apart windows begin.
+#: Lines in a window, and between the starts of two windows.
 WINDOW: Final = 40
 STRIDE: Final = 20
-#: A file's parts in an excerpt, and how much of the best one's words each of them must have.
-MOST_PARTS: Final = 3
-LEAST_SHARE: Final = 0.5
+#: Parts in an excerpt, and the share of the best part's words that each of them must have.
+MAX_PARTS: Final = 3
+MIN_SHARE: Final = 0.5
 _CHANGED_BY_STEMMING: Final = 2
 
 #: First and last line, from 1.
@@ -25,9 +25,9 @@ Lines = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What the caller asked for, in words: how much each weighs (times × idf), and the best BM25 score there is.
+    """The words of the request with their weights (occurrences × idf), and the best BM25 score of any file.
 
-    It is made once from the request and never from what was found, so that no round moves it.
+    The intent depends on the request and never on the files found, so that no round changes it.
     """
 
     weights: Mapping[str, float]
@@ -35,11 +35,11 @@ class Intent:
 
     @property
     def whole(self) -> float:
-        """What all words weigh together."""
+        """The weight of all words together."""
         return sum(self.weights.values())
 
     def share(self, found: Iterable[str]) -> float:
-        """Return the weight of the words that are among those found, as a share of all."""
+        """Return the weight of the intent's words that were found, as a share of the weight of all."""
         kept = set(found)
         whole = self.whole
         return sum(weight for word, weight in self.weights.items() if word in kept) / whole if whole > 0 else 0.0
@@ -47,11 +47,11 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What speaks for a file, each from 0 to 1.
+    """The evidence that a file is relevant, each from 0 to 1.
 
-    ``lexical`` is its BM25 score as a share of the best file's, ``covered`` the share of the intent's words that it
-    has, ``path``, ``names`` and ``passage`` the share in its path, in the names it defines, and in its best window.
-    ``vector`` is the cosine of its nearest chunk, None while it has no vector.
+    ``lexical`` is the file's BM25 score as a share of the best file's. ``covered``, ``path``, ``names`` and
+    ``passage`` are the shares of the intent's words that occur in the file, in its path, in the names it defines and
+    in its best window. ``vector`` is the cosine of its nearest chunk, None without vectors.
     """
 
     lexical: float
@@ -64,7 +64,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Some lines of a file, and the share of the intent's weight that their words have."""
+    """Lines of a file, and the share of the intent's weight that their words have."""
 
     lines: Lines
     share: float
@@ -72,7 +72,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class RelevanceProfile:
-    """Measured on judged files: how much each kind of evidence weighs, and the bands laid through the sums."""
+    """The weight of each kind of evidence, and the curve from weighted sums to relevance; measured on judged files."""
 
     weights: Mapping[str, float]
     bands: Calibration
@@ -80,14 +80,14 @@ class RelevanceProfile:
 
 @dataclass(frozen=True, slots=True)
 class FileProfiles:
-    """The profile for files with words alone, and the one where vectors are compared too."""
+    """The profile for files compared by words only, and the profile for files compared by vectors as well."""
 
     words: RelevanceProfile
     vectors: RelevanceProfile | None = None
 
 
 def intent_of(text: str, found: Sequence[Scored]) -> Intent:
-    """Weigh the words of a request by what a search for them found; a word that no file has weighs the most."""
+    """Weigh the words of a request by the files that a search found for them; a word in no file weighs most."""
     if not found:
         return Intent({}, 0.0)
     times = [*words(code_text(text))]
@@ -108,15 +108,15 @@ def evidence_of(
     windows: Sequence[Window],
     cosine: float | None,
 ) -> Evidence:
-    """Gather what speaks for a file.
+    """Gather the evidence for a file.
 
     Args:
-        intent: What the caller asked for.
-        scored: The file's BM25 score for it; None when it has none of the words.
+        intent: The words of the request.
+        scored: The file's BM25 score for the request; None if it has none of the words.
         path: The file's path.
-        names: Those of the names it defines that have a word of the intent (`speaking`), or all of them.
-        windows: What `windows_of` cut its content into.
-        cosine: Of its nearest chunk, None without vectors.
+        names: The names it defines; those without a word of the intent may be left out (`speaking`).
+        windows: The windows of its content (`windows_of`).
+        cosine: The cosine of its nearest chunk; None without vectors.
     """
     return Evidence(
         lexical=scored.score / intent.best if scored is not None and intent.best > 0 else 0.0,
@@ -128,20 +128,36 @@ def evidence_of(
     )
 
 
+def rounded(evidence: Evidence) -> Evidence:
+    """Round each number to the 6 decimals that results show."""
+    return Evidence(
+        lexical=round(evidence.lexical, 6),
+        covered=round(evidence.covered, 6),
+        path=round(evidence.path, 6),
+        names=round(evidence.names, 6),
+        passage=round(evidence.passage, 6),
+        vector=None if evidence.vector is None else round(evidence.vector, 6),
+    )
+
+
 def relevance(evidence: Evidence, profiles: FileProfiles) -> float:
-    """Weigh the evidence and read its relevance off the bands, from 0 to 1."""
-    with_vector = evidence.vector is not None and profiles.vectors is not None
-    profile = profiles.vectors if with_vector and profiles.vectors is not None else profiles.words
+    """Return a file's relevance, from 0 to 1: the weighted evidence, mapped by the profile's bands."""
+    profile = profile_of(evidence, profiles)
     return min(1.0, max(0.0, profile.bands.similarity(summed(evidence, profile))))
 
 
+def profile_of(evidence: Evidence, profiles: FileProfiles) -> RelevanceProfile:
+    """Return the profile with vectors if the file has a vector and that profile was measured, or else the other."""
+    return profiles.words if evidence.vector is None or profiles.vectors is None else profiles.vectors
+
+
 def summed(evidence: Evidence, profile: RelevanceProfile) -> float:
-    """Return ``Σ weight × evidence``; evidence without a weight does not count."""
+    """Return ``Σ weight × evidence``; evidence without a weight counts 0."""
     return sum(weight * (getattr(evidence, name) or 0.0) for name, weight in profile.weights.items())
 
 
 def windows_of(intent: Intent, content: str) -> list[Window]:
-    """Cut a file into overlapping windows of 40 lines, each with the share of the intent that its words have."""
+    """Cut a file into overlapping windows of 40 lines, each with its share of the intent."""
     lines = lines_of(content)
     held = _words_of_lines(intent, lines)
     starts = range(0, max(1, len(lines) - WINDOW + STRIDE), STRIDE) if lines else ()
@@ -155,16 +171,16 @@ def windows_of(intent: Intent, content: str) -> list[Window]:
 
 
 def excerpt(windows: Sequence[Window]) -> list[Lines]:
-    """Choose the lines of a file that speak of the intent: its best window, and others that have half as much of it.
+    """Choose the lines of a file to show: its best window, and windows with at least half the best one's share.
 
     Returns:
-        At most three parts in the order of the file, none overlapping; [] for a file with none of the words.
+        At most three parts in the order of the file, without overlap; [] for a file with none of the words.
     """
     found = sorted(windows, key=lambda window: (-window.share, window.lines))
-    least = LEAST_SHARE * found[0].share if found else 0.0
+    least = MIN_SHARE * found[0].share if found else 0.0
     chosen: list[Lines] = []
     for window in found:
-        if window.share <= 0 or window.share < least or len(chosen) == MOST_PARTS:
+        if window.share <= 0 or window.share < least or len(chosen) == MAX_PARTS:
             break
         if all(window.lines[0] > other[1] or window.lines[1] < other[0] for other in chosen):
             chosen.append(window.lines)
@@ -172,7 +188,7 @@ def excerpt(windows: Sequence[Window]) -> list[Lines]:
 
 
 def speaking(intent: Intent, names: Sequence[str]) -> list[str]:
-    """List the names that have a word of the intent, those that have most of it first, ties on the name."""
+    """List the names that have a word of the intent, those with the largest share first, ties by name."""
     may_hold = _may_hold(intent)
     shares = {
         name: intent.share(words(code_text(name)))
@@ -183,7 +199,7 @@ def speaking(intent: Intent, names: Sequence[str]) -> list[str]:
 
 
 def _words_of_lines(intent: Intent, lines: Sequence[str]) -> dict[int, list[str]]:
-    """Take the words of those lines that may hold one of the intent: most of a file need not be read word by word."""
+    """Read the words of the lines that may hold a word of the intent; tokenising the other lines would be wasted."""
     may_hold = _may_hold(intent)
     if may_hold is None:
         return {}
@@ -191,6 +207,6 @@ def _words_of_lines(intent: Intent, lines: Sequence[str]) -> dict[int, list[str]
 
 
 def _may_hold(intent: Intent) -> re.Pattern[str] | None:
-    # A stem differs from its word in its last letters only. Escaped: a word of a request is no expression.
+    # A stem differs from its word in the last letters only. Words are escaped because a request is not an expression.
     beginnings = {word[: max(1, len(word) - _CHANGED_BY_STEMMING)] for word in intent.weights}
     return re.compile("|".join(map(re.escape, sorted(beginnings)))) if beginnings else None

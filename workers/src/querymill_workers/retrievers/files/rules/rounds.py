@@ -1,13 +1,12 @@
-"""After a round: enough, or what next. The one decision of the iterative search, and nothing else."""
+"""The decision after a round: stop, or search which names next."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from querymill_workers.retrievers.files.rules import patterns as file_patterns
-from querymill_workers.retrievers.files.rules.patterns import best
+from querymill_workers.retrievers.files.rules.follow_up_names import MAX_NAMES, best_names
 
-#: So many high files are enough, if nothing they use is missing.
+#: This many high files are enough if there is no gap.
 ENOUGH_HIGH: Final = 3
 
 StopReason = Literal["enough", "rounds", "token budget", "no new query"]
@@ -15,10 +14,10 @@ StopReason = Literal["enough", "rounds", "token budget", "no new query"]
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a search stands after a round.
+    """The state of a search after a round.
 
-    ``gaps``, ``of_high`` and ``of_medium`` are names with their weight: what is missing, and the patterns of the
-    high and of the medium files. ``used`` are the patterns of every earlier round.
+    ``gaps``, ``of_high`` and ``of_medium`` map names to weights: the gaps, and the names in the high and in the medium
+    files. ``used`` are the names that earlier rounds searched.
     """
 
     round: int
@@ -34,23 +33,23 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Another round, with these patterns."""
+    """Search these names in another round."""
 
-    patterns: Sequence[str]
+    names: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """No further round, and why."""
+    """End the search, for a reason."""
 
     reason: StopReason
 
 
 def what_next(standing: Standing) -> Ask | Stop:
-    """Decide: enough, or what to ask next.
+    """Decide whether to stop or which names to search next.
 
-    Stop at the token budget; with at least 3 high files and no gap; after the last round; or when no pattern is
-    left that was not used. Three high files are not enough while there is a gap.
+    The search stops at the token budget, with at least 3 high files and no gap, after the last round, or if no unused
+    name is left. Three high files are not enough while there is a gap.
     """
     if standing.tokens >= standing.token_budget:
         return Stop("token budget")
@@ -58,13 +57,13 @@ def what_next(standing: Standing) -> Ask | Stop:
         return Stop("enough")
     if standing.round >= standing.rounds:
         return Stop("rounds")
-    patterns = refined(standing)
-    return Ask(patterns) if patterns else Stop("no new query")
+    names = refined(standing)
+    return Ask(names) if names else Stop("no new query")
 
 
 def refined(standing: Standing) -> list[str]:
-    """Choose at most 10 new patterns: gaps first, then what the high files name, else what the medium ones do."""
+    """Choose at most 10 unused names: gaps first, then names of the high files; if there are none, of medium files."""
     used = set(standing.used)
-    chosen = best(standing.gaps, used=used)
-    chosen += best(standing.of_high, used=used.union(chosen))
-    return chosen[: file_patterns.MOST] or best(standing.of_medium, used=used)
+    chosen = best_names(standing.gaps, used=used)
+    chosen += best_names(standing.of_high, used=used.union(chosen))
+    return chosen[:MAX_NAMES] or best_names(standing.of_medium, used=used)

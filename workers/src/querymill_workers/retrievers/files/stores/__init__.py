@@ -1,1 +1,1 @@
-"""Where `files` are stored, one technology a file."""
+"""The stores of `files`: one technology per file."""

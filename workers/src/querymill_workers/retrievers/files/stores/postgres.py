@@ -1,4 +1,4 @@
-"""The files of code bases in PostgreSQL with pgvector; every statement names its collection."""
+"""The files of code bases in PostgreSQL with pgvector. Every statement names its collection."""
 
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -14,23 +14,23 @@ from querymill_workers.jobs.revisions import ContentHash, Revision
 from querymill_workers.postgres.connection import Pool, lent, literal
 from querymill_workers.postgres.queries import statements
 from querymill_workers.retrievers.files.ports import (
-    FileCard,
     FileCounts,
-    FileDraft,
+    FileInfo,
     FileSymbol,
     FoundChunk,
     PatternHits,
     PendingChunk,
+    PreparedFile,
 )
 from querymill_workers.retrievers.files.rules.code import CodeChunk, Symbol, SymbolRole
 from querymill_workers.retrievers.files.stores.patterns import Expression, glob
 
 _SQL: Final = statements("querymill_workers.retrievers.files.stores", "postgres.sql")
 
-#: Files read at a time while all are looked through.
+#: Files read at a time when all files are searched.
 PAGE: Final = 32
-#: Batches of files that one process changes at the same time: each holds a connection of the pool, and needs a second.
-MOST_CHANGING: Final = 4
+#: Batches of files that one process changes at a time: each holds a connection of the pool and needs a second one.
+MAX_CHANGING: Final = 4
 
 
 class PostgresFiles:
@@ -40,7 +40,7 @@ class PostgresFiles:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._may_change = threading.BoundedSemaphore(MOST_CHANGING)
+        self._may_change = threading.BoundedSemaphore(MAX_CHANGING)
 
     @contextmanager
     def changing(self, collection: str, paths: Sequence[str]) -> Iterator[None]:
@@ -49,36 +49,36 @@ class PostgresFiles:
             connection.execute(_SQL["files_change"], {"collection": collection, "paths": list(paths)})
             yield
 
-    def cards(self, collection: str, paths: Sequence[str]) -> Mapping[str, FileCard]:
-        """See `Files.cards`."""
+    def describe(self, collection: str, paths: Sequence[str]) -> Mapping[str, FileInfo]:
+        """See `Files.describe`."""
         rows = self._rows("file_cards", collection, paths=list(paths))
-        return {row[0]: FileCard(*row) for row in rows}
+        return {row[0]: FileInfo(*row) for row in rows}
 
     def contents(self, collection: str, paths: Sequence[str]) -> Mapping[str, str]:
         """See `Files.contents`."""
         return dict(self._rows("file_contents", collection, paths=list(paths)))
 
-    def glob(self, collection: str, pattern: str, *, most: int) -> Sequence[str]:
+    def glob(self, collection: str, pattern: str, *, limit: int) -> Sequence[str]:
         """See `Files.glob`."""
         matched = glob(pattern, (path for (path,) in self._rows("file_paths", collection)))
-        return [path for _, path in zip(range(most), matched, strict=False)]
+        return [path for _, path in zip(range(limit), matched, strict=False)]
 
-    def matching(self, collection: str, pattern: str, *, most: int, time_s: float) -> PatternHits:
+    def matching(self, collection: str, pattern: str, *, limit: int, time_s: float) -> PatternHits:
         """See `Files.matching`."""
-        return Expression.read(pattern).search(self._every(collection), most=most, time_s=time_s)
+        return Expression.read(pattern).search(self._every(collection), limit=limit, time_s=time_s)
 
     def symbols(self, collection: str, paths: Sequence[str]) -> Mapping[str, Sequence[Symbol]]:
         """See `Files.symbols`."""
-        found: dict[str, list[Symbol]] = {path: [] for path in self.cards(collection, paths)}
+        found: dict[str, list[Symbol]] = {path: [] for path in self.describe(collection, paths)}
         for path, *columns in self._rows("file_symbols", collection, paths=list(found)):
             found[path].append(Symbol(*columns))
         return found
 
     def named(
-        self, collection: str, names: Sequence[str], *, roles: Sequence[SymbolRole], most: int
+        self, collection: str, names: Sequence[str], *, roles: Sequence[SymbolRole], limit: int
     ) -> Sequence[FileSymbol]:
         """See `Files.named`."""
-        rows = self._rows("named_symbols", collection, names=list(names), roles=list(roles), most=most)
+        rows = self._rows("named_symbols", collection, names=list(names), roles=list(roles), limit=limit)
         return [FileSymbol(path, Symbol(*columns)) for path, *columns in rows]
 
     def frequencies(self, collection: str, names: Sequence[str]) -> Mapping[str, int]:
@@ -92,12 +92,12 @@ class PostgresFiles:
         vector: npt.NDArray[np.float32],
         *,
         model: str,
-        most: int,
+        limit: int,
         paths: Sequence[str] | None = None,
     ) -> Sequence[FoundChunk]:
         """See `Files.nearest`."""
         chosen = None if paths is None else list(paths)
-        values = {"vector": literal(vector), "model": model, "most": most, "paths": chosen}
+        values = {"vector": literal(vector), "model": model, "limit": limit, "paths": chosen}
         rows = self._rows("nearest_files", collection, **values)
         return [FoundChunk(path, CodeChunk(*columns), cosine) for path, *columns, cosine in rows]
 
@@ -115,9 +115,9 @@ class PostgresFiles:
         with lent(self._pool) as connection:
             return [name for (name,) in connection.execute(_SQL["file_collections"])]
 
-    def put(self, collection: str, drafts: Sequence[FileDraft]) -> None:
+    def put(self, collection: str, prepared: Sequence[PreparedFile]) -> None:
         """See `Files.put`."""
-        latest = {draft.card.path: draft for draft in drafts}
+        latest = {file.info.path: file for file in prepared}
         place = {"collection": collection, "paths": list(latest)}
         with lent(self._pool) as connection, connection.pipeline():
             connection.execute(_SQL["put_files"], place | _file_columns(latest.values()))
@@ -137,11 +137,11 @@ class PostgresFiles:
             connection.execute(_SQL["drop_files"], place)
 
     def pending(
-        self, collection: str, *, model: str, most: int, paths: Sequence[str] | None = None
+        self, collection: str, *, model: str, limit: int, paths: Sequence[str] | None = None
     ) -> Sequence[PendingChunk]:
         """See `Files.pending`."""
         chosen = None if paths is None else list(paths)
-        rows = self._rows("pending_chunks", collection, model=model, most=most, paths=chosen)
+        rows = self._rows("pending_chunks", collection, model=model, limit=limit, paths=chosen)
         return [PendingChunk(path, ContentHash(key), CodeChunk(*columns)) for path, key, *columns in rows]
 
     def fill(self, collection: str, chunks: Sequence[PendingChunk], vectors: Vectors, *, model: str) -> None:
@@ -161,30 +161,30 @@ class PostgresFiles:
             return connection.execute(_SQL[statement], values | {"collection": collection}).fetchall()
 
     def _every(self, collection: str) -> Iterator[tuple[str, str]]:
-        """Read all files, a page at a time: no connection is held while they are looked through."""
+        """Read all files, a page at a time, so that no connection is held while a page is searched."""
         after = ""
-        while page := self._rows("next_files", collection, after=after, most=PAGE):
+        while page := self._rows("next_files", collection, after=after, limit=PAGE):
             yield from page
             after = page[-1][0]
 
 
-def _file_columns(drafts: Collection[FileDraft]) -> dict[str, list[Any]]:
-    cards = [draft.card for draft in drafts]
+def _file_columns(prepared: Collection[PreparedFile]) -> dict[str, list[Any]]:
+    infos = [file.info for file in prepared]
     return {
-        "paths": [card.path for card in cards],
-        "revisions": [card.revision for card in cards],
-        "languages": [card.language for card in cards],
-        "sizes": [card.size for card in cards],
-        "lines": [card.lines for card in cards],
-        "tokens": [card.tokens for card in cards],
-        "parsers": [card.parsed_by for card in cards],
-        "metadata": [Jsonb(dict(card.metadata)) for card in cards],
-        "contents": [draft.content for draft in drafts],
+        "paths": [info.path for info in infos],
+        "revisions": [info.revision for info in infos],
+        "languages": [info.language for info in infos],
+        "sizes": [info.size for info in infos],
+        "lines": [info.lines for info in infos],
+        "tokens": [info.tokens for info in infos],
+        "parsers": [info.parsed_by for info in infos],
+        "metadata": [Jsonb(dict(info.metadata)) for info in infos],
+        "contents": [file.content for file in prepared],
     }
 
 
-def _symbol_columns(drafts: Collection[FileDraft]) -> dict[str, list[Any]]:
-    rows = [(draft.card.path, symbol) for draft in drafts for symbol in draft.symbols]
+def _symbol_columns(prepared: Collection[PreparedFile]) -> dict[str, list[Any]]:
+    rows = [(file.info.path, symbol) for file in prepared for symbol in file.symbols]
     return {
         "paths": [path for path, _ in rows],
         "names": [symbol.name for _, symbol in rows],
@@ -197,8 +197,8 @@ def _symbol_columns(drafts: Collection[FileDraft]) -> dict[str, list[Any]]:
     }
 
 
-def _chunk_columns(drafts: Collection[FileDraft]) -> dict[str, list[Any]]:
-    rows = [(draft.card.path, keyed.key, keyed.chunk) for draft in drafts for keyed in draft.chunks]
+def _chunk_columns(prepared: Collection[PreparedFile]) -> dict[str, list[Any]]:
+    rows = [(file.info.path, keyed.key, keyed.chunk) for file in prepared for keyed in file.chunks]
     return {
         "chunk_paths": [path for path, _, _ in rows],
         "keys": [key for _, key, _ in rows],

@@ -1,16 +1,16 @@
--- files_change: one at a time changes a file and its words, until the transaction ends; in one order, so that none waits
--- in a circle
+-- files_change: lock files and their words until the transaction ends; in a fixed order, so that two workers cannot
+-- deadlock
 SELECT pg_advisory_xact_lock(place) FROM (
     SELECT DISTINCT hashtextextended('file/' || %(collection)s || '/' || path, 0) AS place
     FROM unnest(%(paths)s::text[]) AS path
     ORDER BY place
 ) AS places;
 
--- file_cards: what is known of files
+-- file_cards: files without their contents
 SELECT path, revision, language, size, lines, tokens, parsed_by, metadata FROM code_files
 WHERE collection = %(collection)s AND path = ANY(%(paths)s);
 
--- file_contents: whole files
+-- file_contents: the contents of files
 SELECT path, content FROM code_files WHERE collection = %(collection)s AND path = ANY(%(paths)s);
 
 -- file_paths: every path of a collection
@@ -22,30 +22,30 @@ SELECT path, revision FROM code_files WHERE collection = %(collection)s;
 -- file_collections: the collections that hold a file
 SELECT DISTINCT collection FROM code_files ORDER BY collection;
 
--- next_files: the files after one
-SELECT path, content FROM code_files WHERE collection = %(collection)s AND path > %(after)s ORDER BY path LIMIT %(most)s;
+-- next_files: the page of files after a path
+SELECT path, content FROM code_files WHERE collection = %(collection)s AND path > %(after)s ORDER BY path LIMIT %(limit)s;
 
 -- file_symbols: the symbols of files
 SELECT path, name, role, kind, line, end_line, qualifier, times FROM code_symbols
 WHERE collection = %(collection)s AND path = ANY(%(paths)s)
 ORDER BY path, line, role, name, kind, end_line, qualifier;
 
--- named_symbols: where names are, the first places of each name and role
+-- named_symbols: the first places of each name and role
 WITH placed AS (
     SELECT s.*, row_number() OVER (PARTITION BY name, role ORDER BY path, line) AS place
     FROM code_symbols AS s
     WHERE collection = %(collection)s AND name = ANY(%(names)s) AND role = ANY(%(roles)s)
 )
 SELECT path, name, role, kind, line, end_line, qualifier, times FROM placed
-WHERE place <= %(most)s
+WHERE place <= %(limit)s
 ORDER BY path, line, role, name, kind, end_line, qualifier;
 
--- name_frequencies: in how many files each name is
+-- name_frequencies: the number of files that have each name
 SELECT name, count(DISTINCT path) FROM code_symbols
 WHERE collection = %(collection)s AND name = ANY(%(names)s)
 GROUP BY name;
 
--- nearest_files: each file's nearest chunk, every one compared
+-- nearest_files: the nearest files, each with its nearest chunk; every chunk is compared
 WITH scored AS (
     SELECT path, number, coalesce(nullif(1 - (embedding <=> %(vector)s::vector), 'NaN'), 0) AS cosine
     FROM code_chunks
@@ -53,7 +53,7 @@ WITH scored AS (
         AND (%(paths)s::text[] IS NULL OR path = ANY(%(paths)s::text[]))
 ),
 nearest AS (SELECT DISTINCT ON (path) path, number, cosine FROM scored ORDER BY path, cosine DESC, number),
-best AS (SELECT * FROM nearest ORDER BY cosine DESC, path LIMIT %(most)s)
+best AS (SELECT * FROM nearest ORDER BY cosine DESC, path LIMIT %(limit)s)
 SELECT c.path, c.number, c.line, c.end_line, c.text, c.symbol, best.cosine
 FROM best
 JOIN code_chunks AS c ON c.collection = %(collection)s AND c.path = best.path AND c.number = best.number
@@ -66,7 +66,7 @@ SELECT
     count(*), count(*) FILTER (WHERE model IS DISTINCT FROM %(model)s)
 FROM code_chunks WHERE collection = %(collection)s;
 
--- put_files: over those of the same path; their rows stay locked, in one order
+-- put_files: insert or replace files; the rows are locked in a fixed order
 INSERT INTO code_files AS f
     (collection, path, revision, language, size, lines, tokens, parsed_by, metadata, content)
 SELECT %(collection)s, added.*
@@ -80,16 +80,16 @@ ON CONFLICT (collection, path) DO UPDATE SET
     tokens = excluded.tokens, parsed_by = excluded.parsed_by, metadata = excluded.metadata,
     content = excluded.content;
 
--- lock_files: hold files before they are dropped, in one order
+-- lock_files: lock files before they are dropped, in a fixed order
 SELECT path FROM code_files WHERE collection = %(collection)s AND path = ANY(%(paths)s) ORDER BY path FOR UPDATE;
 
--- drop_files: their descriptions and contents
+-- drop_files: the rows of files
 DELETE FROM code_files WHERE collection = %(collection)s AND path = ANY(%(paths)s);
 
--- drop_symbols: all of some files
+-- drop_symbols: all symbols of files
 DELETE FROM code_symbols WHERE collection = %(collection)s AND path = ANY(%(paths)s);
 
--- add_symbols: of some files
+-- add_symbols: the symbols of files
 INSERT INTO code_symbols (collection, path, name, role, kind, line, end_line, qualifier, times)
 SELECT %(collection)s, added.*
 FROM unnest(
@@ -97,7 +97,7 @@ FROM unnest(
     %(end_lines)s::integer[], %(qualifiers)s::text[], %(times)s::integer[]
 ) AS added;
 
--- drop_chunks: of some files, all that is not among these
+-- drop_chunks: the chunks of files, except those with the given keys
 DELETE FROM code_chunks AS c
 WHERE collection = %(collection)s AND path = ANY(%(paths)s)
     AND NOT EXISTS (
@@ -105,7 +105,7 @@ WHERE collection = %(collection)s AND path = ANY(%(paths)s)
         WHERE kept.path = c.path AND kept.key = c.key
     );
 
--- put_chunks: over those of the same key, which keep their vectors
+-- put_chunks: insert or update chunks; a chunk whose key is stored keeps its vector
 INSERT INTO code_chunks AS c (collection, path, key, number, line, end_line, symbol, text)
 SELECT %(collection)s, added.*
 FROM unnest(
@@ -122,9 +122,9 @@ WHERE (c.number, c.line, c.end_line, c.symbol, c.text)
 SELECT path, key, number, line, end_line, text, symbol FROM code_chunks
 WHERE collection = %(collection)s AND model IS DISTINCT FROM %(model)s
     AND (%(paths)s::text[] IS NULL OR path = ANY(%(paths)s::text[]))
-ORDER BY path, number LIMIT %(most)s;
+ORDER BY path, number LIMIT %(limit)s;
 
--- fill_chunks: vectors, of what is there still; rows in one order, so that two writers wait and do not deadlock
+-- fill_chunks: the vectors of chunks that are still stored; rows in a fixed order, so that two writers cannot deadlock
 UPDATE code_chunks AS c SET model = %(model)s, embedding = held.embedding::vector
 FROM (
     SELECT o.path, o.key, done.embedding

@@ -1,4 +1,4 @@
-"""Patterns: names in files that were found, to be searched next."""
+"""Names in the files found so far that the next round may search."""
 
 import math
 import re
@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-#: Patterns asked for in one round.
-MOST: Final = 10
-#: A pattern has more than two characters.
-SHORTEST: Final = 3
-_LONGEST: Final = 100
+#: Names that one round searches at most.
+MAX_NAMES: Final = 10
+#: Shorter names are not searched.
+MIN_CHARS: Final = 3
+_MAX_CHARS: Final = 100
 
-#: What may become a query: a plain or dotted identifier. Whatever else stands in a file never does.
+#: Only a plain or dotted identifier may become a query; no other text of a file does.
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*(?:\.[A-Za-z_$][A-Za-z0-9_$]*)*")
-# Keywords, and names that every program of a language has: Python, JavaScript, TypeScript, Go, Java, Rust, C, C++.
+# Keywords and names that occur in every program of a language: Python, JavaScript, TypeScript, Go, Java, Rust, C, C++.
 _KEYWORDS: Final = frozenset(
     re.findall(
         "[A-Za-z_]+",
@@ -46,12 +46,12 @@ _KEYWORDS: Final = frozenset(
 )
 
 
-def is_pattern(name: str) -> bool:
-    """Whether a name may be searched for: an identifier of 3 to 100 characters that is no word of a language."""
+def is_searchable_name(name: str) -> bool:
+    """Return whether a name may be searched: an identifier of 3 to 100 characters that is not a language's own."""
     last = name.rpartition(".")[2]
     return (
-        SHORTEST <= len(name) <= _LONGEST
-        and len(last) >= SHORTEST
+        MIN_CHARS <= len(name) <= _MAX_CHARS
+        and len(last) >= MIN_CHARS
         and _IDENTIFIER.fullmatch(name) is not None
         and last not in _KEYWORDS
         and not (last.startswith("__") and last.endswith("__"))
@@ -59,22 +59,22 @@ def is_pattern(name: str) -> bool:
 
 
 def weighted(names_of: Mapping[str, Iterable[str]], *, frequency: Mapping[str, int], files: int) -> dict[str, float]:
-    """Weigh the names of some files: ``files that have it × ln(1 + files / (1 + frequency))``.
+    """Weigh the names in some files by ``files with the name × ln(1 + files / (1 + frequency))``.
 
-    A name that two of the files have and 9 of the collection's 100 weighs 2 × ln(1 + 100 / 10) = 4.796.
+    A name that occurs in two of these files, and in 9 of the collection's 100, weighs 2 × ln(1 + 100 / 10) = 4.796.
 
     Args:
-        names_of: For each file the names in it; of one file each counts once.
-        frequency: In how many files of the collection a name occurs; a name that is not known weighs nothing.
-        files: How many files the collection has.
+        names_of: For each file the names in it; a name counts once per file.
+        frequency: The number of files in the collection that have a name; names missing here are left out.
+        files: Number of files in the collection.
     """
-    counts = Counter(name for names in names_of.values() for name in set(names) if is_pattern(name))
+    counts = Counter(name for names in names_of.values() for name in set(names) if is_searchable_name(name))
     return {
         name: count * math.log(1 + files / (1 + frequency[name])) for name, count in counts.items() if name in frequency
     }
 
 
-def best(weights: Mapping[str, float], *, used: Collection[str], most: int = MOST) -> list[str]:
-    """List the weightiest patterns that were not used before, ties on the name."""
+def best_names(weights: Mapping[str, float], *, used: Collection[str], limit: int = MAX_NAMES) -> list[str]:
+    """Return the ``limit`` names of most weight that were not used before, ties by name."""
     fresh = [name for name, weight in weights.items() if weight > 0 and name not in used]
-    return sorted(fresh, key=lambda name: (-weights[name], name))[:most]
+    return sorted(fresh, key=lambda name: (-weights[name], name))[:limit]
