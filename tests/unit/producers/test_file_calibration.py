@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from querymill.evaluation.file_calibration import JudgedFile, bands, fitted, profile, solved
-from querymill.evaluation.file_sets import batches, read_file_set
+from querymill.evaluation.file_sets import read_file_set
 from querymill.evaluation.sets import BadSet
-from querymill_shared.contracts.files.ingest import SourceFile
 
 
 def test_a_small_system_of_equations() -> None:
@@ -116,10 +115,3 @@ def test_a_query_without_an_id_is_named(tmp_path: Path) -> None:
 def test_a_folder_that_is_no_set_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadSet, match=str(tmp_path)):
         read_file_set(tmp_path)
-
-
-def test_batches_hold_every_file_once() -> None:
-    files = tuple(SourceFile(path=f"{n}.py", content="x" * 100) for n in range(10))
-    cut = list(batches(files, most=4, characters=250))
-    assert [len(batch) for batch in cut] == [2] * 5
-    assert [file for batch in cut for file in batch] == list(files)

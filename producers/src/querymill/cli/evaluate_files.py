@@ -8,7 +8,8 @@ from typing import Any, Final
 from querymill.cli.evaluate_kinds import Evaluation, Sample, in_order
 from querymill.cli.exits import WrongUse
 from querymill.client import Querymill
-from querymill.evaluation.file_sets import FileSet, batches, read_file_set
+from querymill.code_base import batches
+from querymill.evaluation.file_sets import FileSet, read_file_set
 from querymill.ingestion import GoodLine
 from querymill_shared.contracts.files.ingest import CompareFiles, IngestFiles
 from querymill_shared.contracts.files.search import FileResult, FileSearch

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -59,18 +59,6 @@ def read_file_set(folder: Path, *, most_queries: int | None = None) -> FileSet:
         qrels,
         ids,
     )
-
-
-def batches(files: tuple[SourceFile, ...], *, most: int = 32, characters: int = 300_000) -> Iterator[list[SourceFile]]:
-    """Cut files into what one job takes in."""
-    held: list[SourceFile] = []
-    for file in files:
-        if held and (len(held) == most or sum(len(one.content) for one in held) + len(file.content) > characters):
-            yield held
-            held = []
-        held.append(file)
-    if held:
-        yield held
 
 
 def _file(line: Mapping[str, Any], taken: Collection[str]) -> SourceFile:
