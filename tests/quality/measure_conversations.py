@@ -12,8 +12,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
 
-from querymill.evaluation.conversation_sets import ConversationSet, asked_at, read_conversation_set
-from querymill.evaluation.measures import measured
+from querymill_evaluation.conversation_sets import ConversationSet, asked_at, read_conversation_set
+from querymill_evaluation.measures import measured
 from querymill_shared.contracts.conversations.search import ConversationSearch, zone_named
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.retrievers.conversations import search as flow

@@ -15,9 +15,9 @@ from querymill import MessageResult, MessageSearch, Querymill
 from querymill.cli import ingest as ingest_command
 from querymill.cli.stack import services
 from querymill.cli.terminal import Console
-from querymill.evaluation.measures import measured
-from querymill.evaluation.message_sets import MessageSet, message_fields, read_message_set
 from querymill.ingestion import GoodLine
+from querymill_evaluation.measures import measured
+from querymill_evaluation.message_sets import MessageSet, message_fields, read_message_set
 from querymill_shared.contracts.messages.ingest import IngestSession
 
 SETS = {"locomo": 2, "irc_messages": 7}

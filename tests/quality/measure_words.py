@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 import rjieba
 
-from querymill.evaluation import sets
-from querymill.evaluation.measures import measured
 from querymill_embedded import Part, temporary_stack
+from querymill_evaluation import sets
+from querymill_evaluation.measures import measured
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.postgres.migrate import migrate
 from querymill_workers.text import words as tokeniser

@@ -4,13 +4,9 @@ import typer
 
 from querymill.cli import (
     answer,
-    bench,
-    calibrate,
-    calibrate_files,
     conversations,
     demo,
     embed,
-    evaluate,
     ingest,
     jobs,
     ranks,
@@ -20,6 +16,7 @@ from querymill.cli import (
     upkeep,
 )
 from querymill.cli.exits import guarded
+from querymill_evaluation.cli import bench, calibrate, calibrate_files, evaluate
 
 app = typer.Typer(
     name="querymill",

@@ -11,15 +11,15 @@ import typer
 from rich.progress import track
 
 from querymill.cli import ingest as ingest_command
-from querymill.cli.evaluate_files import prepare_files
-from querymill.cli.evaluate_kinds import PREPARED, Evaluation, Sample
 from querymill.cli.exits import WrongUse
 from querymill.cli.stack import services
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
-from querymill.evaluation import measures
-from querymill.evaluation.sets import BadSet
 from querymill.job import Job
+from querymill_evaluation import measures
+from querymill_evaluation.cli.evaluate_files import prepare_files
+from querymill_evaluation.cli.evaluate_kinds import PREPARED, Evaluation, Sample
+from querymill_evaluation.sets import BadSet
 from querymill_shared.contracts.errors import JobFailed
 from querymill_shared.contracts.jobs import Search
 

@@ -8,8 +8,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-from querymill.evaluation.measures import percentile
-from querymill.evaluation.message_sets import read_message_set
+from querymill_evaluation.measures import percentile
+from querymill_evaluation.message_sets import read_message_set
 
 Vector = Sequence[float]
 #: Two points of the map are at least this far apart, in raw cosine.
@@ -29,7 +29,7 @@ class Comparison:
 
 def sample_comparisons() -> list[Comparison]:
     """Read the pairs that come with us: each query with its own message, and with that of every other."""
-    text = (resources.files("querymill.evaluation") / "calibration_pairs.jsonl").read_text(encoding="utf-8")
+    text = (resources.files("querymill_evaluation") / "calibration_pairs.jsonl").read_text(encoding="utf-8")
     pairs = [json.loads(line) for line in text.splitlines()]
     return [Comparison(one["query"], other["message"], related=one is other) for one in pairs for other in pairs]
 

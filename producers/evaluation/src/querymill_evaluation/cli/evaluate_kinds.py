@@ -8,11 +8,11 @@ from typing import Any, get_args
 
 from querymill.cli.exits import WrongUse
 from querymill.client import Querymill
-from querymill.evaluation.conversation_sets import asked_at, read_conversation_set
-from querymill.evaluation.message_sets import message_fields, read_message_set
-from querymill.evaluation.module_sets import module_request, read_module_set
-from querymill.evaluation.sets import Routing, SetQuery, read_report_set, request_fields
 from querymill.ingestion import GoodLine, Q
+from querymill_evaluation.conversation_sets import asked_at, read_conversation_set
+from querymill_evaluation.message_sets import message_fields, read_message_set
+from querymill_evaluation.module_sets import module_request, read_module_set
+from querymill_evaluation.sets import Routing, SetQuery, read_report_set, request_fields
 from querymill_shared.contracts.conversations.ingest import IngestConversation
 from querymill_shared.contracts.conversations.ranks import RecomputeRanks
 from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from querymill.evaluation.sets import BadSet, SetQuery, at_line, lines_of, read_judged, sampled
+from querymill_evaluation.sets import BadSet, SetQuery, at_line, lines_of, read_judged, sampled
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from querymill.evaluation.calibration import cosine, fitted, profile, sample_comparisons, set_comparisons
-from querymill.evaluation.message_sets import MessageSet, message_fields, read_message_set
-from querymill.evaluation.sets import BadSet
+from querymill_evaluation.calibration import cosine, fitted, profile, sample_comparisons, set_comparisons
+from querymill_evaluation.message_sets import MessageSet, message_fields, read_message_set
+from querymill_evaluation.sets import BadSet
 
 
 def message(name: str, session: str, **metadata: Any) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from querymill.cli.exits import WrongUse
 from querymill.cli.stack import services
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
-from querymill.evaluation.calibration import Comparison, Vector, cosine, profile, sample_comparisons, set_comparisons
-from querymill.evaluation.sets import BadSet
+from querymill_evaluation.calibration import Comparison, Vector, cosine, profile, sample_comparisons, set_comparisons
+from querymill_evaluation.sets import BadSet
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed
 from querymill_shared.contracts.fields import Lane
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from querymill.evaluation.conversation_sets import UNDATED
-from querymill.evaluation.sets import BadSet, SetQuery, at_line, lines_of, read_judged, sampled
+from querymill_evaluation.conversation_sets import UNDATED
+from querymill_evaluation.sets import BadSet, SetQuery, at_line, lines_of, read_judged, sampled
 from querymill_shared.contracts.sessions import LONGEST_MESSAGE, MOST_MESSAGES, ChatMessage, ChatSession
 
 #: Fields of the metadata that a set's queries may be filtered by, the widest first.

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from querymill.cli.evaluate_kinds import Evaluation, Sample, in_order
 from querymill.cli.exits import WrongUse
 from querymill.client import Querymill
 from querymill.code_base import batches
-from querymill.evaluation.file_sets import FileSet, read_file_set
 from querymill.ingestion import GoodLine
+from querymill_evaluation.cli.evaluate_kinds import Evaluation, Sample, in_order
+from querymill_evaluation.file_sets import FileSet, read_file_set
 from querymill_shared.contracts.files.ingest import CompareFiles, IngestFiles
 from querymill_shared.contracts.files.search import FileResult, FileSearch
 

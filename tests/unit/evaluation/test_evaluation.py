@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from querymill.evaluation.measures import measured, percentile, trec_lines
-from querymill.evaluation.module_sets import module_request, read_module_set
-from querymill.evaluation.sets import BadSet, SetQuery, read_report_set, request_fields
+from querymill_evaluation.measures import measured, percentile, trec_lines
+from querymill_evaluation.module_sets import module_request, read_module_set
+from querymill_evaluation.sets import BadSet, SetQuery, read_report_set, request_fields
 
 
 def write(folder: Path, corpus: list[dict[str, Any]], queries: list[dict[str, Any]], qrels: str) -> Path:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from querymill.evaluation.sets import BadSet, SetQuery, read_parts, sampled
+from querymill_evaluation.sets import BadSet, SetQuery, read_parts, sampled
 from querymill_shared.contracts.sessions import LONGEST_MESSAGE, ChatSession
 
 #: When a document without a time of its own was written.

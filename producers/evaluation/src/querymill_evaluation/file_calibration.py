@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from querymill.evaluation.measures import percentile
+from querymill_evaluation.measures import percentile
 
 #: The evidence that is weighed. The share of words that a file covers adds nothing to these (it came out negative).
 WORDS: Final = ("lexical", "path", "names", "passage")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from querymill.evaluation.file_calibration import JudgedFile, bands, fitted, profile, solved
-from querymill.evaluation.file_sets import read_file_set
-from querymill.evaluation.sets import BadSet
+from querymill_evaluation.file_calibration import JudgedFile, bands, fitted, profile, solved
+from querymill_evaluation.file_sets import read_file_set
+from querymill_evaluation.sets import BadSet
 
 
 def test_a_small_system_of_equations() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from querymill.evaluation.sets import BadSet, SetQuery, at_line, lines_of, read_judged, sampled
+from querymill_evaluation.sets import BadSet, SetQuery, at_line, lines_of, read_judged, sampled
 from querymill_shared.contracts.files.ingest import SourceFile
 
 _NOT_IN_A_NAME: Final = re.compile("[^A-Za-z0-9._-]+")

@@ -8,15 +8,15 @@ from typing import Annotated, Any, cast
 import typer
 from rich.progress import track
 
-from querymill.cli.evaluate_files import prepare_files
-from querymill.cli.evaluate_kinds import Evaluation, Sample
 from querymill.cli.exits import WrongUse
 from querymill.cli.progress import with_bar
 from querymill.cli.stack import services
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
-from querymill.evaluation.file_calibration import VECTORS, WORDS, JudgedFile, profile
-from querymill.evaluation.sets import BadSet
+from querymill_evaluation.cli.evaluate_files import prepare_files
+from querymill_evaluation.cli.evaluate_kinds import Evaluation, Sample
+from querymill_evaluation.file_calibration import VECTORS, WORDS, JudgedFile, profile
+from querymill_evaluation.sets import BadSet
 from querymill_shared.contracts.errors import JobFailed
 from querymill_shared.contracts.files.search import FileResult
 
