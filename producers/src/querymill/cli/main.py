@@ -1,5 +1,7 @@
 """The commands, joined to one command line."""
 
+from importlib.metadata import entry_points
+
 import typer
 
 from querymill.cli import (
@@ -16,7 +18,7 @@ from querymill.cli import (
     upkeep,
 )
 from querymill.cli.exits import guarded
-from querymill_evaluation.cli import bench, calibrate, calibrate_files, evaluate
+from querymill.cli.installed import GROUP, add_commands
 
 app = typer.Typer(
     name="querymill",
@@ -35,14 +37,11 @@ GROUPS = (
     ranks,
     upkeep,
     jobs,
-    evaluate,
-    calibrate,
-    calibrate_files,
-    bench,
     demo,
 )
 for group in GROUPS:
     group.register(app)
+add_commands(app, entry_points(group=GROUP))
 
 
 def main() -> None:
