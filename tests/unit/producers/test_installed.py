@@ -1,5 +1,6 @@
 """Commands of other distributions, found by entry point."""
 
+import subprocess
 import sys
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -63,3 +64,9 @@ def test_evaluation_declares_its_four_commands() -> None:
         "calibrate-files": "querymill_evaluation.cli.calibrate_files:register",
         "eval": "querymill_evaluation.cli.evaluate:register",
     }
+
+
+def test_no_command_waits_for_the_import_of_scientific_libraries() -> None:
+    heavy = "sorted({'numpy', 'scipy', 'ir_measures'} & set(sys.modules))"
+    command = [sys.executable, "-c", f"import sys, querymill.cli.main; print({heavy})"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -13,7 +13,8 @@ VECTORS: Final = (*WORDS, "vector")
 
 #: Keeps the weights finite where one kind of evidence tells the files apart by itself.
 _RIDGE: Final = 0.1
-_ITERATIONS: Final = 25
+#: The slope at which the fit stops: weights are then exact far beyond the three places that are written.
+_TOLERANCE: Final = 1e-8
 #: Two points of the bands are at least this far apart, in sums.
 _LEAST_STEP: Final = 0.01
 
@@ -36,7 +37,7 @@ def profile(judged: Sequence[JudgedFile], names: Sequence[str]) -> dict[str, Any
     labels = [file.relevant for file in judged]
     if all(labels) or not any(labels):
         raise ValueError("the set's judgements do not tell candidates apart")
-    weights = dict(zip(names, fitted(rows, labels), strict=True))
+    weights = dict(zip(names, fit_weights(rows, labels), strict=True))
     weights = {name: round(weight, 3) for name, weight in weights.items()}
     sums = [sum(weights[name] * value for name, value in zip(names, row, strict=True)) for row in rows]
     relevant = [total for total, label in zip(sums, labels, strict=True) if label]
@@ -70,40 +71,36 @@ def bands(relevant: Sequence[float], others: Sequence[float]) -> list[tuple[floa
     return points
 
 
-def fitted(rows: Sequence[Sequence[float]], labels: Sequence[bool]) -> list[float]:
-    """Fit a logistic regression by Newton's method with a small ridge; returns the weights without the constant."""
-    width = len(rows[0]) + 1
-    padded = [[1.0, *row] for row in rows]
-    weights = [0.0] * width
-    for _ in range(_ITERATIONS):
-        gradient = [0.0] + [_RIDGE * weight for weight in weights[1:]]
-        hessian = [[_RIDGE if i == j else 0.0 for j in range(width)] for i in range(width)]
-        for row, label in zip(padded, labels, strict=True):
-            chance = 1 / (1 + math.exp(-sum(weight * value for weight, value in zip(weights, row, strict=True))))
-            for i, value in enumerate(row):
-                gradient[i] += (chance - label) * value
-                for j in range(width):
-                    hessian[i][j] += chance * (1 - chance) * value * row[j]
-        step = solved(hessian, gradient)
-        weights = [weight - move for weight, move in zip(weights, step, strict=True)]
-    return weights[1:]
+def fit_weights(rows: Sequence[Sequence[float]], labels: Sequence[bool]) -> list[float]:
+    """Fit a logistic regression with a small ridge; return one weight per column, without the constant."""
+    # Imported when fitting: scipy takes a second to import, and every command line imports this module.
+    import numpy as np
+    import numpy.typing as npt
+    from scipy.optimize import minimize
+    from scipy.special import expit
 
+    padded = np.column_stack([np.ones(len(rows)), np.asarray(rows, dtype=np.float64)])
+    relevant = np.asarray(labels, dtype=np.float64)
+    ridge = np.full(padded.shape[1], _RIDGE)
+    ridge[0] = 0.0
 
-def solved(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[float]:
-    """Solve a small system of linear equations by elimination."""
-    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
-    size = len(rows)
-    for pivot in range(size):
-        best = max(range(pivot, size), key=lambda row: abs(rows[row][pivot]))
-        rows[pivot], rows[best] = rows[best], rows[pivot]
-        for below in range(pivot + 1, size):
-            factor = rows[below][pivot] / rows[pivot][pivot]
-            rows[below] = [a - factor * b for a, b in zip(rows[below], rows[pivot], strict=True)]
-    found = [0.0] * size
-    for row in reversed(range(size)):
-        known = sum(rows[row][column] * found[column] for column in range(row + 1, size))
-        found[row] = (rows[row][size] - known) / rows[row][row]
-    return found
+    def loss(weights: npt.NDArray[np.float64]) -> float:
+        sums = padded @ weights
+        return float(np.logaddexp(0.0, sums).sum() - relevant @ sums + 0.5 * ridge @ weights**2)
+
+    def gradient(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        slope: npt.NDArray[np.float64] = padded.T @ (expit(padded @ weights) - relevant) + ridge * weights
+        return slope
+
+    def hessian(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        chances = expit(padded @ weights)
+        curvature: npt.NDArray[np.float64] = (padded.T * (chances * (1 - chances))) @ padded + np.diag(ridge)
+        return curvature
+
+    found = minimize(
+        loss, np.zeros_like(ridge), jac=gradient, hess=hessian, method="trust-exact", options={"gtol": _TOLERANCE}
+    )
+    return [float(weight) for weight in found.x[1:]]
 
 
 def _summary(sums: Sequence[float]) -> Mapping[str, float]:
