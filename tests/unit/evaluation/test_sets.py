@@ -1,3 +1,5 @@
+"""Evaluation sets on disk: pages, queries, judgements, routing."""
+
 import gzip
 import json
 from pathlib import Path
@@ -5,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from querymill_evaluation.measures import measured, percentile, trec_lines
-from querymill_evaluation.module_sets import module_request, read_module_set
 from querymill_evaluation.sets import BadSet, SetQuery, read_report_set, request_fields
 
 
@@ -73,21 +73,6 @@ def test_a_query_is_routed_as_its_set_means_it(metadata: dict[str, Any], routing
     assert request_fields(SetQuery("q", "?", metadata), routing) == fields
 
 
-def test_measures_of_a_run_worked_by_hand() -> None:
-    # One relevant document at rank 2 of one query, none found for the other: nDCG 1/log2(3)/1 = 0.6309, halved.
-    figures = measured({"q1": {"a": 0.9, "b": 0.8}, "q2": {}}, {"q1": {"b": 1}, "q2": {"c": 1}, "q3": {"d": 1}})
-    assert figures == {"ndcg@10": 0.3155, "recall@10": 0.5, "mrr@10": 0.25}
-
-
-def test_percentiles() -> None:
-    assert percentile([5.0], 95) == 5.0
-    assert percentile([1.0, 2.0, 3.0], 50) == 2.0
-
-
-def test_a_run_is_written_in_trec_format_with_ranks_from_one() -> None:
-    assert trec_lines({"q": {"a": 0.5, "b": 0.75}}, tag="t") == ["q Q0 b 1 0.750000 t", "q Q0 a 2 0.500000 t"]
-
-
 def test_a_thinned_set_keeps_the_judged_pages_and_some_others(tmp_path: Path) -> None:
     corpus = [page("X", number, "Ex", 2022) for number in range(30)]
     folder = write(tmp_path, corpus, [{"_id": "q", "text": "?"}], "q\tX/p7\t1\n")
@@ -97,29 +82,3 @@ def test_a_thinned_set_keeps_the_judged_pages_and_some_others(tmp_path: Path) ->
     assert len(numbers) == 5
     assert numbers == sorted(numbers)
     assert read_report_set(folder, distractors=4).reports == (thin,)
-
-
-def code(number: int) -> dict[str, Any]:
-    meta_info = {"vtkjs_modules": ["vtkActor"], "description": "d"}
-    return {"faiss_id": number, "file_path": f"{number}.js", "code": "x", "meta_info": meta_info, "package": "p"}
-
-
-def test_code_documents_are_read_from_the_metadata_or_from_our_own_lines(tmp_path: Path) -> None:
-    query = {"_id": "q", "text": "an actor", "metadata": {"kind": "plain"}}
-    wrapped = [{"_id": "a/0.js", "title": "", "text": "t", "metadata": code(0)}]
-    found = read_module_set(write(tmp_path, wrapped, [query], "q\ta/0.js\t1\n"))
-    assert found.corpus_ids == {0: "a/0.js"}
-    own = read_module_set(write(tmp_path, [code(0)], [query], "q\t0\t1\n"))
-    assert own.corpus_ids == {0: "0"}
-    assert own.documents == found.documents
-
-
-def test_a_query_with_weighted_parts_is_asked_with_them() -> None:
-    parts = [{"description": "use vtkActor", "weight": 8}]
-    assert module_request(SetQuery("q", "t", {"query_list": parts}), "c")["sub_queries"] == parts
-    assert "sub_queries" not in module_request(SetQuery("q", "t", {}), "c")
-
-
-def test_a_folder_without_code_documents_is_no_such_set(tmp_path: Path) -> None:
-    with pytest.raises(BadSet, match=r"corpus, line 1: .*meta_info: Field required"):
-        read_module_set(write(tmp_path, PAGES, [{"_id": "q", "text": "?"}], "q\tX/p7\t1\n"))
