@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from querymill_evaluation.calibration import cosine, fitted, profile, sample_comparisons, set_comparisons
+from querymill_evaluation.calibration import cosine, fit_points, profile, sample_comparisons, set_comparisons
 
 
 def message(name: str, session: str, **metadata: Any) -> dict[str, Any]:
@@ -32,15 +32,15 @@ def folder(tmp_path: Path) -> Path:
 def test_points_rise_from_unrelated_to_equal() -> None:
     unrelated = [0.70 + number / 1000 for number in range(101)]
     related = [0.80 + number / 1000 for number in range(101)]
-    points = fitted(related, unrelated)
+    points = fit_points(related, unrelated)
     assert points == [(0.7, 0.0), (0.775, 0.4), (0.825, 0.6), (0.85, 0.8), (1.0, 1.0)]
 
 
 def test_pairs_that_overlap_still_give_a_map_that_rises() -> None:
-    points = fitted([0.7, 0.71, 0.72], [0.8, 0.85, 0.9])
+    points = fit_points([0.7, 0.71, 0.72], [0.8, 0.85, 0.9])
     assert all(left < right for left, right in itertools.pairwise(points))
     with pytest.raises(ValueError, match="no room below 1"):
-        fitted([1.0, 1.0], [1.0, 1.0])
+        fit_points([1.0, 1.0], [1.0, 1.0])
 
 
 def test_each_sample_query_has_one_related_message_and_the_others_are_not() -> None:
@@ -51,7 +51,7 @@ def test_each_sample_query_has_one_related_message_and_the_others_are_not() -> N
 
 
 def test_a_sets_judgements_are_the_related_pairs(folder: Path) -> None:
-    comparisons = set_comparisons(folder, most_queries=9)
+    comparisons = set_comparisons(folder, max_queries=9)
     assert {(one.query, one.message) for one in comparisons if one.related} == {
         ("one", "text of b"), ("two", "text of c"),
     }  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from querymill_evaluation.message_sets import MessageSet, message_fields, read_message_set
+from querymill_evaluation.message_sets import MessageSet, filter_fields, read_message_set
 from querymill_evaluation.sets import BadSet
 
 
@@ -39,8 +39,8 @@ def test_what_queries_are_filtered_by_is_a_session(folder: Path) -> None:
         ("s", ["a", "b"]), ("t", ["c"]),
     ]  # fmt: skip
     assert asked(found) == ["q1", "q2"]
-    assert message_fields(found.queries[0]) == {"session_id": "s", "exclude_message_id": "a"}
-    assert message_fields(found.queries[1]) == {"session_id": "t"}
+    assert filter_fields(found.queries[0]) == {"session_id": "s", "exclude_message_id": "a"}
+    assert filter_fields(found.queries[1]) == {"session_id": "t"}
 
 
 def test_a_conversation_is_wider_than_its_sessions(folder: Path) -> None:
@@ -50,7 +50,7 @@ def test_a_conversation_is_wider_than_its_sessions(folder: Path) -> None:
 
 
 def test_the_first_sessions_come_with_the_queries_asked_of_them(folder: Path) -> None:
-    assert asked(read_message_set(folder, most_sessions=1)) == ["q1"]
+    assert asked(read_message_set(folder, max_sessions=1)) == ["q1"]
     assert asked(read_message_set(folder, queries="queries_unanswerable")) == ["q3"]
 
 
@@ -74,7 +74,7 @@ def test_messages_that_name_no_session_are_in_one_of_the_set_and_asked_all_toget
     lines: list[dict[str, Any]] = [{"_id": "a", "title": "", "text": "x"}, {"_id": "b", "text": "y", "metadata": {}}]
     found = read_message_set(rewrite(folder, *lines))
     assert [[m.message_id for m in one.messages] for one in found.sessions] == [["a", "b"]]
-    assert message_fields(found.queries[0]) == {}
+    assert filter_fields(found.queries[0]) == {}
     many = read_message_set(rewrite(folder, *({"_id": f"{n}", "text": "x"} for n in range(5_001))))
     assert sum(len(one.messages) for one in many.sessions) == 5_001
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from querymill_evaluation.sets import BadSet, SetQuery, read_report_set, request_fields
+from querymill_evaluation.sets import BadSet, SetQuery, read_report_set, routing_fields
 
 
 def write(folder: Path, corpus: list[dict[str, Any]], queries: list[dict[str, Any]], qrels: str) -> Path:
@@ -49,8 +49,8 @@ def test_passages_without_page_numbers_are_numbered_in_order(tmp_path: Path) -> 
 def test_a_sample_of_queries_is_the_same_each_time_and_grows(tmp_path: Path) -> None:
     queries = [{"_id": f"q{n}", "text": "?"} for n in range(20)]
     folder = write(tmp_path, PAGES, queries, "".join(f"q{n}\tX/p7\t1\n" for n in range(20)))
-    few = [query.query_id for query in read_report_set(folder, most_queries=5).queries]
-    more = [query.query_id for query in read_report_set(folder, most_queries=10).queries]
+    few = [query.query_id for query in read_report_set(folder, max_queries=5).queries]
+    more = [query.query_id for query in read_report_set(folder, max_queries=10).queries]
     assert few == more[:5]
 
 
@@ -70,7 +70,7 @@ def test_a_folder_that_is_no_set_says_what_is_missing(tmp_path: Path) -> None:
     ],
 )
 def test_a_query_is_routed_as_its_set_means_it(metadata: dict[str, Any], routing: Any, fields: dict[str, Any]) -> None:
-    assert request_fields(SetQuery("q", "?", metadata), routing) == fields
+    assert routing_fields(SetQuery("q", "?", metadata), routing) == fields
 
 
 def test_a_thinned_set_keeps_the_judged_pages_and_some_others(tmp_path: Path) -> None:

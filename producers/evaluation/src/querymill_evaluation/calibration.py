@@ -13,7 +13,7 @@ from querymill_evaluation.message_sets import read_message_set
 
 Vector = Sequence[float]
 #: Two points of the map are at least this far apart, in raw cosine.
-LEAST_STEP: Final = 0.002
+MIN_STEP: Final = 0.002
 #: Messages of the same session that a set's query is compared with, besides those that answer it.
 OTHERS: Final = 5
 
@@ -31,16 +31,20 @@ def sample_comparisons() -> list[Comparison]:
     """Read the pairs that come with us: each query with its own message, and with that of every other."""
     text = (resources.files("querymill_evaluation") / "calibration_pairs.jsonl").read_text(encoding="utf-8")
     pairs = [json.loads(line) for line in text.splitlines()]
-    return [Comparison(one["query"], other["message"], related=one is other) for one in pairs for other in pairs]
+    return [
+        Comparison(asked["query"], answering["message"], related=asked is answering)
+        for asked in pairs
+        for answering in pairs
+    ]
 
 
-def set_comparisons(folder: Path, *, most_queries: int) -> list[Comparison]:
+def set_comparisons(folder: Path, *, max_queries: int) -> list[Comparison]:
     """Take a sample of a set's judgements, and of the messages beside those that were judged.
 
     Raises:
         BadSet: The folder is not an evaluation set of messages.
     """
-    chosen = read_message_set(folder, most_queries=most_queries)
+    chosen = read_message_set(folder, max_queries=max_queries)
     texts = {
         message.message_id: message.text for session in chosen.sessions for message in session.messages if message.text
     }
@@ -54,13 +58,13 @@ def set_comparisons(folder: Path, *, most_queries: int) -> list[Comparison]:
     return comparisons
 
 
-def cosine(one: Vector, other: Vector) -> float:
-    """Compare two vectors."""
-    lengths = math.hypot(*one) * math.hypot(*other)
-    return math.fsum(a * b for a, b in zip(one, other, strict=True)) / lengths if lengths else 0.0
+def cosine(left: Vector, right: Vector) -> float:
+    """Return the cosine of two vectors; 0 if either is nothing but noughts."""
+    lengths = math.hypot(*left) * math.hypot(*right)
+    return math.fsum(a * b for a, b in zip(left, right, strict=True)) / lengths if lengths else 0.0
 
 
-def fitted(related: Sequence[float], unrelated: Sequence[float]) -> list[tuple[float, float]]:
+def fit_points(related: Sequence[float], unrelated: Sequence[float]) -> list[tuple[float, float]]:
     """Lay a rising line through the bands, by where measured cosines lie.
 
     The least unrelated cosine is worth 0; three quarters of the unrelated lie below 0.4 ("unrelated"), three quarters
@@ -75,7 +79,7 @@ def fitted(related: Sequence[float], unrelated: Sequence[float]) -> list[tuple[f
     ]
     points: list[tuple[float, float]] = []
     for raw, similarity in wanted:
-        least = points[-1][0] + LEAST_STEP if points else -1.0
+        least = points[-1][0] + MIN_STEP if points else -1.0
         points.append((round(max(raw, least), 4), similarity))
     if points[-1][0] >= 1.0:
         raise ValueError(f"the related pairs' cosines leave no room below 1: {points}")
@@ -86,13 +90,13 @@ def profile(model: str, related: Sequence[float], unrelated: Sequence[float]) ->
     """Write down a model's calibration and what it was measured on."""
     return {
         "model": model,
-        "points": [list(point) for point in fitted(related, unrelated)],
-        "related": summary(related),
-        "unrelated": summary(unrelated),
+        "points": [list(point) for point in fit_points(related, unrelated)],
+        "related": summarise(related),
+        "unrelated": summarise(unrelated),
     }
 
 
-def summary(cosines: Sequence[float]) -> Mapping[str, float]:
+def summarise(cosines: Sequence[float]) -> Mapping[str, float]:
     """Say where cosines lie."""
     named = {f"p{percent}": round(percentile(cosines, percent), 4) for percent in (5, 10, 25, 50, 75, 95)}
     return {"pairs": len(cosines), "least": round(min(cosines), 4), **named, "greatest": round(max(cosines), 4)}

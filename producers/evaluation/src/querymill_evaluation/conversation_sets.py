@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from querymill_evaluation.sets import BadSet, SetQuery, read_parts, sampled
+from querymill_evaluation.sets import BadSet, SetQuery, read_parts, sample
 from querymill_shared.contracts.sessions import LONGEST_MESSAGE, ChatSession
 
 #: When a document without a time of its own was written.
@@ -36,20 +36,20 @@ class ConversationSet:
 
 
 def read_conversation_set(
-    folder: Path, *, most_queries: int | None = None, most_sessions: int | None = None
+    folder: Path, *, max_queries: int | None = None, max_sessions: int | None = None
 ) -> ConversationSet:
-    """Read a set; of ``most_sessions`` those that are judged come first.
+    """Read a set; of ``max_sessions`` those that are judged come first.
 
     Raises:
         BadSet: A file is missing or not of the format.
     """
     try:
         qrels, queries, corpus = read_parts(folder)
-        queries = list(sampled(queries, most_queries))
-        judged = {one for query in queries for one in qrels[query.query_id]}
+        queries = list(sample(queries, max_queries))
+        judged = {document for query in queries for document in qrels[query.query_id]}
         corpus.sort(key=lambda line: _id_of(line) not in judged)
         sessions = [
-            (collection_of(folder.name, line.get("metadata") or {}), _session(line)) for line in corpus[:most_sessions]
+            (collection_of(folder.name, line.get("metadata") or {}), _session(line)) for line in corpus[:max_sessions]
         ]
     except (OSError, KeyError, ValueError) as error:
         raise BadSet(f"{folder}: {type(error).__name__}: {error}") from error

@@ -16,7 +16,7 @@ _RIDGE: Final = 0.1
 #: The slope at which the fit stops: weights are then exact far beyond the three places that are written.
 _TOLERANCE: Final = 1e-8
 #: Two points of the bands are at least this far apart, in sums.
-_LEAST_STEP: Final = 0.01
+_MIN_STEP: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def bands(relevant: Sequence[float], others: Sequence[float]) -> list[tuple[floa
     ]
     points: list[tuple[float, float]] = []
     for total, worth in wanted:
-        least = points[-1][0] + _LEAST_STEP if points else -math.inf
+        least = points[-1][0] + _MIN_STEP if points else -math.inf
         points.append((round(max(total, least), 3), worth))
     return points
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from querymill_evaluation.sets import BadSet, SetQuery, at_line, lines_of, read_judged, sampled
+from querymill_evaluation.sets import BadSet, SetQuery, at_line, read_judged, read_lines, sample
 from querymill_shared.contracts.files.ingest import SourceFile
 
 _NOT_IN_A_NAME: Final = re.compile("[^A-Za-z0-9._-]+")
@@ -28,7 +28,7 @@ class FileSet:
         return _collection(self.name, query.metadata)
 
 
-def read_file_set(folder: Path, *, most_queries: int | None = None) -> FileSet:
+def read_file_set(folder: Path, *, max_queries: int | None = None) -> FileSet:
     """Read a set whose corpus lines are files, ours or BEIR's; their metadata name the repository and the path.
 
     A file without a path is known by its title, and by its id where it has none or another file has the same.
@@ -41,7 +41,7 @@ def read_file_set(folder: Path, *, most_queries: int | None = None) -> FileSet:
         files: dict[str, list[SourceFile]] = {}
         ids: dict[tuple[str, str], str] = {}
         paths = defaultdict[str, set[str]](set)
-        for number, line in lines_of(folder, "corpus"):
+        for number, line in read_lines(folder, "corpus"):
             with at_line(folder, "corpus", number):
                 collection = _collection(folder.name, line if "path" in line else line.get("metadata") or {})
                 file = _file(line, paths[collection])
@@ -55,7 +55,7 @@ def read_file_set(folder: Path, *, most_queries: int | None = None) -> FileSet:
     return FileSet(
         folder.name,
         {name: tuple(found) for name, found in files.items()},
-        sampled(queries, most_queries),
+        sample(queries, max_queries),
         qrels,
         ids,
     )

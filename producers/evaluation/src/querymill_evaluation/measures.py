@@ -7,7 +7,7 @@ Run = Mapping[str, Mapping[str, float]]
 Qrels = Mapping[str, Mapping[str, int]]
 
 
-def measured(run: Run, qrels: Qrels) -> dict[str, float]:
+def measure_run(run: Run, qrels: Qrels) -> dict[str, float]:
     """Average nDCG@10, recall@10 and MRR@10 over the queries that were asked.
 
     A query without hits counts as 0; queries that were not asked do not count.

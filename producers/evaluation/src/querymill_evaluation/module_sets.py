@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from querymill_evaluation.sets import BadSet, SetQuery, at_line, lines_of, read_judged, sampled
+from querymill_evaluation.sets import BadSet, SetQuery, at_line, read_judged, read_lines, sample
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 
 
@@ -20,7 +20,7 @@ class ModuleSet:
     corpus_ids: Mapping[int | str, str]
 
 
-def read_module_set(folder: Path, *, most_queries: int | None = None) -> ModuleSet:
+def read_module_set(folder: Path, *, max_queries: int | None = None) -> ModuleSet:
     """Read a set whose corpus lines are code documents, or hold them as their metadata.
 
     Raises:
@@ -30,14 +30,14 @@ def read_module_set(folder: Path, *, most_queries: int | None = None) -> ModuleS
         qrels, queries = read_judged(folder)
         documents: list[ModuleDocument] = []
         ids: dict[int | str, str] = {}
-        for number, line in lines_of(folder, "corpus"):
+        for number, line in read_lines(folder, "corpus"):
             with at_line(folder, "corpus", number):
                 documents.append(ModuleDocument.model_validate(line.get("metadata") or line))
             document = documents[-1].document
             ids[document] = str(line.get("_id", document))
     except (OSError, KeyError, ValueError) as error:
         raise BadSet(f"{folder}: {type(error).__name__}: {error}") from error
-    return ModuleSet(folder.name, tuple(documents), sampled(queries, most_queries), qrels, ids)
+    return ModuleSet(folder.name, tuple(documents), sample(queries, max_queries), qrels, ids)
 
 
 def module_request(query: SetQuery, collection: str) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def bench(
     large: Annotated[bool, typer.Option("--large", help="the sizes that take longer than five minutes too")] = False,
 ) -> None:
     """Run a benchmark: ratios against a peer or a floor in the same run, medians of several."""
-    folder = _folder()
+    folder = _find_benchmarks()
     known = sorted(file.stem for file in folder.glob("bench_*.py"))
     names = [stem.removeprefix("bench_") for stem in known]
     if list_them or name is None:
@@ -42,7 +42,7 @@ def _run(folder: Path, name: str, options: list[str]) -> int:
     return subprocess.run([sys.executable, "-m", module, *options], cwd=folder.parents[1], check=False).returncode
 
 
-def _folder() -> Path:
+def _find_benchmarks() -> Path:
     for place in (Path.cwd(), *Path(__file__).resolve().parents):
         if (place / "tests" / "benchmarks").is_dir():
             return place / "tests" / "benchmarks"

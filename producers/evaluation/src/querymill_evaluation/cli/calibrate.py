@@ -18,8 +18,8 @@ from querymill_shared.contracts.fields import Lane
 
 #: The collection that the calls are booked on.
 COLLECTION = "calibration"
-#: Texts embedded by one job, and how long it may take, in seconds.
-BATCH, PATIENCE_S = 64, 300
+#: Texts embedded by pair job, and how long it may take, in seconds.
+BATCH, TIMEOUT_S = 64, 300
 
 
 def register(app: typer.Typer) -> None:
@@ -37,15 +37,15 @@ def calibrate(
 ) -> None:
     """Measure raw cosines of related and unrelated pairs, and lay the bands of similarity through them."""
     try:
-        comparisons = sample_comparisons() + (set_comparisons(judged, most_queries=limit) if judged else [])
+        comparisons = sample_comparisons() + (set_comparisons(judged, max_queries=limit) if judged else [])
     except BadSet as error:
         raise WrongUse(f"--set: {error}") from error
     say = Console(stderr=True)
     with services(data, say), Querymill() as mill:
-        queries = embedded(mill, [one.query for one in comparisons], "query", model)
-        messages = embedded(mill, [one.message for one in comparisons], "passage", model)
-    cosines = [cosine(queries[one.query], messages[one.message]) for one in comparisons]
-    written = profile(model, of(comparisons, cosines, related=True), of(comparisons, cosines, related=False))
+        queries = embed_distinct(mill, [pair.query for pair in comparisons], "query", model)
+        messages = embed_distinct(mill, [pair.message for pair in comparisons], "passage", model)
+    cosines = [cosine(queries[pair.query], messages[pair.message]) for pair in comparisons]
+    written = profile(model, pick(comparisons, cosines, related=True), pick(comparisons, cosines, related=False))
     target = out or Path(f"{model.replace('/', '-')}.calibration.json")
     target.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
     if as_json:
@@ -57,25 +57,25 @@ def calibrate(
     echo(f"written to {target}; workers read it from QUERYMILL_CALIBRATION")
 
 
-def of(comparisons: Sequence[Comparison], cosines: Sequence[float], *, related: bool) -> list[float]:
+def pick(comparisons: Sequence[Comparison], cosines: Sequence[float], *, related: bool) -> list[float]:
     """Pick the cosines of the related pairs, or of the others."""
-    return [value for one, value in zip(comparisons, cosines, strict=True) if one.related is related]
+    return [value for pair, value in zip(comparisons, cosines, strict=True) if pair.related is related]
 
 
-def embedded(
+def embed_distinct(
     mill: Querymill, texts: Sequence[str], input_type: Literal["query", "passage"], model: str
 ) -> dict[str, Vector]:
     """Embed distinct texts as one side of a search."""
     distinct = list(dict.fromkeys(texts))
     found: dict[str, Vector] = {}
-    for batch, result in answered(mill, distinct, input_type):
+    for batch, result in embed_in_batches(mill, distinct, input_type):
         if result.model != model:
             raise WrongUse(f"--model: the workers embed with {result.model!r}, not with {model!r}")
         found |= {text: result.embedding(str(number)) for number, text in enumerate(batch)}
     return found
 
 
-def answered(
+def embed_in_batches(
     mill: Querymill, texts: Sequence[str], input_type: Literal["query", "passage"]
 ) -> Iterator[tuple[Sequence[str], EmbedResult]]:
     """Embed texts job by job."""
@@ -83,4 +83,4 @@ def answered(
         batch = texts[start : start + BATCH]
         asked = [TextToEmbed(id=str(number), text=text) for number, text in enumerate(batch)]
         request = EmbedTexts(collection=COLLECTION, lane=Lane.NORMAL, texts=tuple(asked), input_type=input_type)
-        yield batch, mill.submit(request).result(timeout=PATIENCE_S)
+        yield batch, mill.submit(request).result(timeout=TIMEOUT_S)

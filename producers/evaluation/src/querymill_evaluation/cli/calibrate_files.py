@@ -45,7 +45,7 @@ def calibrate_files(
         raise WrongUse(str(error)) from error
     say = Console(stderr=True)
     with services(data, say), Querymill() as mill:
-        judged = measured(mill, chosen, say)
+        judged = gather_evidence(mill, chosen, say)
     try:
         written: dict[str, Any] = {"set": chosen.name, "words": profile(judged, WORDS)}
         if vectors:
@@ -65,13 +65,13 @@ def calibrate_files(
     echo(f"written to {out}; workers read it from QUERYMILL_FILE_RELEVANCE")
 
 
-def measured(mill: Querymill, chosen: Evaluation, say: Console) -> Sequence[JudgedFile]:
+def gather_evidence(mill: Querymill, chosen: Evaluation, say: Console) -> Sequence[JudgedFile]:
     """Take the set in, ask its queries, and gather the evidence for every candidate."""
     outcomes = with_bar(mill, chosen.lines, say, size=sum(line.size for line in chosen.lines))
     failed = [outcome.reason for outcome in outcomes if outcome.result is None]
     if failed:
         raise WrongUse(f"{chosen.name}: not ingested: {failed[0]}")
-    chosen.settle(mill)
+    chosen.prepare_collection(mill)
     judged: list[JudgedFile] = []
     for query_id, request in track(chosen.requests, "asking", console=say, transient=True):
         try:

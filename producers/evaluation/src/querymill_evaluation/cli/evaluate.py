@@ -27,7 +27,7 @@ KINDS = PREPARED | {"files": prepare_files}
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class QueryOutcome:
     """One query's ranking (judged id → score), and what it took; ``figures`` are those of its kind."""
 
     query_id: str
@@ -64,7 +64,7 @@ def evaluate(
     """Ingest the set's corpus (once, with --data), ask its queries, and measure."""
     if kind not in KINDS:
         raise WrongUse(f"--kind: {kind!r} is not one of: {', '.join(KINDS)}")
-    options = dict(_pair(text) for text in option or ())
+    options = dict(_parse_option(text) for text in option or ())
     try:
         chosen = KINDS[kind](folder, options, Sample(limit, distractors, sessions))
     except BadSet as error:
@@ -74,7 +74,7 @@ def evaluate(
         failed = [outcome for outcome in ingest_command.follow(mill, chosen.lines, say) if outcome.result is None]
         for outcome in failed:
             say.print(f"not ingested: {outcome.document}: {outcome.reason}", style="red")
-        chosen.settle(mill)
+        chosen.prepare_collection(mill)
         answers = [
             _ask(mill, query_id, request, chosen)
             for query_id, request in track(chosen.requests, "asking", console=say, transient=True)
@@ -84,16 +84,16 @@ def evaluate(
     _report(chosen, kind, answers, options | given, run_out, as_json=as_json)
 
 
-def _ask(mill: Querymill, query_id: str, request: Search, chosen: Evaluation) -> Answered:
+def _ask(mill: Querymill, query_id: str, request: Search, chosen: Evaluation) -> QueryOutcome:
     started = time.perf_counter()
     try:
         job: Job[Any] = mill.submit(request)
         result = job.result(timeout=request.deadline + 10)
     except JobFailed as error:
         Console(stderr=True).print(f"{query_id}: {error.reason}", style="red")
-        return Answered(query_id, {}, (time.perf_counter() - started) * 1000, 0, 0, degraded=True)
+        return QueryOutcome(query_id, {}, (time.perf_counter() - started) * 1000, 0, 0, degraded=True)
     ms = (time.perf_counter() - started) * 1000
-    return Answered(
+    return QueryOutcome(
         query_id, chosen.scores(result), ms, result.usage["provider_calls"], result.usage["tokens"],
         degraded=not result.complete, figures=chosen.figures(query_id, result),
     )  # fmt: skip
@@ -102,7 +102,7 @@ def _ask(mill: Querymill, query_id: str, request: Search, chosen: Evaluation) ->
 def _report(
     chosen: Evaluation,
     kind: str,
-    answers: list[Answered],
+    answers: list[QueryOutcome],
     options: dict[str, Any],
     run_out: Path | None,
     *,
@@ -116,9 +116,9 @@ def _report(
         "set": chosen.name,
         "kind": kind,
         "queries": len(answers),
-        **measures.measured(run, chosen.qrels),
-        **({"groups": _by_group(run, chosen)} if len(set(chosen.groups.values())) > 1 else {}),
-        **_averaged([answer.figures for answer in answers]),
+        **measures.measure_run(run, chosen.qrels),
+        **({"groups": _measure_groups(run, chosen)} if len(set(chosen.groups.values())) > 1 else {}),
+        **_average([answer.figures for answer in answers]),
         "p50_ms": round(measures.percentile(times, 50), 1),
         "p95_ms": round(measures.percentile(times, 95), 1),
         "provider_calls": sum(answer.calls for answer in answers),
@@ -133,31 +133,31 @@ def _report(
             echo(f"{name:<15}{value}")
 
 
-def _by_group(run: measures.Run, chosen: Evaluation) -> dict[str, float]:
+def _measure_groups(run: measures.Run, chosen: Evaluation) -> dict[str, float]:
     """Measure nDCG@10 apart for each kind of query that the set tells apart."""
     groups: dict[str, dict[str, Mapping[str, float]]] = {}
     for query_id, scores in run.items():
         if query_id in chosen.groups:
             groups.setdefault(chosen.groups[query_id], {})[query_id] = scores
-    return {group: measures.measured(part, chosen.qrels)["ndcg@10"] for group, part in sorted(groups.items())}
+    return {group: measures.measure_run(part, chosen.qrels)["ndcg@10"] for group, part in sorted(groups.items())}
 
 
-def _averaged(figures: Sequence[Mapping[str, float]]) -> dict[str, float]:
+def _average(figures: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Average what a kind measures besides, over all queries; one that failed counts as 0."""
-    names = dict.fromkeys(name for one in figures for name in one)
-    return {name: round(sum(one.get(name, 0.0) for one in figures) / len(figures), 3) for name in names}
+    names = dict.fromkeys(name for query in figures for name in query)
+    return {name: round(sum(query.get(name, 0.0) for query in figures) / len(figures), 3) for name in names}
 
 
-def _pair(text: str) -> tuple[str, Any]:
+def _parse_option(text: str) -> tuple[str, Any]:
     name, sign, value = text.partition("=")
     if not sign or not name:
         raise WrongUse(f"--option: {text!r} is not name=value")
-    typed = _typed(value.strip())
+    typed = _parse_value(value.strip())
     lists = ("multi_query", "documents", "channels")
     return name.strip(), [typed] if name in lists and isinstance(typed, str) else typed
 
 
-def _typed(value: str) -> Any:
+def _parse_value(value: str) -> Any:
     read: Callable[[str], Any] = json.loads
     try:
         return read(value)

@@ -9,7 +9,7 @@ from querymill.cli.exits import WrongUse
 from querymill.client import Querymill
 from querymill.code_base import batches
 from querymill.ingestion import GoodLine
-from querymill_evaluation.cli.evaluate_kinds import Evaluation, Sample, in_order
+from querymill_evaluation.cli.evaluate_kinds import Evaluation, Sample, score_by_rank
 from querymill_evaluation.file_sets import FileSet, read_file_set
 from querymill_shared.contracts.files.ingest import CompareFiles, IngestFiles
 from querymill_shared.contracts.files.search import FileResult, FileSearch
@@ -26,7 +26,7 @@ def prepare_files(folder: Path, options: Mapping[str, Any], sample: Sample) -> E
         BadSet: The folder is no such set.
     """
     sample.refuse("distractors", "sessions")
-    chosen = read_file_set(folder, most_queries=sample.queries)
+    chosen = read_file_set(folder, max_queries=sample.queries)
     requests = [
         (
             query.query_id,
@@ -60,8 +60,8 @@ def prepare_files(folder: Path, options: Mapping[str, Any], sample: Sample) -> E
         requests=requests,
         qrels=chosen.qrels,
         groups={query.query_id: str(query.metadata.get("repo") or "") for query in chosen.queries},
-        scores=lambda result: in_order(judged(result)),
-        settle=lambda mill: _await_vectors(mill, chosen) if by_vectors else None,
+        scores=lambda result: score_by_rank(judged(result)),
+        prepare_collection=lambda mill: _await_vectors(mill, chosen) if by_vectors else None,
         figures=figures,
     )
 
