@@ -1,1 +1,1 @@
-"""Measuring retrieval on sets with relevance judgements."""
+"""Measure retrieval on sets with relevance judgements."""

@@ -1,4 +1,4 @@
-"""From measured pairs to a model's calibration: where its raw cosines of related and unrelated texts lie."""
+"""Calibrate an embedding model: where its raw cosines lie for related texts, and where for unrelated ones."""
 
 import json
 import math
@@ -12,15 +12,15 @@ from querymill_evaluation.measures import percentile
 from querymill_evaluation.message_sets import read_message_set
 
 Vector = Sequence[float]
-#: Two points of the map are at least this far apart, in raw cosine.
+#: The smallest distance between two points of the map, in raw cosine.
 MIN_STEP: Final = 0.002
-#: Messages of the same session that a set's query is compared with, besides those that answer it.
+#: Messages that each query of a set is compared with besides those that answer it.
 OTHERS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A query and a message to compare, and whether the one answers the other."""
+    """A query and a message to compare, and whether the message answers the query."""
 
     query: str
     message: str
@@ -28,7 +28,7 @@ class Comparison:
 
 
 def sample_comparisons() -> list[Comparison]:
-    """Read the pairs that come with us: each query with its own message, and with that of every other."""
+    """Read the pairs of this package: each query with its own message, and with the message of every other query."""
     text = (resources.files("querymill_evaluation") / "calibration_pairs.jsonl").read_text(encoding="utf-8")
     pairs = [json.loads(line) for line in text.splitlines()]
     return [
@@ -39,7 +39,7 @@ def sample_comparisons() -> list[Comparison]:
 
 
 def set_comparisons(folder: Path, *, max_queries: int) -> list[Comparison]:
-    """Take a sample of a set's judgements, and of the messages beside those that were judged.
+    """Take a sample of a set: queries with their judged messages, and with some that were not judged.
 
     Raises:
         BadSet: The folder is not an evaluation set of messages.
@@ -65,11 +65,14 @@ def cosine(left: Vector, right: Vector) -> float:
 
 
 def fit_points(related: Sequence[float], unrelated: Sequence[float]) -> list[tuple[float, float]]:
-    """Lay a rising line through the bands, by where measured cosines lie.
+    """Fit a rising map from raw cosine to similarity; return its points.
 
-    The least unrelated cosine is worth 0; three quarters of the unrelated lie below 0.4 ("unrelated"), three quarters
-    of the related above 0.6 ("medium"), half of them above 0.8 ("high"); a cosine of 1 is 1. Where the two overlap so
-    far that a point would not rise, it is moved to the right of the one before it.
+    The lowest unrelated cosine maps to 0. Three quarters of the unrelated cosines lie below 0.4 ("unrelated"), three
+    quarters of the related above 0.6 ("medium"), and half of them above 0.8 ("high"). A cosine of 1 maps to 1. If the
+    two overlap so far that a point would not rise, it is moved to the right of the previous point.
+
+    Raises:
+        ValueError: The related cosines are so high that no room is left below 1.
     """
     wanted = [
         (min(unrelated), 0.0),
@@ -82,12 +85,12 @@ def fit_points(related: Sequence[float], unrelated: Sequence[float]) -> list[tup
         least = points[-1][0] + MIN_STEP if points else -1.0
         points.append((round(max(raw, least), 4), similarity))
     if points[-1][0] >= 1.0:
-        raise ValueError(f"the related pairs' cosines leave no room below 1: {points}")
+        raise ValueError(f"related pairs: their cosines leave no room below 1 ({points})")
     return [*points, (1.0, 1.0)]
 
 
 def profile(model: str, related: Sequence[float], unrelated: Sequence[float]) -> dict[str, Any]:
-    """Write down a model's calibration and what it was measured on."""
+    """Return the profile of a model: its map, and the cosines it was measured on."""
     return {
         "model": model,
         "points": [list(point) for point in fit_points(related, unrelated)],
@@ -97,6 +100,6 @@ def profile(model: str, related: Sequence[float], unrelated: Sequence[float]) ->
 
 
 def summarise(cosines: Sequence[float]) -> Mapping[str, float]:
-    """Say where cosines lie."""
+    """Summarise cosines: their number, range and percentiles."""
     named = {f"p{percent}": round(percentile(cosines, percent), 4) for percent in (5, 10, 25, 50, 75, 95)}
     return {"pairs": len(cosines), "least": round(min(cosines), 4), **named, "greatest": round(max(cosines), 4)}

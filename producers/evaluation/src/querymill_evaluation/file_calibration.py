@@ -1,4 +1,4 @@
-"""From judged files to the evaluator's profile: what each kind of evidence weighs, and where the bands lie."""
+"""Fit the profile of relevance to judged files: the weight of each kind of evidence, and the bands."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,28 +7,28 @@ from typing import Any, Final
 
 from querymill_evaluation.measures import percentile
 
-#: The evidence that is weighed. The share of words that a file covers adds nothing to these (it came out negative).
+#: The evidence that has a weight. The share of words that a file covers adds nothing: its weight came out negative.
 WORDS: Final = ("lexical", "path", "names", "passage")
 VECTORS: Final = (*WORDS, "vector")
 
-#: Keeps the weights finite where one kind of evidence tells the files apart by itself.
+#: Keeps the weights finite if one kind of evidence alone separates the relevant files from the others.
 _RIDGE: Final = 0.1
 #: The slope at which the fit stops: weights are then exact far beyond the three places that are written.
 _TOLERANCE: Final = 1e-8
-#: Two points of the bands are at least this far apart, in sums.
+#: The smallest distance between two points of the bands, in weighted sums.
 _MIN_STEP: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedFile:
-    """A candidate of a query: its evidence, and whether the set says that it is relevant."""
+    """A candidate of a query: its evidence, and whether the set judges it relevant. Evidence of None counts as 0."""
 
     evidence: Mapping[str, float | None]
     relevant: bool
 
 
 def profile(judged: Sequence[JudgedFile], names: Sequence[str]) -> dict[str, Any]:
-    """Fit the weights by logistic regression, and lay the bands through the weighted sums.
+    """Fit the weights by logistic regression, and the bands to the weighted sums.
 
     Raises:
         ValueError: None of the files is relevant, or all are.
@@ -36,7 +36,7 @@ def profile(judged: Sequence[JudgedFile], names: Sequence[str]) -> dict[str, Any
     rows = [[float(file.evidence[name] or 0.0) for name in names] for file in judged]
     labels = [file.relevant for file in judged]
     if all(labels) or not any(labels):
-        raise ValueError("the set's judgements do not tell candidates apart")
+        raise ValueError("the judgements of the set do not tell candidates apart: all are relevant, or none is")
     weights = dict(zip(names, fit_weights(rows, labels), strict=True))
     weights = {name: round(weight, 3) for name, weight in weights.items()}
     sums = [sum(weights[name] * value for name, value in zip(names, row, strict=True)) for row in rows]
@@ -51,11 +51,11 @@ def profile(judged: Sequence[JudgedFile], names: Sequence[str]) -> dict[str, Any
 
 
 def bands(relevant: Sequence[float], others: Sequence[float]) -> list[tuple[float, float]]:
-    """Lay a rising line through the bands, by where the sums of candidates lie.
+    """Fit a rising map from weighted sum to relevance; return its points.
 
-    Three quarters of the relevant files are worth 0.8 (high) or more, 19 of 20 0.5 (medium) or more; a quarter of
-    the other candidates less than 0.2 (irrelevant). Candidates were found by words of the query, so most of those
-    others are on its subject. A point that would not rise is moved to the right of the one before it.
+    Three quarters of the relevant files get 0.8 (high) or more, and 19 of 20 get 0.5 (medium) or more. A quarter of
+    the other candidates get less than 0.2 (irrelevant): candidates were found by words of the query, so most of them
+    are on its subject. A point that would not rise is moved to the right of the previous point.
     """
     wanted = [
         (min(*relevant, *others), 0.0),

@@ -1,4 +1,4 @@
-"""Evaluation sets as the `files` kind sees them: the files of one or more code bases, each a collection of its own."""
+"""Evaluation sets for `files`: the files of one or more code bases, each in a collection of its own."""
 
 import re
 from collections import defaultdict
@@ -15,7 +15,7 @@ _NOT_IN_A_NAME: Final = re.compile("[^A-Za-z0-9._-]+")
 
 @dataclass(frozen=True, slots=True)
 class FileSet:
-    """A set of code bases: files by collection; ``corpus_ids`` maps (collection, path) to the judged id."""
+    """Files by collection, and the queries. ``corpus_ids`` maps (collection, path) to the judged id."""
 
     name: str
     files: Mapping[str, tuple[SourceFile, ...]]
@@ -24,17 +24,17 @@ class FileSet:
     corpus_ids: Mapping[tuple[str, str], str]
 
     def collection(self, query: SetQuery) -> str:
-        """Name the collection that a query is asked of: its repository."""
+        """Name the collection of the repository that a query is about."""
         return _collection(self.name, query.metadata)
 
 
 def read_file_set(folder: Path, *, max_queries: int | None = None) -> FileSet:
-    """Read a set whose corpus lines are files, ours or BEIR's; their metadata name the repository and the path.
+    """Read a set whose corpus lines are files, in our format or BEIR's. Metadata name the repository and the path.
 
-    A file without a path is known by its title, and by its id where it has none or another file has the same.
+    A file without a path gets its title as path, or its id if it has no title or another file has the same.
 
     Raises:
-        BadSet: A file is missing or not of the format.
+        BadSet: A file is missing or malformed.
     """
     try:
         qrels, queries = read_judged(folder)

@@ -1,4 +1,4 @@
-"""Evaluation sets as the `messages` kind sees them: what a query is filtered by is a session of ours."""
+"""Evaluation sets for `messages`: the unit that filters the queries of a set is a session."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from querymill_evaluation.conversation_sets import UNDATED
 from querymill_evaluation.sets import BadSet, SetQuery, at_line, read_judged, read_lines, sample
 from querymill_shared.contracts.sessions import LONGEST_MESSAGE, MOST_MESSAGES, ChatMessage, ChatSession
 
-#: Fields of the metadata that a set's queries may be filtered by, the widest first.
+#: Metadata fields that may filter queries; the first that is there names the session.
 _UNITS = ("conversation_id", "session_id")
 
 
 @dataclass(frozen=True, slots=True)
 class MessageSet:
-    """Sessions, and the queries that are asked of them; a message's id is the judged one."""
+    """Sessions, and the queries about them. Judgements name the ids of messages."""
 
     name: str
     sessions: tuple[ChatSession, ...]
@@ -26,15 +26,15 @@ class MessageSet:
 def read_message_set(
     folder: Path, *, max_queries: int | None = None, max_sessions: int | None = None, queries: str = "queries"
 ) -> MessageSet:
-    """Read a set of messages, or of our own lines of sessions.
+    """Read a set of messages, or of sessions as `querymill ingest messages` reads them.
 
-    ``max_sessions`` keeps the first so many, and the queries asked of them. Messages that name no session are in one
-    of the set's, and a query that names none is asked of all.
+    ``max_sessions`` keeps the first sessions, and the queries about them. Messages that name no session are put into
+    sessions named after the set. A query that names no session is asked of all.
 
-    ``queries`` names the file of queries: those of another than "queries" need no judgements.
+    ``queries`` is the name of the file of queries. Queries of a file other than "queries" need no judgements.
 
     Raises:
-        BadSet: A file is missing or not of the format.
+        BadSet: A file is missing or malformed.
     """
     try:
         qrels, asked = read_judged(folder, queries, unjudged=queries != "queries")
@@ -47,12 +47,12 @@ def read_message_set(
 
 
 def session_of(metadata: Mapping[str, Any]) -> str | None:
-    """Name the session of ours that a message or a query belongs to, if it says so."""
+    """Return the session that a message or a query belongs to, or None if it names none."""
     return next((str(metadata[name]) for name in _UNITS if name in metadata), None)
 
 
 def filter_fields(query: SetQuery) -> dict[str, Any]:
-    """Say what a query is filtered by, as its set means to be run."""
+    """Return the request fields that filter a query as its set intends."""
     fields = {"session_id": session_of(query.metadata), "exclude_message_id": query.metadata.get("exclude_message_id")}
     return {name: value for name, value in fields.items() if value is not None}
 

@@ -1,4 +1,4 @@
-"""Evaluation sets as the `modules` kind sees them: code documents, and requests with weighted parts or without."""
+"""Evaluation sets for `modules`: code documents, and queries with or without weighted parts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from querymill_shared.contracts.modules.ingest import ModuleDocument
 
 @dataclass(frozen=True, slots=True)
 class ModuleSet:
-    """A set of code documents; ``corpus_ids`` maps a document's id to the judged id."""
+    """A set of code documents. ``corpus_ids`` maps the id of a document to its judged id."""
 
     name: str
     documents: tuple[ModuleDocument, ...]
@@ -21,10 +21,10 @@ class ModuleSet:
 
 
 def read_module_set(folder: Path, *, max_queries: int | None = None) -> ModuleSet:
-    """Read a set whose corpus lines are code documents, or hold them as their metadata.
+    """Read a set whose corpus lines are code documents, or have them as metadata.
 
     Raises:
-        BadSet: A file is missing or not of the format.
+        BadSet: A file is missing or malformed.
     """
     try:
         qrels, queries = read_judged(folder)
@@ -41,7 +41,7 @@ def read_module_set(folder: Path, *, max_queries: int | None = None) -> ModuleSe
 
 
 def module_request(query: SetQuery, collection: str) -> dict[str, Any]:
-    """Ask a query as its set means it: with its weighted parts, where it has some."""
+    """Return the request for a query, with its weighted parts if it has any."""
     parts = query.metadata.get("query_list")
     asked: dict[str, Any] = {"kind": "modules", "collection": collection, "query": query.text, "prompt_tokens": 0}
     return asked | ({"sub_queries": parts} if parts else {})

@@ -1,7 +1,7 @@
-"""Evaluation sets on disk, and how their documents and queries become ours.
+"""Read evaluation sets, and turn their documents and queries into ours.
 
-A set is a folder with ``corpus.jsonl`` (plain or gzipped; our own lines or BEIR's), ``queries.jsonl`` and
-``qrels.tsv``. BEIR has no pages: documents that share a report (``doc_name``, ``doc``) become its pages.
+A set is a folder with ``corpus.jsonl`` (plain or gzipped, in our format or BEIR's), ``queries.jsonl`` and
+``qrels.tsv``. BEIR has no pages: documents that name the same report (``doc_name``, ``doc``) become its pages.
 """
 
 import csv
@@ -21,12 +21,12 @@ Routing = Literal["documents", "given", "question"]
 
 
 class BadSet(Exception):
-    """The folder is not an evaluation set; the message says what is missing."""
+    """Raised when a folder is not an evaluation set. The message says what is missing or malformed."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetQuery:
-    """A question of the set, with what is known about it."""
+    """A query of a set, with its metadata."""
 
     query_id: str
     text: str
@@ -35,7 +35,7 @@ class SetQuery:
 
 @dataclass(frozen=True, slots=True)
 class ReportSet:
-    """A set as the `reports` kind sees it; ``corpus_ids`` maps (report, page) to the judged id."""
+    """A set for `reports`. ``corpus_ids`` maps (report, page) to the judged id."""
 
     name: str
     reports: tuple[Report, ...]
@@ -45,13 +45,13 @@ class ReportSet:
 
 
 def read_report_set(folder: Path, *, max_queries: int | None = None, distractors: int | None = None) -> ReportSet:
-    """Read a set for the `reports` kind; only judged queries are kept.
+    """Read a set for `reports`. Only judged queries are kept.
 
-    ``distractors`` keeps, of every report, the judged pages and so many others, the same each time: a large
-    set in minutes, at figures that are higher than the whole set's.
+    ``distractors`` keeps the judged pages of each report and this many others, the same each time. A large set is
+    then measured in minutes, but its figures are higher than on the whole set.
 
     Raises:
-        BadSet: A file is missing or not of the format.
+        BadSet: A file is missing or malformed.
     """
     try:
         qrels, queries, corpus = read_parts(folder)
@@ -65,10 +65,10 @@ def read_report_set(folder: Path, *, max_queries: int | None = None, distractors
 
 
 def read_parts(folder: Path) -> tuple[dict[str, dict[str, int]], list[SetQuery], list[dict[str, Any]]]:
-    """Read judgements, the queries that have any, and the corpus lines.
+    """Read the judgements, the judged queries, and the lines of the corpus.
 
     Raises:
-        BadSet, OSError, KeyError, ValueError: A file is missing or not of the format.
+        BadSet, OSError, KeyError, ValueError: A file is missing or malformed.
     """
     return *read_judged(folder), [line for _, line in read_lines(folder, "corpus")]
 
@@ -76,10 +76,10 @@ def read_parts(folder: Path) -> tuple[dict[str, dict[str, int]], list[SetQuery],
 def read_judged(
     folder: Path, queries: str = "queries", *, unjudged: bool = False
 ) -> tuple[dict[str, dict[str, int]], list[SetQuery]]:
-    """Read judgements and a file of queries: those that have any, or all of them.
+    """Read the judgements and a file of queries: the judged ones, or with ``unjudged`` all.
 
     Raises:
-        BadSet, OSError, KeyError, ValueError: A file is missing or not of the format.
+        BadSet, OSError, KeyError, ValueError: A file is missing or malformed.
     """
     qrels = read_qrels(folder / "qrels.tsv")
     read = []
@@ -91,10 +91,10 @@ def read_judged(
 
 @contextmanager
 def at_line(folder: Path, name: str, number: int) -> Iterator[None]:
-    """Name the line, and its field, that what is done within breaks a rule of.
+    """Add the line and its field to the error of a block that reads a line.
 
     Raises:
-        BadSet: It does.
+        BadSet: The block raised KeyError or ValueError.
     """
     try:
         yield
@@ -110,10 +110,10 @@ def sample(queries: Sequence[SetQuery], limit: int | None) -> tuple[SetQuery, ..
 
 
 def routing_fields(query: SetQuery, routing: Routing | None) -> dict[str, Any]:
-    """Say how a query is routed: to its own report, by the company and year it was asked of, or by its words.
+    """Return the request fields that route a query: to its report, by its company and year, or by its words.
 
-    Without a choice: by the report where the set names only that (as such sets mean to be run), else by
-    company and year where they are known.
+    By default a query is routed to its report if the set names reports alone (such a set intends it), else by company
+    and year if they are known, else by its words.
     """
     metadata = query.metadata
     report = metadata.get("doc_name") or metadata.get("doc")
@@ -161,10 +161,10 @@ def _read_own(corpus: list[dict[str, Any]]) -> tuple[list[Report], dict[tuple[st
 
 
 def read_lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read a set's file of JSON lines, plain or gzipped, each with its number.
+    """Read a file of JSON lines, plain or gzipped; yield each line with its number.
 
     Raises:
-        BadSet: A line is not of the format.
+        BadSet: A line is malformed.
         OSError: The file is missing.
     """
     plain, packed = folder / f"{name}.jsonl", folder / f"{name}.jsonl.gz"
@@ -180,7 +180,7 @@ def read_lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def read_qrels(path: Path) -> dict[str, dict[str, int]]:
-    """Read judgements: query id → document id → grade."""
+    """Read the judgements: query id → document id → grade."""
     qrels: dict[str, dict[str, int]] = {}
     with path.open(encoding="utf-8", newline="") as rows:
         for row in csv.DictReader(rows, delimiter="\t"):

@@ -1,4 +1,4 @@
-"""``querymill calibrate``: measure what a model's raw cosine means, and write its profile."""
+"""``querymill calibrate``: measure the raw cosines of an embedding model, and write its profile."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -16,9 +16,9 @@ from querymill_evaluation.sets import BadSet
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed
 from querymill_shared.contracts.fields import Lane
 
-#: The collection that the calls are booked on.
+#: The collection that is charged for the provider calls.
 COLLECTION = "calibration"
-#: Texts embedded by pair job, and how long it may take, in seconds.
+#: Texts that one job embeds, and the seconds it may take.
 BATCH, TIMEOUT_S = 64, 300
 
 
@@ -28,14 +28,20 @@ def register(app: typer.Typer) -> None:
 
 
 def calibrate(
-    model: Annotated[str, typer.Option(help="the fleet's embedding model: EMBEDDING_MODEL")],
-    out: Annotated[Path | None, typer.Option(help="write the profile there, for QUERYMILL_CALIBRATION")] = None,
-    judged: Annotated[Path | None, typer.Option("--set", help="an evaluation set of messages to measure too")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="queries of the set")] = 100,
-    data: Annotated[Path | None, typer.Option("--data", help="keep the embedded stack's data here")] = None,
+    model: Annotated[str, typer.Option(help="embedding model of the workers: EMBEDDING_MODEL")],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="file for the profile, for QUERYMILL_CALIBRATION (default: MODEL.calibration.json)"),
+    ] = None,
+    judged: Annotated[Path | None, typer.Option("--set", help="evaluation set of messages to measure as well")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="number of queries of the set to use")] = 100,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", help="folder that keeps the embedded stack's data (default: a temporary one)"),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Measure raw cosines of related and unrelated pairs, and lay the bands of similarity through them."""
+    """Measure raw cosines of related and unrelated pairs, and fit the bands of similarity to them."""
     try:
         comparisons = sample_comparisons() + (set_comparisons(judged, max_queries=limit) if judged else [])
     except BadSet as error:
@@ -58,14 +64,18 @@ def calibrate(
 
 
 def pick(comparisons: Sequence[Comparison], cosines: Sequence[float], *, related: bool) -> list[float]:
-    """Pick the cosines of the related pairs, or of the others."""
+    """Return the cosines of the related pairs, or of the others."""
     return [value for pair, value in zip(comparisons, cosines, strict=True) if pair.related is related]
 
 
 def embed_distinct(
     mill: Querymill, texts: Sequence[str], input_type: Literal["query", "passage"], model: str
 ) -> dict[str, Vector]:
-    """Embed distinct texts as one side of a search."""
+    """Embed texts, each once, as queries or as passages; return the vector of each text.
+
+    Raises:
+        WrongUse: The workers embed with another model.
+    """
     distinct = list(dict.fromkeys(texts))
     found: dict[str, Vector] = {}
     for batch, result in embed_in_batches(mill, distinct, input_type):
@@ -78,7 +88,7 @@ def embed_distinct(
 def embed_in_batches(
     mill: Querymill, texts: Sequence[str], input_type: Literal["query", "passage"]
 ) -> Iterator[tuple[Sequence[str], EmbedResult]]:
-    """Embed texts job by job."""
+    """Embed texts one job after the other; yield each batch with its result."""
     for start in range(0, len(texts), BATCH):
         batch = texts[start : start + BATCH]
         asked = [TextToEmbed(id=str(number), text=text) for number, text in enumerate(batch)]

@@ -1,4 +1,4 @@
-"""``querymill calibrate-files``: measure what the evidence for a file is worth, and write the evaluator's profile."""
+"""``querymill calibrate-files``: measure how much each kind of evidence for a file says, and write the profile."""
 
 import json
 from collections.abc import Sequence
@@ -27,16 +27,19 @@ def register(app: typer.Typer) -> None:
 
 
 def calibrate_files(
-    folder: Annotated[Path, typer.Argument(help="an evaluation set of files")],
-    out: Annotated[Path, typer.Option(help="write the profiles there, for QUERYMILL_FILE_RELEVANCE")] = Path(
+    folder: Annotated[Path, typer.Argument(help="evaluation set of files")],
+    out: Annotated[Path, typer.Option(help="file for the profiles, for QUERYMILL_FILE_RELEVANCE")] = Path(
         "files.relevance.json"
     ),
-    vectors: Annotated[bool, typer.Option(help="measure vectors beside words, too; embeds the whole set")] = False,
-    limit: Annotated[int | None, typer.Option(min=1, help="queries of the set")] = None,
-    data: Annotated[Path | None, typer.Option("--data", help="keep the embedded stack's data here")] = None,
+    vectors: Annotated[bool, typer.Option(help="fit a profile with vectors as well; embeds the whole set")] = False,
+    limit: Annotated[int | None, typer.Option(min=1, help="number of queries of the set to use (default: all)")] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", help="folder that keeps the embedded stack's data (default: a temporary one)"),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Fit the evaluator on the 50 candidates of each judged query, and lay the bands of relevance."""
+    """Fit the weights of evidence to the 50 candidates of each judged query, and fit the bands of relevance."""
     channels = ["words", "vectors"] if vectors else ["words"]
     options = {"mode": "oneshot", "candidates": 50, "top_n": 200, "context_budget": 0, "channels": channels}
     try:
@@ -66,7 +69,11 @@ def calibrate_files(
 
 
 def gather_evidence(mill: Querymill, chosen: Evaluation, say: Console) -> Sequence[JudgedFile]:
-    """Take the set in, ask its queries, and gather the evidence for every candidate."""
+    """Ingest the set, ask its queries, and gather the evidence for every candidate.
+
+    Raises:
+        WrongUse: A file is not ingested, or a query failed.
+    """
     outcomes = with_bar(mill, chosen.lines, say, size=sum(line.size for line in chosen.lines))
     failed = [outcome.reason for outcome in outcomes if outcome.result is None]
     if failed:

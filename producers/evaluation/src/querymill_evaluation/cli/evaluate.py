@@ -1,4 +1,4 @@
-"""``querymill eval``: nDCG, recall, MRR, latency and cost of a retriever on a set with judgements."""
+"""``querymill eval``: measure nDCG, recall, MRR, latency and cost of a retriever on a set with judgements."""
 
 import json
 import time
@@ -28,7 +28,7 @@ KINDS = PREPARED | {"files": prepare_files}
 
 @dataclass(frozen=True, slots=True)
 class QueryOutcome:
-    """One query's ranking (judged id → score), and what it took; ``figures`` are those of its kind."""
+    """The ranking of one query (judged id → score), and what it cost; ``figures`` are measured for its kind alone."""
 
     query_id: str
     scores: dict[str, float]
@@ -45,23 +45,29 @@ def register(app: typer.Typer) -> None:
 
 
 def evaluate(
-    folder: Annotated[Path, typer.Argument(help="a folder with corpus, queries and qrels")],
-    kind: Annotated[str, typer.Option(help=f"which retriever: {', '.join(KINDS)}")],
-    run_out: Annotated[Path | None, typer.Option(help="write the rankings there, in TREC format")] = None,
+    folder: Annotated[Path, typer.Argument(help="folder with corpus.jsonl, queries.jsonl and qrels.tsv")],
+    kind: Annotated[str, typer.Option(help=f"retriever to measure: {', '.join(KINDS)}")],
+    run_out: Annotated[Path | None, typer.Option(help="file for the rankings, in TREC format")] = None,
     option: Annotated[
-        list[str] | None, typer.Option(help="a request field as name=value; routing=documents|given|question")
+        list[str] | None,
+        typer.Option(help="field of every request, as name=value; for reports also routing=documents|given|question"),
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="ask only this many queries, the same each time")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="number of queries to ask, the same each time (default: all)")
+    ] = None,
     distractors: Annotated[
-        int | None, typer.Option(min=0, help="ingest only the judged pages and this many others of each report")
+        int | None, typer.Option(min=0, help="ingest only the judged pages of each report, and this many others")
     ] = None,
     sessions: Annotated[
-        int | None, typer.Option(min=1, help="ingest only the first so many sessions, and ask only of these")
+        int | None, typer.Option(min=1, help="ingest only this many sessions, and ask only about them")
     ] = None,
-    data: Annotated[Path | None, typer.Option("--data", help="keep the embedded stack's data here")] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", help="folder that keeps the embedded stack's data (default: a temporary one)"),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Ingest the set's corpus (once, with --data), ask its queries, and measure."""
+    """Ingest the corpus of a set, ask its queries, and measure the rankings. With --data it is ingested once."""
     if kind not in KINDS:
         raise WrongUse(f"--kind: {kind!r} is not one of: {', '.join(KINDS)}")
     options = dict(_parse_option(text) for text in option or ())
@@ -134,7 +140,7 @@ def _report(
 
 
 def _measure_groups(run: measures.Run, chosen: Evaluation) -> dict[str, float]:
-    """Measure nDCG@10 apart for each kind of query that the set tells apart."""
+    """Measure nDCG@10 for each group of queries."""
     groups: dict[str, dict[str, Mapping[str, float]]] = {}
     for query_id, scores in run.items():
         if query_id in chosen.groups:
@@ -143,7 +149,7 @@ def _measure_groups(run: measures.Run, chosen: Evaluation) -> dict[str, float]:
 
 
 def _average(figures: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Average what a kind measures besides, over all queries; one that failed counts as 0."""
+    """Average the further figures of a kind over all queries; a query that failed counts as 0."""
     names = dict.fromkeys(name for query in figures for name in query)
     return {name: round(sum(query.get(name, 0.0) for query in figures) / len(figures), 3) for name in names}
 

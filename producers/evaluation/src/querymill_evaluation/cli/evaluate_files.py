@@ -1,4 +1,4 @@
-"""The `files` kind on an evaluation set: each repository a collection, asked the queries about it."""
+"""How `files` is measured on a set: each repository is a collection, and is asked the queries about it."""
 
 import time
 from collections.abc import Mapping
@@ -14,16 +14,16 @@ from querymill_evaluation.file_sets import FileSet, read_file_set
 from querymill_shared.contracts.files.ingest import CompareFiles, IngestFiles
 from querymill_shared.contracts.files.search import FileResult, FileSearch
 
-#: How long all chunks may take to get their vectors, in seconds, and how often that is looked at.
+#: Seconds until all chunks must have their vectors, and between two checks.
 _VECTORS_S: Final = 3_600
 _LOOK_S: Final = 2.0
 
 
 def prepare_files(folder: Path, options: Mapping[str, Any], sample: Sample) -> Evaluation:
-    """Make a set ready for the `files` kind; where vectors are searched, all chunks get theirs before the first query.
+    """Make a set ready for the `files` kind. If vectors are searched, every chunk has its own before the first query.
 
     Raises:
-        BadSet: The folder is no such set.
+        BadSet: The folder is not such a set.
     """
     sample.refuse("distractors", "sessions")
     chosen = read_file_set(folder, max_queries=sample.queries)
@@ -80,7 +80,11 @@ def _lines(chosen: FileSet) -> list[GoodLine[Any]]:
 
 
 def _await_vectors(mill: Querymill, chosen: FileSet) -> None:
-    """Wait until every chunk has its vector: a half-embedded collection would measure something else."""
+    """Wait until every chunk has its vector: figures of a partly embedded collection would be too low.
+
+    Raises:
+        WrongUse: Some have none in time.
+    """
     until = time.monotonic() + _VECTORS_S
     for collection, files in chosen.files.items():
         request = CompareFiles(collection=collection, files={file.path: file.sha256 for file in files})

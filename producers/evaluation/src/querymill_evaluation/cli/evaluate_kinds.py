@@ -1,4 +1,4 @@
-"""What each kind of retriever makes of an evaluation set: what to ingest, what to ask, how to read the answer."""
+"""How each retriever is measured on a set: what is ingested, what is asked, and how a result is scored."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -25,18 +25,18 @@ from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
 from querymill_shared.contracts.reports.ingest import IngestReport
 from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
 
-#: Hits asked for and measured.
+#: Number of hits that are requested and measured.
 _DEPTH = 10
-#: How conversations without any times are searched, unless options say otherwise.
+#: How conversations are searched if none of them has a time, unless options say otherwise.
 UNDATED = {"scoring": "bm25", "time_filter": False}
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """How much of a set is taken; None takes all.
+    """How much of a set is used; None means all.
 
-    ``queries`` are asked, the same each time; of each report the judged pages and so many ``distractors`` are
-    ingested; of the sessions the first so many.
+    ``queries`` is the number of queries that are asked, the same each time. ``distractors`` is the number of pages
+    that are ingested of each report besides the judged ones. ``sessions`` is the number of sessions that are ingested.
     """
 
     queries: int | None = None
@@ -44,7 +44,11 @@ class Sample:
     sessions: int | None = None
 
     def refuse(self, *names: str) -> None:
-        """Refuse what makes no sense for a kind."""
+        """Refuse the limits that a kind does not have.
+
+        Raises:
+            WrongUse: One of them is given.
+        """
         for name in names:
             if getattr(self, name) is not None:
                 raise WrongUse(f"--{name}: not for this kind")
@@ -73,7 +77,7 @@ def prepare_reports(folder: Path, options: Mapping[str, Any], sample: Sample) ->
     """Make a set ready for the `reports` kind.
 
     Raises:
-        BadSet: The folder is no such set.
+        BadSet: The folder is not such a set.
     """
     sample.refuse("sessions")
     chosen = read_report_set(folder, max_queries=sample.queries, distractors=sample.distractors)
@@ -105,10 +109,10 @@ def prepare_reports(folder: Path, options: Mapping[str, Any], sample: Sample) ->
 
 
 def prepare_modules(folder: Path, options: Mapping[str, Any], sample: Sample) -> Evaluation:
-    """Make a set ready for the `modules` kind; its lexicon is learned before the first query.
+    """Make a set ready for the `modules` kind. Its lexicon is learned before the first query.
 
     Raises:
-        BadSet: The folder is no such set.
+        BadSet: The folder is not such a set.
     """
     sample.refuse("distractors", "sessions")
     chosen = read_module_set(folder, max_queries=sample.queries)
@@ -139,14 +143,14 @@ def prepare_modules(folder: Path, options: Mapping[str, Any], sample: Sample) ->
 
 
 def prepare_messages(folder: Path, options: Mapping[str, Any], sample: Sample) -> Evaluation:
-    """Make a set ready for the `messages` kind: each query is asked in its session, without a threshold.
+    """Make a set ready for the `messages` kind. Each query is asked in its session, without a threshold.
 
     Raises:
-        BadSet: The folder is no such set.
+        BadSet: The folder is not such a set.
     """
     sample.refuse("distractors")
     chosen = read_message_set(folder, max_queries=sample.queries, max_sessions=sample.sessions)
-    # Twice as many as are measured: a message and its context are one judged id.
+    # Twice as many hits as are measured, because a message and its context have the same judged id.
     own = {"collection": chosen.name, "limit": 2 * _DEPTH, "similarity_threshold": None}
 
     def asked(query: SetQuery) -> MessageSearch:
@@ -170,14 +174,14 @@ def prepare_messages(folder: Path, options: Mapping[str, Any], sample: Sample) -
 
 
 def prepare_conversations(folder: Path, options: Mapping[str, Any], sample: Sample) -> Evaluation:
-    """Make a set ready for the `conversations` kind; its ranks are rebuilt before the first query.
+    """Make a set ready for the `conversations` kind. Its ranks are rebuilt before the first query.
 
     The option ``now`` is "asked", when each query was asked (the default), "after", a day after the last message, or
     a moment. Lists are not diversified: the measures look at relevance alone. A set without any times is searched by
     words alone: nothing in it is old, or from a time in a question.
 
     Raises:
-        BadSet: The folder is no such set.
+        BadSet: The folder is not such a set.
     """
     sample.refuse("distractors")
     chosen = read_conversation_set(folder, max_queries=sample.queries, max_sessions=sample.sessions)
@@ -190,7 +194,7 @@ def prepare_conversations(folder: Path, options: Mapping[str, Any], sample: Samp
             "collection": chosen.collection(query.metadata),
             "query": query.text,
             "top_n": _DEPTH,
-            "diversify": False,  # what is measured is relevance alone
+            "diversify": False,  # the measures look at relevance alone
             "recent_sessions": query.metadata.get("recent_sessions") or (),
             "now": moment.get(str(now), now),
         }
@@ -224,8 +228,8 @@ PREPARED = {
 
 
 def score_by_rank(judged: Sequence[str]) -> dict[str, float]:
-    """Score ids by their place, best first."""
-    # The measures look at the order only, and in single precision: scores that nearly tie would be shuffled.
+    """Score ids by their rank: 1, 1/2, 1/3 and so on."""
+    # The measures use the order alone, and in single precision: scores that nearly tie would lose it.
     return {judged_id: 1 / rank for rank, judged_id in enumerate(judged, start=1)}
 
 
