@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from querymill_evaluation.calibration import cosine, fit_points, profile, sample_comparisons, set_comparisons
+from querymill_workers.text.calibration import Calibration
 
 
 def message(name: str, session: str, **metadata: Any) -> dict[str, Any]:
@@ -41,6 +44,27 @@ def test_pairs_that_overlap_still_give_a_map_that_rises() -> None:
     assert all(left < right for left, right in itertools.pairwise(points))
     with pytest.raises(ValueError, match="no room below 1"):
         fit_points([1.0, 1.0], [1.0, 1.0])
+
+
+COSINES = st.lists(st.floats(-1.0, 0.98), min_size=2, max_size=40)
+
+
+@given(related=COSINES, unrelated=COSINES)
+def test_the_map_rises_whatever_was_measured(related: list[float], unrelated: list[float]) -> None:
+    assume(max(*related, *unrelated) < 0.98)
+    points = fit_points(related, unrelated)
+    assert [similarity for _, similarity in points] == [0.0, 0.4, 0.6, 0.8, 1.0]
+    assert all(left[0] < right[0] for left, right in itertools.pairwise(points))
+    assert points[0][0] == pytest.approx(min(unrelated), abs=1e-4)
+    assert points[-1] == (1.0, 1.0)
+
+
+def test_the_workers_take_what_is_written_as_a_calibration() -> None:
+    written = profile("m", [0.8, 0.9, 0.85], [0.5, 0.6])
+    calibration = Calibration(tuple((raw, similarity) for raw, similarity in written["points"]))
+    assert calibration.similarity(0.5) == 0.0
+    assert calibration.similarity(0.85) == pytest.approx(0.8)
+    assert calibration.similarity(1.0) == 1.0
 
 
 def test_each_sample_query_has_one_related_message_and_the_others_are_not() -> None:

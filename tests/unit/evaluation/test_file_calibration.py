@@ -5,6 +5,8 @@ import random
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from querymill_evaluation.file_calibration import VECTORS, WORDS, JudgedFile, bands, fit_weights, profile
 
@@ -81,6 +83,17 @@ def test_missing_evidence_counts_as_nought() -> None:
 def test_the_bands_rise_even_where_the_two_kinds_of_files_overlap() -> None:
     points = bands([1.0, 1.0, 1.0, 2.0], [1.0, 1.5, 1.5, 3.0])
     assert all(left[0] < right[0] and left[1] < right[1] for left, right in itertools.pairwise(points))
+
+
+SUMS = st.lists(st.floats(-50.0, 50.0), min_size=1, max_size=30)
+
+
+@given(relevant=SUMS, others=SUMS)
+def test_the_bands_rise_whatever_was_judged(relevant: list[float], others: list[float]) -> None:
+    points = bands(relevant, others)
+    assert [worth for _, worth in points] == [0.0, 0.2, 0.5, 0.8, 1.0]
+    assert all(left[0] < right[0] for left, right in itertools.pairwise(points))
+    assert points[-1][0] >= round(max(*relevant, *others), 3)
 
 
 def test_three_quarters_of_the_relevant_files_are_high_and_nearly_all_medium() -> None:

@@ -1,7 +1,5 @@
 """Evaluation sets of code documents."""
 
-import gzip
-import json
 from pathlib import Path
 from typing import Any
 
@@ -9,22 +7,7 @@ import pytest
 
 from querymill_evaluation.module_sets import module_request, read_module_set
 from querymill_evaluation.sets import BadSet, SetQuery
-
-
-def write(folder: Path, corpus: list[dict[str, Any]], queries: list[dict[str, Any]], qrels: str) -> Path:
-    with gzip.open(folder / "corpus.jsonl.gz", "wt", encoding="utf-8") as lines:
-        lines.writelines(json.dumps(line) + "\n" for line in corpus)
-    (folder / "queries.jsonl").write_text("".join(json.dumps(line) + "\n" for line in queries))
-    (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\n" + qrels)
-    return folder
-
-
-def page(name: str, number: int, company: str, year: int) -> dict[str, Any]:
-    metadata = {"doc_name": name, "company": company, "year": year, "page": number}
-    return {"_id": f"{name}/p{number}", "title": "", "text": f"page {number}", "metadata": metadata}
-
-
-PAGES = [page("X", 0, "Ex", 2022), page("X", 7, "Ex", 2022), page("Y", 1, "Why", 2021)]
+from tests.fixtures.evaluation_sets import write_set
 
 
 def code(number: int) -> dict[str, Any]:
@@ -33,11 +16,12 @@ def code(number: int) -> dict[str, Any]:
 
 
 def test_code_documents_are_read_from_the_metadata_or_from_our_own_lines(tmp_path: Path) -> None:
-    query = {"_id": "q", "text": "an actor", "metadata": {"kind": "plain"}}
+    queries = [{"_id": "q", "text": "an actor", "metadata": {"kind": "plain"}}]
     wrapped = [{"_id": "a/0.js", "title": "", "text": "t", "metadata": code(0)}]
-    found = read_module_set(write(tmp_path, wrapped, [query], "q\ta/0.js\t1\n"))
+    packed = write_set(tmp_path / "a", corpus=wrapped, queries=queries, qrels={"q": {"a/0.js": 1}}, packed=True)
+    found = read_module_set(packed)
     assert found.corpus_ids == {0: "a/0.js"}
-    own = read_module_set(write(tmp_path, [code(0)], [query], "q\t0\t1\n"))
+    own = read_module_set(write_set(tmp_path / "b", corpus=[code(0)], queries=queries, qrels={"q": {"0": 1}}))
     assert own.corpus_ids == {0: "0"}
     assert own.documents == found.documents
 
@@ -49,5 +33,22 @@ def test_a_query_with_weighted_parts_is_asked_with_them() -> None:
 
 
 def test_a_folder_without_code_documents_is_no_such_set(tmp_path: Path) -> None:
+    page = {"_id": "X/p0", "title": "", "text": "page 0", "metadata": {"doc_name": "X", "page": 0}}
+    folder = write_set(tmp_path / "a", corpus=[page], queries=[{"_id": "q", "text": "?"}], qrels={"q": {"X/p0": 1}})
     with pytest.raises(BadSet, match=r"corpus, line 1: .*meta_info: Field required"):
-        read_module_set(write(tmp_path, PAGES, [{"_id": "q", "text": "?"}], "q\tX/p7\t1\n"))
+        read_module_set(folder)
+
+
+def test_a_bad_document_is_named_with_its_line(tmp_path: Path) -> None:
+    queries = [{"_id": "q", "text": "?"}]
+    folder = write_set(tmp_path / "a", corpus=[code(0), {"faiss_id": 1}], queries=queries, qrels={"q": {"0": 1}})
+    with pytest.raises(BadSet, match="corpus, line 2: "):
+        read_module_set(folder)
+
+
+def test_a_limit_keeps_the_same_queries_each_time(tmp_path: Path) -> None:
+    queries = [{"_id": f"q{n}", "text": "?"} for n in range(9)]
+    judged = {f"q{n}": {"0": 1} for n in range(9)}
+    folder = write_set(tmp_path / "a", corpus=[code(0)], queries=queries, qrels=judged)
+    assert read_module_set(folder, max_queries=4).queries == read_module_set(folder, max_queries=6).queries[:4]
+    assert len(read_module_set(folder).queries) == 9

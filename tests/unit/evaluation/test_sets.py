@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from querymill_evaluation.sets import BadSet, SetQuery, read_report_set, routing_fields
+from querymill_evaluation.sets import BadSet, SetQuery, read_qrels, read_report_set, routing_fields, sample
 
 
 def write(folder: Path, corpus: list[dict[str, Any]], queries: list[dict[str, Any]], qrels: str) -> Path:
@@ -82,3 +82,56 @@ def test_a_thinned_set_keeps_the_judged_pages_and_some_others(tmp_path: Path) ->
     assert len(numbers) == 5
     assert numbers == sorted(numbers)
     assert read_report_set(folder, distractors=4).reports == (thin,)
+
+
+def test_our_own_lines_are_judged_by_report_and_page(tmp_path: Path) -> None:
+    own = {"sha1": "X", "title": "X", "company": "Ex", "pages": [{"page": 3, "text": "profit"}]}
+    found = read_report_set(write(tmp_path, [own], [{"_id": "q", "text": "?"}], "q\tX/3\t1\n"))
+    assert found.corpus_ids == {("X", 3): "X/3"}
+    assert found.reports[0].company == "Ex"
+
+
+def test_pages_that_name_no_report_are_reports_of_their_own(tmp_path: Path) -> None:
+    corpus: list[dict[str, Any]] = [
+        {"_id": "a", "title": "A", "text": "t"},
+        {"_id": "b", "text": "t", "metadata": {"period": 2020}},
+    ]
+    found = read_report_set(write(tmp_path, corpus, [{"_id": "q", "text": "?"}], "q\ta\t1\n"))
+    assert [(report.sha1, report.title, report.company, report.period) for report in found.reports] == [
+        ("a", "A", "a", None),
+        ("b", "b", "b", "2020"),
+    ]
+
+
+def test_blank_lines_are_passed_over_and_bad_ones_counted_with_them(tmp_path: Path) -> None:
+    folder = write(tmp_path, PAGES, [{"_id": "q", "text": "?"}], "q\tX/p7\t1\n")
+    queries = folder / "queries.jsonl"
+    queries.write_text('{"_id": "q", "text": "?"}\n\n  \n')
+    assert len(read_report_set(folder).queries) == 1
+    queries.write_text('{"_id": "q", "text": "?"}\n\n[1]\n')
+    with pytest.raises(BadSet, match="queries, line 3: it and its metadata must be objects"):
+        read_report_set(folder)
+
+
+BAD_QRELS = ["query\tdocument\tgrade\nq\ta\t1\n", "query-id\tcorpus-id\tscore\nq\ta\thigh\n"]
+
+
+@pytest.mark.parametrize("text", BAD_QRELS)
+def test_malformed_judgements_are_an_error_that_names_the_folder(tmp_path: Path, text: str) -> None:
+    folder = write(tmp_path, PAGES, [{"_id": "q", "text": "?"}], "")
+    (folder / "qrels.tsv").write_text(text)
+    with pytest.raises(BadSet, match=tmp_path.name):
+        read_report_set(folder)
+
+
+def test_judgements_keep_every_grade(tmp_path: Path) -> None:
+    path = tmp_path / "qrels.tsv"
+    path.write_text("query-id\tcorpus-id\tscore\nq\ta\t2\nq\tb\t0\nr\ta\t1\n")
+    assert read_qrels(path) == {"q": {"a": 2, "b": 0}, "r": {"a": 1}}
+
+
+def test_a_sample_does_not_depend_on_the_order_of_the_file() -> None:
+    queries = [SetQuery(f"q{n}", "?", {}) for n in range(30)]
+    assert sample(queries, 7) == sample(queries[::-1], 7)
+    assert sample(queries, None) == tuple(queries)
+    assert len(sample(queries, 100)) == 30

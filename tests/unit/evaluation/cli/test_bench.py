@@ -14,7 +14,7 @@ import querymill_evaluation
 from querymill.cli.exits import WrongUse
 from querymill_evaluation.cli.bench import register
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 
 
 @pytest.fixture
