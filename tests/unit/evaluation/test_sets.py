@@ -103,6 +103,12 @@ def test_pages_that_name_no_report_are_reports_of_their_own(tmp_path: Path) -> N
     ]
 
 
+def test_without_distractors_a_report_of_no_judged_page_is_left_out(tmp_path: Path) -> None:
+    folder = write(tmp_path, PAGES, [{"_id": "q", "text": "?"}], "q\tX/p7\t1\n")
+    thin = read_report_set(folder, distractors=0).reports
+    assert [(report.sha1, [found.page for found in report.pages]) for report in thin] == [("X", [7])]
+
+
 def test_blank_lines_are_passed_over_and_bad_ones_counted_with_them(tmp_path: Path) -> None:
     folder = write(tmp_path, PAGES, [{"_id": "q", "text": "?"}], "q\tX/p7\t1\n")
     queries = folder / "queries.jsonl"

@@ -58,7 +58,8 @@ def read_report_set(folder: Path, *, max_queries: int | None = None, distractors
         reports, corpus_ids = _read_own(corpus) if corpus and "pages" in corpus[0] else _group_pages(corpus)
         if distractors is not None:
             judged = {document for grades in qrels.values() for document in grades}
-            reports = [_thin(report, corpus_ids, judged, distractors) for report in reports]
+            thinned = [_thin(report, corpus_ids, judged, distractors) for report in reports]
+            reports = [report for report in thinned if report.pages]
     except (OSError, KeyError, ValueError) as error:
         raise BadSet(f"{folder}: {type(error).__name__}: {error}") from error
     return ReportSet(folder.name, tuple(reports), sample(queries, max_queries), qrels, corpus_ids)
