@@ -14,9 +14,9 @@ import re
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
-import bm25s
 import psycopg
 
 from querymill_embedded import Part, temporary_stack
@@ -27,6 +27,9 @@ from querymill_workers.words.ports import WordUnit
 from querymill_workers.words.postgres import PostgresWords
 from tests.benchmarks import harness
 
+if TYPE_CHECKING:
+    import bm25s
+
 SIZES = {"100k": 100_000, "1m": 1_000_000}
 VOCABULARY, WORDS_PER_MESSAGE, WORDS_PER_QUERY = 50_000, 20, 6
 FUNCTION_WORDS = re.findall(
@@ -36,6 +39,7 @@ FUNCTION_WORDS = re.findall(
 )
 MESSAGES_PER_SESSION, MOST, QUERIES, ADDED, BATCH = 100, 10, 200, 20, 1_000
 SPACE = "messages"
+PEER = "bm25s"
 TARGETS = {"p50_ms_100k": ("<=", 10.0)}
 
 Search = Callable[[str], object]
@@ -57,7 +61,21 @@ def main() -> int:
                     figures |= take()
                 return figures
 
-            return harness.run("bm25", measure, TARGETS)
+            return harness.run("bm25", measure, TARGETS, harness.needing(PEER, peer_figures(sizes)))
+
+
+def peer_figures(labels: Iterable[str]) -> list[str]:
+    """Name what is measured of bm25s."""
+    return [
+        figure
+        for label in labels
+        for figure in (f"bm25s_p50_ms_{label}", f"bm25s_p99_ms_{label}", f"bm25s_add_one_ms{suffix_of(label)}")
+    ]
+
+
+def suffix_of(label: str) -> str:
+    """Say how a figure's name ends that is of one size; the usual size goes without saying."""
+    return "" if label == "100k" else f"_{label}"
 
 
 def load(words: PostgresWords, connection: psycopg.Connection, label: str, size: int) -> Callable[[], harness.Figures]:
@@ -77,8 +95,12 @@ def load(words: PostgresWords, connection: psycopg.Connection, label: str, size:
         cursor.execute(f"CREATE INDEX ON ranked_{label} USING gin (words)")
         # What autovacuum does by itself within a minute of so many rows.
         cursor.execute("VACUUM (ANALYZE)")
+    measures = functools.partial(measured, words, connection, label, messages)
+    if not harness.is_installed(PEER):
+        return measures
     tokens = [words_of(text) for text in messages]
-    return functools.partial(measured, words, connection, label, messages, tokens, built(tokens))
+    library = built(tokens)
+    return lambda: measures() | beside(library, label, messages, tokens)
 
 
 def measured(
@@ -86,10 +108,8 @@ def measured(
     connection: psycopg.Connection,
     label: str,
     messages: Sequence[str],
-    tokens: Sequence[list[str]],
-    library: bm25s.BM25,
 ) -> harness.Figures:
-    """Take every figure of one size once."""
+    """Take every figure of ours and of PostgreSQL's at one size once."""
     queries = asked(messages)
     sessions = itertools.cycle(range(len(messages) // MESSAGES_PER_SESSION))
     figures = percentiles("", label, queries, lambda text: words.search(label, SPACE, text, most=MOST))
@@ -97,12 +117,16 @@ def measured(
         "filtered_", label, queries,
         lambda text: words.search(label, SPACE, text, most=MOST, groups=[f"session {next(sessions)}"]),
     )  # fmt: skip
-    figures |= percentiles("bm25s_", label, queries, lambda text: by_library(library, words_of(text)))
     figures |= percentiles("ts_rank_", label, queries, lambda text: by_ts_rank(connection, label, text))
-    suffix = "" if label == "100k" else f"_{label}"
-    figures[f"add_one_ms{suffix}"] = statistics.median(added(words, label, messages[number]) for number in range(ADDED))
-    figures[f"bm25s_add_one_ms{suffix}"] = milliseconds(lambda: by_library(built([*tokens, ["new"]]), ["new"]))
-    return figures
+    times = [added(words, label, messages[number]) for number in range(ADDED)]
+    return figures | {f"add_one_ms{suffix_of(label)}": statistics.median(times)}
+
+
+def beside(library: "bm25s.BM25", label: str, messages: Sequence[str], tokens: Sequence[list[str]]) -> harness.Figures:
+    """Take every figure of bm25s at one size once."""
+    figures = percentiles("bm25s_", label, asked(messages), lambda text: by_library(library, words_of(text)))
+    taken = milliseconds(lambda: by_library(built([*tokens, ["new"]]), ["new"]))
+    return figures | {f"bm25s_add_one_ms{suffix_of(label)}": taken}
 
 
 def percentiles(peer: str, label: str, queries: Sequence[str], search: Search) -> harness.Figures:
@@ -130,14 +154,16 @@ def added(words: PostgresWords, label: str, text: str) -> float:
     return taken
 
 
-def built(tokens: Sequence[list[str]]) -> bm25s.BM25:
+def built(tokens: Sequence[list[str]]) -> "bm25s.BM25":
     """Build the library's index from words that are made already."""
+    import bm25s
+
     index = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
     index.index(tokens, show_progress=False)
     return index
 
 
-def by_library(index: bm25s.BM25, terms: list[str]) -> object:
+def by_library(index: "bm25s.BM25", terms: list[str]) -> object:
     """Search in memory, on the same words."""
     return index.retrieve([terms], k=MOST, show_progress=False)
 

@@ -40,6 +40,10 @@ TARGETS = {
     "chat_calls_per_unique": ("==", 1.0),
     "utilisation": (">=", 0.95),
 }
+PEER = "langchain_openai"
+PEER_FIGURES = tuple(
+    f"langchain_{name}" for name in ("finished", "http_429", "chat_calls", "embedding_calls", "seconds")
+)
 
 
 def main() -> int:
@@ -62,7 +66,12 @@ def main() -> int:
         workers_ready(settings.redis_url, PROCESSES)
         with Querymill(settings=settings) as mill:
             mill.submit(IngestReport(collection="bench", report=REPORT)).result(timeout=60)
-            return harness.run("limits", lambda: measure(mill, settings.redis_url, url), TARGETS)
+            return harness.run(
+                "limits",
+                lambda: measure(mill, settings.redis_url, url),
+                TARGETS,
+                harness.needing(PEER, PEER_FIGURES),
+            )
 
 
 @contextmanager
@@ -83,8 +92,6 @@ def measure(mill: Querymill, redis_url: str, url: str) -> harness.Figures:
     forget(redis_url)
     seconds, finished = timed(lambda: ours(mill, asked), url)
     seen = figures(url)
-    theirs_s, theirs = timed(lambda: langchain(f"{url}/v1", asked), url)
-    beside = figures(url)
     chat, embedding = seen["chat"], seen["embeddings"]
     return {
         "submitted": QUESTIONS,
@@ -100,11 +107,22 @@ def measure(mill: Querymill, redis_url: str, url: str) -> harness.Figures:
         "texts_per_call": embedding["asked"] / embedding["calls"],
         "utilisation": chat["calls"] / (REQUESTS_PER_MINUTE / 60 * chat["span_s"]),
         "seconds": seconds,
-        "langchain_finished": theirs,
-        "langchain_http_429": beside["chat"]["http_429"] + beside["embeddings"]["http_429"],
-        "langchain_chat_calls": beside["chat"]["calls"],
-        "langchain_embedding_calls": beside["embeddings"]["calls"],
-        "langchain_seconds": theirs_s,
+        **beside(url, asked),
+    }
+
+
+def beside(url: str, asked: Sequence[str]) -> harness.Figures:
+    """Measure LangChain on the same questions; nothing where it is not installed."""
+    if not harness.is_installed(PEER):
+        return {}
+    seconds, finished = timed(lambda: langchain(f"{url}/v1", asked), url)
+    seen = figures(url)
+    return {
+        "langchain_finished": finished,
+        "langchain_http_429": seen["chat"]["http_429"] + seen["embeddings"]["http_429"],
+        "langchain_chat_calls": seen["chat"]["calls"],
+        "langchain_embedding_calls": seen["embeddings"]["calls"],
+        "langchain_seconds": seconds,
     }
 
 
@@ -125,14 +143,11 @@ def ours(mill: Querymill, asked: Sequence[str]) -> int:
 
 
 def langchain(base_url: str, asked: Sequence[str]) -> int:
-    """Do the same with LangChain; count the questions that raised nothing. Without it installed: none."""
-    try:
-        from langchain_core.runnables import RunnableLambda, RunnableParallel
-        from langchain_core.vectorstores import InMemoryVectorStore
-        from langchain_openai import ChatOpenAI, OpenAIEmbeddings
-    except ImportError:
-        print("LangChain is not installed: make bench installs it", file=sys.stderr)
-        return 0
+    """Do the same with LangChain; count the questions that raised nothing."""
+    from langchain_core.runnables import RunnableLambda, RunnableParallel
+    from langchain_core.vectorstores import InMemoryVectorStore
+    from langchain_openai import ChatOpenAI, OpenAIEmbeddings
+
     model = ChatOpenAI(model="scripted", base_url=base_url, api_key="k", temperature=0)
     # Without this switch the library fetches a tokeniser from the network.
     embedding = OpenAIEmbeddings(model="m", base_url=base_url, api_key="k", check_embedding_ctx_length=False)

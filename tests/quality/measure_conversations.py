@@ -12,8 +12,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
 
-from querymill.evaluation.conversation_sets import ConversationSet, asked_at, read_conversation_set
-from querymill.evaluation.measures import measured
+from querymill_evaluation.conversation_sets import ConversationSet, asked_at, read_conversation_set
+from querymill_evaluation.measures import measure_run
 from querymill_shared.contracts.conversations.search import ConversationSearch, zone_named
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.retrievers.conversations import search as flow
@@ -54,7 +54,7 @@ def main() -> int:
         ports = cast("Ports", world_of(chosen))
         for now in ("asked", "after"):
             for options in variants():
-                figures = measured(run(chosen, ports, now, options), chosen.qrels)
+                figures = measure_run(run(chosen, ports, now, options), chosen.qrels)
                 row = [name, now, " ".join(f"{key}={value}" for key, value in options.items())]
                 print("| " + " | ".join([*row, *(f"{figure:.3f}" for figure in figures.values())]) + " |", flush=True)
     return 0

@@ -15,9 +15,9 @@ from querymill import MessageResult, MessageSearch, Querymill
 from querymill.cli import ingest as ingest_command
 from querymill.cli.stack import services
 from querymill.cli.terminal import Console
-from querymill.evaluation.measures import measured
-from querymill.evaluation.message_sets import MessageSet, message_fields, read_message_set
 from querymill.ingestion import GoodLine
+from querymill_evaluation.measures import measure_run
+from querymill_evaluation.message_sets import MessageSet, filter_fields, read_message_set
 from querymill_shared.contracts.messages.ingest import IngestSession
 
 SETS = {"locomo": 2, "irc_messages": 7}
@@ -57,7 +57,7 @@ def asked(mill: Querymill, chosen: MessageSet, fields: Mapping[str, Any]) -> dic
     """Ask every query of a set, eight at a time."""
     requests = {
         query.query_id: MessageSearch.model_validate(
-            {"collection": chosen.name, "query": query.text, "deadline": 120} | message_fields(query) | dict(fields)
+            {"collection": chosen.name, "query": query.text, "deadline": 120} | filter_fields(query) | dict(fields)
         )
         for query in chosen.queries
     }
@@ -93,7 +93,7 @@ def thresholds(mill: Querymill, chosen: MessageSet) -> Threshold:
 
 def measure(mill: Querymill, folder: Path, name: str, say: Console, *, loaded: bool, variants: Sequence[str]) -> None:
     """Print a set's table."""
-    chosen = read_message_set(folder / name, most_sessions=SETS[name])
+    chosen = read_message_set(folder / name, max_sessions=SETS[name])
     if not loaded:
         ingest(mill, chosen, say)
     print(f"{name}: {len(chosen.sessions)} sessions, {len(chosen.queries)} queries", flush=True)
@@ -101,11 +101,11 @@ def measure(mill: Querymill, folder: Path, name: str, say: Console, *, loaded: b
     for variant, fields in every.items():
         results = asked(mill, chosen, fields)
         degraded = sum(not result.complete for result in results.values())
-        figures = measured({query: ranking(result) for query, result in results.items()}, chosen.qrels)
+        figures = measure_run({query: ranking(result) for query, result in results.items()}, chosen.qrels)
         print(f"  {variant:<38}{figures} degraded {degraded}", flush=True)
     print(f"  answerable {thresholds(mill, chosen)}", flush=True)
     if (folder / name / "queries_unanswerable.jsonl").exists():
-        nothing = read_message_set(folder / name, most_sessions=SETS[name], queries="queries_unanswerable")
+        nothing = read_message_set(folder / name, max_sessions=SETS[name], queries="queries_unanswerable")
         print(f"  unanswerable {thresholds(mill, nothing)}", flush=True)
 
 

@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 import rjieba
 
-from querymill.evaluation import sets
-from querymill.evaluation.measures import measured
 from querymill_embedded import Part, temporary_stack
+from querymill_evaluation import sets
+from querymill_evaluation.measures import measure_run
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.postgres.migrate import migrate
 from querymill_workers.text import words as tokeniser
@@ -138,7 +138,7 @@ def evaluated(
         found = search(query.text, [query.metadata[group]] if group else None)
         found.pop(query.metadata.get("exclude_message_id", ""), None)
         run[query.query_id] = found
-    return measured(run, read.qrels)
+    return measure_run(run, read.qrels)
 
 
 def variants(folder: Path) -> None:
@@ -192,16 +192,16 @@ def put(words: Words, collection: str, units: Sequence[WordUnit]) -> None:
 
 def read_set(folder: Path, group: str, *, kind: str = "") -> WordSet:
     """Read a set: title and text of every document, the judged queries (of one kind)."""
-    qrels = sets.qrels_of(folder / "qrels.tsv")
+    qrels = sets.read_qrels(folder / "qrels.tsv")
     units = [
         WordUnit(
             line["_id"], f"{line.get('title') or ''} {line['text']}", str(line["metadata"][group]) if group else ""
         )
-        for _, line in sets.lines_of(folder, "corpus")
+        for _, line in sets.read_lines(folder, "corpus")
     ]
     queries = [
         sets.SetQuery(line["_id"], line["text"], line.get("metadata") or {})
-        for _, line in sets.lines_of(folder, "queries")
+        for _, line in sets.read_lines(folder, "queries")
         if line["_id"] in qrels and kind in ("", (line.get("metadata") or {}).get("kind"))
     ]
     return WordSet(units, queries, qrels)

@@ -184,6 +184,18 @@ def printable(path: str) -> str:
     return path.encode(errors="surrogateescape").decode(errors="replace")
 
 
+def batches(files: tuple[SourceFile, ...], *, most: int = 32, characters: int = 300_000) -> Iterator[list[SourceFile]]:
+    """Cut files into what one job takes in."""
+    held: list[SourceFile] = []
+    for file in files:
+        if held and (len(held) == most or sum(len(one.content) for one in held) + len(file.content) > characters):
+            yield held
+            held = []
+        held.append(file)
+    if held:
+        yield held
+
+
 def _parsed(line: bytes) -> SourceFile | str:
     try:
         return SourceFile.model_validate(json.loads(line))

@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from querymill.cli.ingest_files import BATCH_FILES, batched
-from querymill.code_base import Directory, JsonLines, Listed, Skipped, text_of
+from querymill.code_base import Directory, JsonLines, Listed, Skipped, batches, text_of
+from querymill_shared.contracts.files.ingest import SourceFile
 
 
 def write(root: Path, **files: str) -> None:
@@ -159,3 +160,10 @@ def test_batches_hold_every_file_once_and_not_too_many(tmp_path: Path) -> None:
     assert sent == paths(tmp_path)
     assert all(len(batch.files) <= BATCH_FILES for batch in batches)
     assert [len(batch.files) for batch in batches][:2] == [1, 1]
+
+
+def test_batches_hold_every_file_once() -> None:
+    files = tuple(SourceFile(path=f"{n}.py", content="x" * 100) for n in range(10))
+    cut = list(batches(files, most=4, characters=250))
+    assert [len(batch) for batch in cut] == [2] * 5
+    assert [file for batch in cut for file in batch] == list(files)

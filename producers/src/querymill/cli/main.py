@@ -1,16 +1,14 @@
 """The commands, joined to one command line."""
 
+from importlib.metadata import entry_points
+
 import typer
 
 from querymill.cli import (
     answer,
-    bench,
-    calibrate,
-    calibrate_files,
     conversations,
     demo,
     embed,
-    evaluate,
     ingest,
     jobs,
     ranks,
@@ -20,6 +18,7 @@ from querymill.cli import (
     upkeep,
 )
 from querymill.cli.exits import guarded
+from querymill.cli.installed import GROUP, add_commands
 
 app = typer.Typer(
     name="querymill",
@@ -38,14 +37,11 @@ GROUPS = (
     ranks,
     upkeep,
     jobs,
-    evaluate,
-    calibrate,
-    calibrate_files,
-    bench,
     demo,
 )
 for group in GROUPS:
     group.register(app)
+add_commands(app, entry_points(group=GROUP))
 
 
 def main() -> None:

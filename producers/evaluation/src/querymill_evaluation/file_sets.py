@@ -1,13 +1,13 @@
-"""Evaluation sets as the `files` kind sees them: the files of one or more code bases, each a collection of its own."""
+"""Evaluation sets for `files`: the files of one or more code bases, each in a collection of its own."""
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from querymill.evaluation.sets import BadSet, SetQuery, at_line, lines_of, read_judged, sampled
+from querymill_evaluation.sets import BadSet, SetQuery, at_line, read_judged, read_lines, sample
 from querymill_shared.contracts.files.ingest import SourceFile
 
 _NOT_IN_A_NAME: Final = re.compile("[^A-Za-z0-9._-]+")
@@ -15,7 +15,7 @@ _NOT_IN_A_NAME: Final = re.compile("[^A-Za-z0-9._-]+")
 
 @dataclass(frozen=True, slots=True)
 class FileSet:
-    """A set of code bases: files by collection; ``corpus_ids`` maps (collection, path) to the judged id."""
+    """Files by collection, and the queries. ``corpus_ids`` maps (collection, path) to the judged id."""
 
     name: str
     files: Mapping[str, tuple[SourceFile, ...]]
@@ -24,24 +24,24 @@ class FileSet:
     corpus_ids: Mapping[tuple[str, str], str]
 
     def collection(self, query: SetQuery) -> str:
-        """Name the collection that a query is asked of: its repository."""
+        """Name the collection of the repository that a query is about."""
         return _collection(self.name, query.metadata)
 
 
-def read_file_set(folder: Path, *, most_queries: int | None = None) -> FileSet:
-    """Read a set whose corpus lines are files, ours or BEIR's; their metadata name the repository and the path.
+def read_file_set(folder: Path, *, max_queries: int | None = None) -> FileSet:
+    """Read a set whose corpus lines are files, in our format or BEIR's. Metadata name the repository and the path.
 
-    A file without a path is known by its title, and by its id where it has none or another file has the same.
+    A file without a path gets its title as path, or its id if it has no title or another file has the same.
 
     Raises:
-        BadSet: A file is missing or not of the format.
+        BadSet: A file is missing or malformed.
     """
     try:
         qrels, queries = read_judged(folder)
         files: dict[str, list[SourceFile]] = {}
         ids: dict[tuple[str, str], str] = {}
         paths = defaultdict[str, set[str]](set)
-        for number, line in lines_of(folder, "corpus"):
+        for number, line in read_lines(folder, "corpus"):
             with at_line(folder, "corpus", number):
                 collection = _collection(folder.name, line if "path" in line else line.get("metadata") or {})
                 file = _file(line, paths[collection])
@@ -55,22 +55,10 @@ def read_file_set(folder: Path, *, most_queries: int | None = None) -> FileSet:
     return FileSet(
         folder.name,
         {name: tuple(found) for name, found in files.items()},
-        sampled(queries, most_queries),
+        sample(queries, max_queries),
         qrels,
         ids,
     )
-
-
-def batches(files: tuple[SourceFile, ...], *, most: int = 32, characters: int = 300_000) -> Iterator[list[SourceFile]]:
-    """Cut files into what one job takes in."""
-    held: list[SourceFile] = []
-    for file in files:
-        if held and (len(held) == most or sum(len(one.content) for one in held) + len(file.content) > characters):
-            yield held
-            held = []
-        held.append(file)
-    if held:
-        yield held
 
 
 def _file(line: Mapping[str, Any], taken: Collection[str]) -> SourceFile:

@@ -1,4 +1,4 @@
-"""Evaluation sets as the `conversations` kind sees them: a document is a session, with its messages if it has any."""
+"""Evaluation sets for `conversations`: each document is a session, with its messages if it has any."""
 
 import re
 from collections.abc import Mapping
@@ -7,20 +7,20 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from querymill.evaluation.sets import BadSet, SetQuery, read_parts, sampled
+from querymill_evaluation.sets import BadSet, SetQuery, read_parts, sample
 from querymill_shared.contracts.sessions import LONGEST_MESSAGE, ChatSession
 
-#: When a document without a time of its own was written.
+#: The time of a document that has none of its own.
 UNDATED: Final = datetime(2020, 1, 1, tzinfo=UTC)
-#: Fields that tell when a question was asked.
+#: Metadata fields that hold when a question was asked.
 _ASKED_AT: Final = ("committed_at", "created_at")
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationSet:
-    """Sessions by the collection they are part of, and the queries.
+    """Sessions with their collections, and the queries.
 
-    ``after`` is a day after the last message; ``undated`` tells that no document has a time.
+    ``after`` is a day after the last message. ``undated`` is True if no document has a time.
     """
 
     name: str
@@ -31,25 +31,25 @@ class ConversationSet:
     undated: bool
 
     def collection(self, metadata: Mapping[str, Any]) -> str:
-        """Name the collection of a document or a query: one for each repository, where the set knows any."""
+        """Name the collection of a document or a query: one for each repository that the set names."""
         return collection_of(self.name, metadata)
 
 
 def read_conversation_set(
-    folder: Path, *, most_queries: int | None = None, most_sessions: int | None = None
+    folder: Path, *, max_queries: int | None = None, max_sessions: int | None = None
 ) -> ConversationSet:
-    """Read a set; of ``most_sessions`` those that are judged come first.
+    """Read a set. If ``max_sessions`` cuts it, judged sessions are kept first.
 
     Raises:
-        BadSet: A file is missing or not of the format.
+        BadSet: A file is missing or malformed.
     """
     try:
         qrels, queries, corpus = read_parts(folder)
-        queries = list(sampled(queries, most_queries))
-        judged = {one for query in queries for one in qrels[query.query_id]}
+        queries = list(sample(queries, max_queries))
+        judged = {document for query in queries for document in qrels[query.query_id]}
         corpus.sort(key=lambda line: _id_of(line) not in judged)
         sessions = [
-            (collection_of(folder.name, line.get("metadata") or {}), _session(line)) for line in corpus[:most_sessions]
+            (collection_of(folder.name, line.get("metadata") or {}), _session(line)) for line in corpus[:max_sessions]
         ]
     except (OSError, KeyError, ValueError) as error:
         raise BadSet(f"{folder}: {type(error).__name__}: {error}") from error
@@ -60,13 +60,13 @@ def read_conversation_set(
 
 
 def collection_of(name: str, metadata: Mapping[str, Any]) -> str:
-    """Name the collection of a document or a query; a wall between repositories, as their owners would have it."""
+    """Name the collection of a document or a query, so that no repository sees the sessions of another."""
     repo = metadata.get("repo")
     return name if repo is None else f"{name}.{re.sub('[^A-Za-z0-9._-]', '.', str(repo))}"[:64]
 
 
 def asked_at(query: SetQuery) -> str | None:
-    """Tell when a question was asked, where the set says so."""
+    """Return when a question was asked, or None if the set does not say."""
     return next((str(query.metadata[name]) for name in _ASKED_AT if query.metadata.get(name)), None)
 
 

@@ -1,7 +1,7 @@
-"""Evaluation sets on disk, and how their documents and queries become ours.
+"""Read evaluation sets, and turn their documents and queries into ours.
 
-A set is a folder with ``corpus.jsonl`` (plain or gzipped; our own lines or BEIR's), ``queries.jsonl`` and
-``qrels.tsv``. BEIR has no pages: documents that share a report (``doc_name``, ``doc``) become its pages.
+A set is a folder with ``corpus.jsonl`` (plain or gzipped, in our format or BEIR's), ``queries.jsonl`` and
+``qrels.tsv``. BEIR has no pages: documents that name the same report (``doc_name``, ``doc``) become its pages.
 """
 
 import csv
@@ -21,12 +21,12 @@ Routing = Literal["documents", "given", "question"]
 
 
 class BadSet(Exception):
-    """The folder is not an evaluation set; the message says what is missing."""
+    """Raised when a folder is not an evaluation set. The message says what is missing or malformed."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetQuery:
-    """A question of the set, with what is known about it."""
+    """A query of a set, with its metadata."""
 
     query_id: str
     text: str
@@ -35,7 +35,7 @@ class SetQuery:
 
 @dataclass(frozen=True, slots=True)
 class ReportSet:
-    """A set as the `reports` kind sees it; ``corpus_ids`` maps (report, page) to the judged id."""
+    """A set for `reports`. ``corpus_ids`` maps (report, page) to the judged id."""
 
     name: str
     reports: tuple[Report, ...]
@@ -44,46 +44,47 @@ class ReportSet:
     corpus_ids: Mapping[tuple[str, int], str]
 
 
-def read_report_set(folder: Path, *, most_queries: int | None = None, distractors: int | None = None) -> ReportSet:
-    """Read a set for the `reports` kind; only judged queries are kept.
+def read_report_set(folder: Path, *, max_queries: int | None = None, distractors: int | None = None) -> ReportSet:
+    """Read a set for `reports`. Only judged queries are kept.
 
-    ``distractors`` keeps, of every report, the judged pages and so many others, the same each time: a large
-    set in minutes, at figures that are higher than the whole set's.
+    ``distractors`` keeps the judged pages of each report and this many others, the same each time. A large set is
+    then measured in minutes, but its figures are higher than on the whole set.
 
     Raises:
-        BadSet: A file is missing or not of the format.
+        BadSet: A file is missing or malformed.
     """
     try:
         qrels, queries, corpus = read_parts(folder)
-        reports, corpus_ids = _own(corpus) if corpus and "pages" in corpus[0] else _grouped(corpus)
+        reports, corpus_ids = _read_own(corpus) if corpus and "pages" in corpus[0] else _group_pages(corpus)
         if distractors is not None:
             judged = {document for grades in qrels.values() for document in grades}
-            reports = [_thinned(report, corpus_ids, judged, distractors) for report in reports]
+            thinned = [_thin(report, corpus_ids, judged, distractors) for report in reports]
+            reports = [report for report in thinned if report.pages]
     except (OSError, KeyError, ValueError) as error:
         raise BadSet(f"{folder}: {type(error).__name__}: {error}") from error
-    return ReportSet(folder.name, tuple(reports), sampled(queries, most_queries), qrels, corpus_ids)
+    return ReportSet(folder.name, tuple(reports), sample(queries, max_queries), qrels, corpus_ids)
 
 
 def read_parts(folder: Path) -> tuple[dict[str, dict[str, int]], list[SetQuery], list[dict[str, Any]]]:
-    """Read judgements, the queries that have any, and the corpus lines.
+    """Read the judgements, the judged queries, and the lines of the corpus.
 
     Raises:
-        BadSet, OSError, KeyError, ValueError: A file is missing or not of the format.
+        BadSet, OSError, KeyError, ValueError: A file is missing or malformed.
     """
-    return *read_judged(folder), [line for _, line in lines_of(folder, "corpus")]
+    return *read_judged(folder), [line for _, line in read_lines(folder, "corpus")]
 
 
 def read_judged(
     folder: Path, queries: str = "queries", *, unjudged: bool = False
 ) -> tuple[dict[str, dict[str, int]], list[SetQuery]]:
-    """Read judgements and a file of queries: those that have any, or all of them.
+    """Read the judgements and a file of queries: the judged ones, or with ``unjudged`` all.
 
     Raises:
-        BadSet, OSError, KeyError, ValueError: A file is missing or not of the format.
+        BadSet, OSError, KeyError, ValueError: A file is missing or malformed.
     """
-    qrels = qrels_of(folder / "qrels.tsv")
+    qrels = read_qrels(folder / "qrels.tsv")
     read = []
-    for number, line in lines_of(folder, queries):
+    for number, line in read_lines(folder, queries):
         with at_line(folder, queries, number):
             read.append(SetQuery(line["_id"], line["text"], line.get("metadata") or {}))
     return qrels, [query for query in read if unjudged or query.query_id in qrels]
@@ -91,10 +92,10 @@ def read_judged(
 
 @contextmanager
 def at_line(folder: Path, name: str, number: int) -> Iterator[None]:
-    """Name the line, and its field, that what is done within breaks a rule of.
+    """Add the line and its field to the error of a block that reads a line.
 
     Raises:
-        BadSet: It does.
+        BadSet: The block raised KeyError or ValueError.
     """
     try:
         yield
@@ -104,16 +105,16 @@ def at_line(folder: Path, name: str, number: int) -> Iterator[None]:
         raise BadSet(f"{folder}: {name}, line {number}: {rule_broken(error)}") from error
 
 
-def sampled(queries: Sequence[SetQuery], most: int | None) -> tuple[SetQuery, ...]:
-    """Take so many queries, the same each time; all of them when ``most`` is None."""
-    return tuple(queries if most is None else sorted(queries, key=lambda query: lot(query.query_id))[:most])
+def sample(queries: Sequence[SetQuery], limit: int | None) -> tuple[SetQuery, ...]:
+    """Take up to ``limit`` queries, the same each time; all of them if ``limit`` is None."""
+    return tuple(queries if limit is None else sorted(queries, key=lambda query: sample_key(query.query_id))[:limit])
 
 
-def request_fields(query: SetQuery, routing: Routing | None) -> dict[str, Any]:
-    """Say how a query is routed: to its own report, by the company and year it was asked of, or by its words.
+def routing_fields(query: SetQuery, routing: Routing | None) -> dict[str, Any]:
+    """Return the request fields that route a query: to its report, by its company and year, or by its words.
 
-    Without a choice: by the report where the set names only that (as such sets mean to be run), else by
-    company and year where they are known.
+    By default a query is routed to its report if the set names reports alone (such a set intends it), else by company
+    and year if they are known, else by its words.
     """
     metadata = query.metadata
     report = metadata.get("doc_name") or metadata.get("doc")
@@ -129,7 +130,7 @@ def request_fields(query: SetQuery, routing: Routing | None) -> dict[str, Any]:
             return {}
 
 
-def _grouped(corpus: list[dict[str, Any]]) -> tuple[list[Report], dict[tuple[str, int], str]]:
+def _group_pages(corpus: list[dict[str, Any]]) -> tuple[list[Report], dict[tuple[str, int], str]]:
     pages: dict[str, list[dict[str, Any]]] = {}
     first: dict[str, Mapping[str, Any]] = {}
     corpus_ids: dict[tuple[str, int], str] = {}
@@ -154,17 +155,17 @@ def _report(name: str, metadata: Mapping[str, Any], pages: list[dict[str, Any]])
     })  # fmt: skip
 
 
-def _own(corpus: list[dict[str, Any]]) -> tuple[list[Report], dict[tuple[str, int], str]]:
+def _read_own(corpus: list[dict[str, Any]]) -> tuple[list[Report], dict[tuple[str, int], str]]:
     reports = [Report.model_validate(line) for line in corpus]
     ids = {(report.sha1, page.page): f"{report.sha1}/{page.page}" for report in reports for page in report.pages}
     return reports, ids
 
 
-def lines_of(folder: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read a set's file of JSON lines, plain or gzipped, each with its number.
+def read_lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Read a file of JSON lines, plain or gzipped; yield each line with its number.
 
     Raises:
-        BadSet: A line is not of the format.
+        BadSet: A line is malformed.
         OSError: The file is missing.
     """
     plain, packed = folder / f"{name}.jsonl", folder / f"{name}.jsonl.gz"
@@ -179,8 +180,8 @@ def lines_of(folder: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
                 yield number, parsed
 
 
-def qrels_of(path: Path) -> dict[str, dict[str, int]]:
-    """Read judgements: query id → document id → grade."""
+def read_qrels(path: Path) -> dict[str, dict[str, int]]:
+    """Read the judgements: query id → document id → grade."""
     qrels: dict[str, dict[str, int]] = {}
     with path.open(encoding="utf-8", newline="") as rows:
         for row in csv.DictReader(rows, delimiter="\t"):
@@ -188,14 +189,14 @@ def qrels_of(path: Path) -> dict[str, dict[str, int]]:
     return qrels
 
 
-def _thinned(report: Report, corpus_ids: Mapping[tuple[str, int], str], judged: set[str], distractors: int) -> Report:
-    by_lot = sorted(report.pages, key=lambda page: lot(corpus_ids[report.sha1, page.page]))
+def _thin(report: Report, corpus_ids: Mapping[tuple[str, int], str], judged: set[str], distractors: int) -> Report:
+    ordered = sorted(report.pages, key=lambda page: sample_key(corpus_ids[report.sha1, page.page]))
     wanted = {page.page for page in report.pages if corpus_ids[report.sha1, page.page] in judged}
-    others = [page.page for page in by_lot if page.page not in wanted][:distractors]
+    others = [page.page for page in ordered if page.page not in wanted][:distractors]
     kept = tuple(page for page in report.pages if page.page in wanted.union(others))
     return report.model_copy(update={"pages": kept})
 
 
-def lot(name: str) -> str:
-    """Draw a lot for a name: a sample the same on every machine that does not follow the order of the file."""
+def sample_key(name: str) -> str:
+    """Hash a name: sorted by it, a sample is the same on every machine and does not follow the order of the file."""
     return hashlib.sha256(name.encode()).hexdigest()

@@ -1,13 +1,13 @@
-import itertools
+"""Evaluation sets of messages: sessions, and the queries asked of them."""
+
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from querymill.evaluation.calibration import cosine, fitted, profile, sample_comparisons, set_comparisons
-from querymill.evaluation.message_sets import MessageSet, message_fields, read_message_set
-from querymill.evaluation.sets import BadSet
+from querymill_evaluation.message_sets import MessageSet, filter_fields, read_message_set
+from querymill_evaluation.sets import BadSet
 
 
 def message(name: str, session: str, **metadata: Any) -> dict[str, Any]:
@@ -39,8 +39,8 @@ def test_what_queries_are_filtered_by_is_a_session(folder: Path) -> None:
         ("s", ["a", "b"]), ("t", ["c"]),
     ]  # fmt: skip
     assert asked(found) == ["q1", "q2"]
-    assert message_fields(found.queries[0]) == {"session_id": "s", "exclude_message_id": "a"}
-    assert message_fields(found.queries[1]) == {"session_id": "t"}
+    assert filter_fields(found.queries[0]) == {"session_id": "s", "exclude_message_id": "a"}
+    assert filter_fields(found.queries[1]) == {"session_id": "t"}
 
 
 def test_a_conversation_is_wider_than_its_sessions(folder: Path) -> None:
@@ -50,7 +50,7 @@ def test_a_conversation_is_wider_than_its_sessions(folder: Path) -> None:
 
 
 def test_the_first_sessions_come_with_the_queries_asked_of_them(folder: Path) -> None:
-    assert asked(read_message_set(folder, most_sessions=1)) == ["q1"]
+    assert asked(read_message_set(folder, max_sessions=1)) == ["q1"]
     assert asked(read_message_set(folder, queries="queries_unanswerable")) == ["q3"]
 
 
@@ -74,7 +74,7 @@ def test_messages_that_name_no_session_are_in_one_of_the_set_and_asked_all_toget
     lines: list[dict[str, Any]] = [{"_id": "a", "title": "", "text": "x"}, {"_id": "b", "text": "y", "metadata": {}}]
     found = read_message_set(rewrite(folder, *lines))
     assert [[m.message_id for m in one.messages] for one in found.sessions] == [["a", "b"]]
-    assert message_fields(found.queries[0]) == {}
+    assert filter_fields(found.queries[0]) == {}
     many = read_message_set(rewrite(folder, *({"_id": f"{n}", "text": "x"} for n in range(5_001))))
     assert sum(len(one.messages) for one in many.sessions) == 5_001
 
@@ -89,44 +89,3 @@ def test_a_bad_line_is_named_with_its_field(folder: Path) -> None:
 def test_a_folder_without_a_set_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(BadSet, match="qrels"):
         read_message_set(tmp_path)
-
-
-def test_points_rise_from_unrelated_to_equal() -> None:
-    unrelated = [0.70 + number / 1000 for number in range(101)]
-    related = [0.80 + number / 1000 for number in range(101)]
-    points = fitted(related, unrelated)
-    assert points == [(0.7, 0.0), (0.775, 0.4), (0.825, 0.6), (0.85, 0.8), (1.0, 1.0)]
-
-
-def test_pairs_that_overlap_still_give_a_map_that_rises() -> None:
-    points = fitted([0.7, 0.71, 0.72], [0.8, 0.85, 0.9])
-    assert all(left < right for left, right in itertools.pairwise(points))
-    with pytest.raises(ValueError, match="no room below 1"):
-        fitted([1.0, 1.0], [1.0, 1.0])
-
-
-def test_each_sample_query_has_one_related_message_and_the_others_are_not() -> None:
-    comparisons = sample_comparisons()
-    related = [one for one in comparisons if one.related]
-    assert len(related) ** 2 == len(comparisons)
-    assert len({one.query for one in related}) == len({one.message for one in related}) == len(related) >= 30
-
-
-def test_a_sets_judgements_are_the_related_pairs(folder: Path) -> None:
-    comparisons = set_comparisons(folder, most_queries=9)
-    assert {(one.query, one.message) for one in comparisons if one.related} == {
-        ("one", "text of b"), ("two", "text of c"),
-    }  # fmt: skip
-    assert not {(one.query, one.message) for one in comparisons if not one.related} & {("one", "text of b")}
-
-
-def test_a_profile_tells_what_it_was_measured_on() -> None:
-    written = profile("m", [0.8, 0.9, 0.85], [0.5, 0.6])
-    assert (written["model"], written["related"]["pairs"], written["unrelated"]["greatest"]) == ("m", 3, 0.6)
-    assert json.loads(json.dumps(written)) == written
-
-
-def test_cosine_of_vectors() -> None:
-    assert cosine([3, 4], [6, 8]) == pytest.approx(1)
-    assert cosine([1, 0], [0, 2]) == 0
-    assert cosine([0, 0], [1, 2]) == 0

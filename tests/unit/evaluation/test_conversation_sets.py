@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from querymill.cli.evaluate_kinds import Sample, prepare_conversations
-from querymill.evaluation.conversation_sets import collection_of, read_conversation_set
-from querymill.evaluation.sets import BadSet
+from querymill_evaluation.cli.evaluate_kinds import Sample, prepare_conversations
+from querymill_evaluation.conversation_sets import collection_of, read_conversation_set
+from querymill_evaluation.sets import BadSet
 from querymill_shared.contracts.conversations.search import ConversationSearch
 
 TALK = {

@@ -17,14 +17,16 @@ def register(app: typer.Typer) -> None:
 
 
 def bench(
-    name: Annotated[str | None, typer.Argument(help="which benchmark, or all")] = None,
+    name: Annotated[str | None, typer.Argument(help="benchmark to run, or all (default: list them)")] = None,
     list_them: Annotated[bool, typer.Option("--list", help="list the benchmarks")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object per benchmark")] = False,
-    repeats: Annotated[int, typer.Option(min=1, help="runs; medians are reported")] = 3,
-    large: Annotated[bool, typer.Option("--large", help="the sizes that take longer than five minutes too")] = False,
+    repeats: Annotated[int, typer.Option(min=1, help="number of runs; medians are reported")] = 3,
+    large: Annotated[
+        bool, typer.Option("--large", help="also run the sizes that take longer than five minutes")
+    ] = False,
 ) -> None:
-    """Run a benchmark: ratios against a peer or a floor in the same run, medians of several."""
-    folder = _folder()
+    """Run a benchmark: medians of several runs, and ratios against a peer or a floor in the same run."""
+    folder = _find_benchmarks()
     known = sorted(file.stem for file in folder.glob("bench_*.py"))
     names = [stem.removeprefix("bench_") for stem in known]
     if list_them or name is None:
@@ -42,8 +44,11 @@ def _run(folder: Path, name: str, options: list[str]) -> int:
     return subprocess.run([sys.executable, "-m", module, *options], cwd=folder.parents[1], check=False).returncode
 
 
-def _folder() -> Path:
-    for place in (Path.cwd(), *Path(__file__).resolve().parents):
-        if (place / "tests" / "benchmarks").is_dir():
-            return place / "tests" / "benchmarks"
-    raise WrongUse("the benchmarks are part of the source checkout; run this inside it")
+def _find_benchmarks() -> Path:
+    here = Path.cwd()
+    for place in (here, *here.parents, *Path(__file__).resolve().parents):
+        folder = place / "tests" / "benchmarks"
+        # Other projects have such a folder, too.
+        if folder.is_dir() and (place / "producers" / "evaluation").is_dir():
+            return folder
+    raise WrongUse("the benchmarks are part of the source checkout; run `querymill bench` inside it")

@@ -1,4 +1,4 @@
-"""``querymill eval``: nDCG, recall, MRR, latency and cost of a retriever on a set with judgements."""
+"""``querymill eval``: measure nDCG, recall, MRR, latency and cost of a retriever on a set with judgements."""
 
 import json
 import time
@@ -11,15 +11,15 @@ import typer
 from rich.progress import track
 
 from querymill.cli import ingest as ingest_command
-from querymill.cli.evaluate_files import prepare_files
-from querymill.cli.evaluate_kinds import PREPARED, Evaluation, Sample
 from querymill.cli.exits import WrongUse
 from querymill.cli.stack import services
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
-from querymill.evaluation import measures
-from querymill.evaluation.sets import BadSet
 from querymill.job import Job
+from querymill_evaluation import measures
+from querymill_evaluation.cli.evaluate_files import prepare_files
+from querymill_evaluation.cli.evaluate_kinds import PREPARED, Evaluation, Sample
+from querymill_evaluation.sets import BadSet
 from querymill_shared.contracts.errors import JobFailed
 from querymill_shared.contracts.jobs import Search
 
@@ -27,8 +27,8 @@ KINDS = PREPARED | {"files": prepare_files}
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """One query's ranking (judged id → score), and what it took; ``figures`` are those of its kind."""
+class QueryOutcome:
+    """The ranking of one query (judged id → score), and what it cost; ``figures`` are measured for its kind alone."""
 
     query_id: str
     scores: dict[str, float]
@@ -45,26 +45,32 @@ def register(app: typer.Typer) -> None:
 
 
 def evaluate(
-    folder: Annotated[Path, typer.Argument(help="a folder with corpus, queries and qrels")],
-    kind: Annotated[str, typer.Option(help=f"which retriever: {', '.join(KINDS)}")],
-    run_out: Annotated[Path | None, typer.Option(help="write the rankings there, in TREC format")] = None,
+    folder: Annotated[Path, typer.Argument(help="folder with corpus.jsonl, queries.jsonl and qrels.tsv")],
+    kind: Annotated[str, typer.Option(help=f"retriever to measure: {', '.join(KINDS)}")],
+    run_out: Annotated[Path | None, typer.Option(help="file for the rankings, in TREC format")] = None,
     option: Annotated[
-        list[str] | None, typer.Option(help="a request field as name=value; routing=documents|given|question")
+        list[str] | None,
+        typer.Option(help="field of every request, as name=value; for reports also routing=documents|given|question"),
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="ask only this many queries, the same each time")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="number of queries to ask, the same each time (default: all)")
+    ] = None,
     distractors: Annotated[
-        int | None, typer.Option(min=0, help="ingest only the judged pages and this many others of each report")
+        int | None, typer.Option(min=0, help="ingest only the judged pages of each report, and this many others")
     ] = None,
     sessions: Annotated[
-        int | None, typer.Option(min=1, help="ingest only the first so many sessions, and ask only of these")
+        int | None, typer.Option(min=1, help="ingest only this many sessions, and ask only about them")
     ] = None,
-    data: Annotated[Path | None, typer.Option("--data", help="keep the embedded stack's data here")] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", help="folder that keeps the embedded stack's data (default: a temporary one)"),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Ingest the set's corpus (once, with --data), ask its queries, and measure."""
+    """Ingest the corpus of a set, ask its queries, and measure the rankings. With --data it is ingested once."""
     if kind not in KINDS:
         raise WrongUse(f"--kind: {kind!r} is not one of: {', '.join(KINDS)}")
-    options = dict(_pair(text) for text in option or ())
+    options = dict(_parse_option(text) for text in option or ())
     try:
         chosen = KINDS[kind](folder, options, Sample(limit, distractors, sessions))
     except BadSet as error:
@@ -74,7 +80,7 @@ def evaluate(
         failed = [outcome for outcome in ingest_command.follow(mill, chosen.lines, say) if outcome.result is None]
         for outcome in failed:
             say.print(f"not ingested: {outcome.document}: {outcome.reason}", style="red")
-        chosen.settle(mill)
+        chosen.prepare_collection(mill)
         answers = [
             _ask(mill, query_id, request, chosen)
             for query_id, request in track(chosen.requests, "asking", console=say, transient=True)
@@ -84,16 +90,16 @@ def evaluate(
     _report(chosen, kind, answers, options | given, run_out, as_json=as_json)
 
 
-def _ask(mill: Querymill, query_id: str, request: Search, chosen: Evaluation) -> Answered:
+def _ask(mill: Querymill, query_id: str, request: Search, chosen: Evaluation) -> QueryOutcome:
     started = time.perf_counter()
     try:
         job: Job[Any] = mill.submit(request)
         result = job.result(timeout=request.deadline + 10)
     except JobFailed as error:
         Console(stderr=True).print(f"{query_id}: {error.reason}", style="red")
-        return Answered(query_id, {}, (time.perf_counter() - started) * 1000, 0, 0, degraded=True)
+        return QueryOutcome(query_id, {}, (time.perf_counter() - started) * 1000, 0, 0, degraded=True)
     ms = (time.perf_counter() - started) * 1000
-    return Answered(
+    return QueryOutcome(
         query_id, chosen.scores(result), ms, result.usage["provider_calls"], result.usage["tokens"],
         degraded=not result.complete, figures=chosen.figures(query_id, result),
     )  # fmt: skip
@@ -102,7 +108,7 @@ def _ask(mill: Querymill, query_id: str, request: Search, chosen: Evaluation) ->
 def _report(
     chosen: Evaluation,
     kind: str,
-    answers: list[Answered],
+    answers: list[QueryOutcome],
     options: dict[str, Any],
     run_out: Path | None,
     *,
@@ -116,9 +122,9 @@ def _report(
         "set": chosen.name,
         "kind": kind,
         "queries": len(answers),
-        **measures.measured(run, chosen.qrels),
-        **({"groups": _by_group(run, chosen)} if len(set(chosen.groups.values())) > 1 else {}),
-        **_averaged([answer.figures for answer in answers]),
+        **measures.measure_run(run, chosen.qrels),
+        **({"groups": _measure_groups(run, chosen)} if len(set(chosen.groups.values())) > 1 else {}),
+        **_average([answer.figures for answer in answers]),
         "p50_ms": round(measures.percentile(times, 50), 1),
         "p95_ms": round(measures.percentile(times, 95), 1),
         "provider_calls": sum(answer.calls for answer in answers),
@@ -133,31 +139,31 @@ def _report(
             echo(f"{name:<15}{value}")
 
 
-def _by_group(run: measures.Run, chosen: Evaluation) -> dict[str, float]:
-    """Measure nDCG@10 apart for each kind of query that the set tells apart."""
+def _measure_groups(run: measures.Run, chosen: Evaluation) -> dict[str, float]:
+    """Measure nDCG@10 for each group of queries."""
     groups: dict[str, dict[str, Mapping[str, float]]] = {}
     for query_id, scores in run.items():
         if query_id in chosen.groups:
             groups.setdefault(chosen.groups[query_id], {})[query_id] = scores
-    return {group: measures.measured(part, chosen.qrels)["ndcg@10"] for group, part in sorted(groups.items())}
+    return {group: measures.measure_run(part, chosen.qrels)["ndcg@10"] for group, part in sorted(groups.items())}
 
 
-def _averaged(figures: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Average what a kind measures besides, over all queries; one that failed counts as 0."""
-    names = dict.fromkeys(name for one in figures for name in one)
-    return {name: round(sum(one.get(name, 0.0) for one in figures) / len(figures), 3) for name in names}
+def _average(figures: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Average the further figures of a kind over all queries; a query that failed counts as 0."""
+    names = dict.fromkeys(name for query in figures for name in query)
+    return {name: round(sum(query.get(name, 0.0) for query in figures) / len(figures), 3) for name in names}
 
 
-def _pair(text: str) -> tuple[str, Any]:
+def _parse_option(text: str) -> tuple[str, Any]:
     name, sign, value = text.partition("=")
     if not sign or not name:
         raise WrongUse(f"--option: {text!r} is not name=value")
-    typed = _typed(value.strip())
+    typed = _parse_value(value.strip())
     lists = ("multi_query", "documents", "channels")
     return name.strip(), [typed] if name in lists and isinstance(typed, str) else typed
 
 
-def _typed(value: str) -> Any:
+def _parse_value(value: str) -> Any:
     read: Callable[[str], Any] = json.loads
     try:
         return read(value)

@@ -1,31 +1,32 @@
-"""The `files` kind on an evaluation set: each repository a collection, asked the queries about it."""
+"""How `files` is measured on a set: each repository is a collection, and is asked the queries about it."""
 
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from querymill.cli.evaluate_kinds import Evaluation, Sample, in_order
 from querymill.cli.exits import WrongUse
 from querymill.client import Querymill
-from querymill.evaluation.file_sets import FileSet, batches, read_file_set
+from querymill.code_base import batches
 from querymill.ingestion import GoodLine
+from querymill_evaluation.cli.evaluate_kinds import Evaluation, Sample, score_by_rank
+from querymill_evaluation.file_sets import FileSet, read_file_set
 from querymill_shared.contracts.files.ingest import CompareFiles, IngestFiles
 from querymill_shared.contracts.files.search import FileResult, FileSearch
 
-#: How long all chunks may take to get their vectors, in seconds, and how often that is looked at.
+#: Seconds until all chunks must have their vectors, and between two checks.
 _VECTORS_S: Final = 3_600
 _LOOK_S: Final = 2.0
 
 
 def prepare_files(folder: Path, options: Mapping[str, Any], sample: Sample) -> Evaluation:
-    """Make a set ready for the `files` kind; where vectors are searched, all chunks get theirs before the first query.
+    """Make a set ready for the `files` kind. If vectors are searched, every chunk has its own before the first query.
 
     Raises:
-        BadSet: The folder is no such set.
+        BadSet: The folder is not such a set.
     """
     sample.refuse("distractors", "sessions")
-    chosen = read_file_set(folder, most_queries=sample.queries)
+    chosen = read_file_set(folder, max_queries=sample.queries)
     requests = [
         (
             query.query_id,
@@ -59,8 +60,8 @@ def prepare_files(folder: Path, options: Mapping[str, Any], sample: Sample) -> E
         requests=requests,
         qrels=chosen.qrels,
         groups={query.query_id: str(query.metadata.get("repo") or "") for query in chosen.queries},
-        scores=lambda result: in_order(judged(result)),
-        settle=lambda mill: _await_vectors(mill, chosen) if by_vectors else None,
+        scores=lambda result: score_by_rank(judged(result)),
+        prepare_collection=lambda mill: _await_vectors(mill, chosen) if by_vectors else None,
         figures=figures,
     )
 
@@ -79,7 +80,11 @@ def _lines(chosen: FileSet) -> list[GoodLine[Any]]:
 
 
 def _await_vectors(mill: Querymill, chosen: FileSet) -> None:
-    """Wait until every chunk has its vector: a half-embedded collection would measure something else."""
+    """Wait until every chunk has its vector: figures of a partly embedded collection would be too low.
+
+    Raises:
+        WrongUse: Some have none in time.
+    """
     until = time.monotonic() + _VECTORS_S
     for collection, files in chosen.files.items():
         request = CompareFiles(collection=collection, files={file.path: file.sha256 for file in files})

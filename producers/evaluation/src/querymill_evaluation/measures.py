@@ -1,4 +1,4 @@
-"""nDCG, recall and reciprocal rank by the field's own library; latency by percentiles."""
+"""Measures of a ranking (nDCG, recall, reciprocal rank) by ir-measures, and percentiles."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -7,12 +7,12 @@ Run = Mapping[str, Mapping[str, float]]
 Qrels = Mapping[str, Mapping[str, int]]
 
 
-def measured(run: Run, qrels: Qrels) -> dict[str, float]:
-    """Average nDCG@10, recall@10 and MRR@10 over the queries that were asked.
+def measure_run(run: Run, qrels: Qrels) -> dict[str, float]:
+    """Average nDCG@10, recall@10 and MRR@10 over the queries of a run.
 
-    A query without hits counts as 0; queries that were not asked do not count.
+    A query without hits counts as 0. A judged query that is not in the run does not count.
     """
-    # Imported when measuring: it is an extra, and slow to import.
+    # Imported here because it is slow to import, and every command line imports this module.
     import ir_measures
     from ir_measures import RR, R, nDCG
 
@@ -24,14 +24,14 @@ def measured(run: Run, qrels: Qrels) -> dict[str, float]:
 
 
 def percentile(values: Sequence[float], percent: int) -> float:
-    """Take a percentile, interpolated; of one value, that value."""
+    """Return a percentile (1 to 99) of the values, interpolated between the nearest two."""
     if len(values) == 1:
         return values[0]
     return statistics.quantiles(values, n=100, method="inclusive")[percent - 1]
 
 
 def trec_lines(run: Run, *, tag: str) -> list[str]:
-    """Write a run in TREC format: query Q0 document rank score tag; ranks begin at 1."""
+    """Return the lines of a run in TREC format: query Q0 document rank score tag. Ranks begin at 1."""
     return [
         f"{query} Q0 {document} {rank} {score:.6f} {tag}"
         for query, scores in run.items()

@@ -1,4 +1,4 @@
-"""``querymill calibrate-files``: measure what the evidence for a file is worth, and write the evaluator's profile."""
+"""``querymill calibrate-files``: measure how much each kind of evidence for a file says, and write the profile."""
 
 import json
 from collections.abc import Sequence
@@ -8,15 +8,15 @@ from typing import Annotated, Any, cast
 import typer
 from rich.progress import track
 
-from querymill.cli.evaluate_files import prepare_files
-from querymill.cli.evaluate_kinds import Evaluation, Sample
 from querymill.cli.exits import WrongUse
 from querymill.cli.progress import with_bar
 from querymill.cli.stack import services
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
-from querymill.evaluation.file_calibration import VECTORS, WORDS, JudgedFile, profile
-from querymill.evaluation.sets import BadSet
+from querymill_evaluation.cli.evaluate_files import prepare_files
+from querymill_evaluation.cli.evaluate_kinds import Evaluation, Sample
+from querymill_evaluation.file_calibration import VECTORS, WORDS, JudgedFile, profile
+from querymill_evaluation.sets import BadSet
 from querymill_shared.contracts.errors import JobFailed
 from querymill_shared.contracts.files.search import FileResult
 
@@ -27,16 +27,19 @@ def register(app: typer.Typer) -> None:
 
 
 def calibrate_files(
-    folder: Annotated[Path, typer.Argument(help="an evaluation set of files")],
-    out: Annotated[Path, typer.Option(help="write the profiles there, for QUERYMILL_FILE_RELEVANCE")] = Path(
+    folder: Annotated[Path, typer.Argument(help="evaluation set of files")],
+    out: Annotated[Path, typer.Option(help="file for the profiles, for QUERYMILL_FILE_RELEVANCE")] = Path(
         "files.relevance.json"
     ),
-    vectors: Annotated[bool, typer.Option(help="measure vectors beside words, too; embeds the whole set")] = False,
-    limit: Annotated[int | None, typer.Option(min=1, help="queries of the set")] = None,
-    data: Annotated[Path | None, typer.Option("--data", help="keep the embedded stack's data here")] = None,
+    vectors: Annotated[bool, typer.Option(help="fit a profile with vectors as well; embeds the whole set")] = False,
+    limit: Annotated[int | None, typer.Option(min=1, help="number of queries of the set to use (default: all)")] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", help="folder that keeps the embedded stack's data (default: a temporary one)"),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Fit the evaluator on the 50 candidates of each judged query, and lay the bands of relevance."""
+    """Fit the weights of evidence to the 50 candidates of each judged query, and fit the bands of relevance."""
     channels = ["words", "vectors"] if vectors else ["words"]
     options = {"mode": "oneshot", "candidates": 50, "top_n": 200, "context_budget": 0, "channels": channels}
     try:
@@ -45,7 +48,7 @@ def calibrate_files(
         raise WrongUse(str(error)) from error
     say = Console(stderr=True)
     with services(data, say), Querymill() as mill:
-        judged = measured(mill, chosen, say)
+        judged = gather_evidence(mill, chosen, say)
     try:
         written: dict[str, Any] = {"set": chosen.name, "words": profile(judged, WORDS)}
         if vectors:
@@ -65,13 +68,17 @@ def calibrate_files(
     echo(f"written to {out}; workers read it from QUERYMILL_FILE_RELEVANCE")
 
 
-def measured(mill: Querymill, chosen: Evaluation, say: Console) -> Sequence[JudgedFile]:
-    """Take the set in, ask its queries, and gather the evidence for every candidate."""
+def gather_evidence(mill: Querymill, chosen: Evaluation, say: Console) -> Sequence[JudgedFile]:
+    """Ingest the set, ask its queries, and gather the evidence for every candidate.
+
+    Raises:
+        WrongUse: A file is not ingested, or a query failed.
+    """
     outcomes = with_bar(mill, chosen.lines, say, size=sum(line.size for line in chosen.lines))
     failed = [outcome.reason for outcome in outcomes if outcome.result is None]
     if failed:
         raise WrongUse(f"{chosen.name}: not ingested: {failed[0]}")
-    chosen.settle(mill)
+    chosen.prepare_collection(mill)
     judged: list[JudgedFile] = []
     for query_id, request in track(chosen.requests, "asking", console=say, transient=True):
         try:

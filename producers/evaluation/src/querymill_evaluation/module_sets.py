@@ -1,17 +1,17 @@
-"""Evaluation sets as the `modules` kind sees them: code documents, and requests with weighted parts or without."""
+"""Evaluation sets for `modules`: code documents, and queries with or without weighted parts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from querymill.evaluation.sets import BadSet, SetQuery, at_line, lines_of, read_judged, sampled
+from querymill_evaluation.sets import BadSet, SetQuery, at_line, read_judged, read_lines, sample
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleSet:
-    """A set of code documents; ``corpus_ids`` maps a document's id to the judged id."""
+    """A set of code documents. ``corpus_ids`` maps the id of a document to its judged id."""
 
     name: str
     documents: tuple[ModuleDocument, ...]
@@ -20,28 +20,28 @@ class ModuleSet:
     corpus_ids: Mapping[int | str, str]
 
 
-def read_module_set(folder: Path, *, most_queries: int | None = None) -> ModuleSet:
-    """Read a set whose corpus lines are code documents, or hold them as their metadata.
+def read_module_set(folder: Path, *, max_queries: int | None = None) -> ModuleSet:
+    """Read a set whose corpus lines are code documents, or have them as metadata.
 
     Raises:
-        BadSet: A file is missing or not of the format.
+        BadSet: A file is missing or malformed.
     """
     try:
         qrels, queries = read_judged(folder)
         documents: list[ModuleDocument] = []
         ids: dict[int | str, str] = {}
-        for number, line in lines_of(folder, "corpus"):
+        for number, line in read_lines(folder, "corpus"):
             with at_line(folder, "corpus", number):
                 documents.append(ModuleDocument.model_validate(line.get("metadata") or line))
             document = documents[-1].document
             ids[document] = str(line.get("_id", document))
     except (OSError, KeyError, ValueError) as error:
         raise BadSet(f"{folder}: {type(error).__name__}: {error}") from error
-    return ModuleSet(folder.name, tuple(documents), sampled(queries, most_queries), qrels, ids)
+    return ModuleSet(folder.name, tuple(documents), sample(queries, max_queries), qrels, ids)
 
 
 def module_request(query: SetQuery, collection: str) -> dict[str, Any]:
-    """Ask a query as its set means it: with its weighted parts, where it has some."""
+    """Return the request for a query, with its weighted parts if it has any."""
     parts = query.metadata.get("query_list")
     asked: dict[str, Any] = {"kind": "modules", "collection": collection, "query": query.text, "prompt_tokens": 0}
     return asked | ({"sub_queries": parts} if parts else {})

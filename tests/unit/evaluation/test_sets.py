@@ -1,3 +1,5 @@
+"""Evaluation sets on disk: pages, queries, judgements, routing."""
+
 import gzip
 import json
 from pathlib import Path
@@ -5,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from querymill.evaluation.measures import measured, percentile, trec_lines
-from querymill.evaluation.module_sets import module_request, read_module_set
-from querymill.evaluation.sets import BadSet, SetQuery, read_report_set, request_fields
+from querymill_evaluation.sets import BadSet, SetQuery, read_qrels, read_report_set, routing_fields, sample
 
 
 def write(folder: Path, corpus: list[dict[str, Any]], queries: list[dict[str, Any]], qrels: str) -> Path:
@@ -49,8 +49,8 @@ def test_passages_without_page_numbers_are_numbered_in_order(tmp_path: Path) -> 
 def test_a_sample_of_queries_is_the_same_each_time_and_grows(tmp_path: Path) -> None:
     queries = [{"_id": f"q{n}", "text": "?"} for n in range(20)]
     folder = write(tmp_path, PAGES, queries, "".join(f"q{n}\tX/p7\t1\n" for n in range(20)))
-    few = [query.query_id for query in read_report_set(folder, most_queries=5).queries]
-    more = [query.query_id for query in read_report_set(folder, most_queries=10).queries]
+    few = [query.query_id for query in read_report_set(folder, max_queries=5).queries]
+    more = [query.query_id for query in read_report_set(folder, max_queries=10).queries]
     assert few == more[:5]
 
 
@@ -70,22 +70,7 @@ def test_a_folder_that_is_no_set_says_what_is_missing(tmp_path: Path) -> None:
     ],
 )
 def test_a_query_is_routed_as_its_set_means_it(metadata: dict[str, Any], routing: Any, fields: dict[str, Any]) -> None:
-    assert request_fields(SetQuery("q", "?", metadata), routing) == fields
-
-
-def test_measures_of_a_run_worked_by_hand() -> None:
-    # One relevant document at rank 2 of one query, none found for the other: nDCG 1/log2(3)/1 = 0.6309, halved.
-    figures = measured({"q1": {"a": 0.9, "b": 0.8}, "q2": {}}, {"q1": {"b": 1}, "q2": {"c": 1}, "q3": {"d": 1}})
-    assert figures == {"ndcg@10": 0.3155, "recall@10": 0.5, "mrr@10": 0.25}
-
-
-def test_percentiles() -> None:
-    assert percentile([5.0], 95) == 5.0
-    assert percentile([1.0, 2.0, 3.0], 50) == 2.0
-
-
-def test_a_run_is_written_in_trec_format_with_ranks_from_one() -> None:
-    assert trec_lines({"q": {"a": 0.5, "b": 0.75}}, tag="t") == ["q Q0 b 1 0.750000 t", "q Q0 a 2 0.500000 t"]
+    assert routing_fields(SetQuery("q", "?", metadata), routing) == fields
 
 
 def test_a_thinned_set_keeps_the_judged_pages_and_some_others(tmp_path: Path) -> None:
@@ -99,27 +84,60 @@ def test_a_thinned_set_keeps_the_judged_pages_and_some_others(tmp_path: Path) ->
     assert read_report_set(folder, distractors=4).reports == (thin,)
 
 
-def code(number: int) -> dict[str, Any]:
-    meta_info = {"vtkjs_modules": ["vtkActor"], "description": "d"}
-    return {"faiss_id": number, "file_path": f"{number}.js", "code": "x", "meta_info": meta_info, "package": "p"}
+def test_our_own_lines_are_judged_by_report_and_page(tmp_path: Path) -> None:
+    own = {"sha1": "X", "title": "X", "company": "Ex", "pages": [{"page": 3, "text": "profit"}]}
+    found = read_report_set(write(tmp_path, [own], [{"_id": "q", "text": "?"}], "q\tX/3\t1\n"))
+    assert found.corpus_ids == {("X", 3): "X/3"}
+    assert found.reports[0].company == "Ex"
 
 
-def test_code_documents_are_read_from_the_metadata_or_from_our_own_lines(tmp_path: Path) -> None:
-    query = {"_id": "q", "text": "an actor", "metadata": {"kind": "plain"}}
-    wrapped = [{"_id": "a/0.js", "title": "", "text": "t", "metadata": code(0)}]
-    found = read_module_set(write(tmp_path, wrapped, [query], "q\ta/0.js\t1\n"))
-    assert found.corpus_ids == {0: "a/0.js"}
-    own = read_module_set(write(tmp_path, [code(0)], [query], "q\t0\t1\n"))
-    assert own.corpus_ids == {0: "0"}
-    assert own.documents == found.documents
+def test_pages_that_name_no_report_are_reports_of_their_own(tmp_path: Path) -> None:
+    corpus: list[dict[str, Any]] = [
+        {"_id": "a", "title": "A", "text": "t"},
+        {"_id": "b", "text": "t", "metadata": {"period": 2020}},
+    ]
+    found = read_report_set(write(tmp_path, corpus, [{"_id": "q", "text": "?"}], "q\ta\t1\n"))
+    assert [(report.sha1, report.title, report.company, report.period) for report in found.reports] == [
+        ("a", "A", "a", None),
+        ("b", "b", "b", "2020"),
+    ]
 
 
-def test_a_query_with_weighted_parts_is_asked_with_them() -> None:
-    parts = [{"description": "use vtkActor", "weight": 8}]
-    assert module_request(SetQuery("q", "t", {"query_list": parts}), "c")["sub_queries"] == parts
-    assert "sub_queries" not in module_request(SetQuery("q", "t", {}), "c")
+def test_without_distractors_a_report_of_no_judged_page_is_left_out(tmp_path: Path) -> None:
+    folder = write(tmp_path, PAGES, [{"_id": "q", "text": "?"}], "q\tX/p7\t1\n")
+    thin = read_report_set(folder, distractors=0).reports
+    assert [(report.sha1, [found.page for found in report.pages]) for report in thin] == [("X", [7])]
 
 
-def test_a_folder_without_code_documents_is_no_such_set(tmp_path: Path) -> None:
-    with pytest.raises(BadSet, match=r"corpus, line 1: .*meta_info: Field required"):
-        read_module_set(write(tmp_path, PAGES, [{"_id": "q", "text": "?"}], "q\tX/p7\t1\n"))
+def test_blank_lines_are_passed_over_and_bad_ones_counted_with_them(tmp_path: Path) -> None:
+    folder = write(tmp_path, PAGES, [{"_id": "q", "text": "?"}], "q\tX/p7\t1\n")
+    queries = folder / "queries.jsonl"
+    queries.write_text('{"_id": "q", "text": "?"}\n\n  \n')
+    assert len(read_report_set(folder).queries) == 1
+    queries.write_text('{"_id": "q", "text": "?"}\n\n[1]\n')
+    with pytest.raises(BadSet, match="queries, line 3: it and its metadata must be objects"):
+        read_report_set(folder)
+
+
+BAD_QRELS = ["query\tdocument\tgrade\nq\ta\t1\n", "query-id\tcorpus-id\tscore\nq\ta\thigh\n"]
+
+
+@pytest.mark.parametrize("text", BAD_QRELS)
+def test_malformed_judgements_are_an_error_that_names_the_folder(tmp_path: Path, text: str) -> None:
+    folder = write(tmp_path, PAGES, [{"_id": "q", "text": "?"}], "")
+    (folder / "qrels.tsv").write_text(text)
+    with pytest.raises(BadSet, match=tmp_path.name):
+        read_report_set(folder)
+
+
+def test_judgements_keep_every_grade(tmp_path: Path) -> None:
+    path = tmp_path / "qrels.tsv"
+    path.write_text("query-id\tcorpus-id\tscore\nq\ta\t2\nq\tb\t0\nr\ta\t1\n")
+    assert read_qrels(path) == {"q": {"a": 2, "b": 0}, "r": {"a": 1}}
+
+
+def test_a_sample_does_not_depend_on_the_order_of_the_file() -> None:
+    queries = [SetQuery(f"q{n}", "?", {}) for n in range(30)]
+    assert sample(queries, 7) == sample(queries[::-1], 7)
+    assert sample(queries, None) == tuple(queries)
+    assert len(sample(queries, 100)) == 30

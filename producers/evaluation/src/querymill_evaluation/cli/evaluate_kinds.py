@@ -1,4 +1,4 @@
-"""What each kind of retriever makes of an evaluation set: what to ingest, what to ask, how to read the answer."""
+"""How each retriever is measured on a set: what is ingested, what is asked, and how a result is scored."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -8,11 +8,11 @@ from typing import Any, get_args
 
 from querymill.cli.exits import WrongUse
 from querymill.client import Querymill
-from querymill.evaluation.conversation_sets import asked_at, read_conversation_set
-from querymill.evaluation.message_sets import message_fields, read_message_set
-from querymill.evaluation.module_sets import module_request, read_module_set
-from querymill.evaluation.sets import Routing, SetQuery, read_report_set, request_fields
 from querymill.ingestion import GoodLine, Q
+from querymill_evaluation.conversation_sets import asked_at, read_conversation_set
+from querymill_evaluation.message_sets import filter_fields, read_message_set
+from querymill_evaluation.module_sets import module_request, read_module_set
+from querymill_evaluation.sets import Routing, SetQuery, read_report_set, routing_fields
 from querymill_shared.contracts.conversations.ingest import IngestConversation
 from querymill_shared.contracts.conversations.ranks import RecomputeRanks
 from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch
@@ -25,18 +25,18 @@ from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
 from querymill_shared.contracts.reports.ingest import IngestReport
 from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
 
-#: Hits asked for and measured.
+#: Number of hits that are requested and measured.
 _DEPTH = 10
-#: How conversations without any times are searched, unless options say otherwise.
+#: How conversations are searched if none of them has a time, unless options say otherwise.
 UNDATED = {"scoring": "bm25", "time_filter": False}
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """How much of a set is taken; None takes all.
+    """How much of a set is used; None means all.
 
-    ``queries`` are asked, the same each time; of each report the judged pages and so many ``distractors`` are
-    ingested; of the sessions the first so many.
+    ``queries`` is the number of queries that are asked, the same each time. ``distractors`` is the number of pages
+    that are ingested of each report besides the judged ones. ``sessions`` is the number of sessions that are ingested.
     """
 
     queries: int | None = None
@@ -44,7 +44,11 @@ class Sample:
     sessions: int | None = None
 
     def refuse(self, *names: str) -> None:
-        """Refuse what makes no sense for a kind."""
+        """Refuse the limits that a kind does not have.
+
+        Raises:
+            WrongUse: One of them is given.
+        """
         for name in names:
             if getattr(self, name) is not None:
                 raise WrongUse(f"--{name}: not for this kind")
@@ -54,9 +58,9 @@ class Sample:
 class Evaluation:
     """A set made ready for one kind.
 
-    ``settle`` does what must be done between ingesting and asking; ``scores`` maps judged ids to numbers in the
-    order of the answer; ``groups`` tells kinds of queries apart where the set does; ``figures`` gives what a kind
-    measures besides, averaged over the queries.
+    ``prepare_collection`` is called between ingesting and asking. ``scores`` maps the judged ids of a result to numbers
+    that fall from hit to hit. ``groups`` names the group of each query, if the set has groups. ``figures`` gives what
+    else the kind measures of a query; it is averaged over all queries.
     """
 
     name: str
@@ -65,7 +69,7 @@ class Evaluation:
     qrels: Mapping[str, Mapping[str, int]]
     groups: Mapping[str, str]
     scores: Callable[[Any], dict[str, float]]
-    settle: Callable[[Querymill], object]
+    prepare_collection: Callable[[Querymill], object]
     figures: Callable[[str, Any], Mapping[str, float]] = lambda _, __: {}
 
 
@@ -73,10 +77,10 @@ def prepare_reports(folder: Path, options: Mapping[str, Any], sample: Sample) ->
     """Make a set ready for the `reports` kind.
 
     Raises:
-        BadSet: The folder is no such set.
+        BadSet: The folder is not such a set.
     """
     sample.refuse("sessions")
-    chosen = read_report_set(folder, most_queries=sample.queries, distractors=sample.distractors)
+    chosen = read_report_set(folder, max_queries=sample.queries, distractors=sample.distractors)
     routing: Routing | None = options.get("routing")
     if routing is not None and routing not in get_args(Routing):
         raise WrongUse(f"--option routing: {routing!r} is not one of: {', '.join(get_args(Routing))}")
@@ -84,32 +88,34 @@ def prepare_reports(folder: Path, options: Mapping[str, Any], sample: Sample) ->
 
     def asked(query: SetQuery) -> ReportSearch:
         own = {"kind": "reports", "collection": chosen.name, "query": query.text, "return_parent_pages": True}
-        request = decode_request(json.dumps(own | request_fields(query, routing) | fields))
+        request = decode_request(json.dumps(own | routing_fields(query, routing) | fields))
         assert isinstance(request, ReportSearch)  # noqa: S101  # the kind says so
         return request
 
     def scores(result: ReportResult) -> dict[str, float]:
-        return in_order([chosen.corpus_ids[hit.document, hit.page] for hit in result.results])
+        return score_by_rank([chosen.corpus_ids[hit.document, hit.page] for hit in result.results])
 
     return Evaluation(
         name=chosen.name,
-        lines=[_line(n, IngestReport(collection=chosen.name, report=one)) for n, one in enumerate(chosen.reports, 1)],
+        lines=[
+            _line(n, IngestReport(collection=chosen.name, report=report)) for n, report in enumerate(chosen.reports, 1)
+        ],
         requests=[(query.query_id, asked(query)) for query in chosen.queries],
         qrels=chosen.qrels,
         groups={},
         scores=scores,
-        settle=lambda _: None,
+        prepare_collection=lambda _: None,
     )
 
 
 def prepare_modules(folder: Path, options: Mapping[str, Any], sample: Sample) -> Evaluation:
-    """Make a set ready for the `modules` kind; its lexicon is learned before the first query.
+    """Make a set ready for the `modules` kind. Its lexicon is learned before the first query.
 
     Raises:
-        BadSet: The folder is no such set.
+        BadSet: The folder is not such a set.
     """
     sample.refuse("distractors", "sessions")
-    chosen = read_module_set(folder, most_queries=sample.queries)
+    chosen = read_module_set(folder, max_queries=sample.queries)
 
     def asked(query: SetQuery) -> ModuleSearch:
         own = module_request(query, chosen.name) | {"top_k": _DEPTH}
@@ -118,13 +124,13 @@ def prepare_modules(folder: Path, options: Mapping[str, Any], sample: Sample) ->
         return request
 
     def scores(result: ModuleResult) -> dict[str, float]:
-        return in_order([chosen.corpus_ids[hit.document] for hit in result.results])
+        return score_by_rank([chosen.corpus_ids[hit.document] for hit in result.results])
 
-    def settle(mill: Querymill) -> None:
+    def prepare_collection(mill: Querymill) -> None:
         mill.submit(LearnLexicon(collection=chosen.name)).result(timeout=120)
 
     kinds = {query.query_id: query.metadata.get("kind") for query in chosen.queries}
-    lines = [IngestModule(collection=chosen.name, document=one) for one in chosen.documents]
+    lines = [IngestModule(collection=chosen.name, document=document) for document in chosen.documents]
     return Evaluation(
         name=chosen.name,
         lines=[_line(number, request) for number, request in enumerate(lines, start=1)],
@@ -132,28 +138,30 @@ def prepare_modules(folder: Path, options: Mapping[str, Any], sample: Sample) ->
         qrels=chosen.qrels,
         groups={query_id: str(kind) for query_id, kind in kinds.items() if kind is not None},
         scores=scores,
-        settle=settle,
+        prepare_collection=prepare_collection,
     )
 
 
 def prepare_messages(folder: Path, options: Mapping[str, Any], sample: Sample) -> Evaluation:
-    """Make a set ready for the `messages` kind: each query is asked in its session, without a threshold.
+    """Make a set ready for the `messages` kind. Each query is asked in its session, without a threshold.
 
     Raises:
-        BadSet: The folder is no such set.
+        BadSet: The folder is not such a set.
     """
     sample.refuse("distractors")
-    chosen = read_message_set(folder, most_queries=sample.queries, most_sessions=sample.sessions)
-    # Twice as many as are measured: a message and its context are one judged id.
+    chosen = read_message_set(folder, max_queries=sample.queries, max_sessions=sample.sessions)
+    # Twice as many hits as are measured, because a message and its context have the same judged id.
     own = {"collection": chosen.name, "limit": 2 * _DEPTH, "similarity_threshold": None}
 
     def asked(query: SetQuery) -> MessageSearch:
-        return MessageSearch.model_validate(own | {"query": query.text} | message_fields(query) | dict(options))
+        return MessageSearch.model_validate(own | {"query": query.text} | filter_fields(query) | dict(options))
 
     def scores(result: MessageResult) -> dict[str, float]:
-        return in_order(list(dict.fromkeys(hit.message_id for hit in result.results if hit.message_id is not None)))
+        return score_by_rank(
+            list(dict.fromkeys(hit.message_id for hit in result.results if hit.message_id is not None))
+        )
 
-    lines = [IngestSession(collection=chosen.name, session=one) for one in chosen.sessions]
+    lines = [IngestSession(collection=chosen.name, session=session) for session in chosen.sessions]
     return Evaluation(
         name=chosen.name,
         lines=[_line(number, request) for number, request in enumerate(lines, start=1)],
@@ -161,22 +169,22 @@ def prepare_messages(folder: Path, options: Mapping[str, Any], sample: Sample) -
         qrels=chosen.qrels,
         groups={},
         scores=scores,
-        settle=lambda _: None,
+        prepare_collection=lambda _: None,
     )
 
 
 def prepare_conversations(folder: Path, options: Mapping[str, Any], sample: Sample) -> Evaluation:
-    """Make a set ready for the `conversations` kind; its ranks are rebuilt before the first query.
+    """Make a set ready for the `conversations` kind. Its ranks are rebuilt before the first query.
 
     The option ``now`` is "asked", when each query was asked (the default), "after", a day after the last message, or
     a moment. Lists are not diversified: the measures look at relevance alone. A set without any times is searched by
     words alone: nothing in it is old, or from a time in a question.
 
     Raises:
-        BadSet: The folder is no such set.
+        BadSet: The folder is not such a set.
     """
     sample.refuse("distractors")
-    chosen = read_conversation_set(folder, most_queries=sample.queries, most_sessions=sample.sessions)
+    chosen = read_conversation_set(folder, max_queries=sample.queries, max_sessions=sample.sessions)
     fields = {name: value for name, value in options.items() if name != "now"}
     now = options.get("now", "asked")
 
@@ -186,16 +194,16 @@ def prepare_conversations(folder: Path, options: Mapping[str, Any], sample: Samp
             "collection": chosen.collection(query.metadata),
             "query": query.text,
             "top_n": _DEPTH,
-            "diversify": False,  # what is measured is relevance alone
+            "diversify": False,  # the measures look at relevance alone
             "recent_sessions": query.metadata.get("recent_sessions") or (),
             "now": moment.get(str(now), now),
         }
         return ConversationSearch.model_validate(own | (UNDATED if chosen.undated else {}) | fields)
 
     def scores(result: ConversationResult) -> dict[str, float]:
-        return in_order([hit.session_id for hit in result.results])
+        return score_by_rank([hit.session_id for hit in result.results])
 
-    def settle(mill: Querymill) -> None:
+    def prepare_collection(mill: Querymill) -> None:
         for collection in sorted({collection for collection, _ in chosen.sessions}):
             mill.submit(RecomputeRanks(collection=collection)).result(timeout=300)
 
@@ -207,7 +215,7 @@ def prepare_conversations(folder: Path, options: Mapping[str, Any], sample: Samp
         qrels=chosen.qrels,
         groups={},
         scores=scores,
-        settle=settle,
+        prepare_collection=prepare_collection,
     )
 
 
@@ -219,10 +227,10 @@ PREPARED = {
 }
 
 
-def in_order(judged: Sequence[str]) -> dict[str, float]:
-    """Score ids by their place, best first."""
-    # The measures look at the order only, and in single precision: scores that nearly tie would be shuffled.
-    return {one: 1 / rank for rank, one in enumerate(judged, start=1)}
+def score_by_rank(judged: Sequence[str]) -> dict[str, float]:
+    """Score ids by their rank: 1, 1/2, 1/3 and so on."""
+    # The measures use the order alone, and in single precision: scores that nearly tie would lose it.
+    return {judged_id: 1 / rank for rank, judged_id in enumerate(judged, start=1)}
 
 
 def _line(number: int, request: Q) -> GoodLine[Q]:

@@ -1,0 +1,1 @@
+"""Measure retrieval on sets with relevance judgements."""

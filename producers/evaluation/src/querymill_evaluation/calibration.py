@@ -1,0 +1,105 @@
+"""Calibrate an embedding model: where its raw cosines lie for related texts, and where for unrelated ones."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final
+
+from querymill_evaluation.measures import percentile
+from querymill_evaluation.message_sets import read_message_set
+
+Vector = Sequence[float]
+#: The smallest distance between two points of the map, in raw cosine.
+MIN_STEP: Final = 0.002
+#: Messages that each query of a set is compared with besides those that answer it.
+OTHERS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A query and a message to compare, and whether the message answers the query."""
+
+    query: str
+    message: str
+    related: bool
+
+
+def sample_comparisons() -> list[Comparison]:
+    """Read the pairs of this package: each query with its own message, and with the message of every other query."""
+    text = (resources.files("querymill_evaluation") / "calibration_pairs.jsonl").read_text(encoding="utf-8")
+    pairs = [json.loads(line) for line in text.splitlines()]
+    return [
+        Comparison(asked["query"], answering["message"], related=asked is answering)
+        for asked in pairs
+        for answering in pairs
+    ]
+
+
+def set_comparisons(folder: Path, *, max_queries: int) -> list[Comparison]:
+    """Take a sample of a set: queries with their judged messages, and with some that were not judged.
+
+    Raises:
+        BadSet: The folder is not an evaluation set of messages.
+    """
+    chosen = read_message_set(folder, max_queries=max_queries)
+    texts = {
+        message.message_id: message.text for session in chosen.sessions for message in session.messages if message.text
+    }
+    ids = list(texts)
+    comparisons = []
+    for number, query in enumerate(chosen.queries):
+        judged = set(chosen.qrels[query.query_id])
+        others = [ids[(number * 7_919 + turn * 104_729) % len(ids)] for turn in range(OTHERS)]
+        comparisons += [Comparison(query.text, texts[id_], related=True) for id_ in sorted(judged) if id_ in texts]
+        comparisons += [Comparison(query.text, texts[id_], related=False) for id_ in others if id_ not in judged]
+    return comparisons
+
+
+def cosine(left: Vector, right: Vector) -> float:
+    """Return the cosine of two vectors; 0 if either is nothing but noughts."""
+    lengths = math.hypot(*left) * math.hypot(*right)
+    return math.fsum(a * b for a, b in zip(left, right, strict=True)) / lengths if lengths else 0.0
+
+
+def fit_points(related: Sequence[float], unrelated: Sequence[float]) -> list[tuple[float, float]]:
+    """Fit a rising map from raw cosine to similarity; return its points.
+
+    The lowest unrelated cosine maps to 0. Three quarters of the unrelated cosines lie below 0.4 ("unrelated"), three
+    quarters of the related above 0.6 ("medium"), and half of them above 0.8 ("high"). A cosine of 1 maps to 1. If the
+    two overlap so far that a point would not rise, it is moved to the right of the previous point.
+
+    Raises:
+        ValueError: The related cosines are so high that no room is left below 1.
+    """
+    wanted = [
+        (min(unrelated), 0.0),
+        (percentile(unrelated, 75), 0.4),
+        (percentile(related, 25), 0.6),
+        (percentile(related, 50), 0.8),
+    ]
+    points: list[tuple[float, float]] = []
+    for raw, similarity in wanted:
+        least = points[-1][0] + MIN_STEP if points else -1.0
+        points.append((round(max(raw, least), 4), similarity))
+    if points[-1][0] >= 1.0:
+        raise ValueError(f"related pairs: their cosines leave no room below 1 ({points})")
+    return [*points, (1.0, 1.0)]
+
+
+def profile(model: str, related: Sequence[float], unrelated: Sequence[float]) -> dict[str, Any]:
+    """Return the profile of a model: its map, and the cosines it was measured on."""
+    return {
+        "model": model,
+        "points": [list(point) for point in fit_points(related, unrelated)],
+        "related": summarise(related),
+        "unrelated": summarise(unrelated),
+    }
+
+
+def summarise(cosines: Sequence[float]) -> Mapping[str, float]:
+    """Summarise cosines: their number, range and percentiles."""
+    named = {f"p{percent}": round(percentile(cosines, percent), 4) for percent in (5, 10, 25, 50, 75, 95)}
+    return {"pairs": len(cosines), "least": round(min(cosines), 4), **named, "greatest": round(max(cosines), 4)}

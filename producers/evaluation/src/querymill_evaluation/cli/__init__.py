@@ -1,0 +1,1 @@
+"""The commands that measure: ``querymill eval``, ``calibrate``, ``calibrate-files`` and ``bench``."""

@@ -1,1 +1,0 @@
-"""Measuring retrieval on sets with relevance judgements."""

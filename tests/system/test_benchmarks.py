@@ -1,0 +1,51 @@
+"""Benchmarks whose peer is not installed, each at a small size on a real server."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+#: A module that is None in `sys.modules` cannot be found: as if it were not installed.
+SMALL = """
+import sys
+sys.modules.update(dict.fromkeys({absent!r}))
+from tests.benchmarks import bench_{name} as bench
+bench.SIZES = {{"100k": 600}}
+sys.argv = ["bench", "--json", "--repeats", "1"]
+bench.main()
+"""
+
+
+def small(name: str, *absent: str) -> dict[str, Any]:
+    """Run a benchmark at a small size without some packages, and read what it prints."""
+    command = [sys.executable, "-c", SMALL.format(name=name, absent=absent)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=150, check=False)
+    assert run.returncode == 0, run.stderr
+    printed: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
+    return printed
+
+
+def test_without_faiss_the_recall_and_its_targets_are_left_out_and_ours_is_timed() -> None:
+    printed = small("vectors", "faiss")
+    assert printed["left_out"] == {
+        "faiss": [
+            "recall_at_10_100k", "filtered_1pct_recall_100k", "filtered_10pct_recall_100k", "faiss_flat_p50_ms_100k",
+        ]
+    }  # fmt: skip
+    assert not set(printed["left_out"]["faiss"]) & set(printed["figures"])
+    assert {"p50_ms_100k", "sql_p50_ms_100k", "ratio_to_sql_100k"} <= set(printed["figures"])
+    assert list(printed["targets"]) == ["ratio_to_sql_100k"]
+
+
+@pytest.mark.parametrize("absent", [(), ("bm25s",)], ids=["with bm25s", "without bm25s"])
+def test_bm25s_is_measured_where_it_is_installed_and_else_named(absent: tuple[str, ...]) -> None:
+    printed = small("bm25", *absent)
+    measured = {name for name in printed["figures"] if name.startswith("bm25s_")}
+    named = {name for names in printed["left_out"].values() for name in names}
+    expected = {"bm25s_p50_ms_100k", "bm25s_p99_ms_100k", "bm25s_add_one_ms"}
+    assert (measured, named) == ((set(), expected) if absent else (expected, set()))
+    assert {"p50_ms_100k", "ts_rank_p50_ms_100k", "add_one_ms"} <= set(printed["figures"])
