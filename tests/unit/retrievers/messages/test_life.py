@@ -88,7 +88,7 @@ def test_without_the_model_before_the_words_answer_and_say_why_until_the_switch(
     found = search(world, "which ships")
     assert (found.mode, found.results[0].message_id, found.complete) == ("text", "a", False)
     assert found.why is not None
-    assert "the vectors are of words, the workers embed by mirrored" in found.why
+    assert "vectors come from words but the workers embed by mirrored" in found.why
     take_in(world, session("t", "a heron"))
     assert [hit.session_id for hit in search(world, "which heron").results] == ["t"]
     reembed(world)

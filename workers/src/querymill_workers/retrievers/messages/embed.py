@@ -6,31 +6,38 @@ this one was: what is stored is not pending.
 """
 
 from collections.abc import Sequence
+from typing import Final
 
-from querymill_shared.board import Claim
+from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.messages.life import EmbedMessages, EmbedMessagesResult
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.inference.ports import Embeddings
-from querymill_workers.jobs import untyped as one_step
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.follow_up import asked_once
-from querymill_workers.jobs.untyped import Notes
+from querymill_workers.jobs.notes import Notes
+from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.usage import Usage
-from querymill_workers.retrievers.messages.models import embedded_by
+from querymill_workers.retrievers.messages.ports import MessagePorts
 from querymill_workers.retrievers.messages.rules.sessions import PendingPassage
 
 #: Texts per embedding call: small enough that a question waits little behind one on a shared server.
 BATCH = 16
 
 
-def step(claim: Claim, request: EmbedMessages, ports: Ports) -> Sequence[Bell]:
+class EmbedNotes(Notes):
+    """How many vectors the job made, and with how many provider calls and tokens."""
+
+    total: int
+    usage: dict[str, int]
+
+
+def step(claim: Claim, request: EmbedMessages, ports: MessagePorts) -> Sequence[Bell]:
     """Embed the session's pending passages, by each of the models that its collection has to do with."""
     collection, session_id = request.collection, request.session_id
     ports.sessions.begin_embedding(collection, session_id)
-    models = embedded_by(collection, ports)
+    models = models_to_embed_with(collection, ports)
     work = [(model, ports.sessions.pending(collection, session_id, model=model.model)) for model in models]
     total, done, usage = sum(len(pending) for _, pending in work), 0, Usage()
     for model, pending in work:
@@ -39,12 +46,25 @@ def step(claim: Claim, request: EmbedMessages, ports: Ports) -> Sequence[Bell]:
             done += len(batch)
             if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=done, total=total)):
                 return []  # cancelled; what is stored waits for the next one
-    notes = {"total": total, "usage": {"provider_calls": usage.calls, "tokens": usage.tokens}}
-    return one_step.hand_in(claim, notes, to_result, ports)
+    hand_in(claim, request, EmbedNotes(total=total, usage=usage.noted()), ENDING, ports)
+    return []
+
+
+def models_to_embed_with(collection: str, ports: MessagePorts) -> Sequence[Embeddings]:
+    """Return the models that new messages are embedded by: the workers' own, then the previous one while it is in use.
+
+    A collection is searched by the previous model until its vectors of the new one are complete. The workers' own comes
+    first, so that the switch to it misses nothing. Both models have the same dimension.
+    """
+    searched_by = ports.sessions.searched_by(collection, first=ports.embeddings.model)
+    former = ports.former
+    if former is None or searched_by != former.embeddings.model or searched_by == ports.embeddings.model:
+        return [ports.embeddings]
+    return [ports.embeddings, former.embeddings]
 
 
 def embed_soon(
-    collection: str, session_id: str, models: Sequence[Embeddings], ports: Ports, *, lane: Lane, token: str
+    collection: str, session_id: str, models: Sequence[Embeddings], ports: MessagePorts, *, lane: Lane, token: str
 ) -> tuple[str | None, Sequence[Bell]]:
     """Ask for a session to be embedded, if it lacks a vector; returns the job that will, and the bells of a new one.
 
@@ -63,7 +83,9 @@ def batches(pending: Sequence[PendingPassage]) -> list[Sequence[PendingPassage]]
     return [pending[start : start + BATCH] for start in range(0, len(pending), BATCH)]
 
 
-def embed(batch: Sequence[PendingPassage], model: Embeddings, collection: str, lane: Lane, ports: Ports) -> Usage:
+def embed(
+    batch: Sequence[PendingPassage], model: Embeddings, collection: str, lane: Lane, ports: MessagePorts
+) -> Usage:
     """Embed passages and store their vectors."""
     texts = [passage.content for passage in batch]
     vectors, spent = model.embed(texts, input_type="passage", caller=Caller(collection, lane))
@@ -71,6 +93,15 @@ def embed(batch: Sequence[PendingPassage], model: Embeddings, collection: str, l
     return spent
 
 
-def to_result(request: EmbedMessages, job_id: str, notes: Notes) -> EmbedMessagesResult:
+def to_result(request: EmbedMessages, picture: Picture, notes: EmbedNotes) -> EmbedMessagesResult:
     """Say what was embedded."""
-    return EmbedMessagesResult(job_id=job_id, session_id=request.session_id, complete=True, **notes)
+    return EmbedMessagesResult(
+        job_id=picture.record.job_id,
+        session_id=request.session_id,
+        total=notes.total,
+        usage=notes.usage,
+        complete=True,
+    )
+
+
+ENDING: Final = Ending(EmbedNotes, to_result)

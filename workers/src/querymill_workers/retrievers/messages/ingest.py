@@ -7,19 +7,18 @@ anywhere, the next attempt does it again; a passage whose content does not chang
 import hashlib
 from collections.abc import Sequence
 from itertools import groupby
+from typing import Final, Literal
 
-from querymill_shared.board import Claim
+from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
 from querymill_shared.contracts.sessions import ChatSession, message_key
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.inference.ports import Embeddings
-from querymill_workers.jobs import untyped as one_step
 from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.notes import Notes
+from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.jobs.untyped import Notes
-from querymill_workers.retrievers.messages.embed import embed_soon
-from querymill_workers.retrievers.messages.models import embedded_by
-from querymill_workers.retrievers.messages.ports import SPACES, SessionDraft
+from querymill_workers.retrievers.messages.embed import embed_soon, models_to_embed_with
+from querymill_workers.retrievers.messages.ports import SPACES, MessagePorts, SessionDraft
 from querymill_workers.retrievers.messages.rules.sessions import (
     CONTEXT_VERSION,
     Message,
@@ -33,24 +32,33 @@ from querymill_workers.words.ports import WordUnit
 WORDS_BATCH = 500
 
 
-def step(claim: Claim, request: IngestSession, ports: Ports) -> Sequence[Bell]:
+class IngestNotes(Notes):
+    """What ingestion did, and the id of the job that makes the missing vectors."""
+
+    outcome: Literal["ingested", "unchanged"]
+    total: int
+    embedding_job: str | None = None
+
+
+def step(claim: Claim, request: IngestSession, ports: MessagePorts) -> Sequence[Bell]:
     """Ingest one session; the same content again changes nothing, but asks for what lacks its vector."""
     collection, session_id = request.collection, request.session.session_id
     draft = drafted(request.session)
-    models = embedded_by(collection, ports)
+    models = models_to_embed_with(collection, ports)
     with ports.sessions.changing(collection, session_id):
-        outcome = "unchanged"
-        if ports.sessions.revision(collection, session_id) != draft.revision:
+        unchanged = ports.sessions.revision(collection, session_id) == draft.revision
+        if not unchanged:
             store(collection, draft, models, ports)
-            outcome = "ingested"
     ports.board.add_collections("messages", [collection])
     embedding_job, bells = embed_soon(collection, session_id, models, ports, lane=request.lane, token=claim.job_id)
-    notes = {"outcome": outcome, "total": len(draft.passages), "embedding_job": embedding_job}
-    one_step.hand_in(claim, notes, to_result, ports)
+    notes = IngestNotes(
+        outcome="unchanged" if unchanged else "ingested", total=len(draft.passages), embedding_job=embedding_job
+    )
+    hand_in(claim, request, notes, ENDING, ports)
     return bells
 
 
-def store(collection: str, draft: SessionDraft, models: Sequence[Embeddings], ports: Ports) -> None:
+def store(collection: str, draft: SessionDraft, models: Sequence[Embeddings], ports: MessagePorts) -> None:
     """Store a session and its words over what is there of it."""
     session_id = draft.session.session_id
     keeping = [passage.vector_id for passage in draft.passages]
@@ -76,13 +84,13 @@ def drafted(session: ChatSession) -> SessionDraft:
     return SessionDraft(session, numbered, passages(session.session_id, numbered), revision)
 
 
-def take_words(collection: str, leaving: Sequence[PendingPassage], ports: Ports) -> None:
+def take_words(collection: str, leaving: Sequence[PendingPassage], ports: MessagePorts) -> None:
     """Take the words of passages away; before the rows go, so that a kill leaves no words without a row."""
     for vector_type, some in by_type(leaving):
         ports.words.drop(collection, SPACES[vector_type], [passage.vector_id for passage in some])
 
 
-def put_words(collection: str, session_id: str, ports: Ports) -> None:
+def put_words(collection: str, session_id: str, ports: MessagePorts) -> None:
     """Make passages found by their words."""
     for vector_type, some in by_type(ports.sessions.unindexed(collection, session_id)):
         for start in range(0, len(some), WORDS_BATCH):
@@ -102,6 +110,16 @@ def by_type(some: Sequence[PendingPassage]) -> list[tuple[VectorType, list[Pendi
     return [(vector_type, list(group)) for vector_type, group in groupby(ordered, lambda one: one.vector_type)]
 
 
-def to_result(request: IngestSession, job_id: str, notes: Notes) -> IngestSessionResult:
+def to_result(request: IngestSession, picture: Picture, notes: IngestNotes) -> IngestSessionResult:
     """Say what ingestion did."""
-    return IngestSessionResult(job_id=job_id, session_id=request.session.session_id, complete=True, **notes)
+    return IngestSessionResult(
+        job_id=picture.record.job_id,
+        session_id=request.session.session_id,
+        outcome=notes.outcome,
+        total=notes.total,
+        embedding_job=notes.embedding_job,
+        complete=True,
+    )
+
+
+ENDING: Final = Ending(IngestNotes, to_result)

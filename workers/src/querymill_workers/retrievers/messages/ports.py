@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_workers.inference.ports import Vectors
+from querymill_workers.inference.ports import Embeddings, FormerModel, Vectors
+from querymill_workers.jobs.ports import Common
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.messages.rules.sessions import (
     Message,
@@ -19,7 +20,8 @@ from querymill_workers.retrievers.messages.rules.sessions import (
     PendingPassage,
     VectorType,
 )
-from querymill_workers.words.ports import Space
+from querymill_workers.text.calibration import Calibration
+from querymill_workers.words.ports import Space, Words
 
 #: The words of messages, and those of messages amid their neighbours.
 SPACES: Final[Mapping[VectorType, Space]] = {"message": "messages", "context": "message_contexts"}
@@ -176,3 +178,25 @@ class Sessions(Protocol):
     def collections(self) -> Sequence[str]:
         """List the collections that ever held a session."""
         ...
+
+
+class MessagePorts(Common, Protocol):
+    """The part of the world that `messages` may touch. ``former`` is the previous embedding model, if configured."""
+
+    @property
+    def messages(self) -> Messages: ...
+
+    @property
+    def sessions(self) -> Sessions: ...
+
+    @property
+    def words(self) -> Words: ...
+
+    @property
+    def embeddings(self) -> Embeddings: ...
+
+    @property
+    def calibration(self) -> Calibration: ...
+
+    @property
+    def former(self) -> FormerModel | None: ...

@@ -3,16 +3,16 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.retrievers.messages.ingest import by_type, units_of
 from querymill_workers.retrievers.messages.ports import SPACES as SPACE_OF
+from querymill_workers.retrievers.messages.ports import MessagePorts
 from querymill_workers.words.ports import Space
 
 #: Where the words are.
 SPACES: Final[Sequence[Space]] = tuple(SPACE_OF.values())
 
 
-def reindexed(collection: str, ports: Ports) -> Iterator[tuple[int, int, int]]:
+def reindexed(collection: str, ports: MessagePorts) -> Iterator[tuple[int, int, int]]:
     """Go through the sessions; nobody changes one while its words are made."""
     sessions = ports.sessions.ids(collection)
     for done, session_id in enumerate(sessions, start=1):
