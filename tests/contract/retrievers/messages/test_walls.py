@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from psycopg import sql
 
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow
@@ -20,7 +21,7 @@ from tests.fixtures.chats import session, store
 TEXTS = ("ships", "ships and soup", "soup", "渲染 ships", "100% rope", "ships at last")
 SESSIONS = ("s", "t", "s' OR true --")
 #: What a seeded bug puts for the predicates: everything passes, other collections too if nothing else holds.
-LEAK = " OR true"
+LEAK = sql.SQL(" OR true")
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 from cachetools import TTLCache
+from psycopg import sql
 from psycopg.rows import TupleRow
 
 from querymill_workers.postgres.connection import Pool, fetched
@@ -30,11 +31,11 @@ MOST_SKIPPED: Final = 10_000
 CANDIDATES_PER_ROW: Final = 2
 LEAST_CANDIDATES: Final = 20
 
-_COLUMNS: Final = (
+_COLUMNS: Final = sql.SQL(
     "v.vector_id, v.message_key, v.message_id, v.session_id, v.content, v.vector_type, v.created_at,"
     " s.name, s.user_name, m.role"
 )
-_JOINS: Final = (
+_JOINS: Final = sql.SQL(
     "LEFT JOIN chat_sessions AS s ON s.collection = %(collection)s AND s.session_id = v.session_id"
     " LEFT JOIN chat_messages AS m ON m.collection = %(collection)s AND m.session_id = v.session_id"
     " AND m.message_key = v.message_key"
@@ -119,24 +120,22 @@ def escaped(text: str) -> str:
     return text.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
 
 
-def predicates(where: MessageFilter) -> str:
-    """Write a predicate for what was given, and for nothing else."""
-    session = "AND v.session_id = %(session_id)s"
-    excluded = (
+def predicates(where: MessageFilter) -> sql.Composed:
+    """Write a predicate for each filter that is set, and for no other."""
+    session = sql.SQL("AND v.session_id = %(session_id)s")
+    excluded = sql.SQL(
         "AND (v.message_id IS NULL OR v.message_id <> %(exclude_message_id)s)"
         " AND (v.around IS NULL OR %(exclude_message_id)s <> ALL(v.around))"
     )
-    lacking = "AND v.model = %(lacking)s AND v.embedding IS NULL"
+    lacking = sql.SQL("AND v.model = %(lacking)s AND v.embedding IS NULL")
     given = (where.session_id, session), (where.exclude_message_id, excluded), (where.lacking, lacking)
-    return " ".join(predicate for value, predicate in given if value is not None)
+    return sql.SQL(" ").join(predicate for value, predicate in given if value is not None)
 
 
-def _statement(name: str, where: MessageFilter, *, dimensions: int = 0) -> Any:
-    parts = {"filters": predicates(where), "columns": _COLUMNS, "joins": _JOINS, "dimensions": str(dimensions)}
-    text: str = _SQL[name]
-    for part, written in parts.items():
-        text = text.replace(f"{{{part}}}", written)
-    return text
+def _statement(name: str, where: MessageFilter, *, dimensions: int = 0) -> sql.Composed:
+    return sql.SQL(_SQL[name]).format(
+        filters=predicates(where), columns=_COLUMNS, joins=_JOINS, dimensions=sql.Literal(dimensions)
+    )
 
 
 def _values(where: MessageFilter) -> dict[str, Any]:
