@@ -24,8 +24,8 @@ class Mirrored(WordEmbeddings):
 
 
 def take_in(world: World, *sessions: ChatSession, collection: str = "chats") -> None:
-    for one in sessions:
-        world.result(world.run(IngestSession(collection=collection, session=one)))
+    for given in sessions:
+        world.result(world.run(IngestSession(collection=collection, session=given)))
 
 
 def search(world: World, query: str, **fields: object) -> MessageResult:
@@ -69,7 +69,7 @@ def test_while_the_new_vectors_are_made_the_model_before_answers(world: World) -
     assert (found.mode, found.results[0].session_id) == ("vector", "s3")
     assert found.results[0].similarity == pytest.approx(1)
     assert len(before.asked) == asked
-    assert {one.model for one in world.sessions.rows["chats"].values()} == {"mirrored"}
+    assert {row.model for row in world.sessions.rows["chats"].values()} == {"mirrored"}
 
 
 def test_what_comes_in_meanwhile_is_embedded_by_both_models(world: World) -> None:
@@ -99,13 +99,13 @@ def test_without_the_model_before_the_words_answer_and_say_why_until_the_switch(
 def test_no_rows_are_prepared_of_a_session_that_another_changes(world: World) -> None:
     take_in(world, session("s", "nine ships"))
     change_model(world)
-    honest, alone = world.sessions.prepare, []
+    honest, alone = world.sessions.add_model, []
 
     def noted(collection: str, session_id: str, *, model: str) -> None:
         alone.append(world.sessions._changing[collection, session_id].locked())
         honest(collection, session_id, model=model)
 
-    world.sessions.prepare = noted  # type: ignore[method-assign]
+    world.sessions.add_model = noted  # type: ignore[method-assign]
     assert isinstance(world.result(reembed(world)), ReembedResult)
     assert alone == [True]
 

@@ -18,8 +18,8 @@ from tests.fixtures.world import World
 
 
 def take_in(world: World, *sessions: ChatSession, collection: str = "chats") -> None:
-    for one in sessions:
-        world.result(world.run(IngestSession(collection=collection, session=one)))
+    for given in sessions:
+        world.result(world.run(IngestSession(collection=collection, session=given)))
 
 
 def search(world: World, query: str, collection: str = "chats", **fields: object) -> MessageResult:

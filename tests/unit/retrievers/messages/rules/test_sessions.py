@@ -1,7 +1,13 @@
 from datetime import UTC, datetime
 
 from querymill_shared.contracts.sessions import message_key
-from querymill_workers.retrievers.messages.rules.sessions import NEIGHBOUR_LENGTH, Message, context, passages, vector_id
+from querymill_workers.retrievers.messages.rules.sessions import (
+    NEIGHBOUR_LENGTH,
+    Message,
+    context_of,
+    passages_of,
+    vector_id,
+)
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -12,24 +18,24 @@ def said(*texts: str) -> list[Message]:
 
 def test_a_context_has_two_neighbours_on_each_side() -> None:
     texts = ["a", "b", "c", "d", "e", "f"]
-    assert context(texts, 3) == "b\nc\nd\ne\nf"
-    assert context(texts, 0) == "a\nb\nc"
-    assert context(["alone"], 0) == "alone"
+    assert context_of(texts, 3) == "b\nc\nd\ne\nf"
+    assert context_of(texts, 0) == "a\nb\nc"
+    assert context_of(["alone"], 0) == "alone"
 
 
 def test_a_long_neighbour_is_cut_to_what_is_next_to_the_message() -> None:
     long = "x" * 1_000 + "y" * 1_000
-    before, message, after = context([long, long, long], 1).split("\n")
+    before, message, after = context_of([long, long, long], 1).split("\n")
     assert (before, after) == ("y" * NEIGHBOUR_LENGTH, "x" * NEIGHBOUR_LENGTH)
     assert message == long
 
 
 def test_every_message_is_found_alone_and_amid_its_neighbours_but_empty_ones_are_not() -> None:
-    found = passages("s", said("one", " ", "two"))
-    assert [(one.vector_type, one.content) for one in found] == [
+    found = passages_of("s", said("one", " ", "two"))
+    assert [(passage.vector_type, passage.content) for passage in found] == [
         ("message", "one"), ("message", "two"), ("context", "one\ntwo"), ("context", "one\ntwo"),
     ]  # fmt: skip
-    assert [one.message_id for one in found] == ["m0", "m2"] * 2
+    assert [passage.message_id for passage in found] == ["m0", "m2"] * 2
 
 
 def test_a_passage_keeps_its_name_and_no_other_has_it() -> None:

@@ -39,12 +39,12 @@ def step(claim: Claim, request: EmbedMessages, ports: MessagePorts) -> Sequence[
     ports.sessions.begin_embedding(collection, session_id)
     models = models_to_embed_with(collection, ports)
     work = [(model, ports.sessions.pending(collection, session_id, model=model.model)) for model in models]
-    total, done, usage = sum(len(pending) for _, pending in work), 0, Usage()
+    total, embedded, usage = sum(len(pending) for _, pending in work), 0, Usage()
     for model, pending in work:
-        for batch in batches(pending):
-            usage += embed(batch, model, collection, request.lane, ports)
-            done += len(batch)
-            if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=done, total=total)):
+        for batch in batches_of(pending):
+            usage += embed_batch(batch, model, collection, request.lane, ports)
+            embedded += len(batch)
+            if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=embedded, total=total)):
                 return []  # cancelled; what is stored waits for the next one
     hand_in(claim, request, EmbedNotes(total=total, usage=usage.noted()), ENDING, ports)
     return []
@@ -63,7 +63,7 @@ def models_to_embed_with(collection: str, ports: MessagePorts) -> Sequence[Embed
     return [ports.embeddings, former.embeddings]
 
 
-def embed_soon(
+def submit_embedding(
     collection: str, session_id: str, models: Sequence[Embeddings], ports: MessagePorts, *, lane: Lane, token: str
 ) -> tuple[str | None, Sequence[Bell]]:
     """Ask for a session to be embedded, if it lacks a vector; returns the job that will, and the bells of a new one.
@@ -78,12 +78,12 @@ def embed_soon(
     return asked_once(request, f"embed {waiting} {lane}", ports)
 
 
-def batches(pending: Sequence[PendingPassage]) -> list[Sequence[PendingPassage]]:
+def batches_of(pending: Sequence[PendingPassage]) -> list[Sequence[PendingPassage]]:
     """Cut passages into calls."""
     return [pending[start : start + BATCH] for start in range(0, len(pending), BATCH)]
 
 
-def embed(
+def embed_batch(
     batch: Sequence[PendingPassage], model: Embeddings, collection: str, lane: Lane, ports: MessagePorts
 ) -> Usage:
     """Embed passages and store their vectors."""

@@ -8,7 +8,7 @@ from querymill_shared.contracts.messages.life import ForgetResult, ForgetSession
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
-from querymill_workers.retrievers.messages.ingest import take_words
+from querymill_workers.retrievers.messages.ingest import unindex_passages
 from querymill_workers.retrievers.messages.ports import MessagePorts
 
 
@@ -23,8 +23,8 @@ def step(claim: Claim, request: ForgetSession, ports: MessagePorts) -> Sequence[
     """Forget one session; one that is not there is no error."""
     collection, session_id = request.collection, request.session_id
     with ports.sessions.changing(collection, session_id):
-        leaving = ports.sessions.leaving(collection, session_id, keeping=[])
-        take_words(collection, leaving, ports)
+        leaving = ports.sessions.passages_except(collection, session_id, keeping=[])
+        unindex_passages(collection, leaving, ports)
         was_there = ports.sessions.forget(collection, session_id)
     notes = ForgetNotes(outcome="forgotten" if was_there else "absent", total=len(leaving))
     hand_in(claim, request, notes, ENDING, ports)

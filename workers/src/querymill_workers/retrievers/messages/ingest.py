@@ -17,14 +17,14 @@ from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.retrievers.messages.embed import embed_soon, models_to_embed_with
-from querymill_workers.retrievers.messages.ports import SPACES, MessagePorts, SessionDraft
+from querymill_workers.retrievers.messages.embed import models_to_embed_with, submit_embedding
+from querymill_workers.retrievers.messages.ports import SPACES, MessagePorts, PreparedSession
 from querymill_workers.retrievers.messages.rules.sessions import (
     CONTEXT_VERSION,
     Message,
     PendingPassage,
     VectorType,
-    passages,
+    passages_of,
 )
 from querymill_workers.words.ports import WordUnit
 
@@ -43,32 +43,36 @@ class IngestNotes(Notes):
 def step(claim: Claim, request: IngestSession, ports: MessagePorts) -> Sequence[Bell]:
     """Ingest one session; the same content again changes nothing, but asks for what lacks its vector."""
     collection, session_id = request.collection, request.session.session_id
-    draft = drafted(request.session)
+    prepared = prepare_session(request.session)
     models = models_to_embed_with(collection, ports)
     with ports.sessions.changing(collection, session_id):
-        unchanged = ports.sessions.revision(collection, session_id) == draft.revision
+        unchanged = ports.sessions.revision(collection, session_id) == prepared.revision
         if not unchanged:
-            store(collection, draft, models, ports)
+            store_session(collection, prepared, models, ports)
     ports.board.add_collections("messages", [collection])
-    embedding_job, bells = embed_soon(collection, session_id, models, ports, lane=request.lane, token=claim.job_id)
+    embedding_job, bells = submit_embedding(
+        collection, session_id, models, ports, lane=request.lane, token=claim.job_id
+    )
     notes = IngestNotes(
-        outcome="unchanged" if unchanged else "ingested", total=len(draft.passages), embedding_job=embedding_job
+        outcome="unchanged" if unchanged else "ingested", total=len(prepared.passages), embedding_job=embedding_job
     )
     hand_in(claim, request, notes, ENDING, ports)
     return bells
 
 
-def store(collection: str, draft: SessionDraft, models: Sequence[Embeddings], ports: MessagePorts) -> None:
+def store_session(
+    collection: str, prepared: PreparedSession, models: Sequence[Embeddings], ports: MessagePorts
+) -> None:
     """Store a session and its words over what is there of it."""
-    session_id = draft.session.session_id
-    keeping = [passage.vector_id for passage in draft.passages]
-    take_words(collection, ports.sessions.leaving(collection, session_id, keeping=keeping), ports)
-    ports.sessions.put(collection, draft, models=[model.model for model in models])
-    put_words(collection, session_id, ports)
-    ports.sessions.complete(collection, session_id, draft.revision)
+    session_id = prepared.session.session_id
+    keeping = [passage.vector_id for passage in prepared.passages]
+    unindex_passages(collection, ports.sessions.passages_except(collection, session_id, keeping=keeping), ports)
+    ports.sessions.put(collection, prepared, models=[model.model for model in models])
+    index_passages(collection, session_id, ports)
+    ports.sessions.complete(collection, session_id, prepared.revision)
 
 
-def drafted(session: ChatSession) -> SessionDraft:
+def prepare_session(session: ChatSession) -> PreparedSession:
     """Number a session's messages, and list what is found of them."""
     numbered = [
         Message(
@@ -81,33 +85,33 @@ def drafted(session: ChatSession) -> SessionDraft:
     ]
     shaped = f"{CONTEXT_VERSION}\n{session.model_dump_json()}"
     revision = Revision(hashlib.sha256(shaped.encode()).hexdigest())
-    return SessionDraft(session, numbered, passages(session.session_id, numbered), revision)
+    return PreparedSession(session, numbered, passages_of(session.session_id, numbered), revision)
 
 
-def take_words(collection: str, leaving: Sequence[PendingPassage], ports: MessagePorts) -> None:
+def unindex_passages(collection: str, leaving: Sequence[PendingPassage], ports: MessagePorts) -> None:
     """Take the words of passages away; before the rows go, so that a kill leaves no words without a row."""
-    for vector_type, some in by_type(leaving):
-        ports.words.drop(collection, SPACES[vector_type], [passage.vector_id for passage in some])
+    for vector_type, group in group_by_type(leaving):
+        ports.words.drop(collection, SPACES[vector_type], [passage.vector_id for passage in group])
 
 
-def put_words(collection: str, session_id: str, ports: MessagePorts) -> None:
+def index_passages(collection: str, session_id: str, ports: MessagePorts) -> None:
     """Make passages found by their words."""
-    for vector_type, some in by_type(ports.sessions.unindexed(collection, session_id)):
-        for start in range(0, len(some), WORDS_BATCH):
-            batch = some[start : start + WORDS_BATCH]
-            ports.words.put(collection, SPACES[vector_type], units_of(session_id, batch))
+    for vector_type, group in group_by_type(ports.sessions.unindexed(collection, session_id)):
+        for start in range(0, len(group), WORDS_BATCH):
+            batch = group[start : start + WORDS_BATCH]
+            ports.words.put(collection, SPACES[vector_type], word_units_of(session_id, batch))
             ports.sessions.mark_indexed(collection, batch)
 
 
-def units_of(session_id: str, passages: Sequence[PendingPassage]) -> list[WordUnit]:
+def word_units_of(session_id: str, passages: Sequence[PendingPassage]) -> list[WordUnit]:
     """Make passages ready for their words."""
     return [WordUnit(passage.vector_id, passage.content, session_id) for passage in passages]
 
 
-def by_type(some: Sequence[PendingPassage]) -> list[tuple[VectorType, list[PendingPassage]]]:
+def group_by_type(passages: Sequence[PendingPassage]) -> list[tuple[VectorType, list[PendingPassage]]]:
     """Group passages by what they are."""
-    ordered = sorted(some, key=lambda passage: passage.vector_type)
-    return [(vector_type, list(group)) for vector_type, group in groupby(ordered, lambda one: one.vector_type)]
+    ordered = sorted(passages, key=lambda passage: passage.vector_type)
+    return [(vector_type, list(group)) for vector_type, group in groupby(ordered, lambda passage: passage.vector_type)]
 
 
 def to_result(request: IngestSession, picture: Picture, notes: IngestNotes) -> IngestSessionResult:

@@ -45,15 +45,15 @@ class Messages(Protocol):
     """The messages of all chats as they are searched; every call names its collection, and sees no other."""
 
     def nearest(
-        self, where: MessageFilter, vector: npt.NDArray[np.float32], *, model: str, most: int, floor: float
+        self, where: MessageFilter, vector: npt.NDArray[np.float32], *, model: str, limit: int, floor: float
     ) -> Nearest:
-        """Find the ``most`` rows with the greatest cosine, ties on the id; a zero vector's cosine is 0.
+        """Find the ``limit`` rows with the greatest cosine, ties on the id; a zero vector's cosine is 0.
 
-        Never fewer rows than there are, up to ``most``; only rows with a vector of the model.
+        Never fewer rows than there are, up to ``limit``; only rows with a vector of the model.
         """
         ...
 
-    def containing(self, where: MessageFilter, text: str, *, most: int) -> tuple[Sequence[MessageRow], int]:
+    def containing(self, where: MessageFilter, text: str, *, limit: int) -> tuple[Sequence[MessageRow], int]:
         """Find rows that contain a text, whatever its case, the newest first; and count them all."""
         ...
 
@@ -63,13 +63,13 @@ class Messages(Protocol):
         """Fetch those of the rows that the filter lets through, with their cosine to the vector if one is given."""
         ...
 
-    def lacking_sessions(self, where: MessageFilter, *, most: int) -> Sequence[str]:
+    def lacking_sessions(self, where: MessageFilter, *, limit: int) -> Sequence[str]:
         """List the sessions of rows that lack a vector, those with the newest rows first."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class SessionDraft:
+class PreparedSession:
     """A session as it is to be stored, with what is found of it."""
 
     session: ChatSession
@@ -102,11 +102,11 @@ class Sessions(Protocol):
         """List every session."""
         ...
 
-    def leaving(self, collection: str, session_id: str, *, keeping: Sequence[str]) -> Sequence[PendingPassage]:
+    def passages_except(self, collection: str, session_id: str, *, keeping: Sequence[str]) -> Sequence[PendingPassage]:
         """List what is stored of the session and is not kept, without its content."""
         ...
 
-    def put(self, collection: str, draft: SessionDraft, *, models: Sequence[str]) -> None:
+    def put(self, collection: str, prepared: PreparedSession, *, models: Sequence[str]) -> None:
         """Store a session over what is there of it, to be embedded by each of the models.
 
         A passage whose content is unchanged keeps its vectors; another has none of any model any more.
@@ -160,7 +160,7 @@ class Sessions(Protocol):
         """List the sessions that lack a vector of the model, of one of so many parts of the collection."""
         ...
 
-    def prepare(self, collection: str, session_id: str, *, model: str) -> None:
+    def add_model(self, collection: str, session_id: str, *, model: str) -> None:
         """Have all passages of a session embedded by a model too, beside those that they have."""
         ...
 

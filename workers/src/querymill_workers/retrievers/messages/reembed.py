@@ -15,7 +15,7 @@ from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.stages import stage, used
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.jobs.verdicts import done, lost
-from querymill_workers.retrievers.messages.embed import batches, embed
+from querymill_workers.retrievers.messages.embed import batches_of, embed_batch
 from querymill_workers.retrievers.messages.ports import MessagePorts
 
 
@@ -38,15 +38,15 @@ def step(claim: Claim, request: ReembedMessages, ports: MessagePorts) -> Sequenc
     embedded, usage = 0, Usage()
     for number, session_id in enumerate(sessions, start=1):
         with ports.sessions.changing(collection, session_id):
-            ports.sessions.prepare(collection, session_id, model=model.model)
-        for batch in batches(ports.sessions.pending(collection, session_id, model=model.model)):
-            usage += embed(batch, model, collection, request.lane, ports)
+            ports.sessions.add_model(collection, session_id, model=model.model)
+        for batch in batches_of(ports.sessions.pending(collection, session_id, model=model.model)):
+            usage += embed_batch(batch, model, collection, request.lane, ports)
             embedded += len(batch)
         if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=number, total=len(sessions))):
             return []  # cancelled; what is stored is there for the next one
     notes = PartNotes(embedded=embedded, usage=usage.noted())
     picture = ports.board.finish(claim, Outcome(notes=notes.for_board()))
-    if picture is not None and end(picture, request, ports):
+    if picture is not None and switch_if_complete(picture, request, ports):
         # It takes a while, and nobody waits for it: what a kill leaves of them goes with the next run.
         ports.sessions.drop_other_models(collection, model=model.model)
     return []
@@ -54,10 +54,10 @@ def step(claim: Claim, request: ReembedMessages, ports: MessagePorts) -> Sequenc
 
 def conclude(picture: Picture, request: ReembedMessages, ports: MessagePorts) -> None:
     """Switch once every part is in."""
-    end(picture, request, ports)
+    switch_if_complete(picture, request, ports)
 
 
-def end(picture: Picture, request: ReembedMessages, ports: MessagePorts) -> bool:
+def switch_if_complete(picture: Picture, request: ReembedMessages, ports: MessagePorts) -> bool:
     """Switch once every part is in; tell whether the collection is searched by the model now."""
     if not all(step.is_closed for step in picture.steps):
         return False

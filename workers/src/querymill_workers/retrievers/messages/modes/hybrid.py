@@ -18,7 +18,7 @@ def search_hybrid(request: MessageSearch, where: MessageFilter, question: Questi
     A row that has a vector must reach the threshold, whichever ranking found it. With contexts, a message and its
     context are ranked separately, each at half the weight, and are one hit.
     """
-    most = candidates_of(request)
+    limit = candidates_of(request)
     rankings: dict[str, list[MessageRow]] = {}
     nearest: list[MessageRow] = []
     gaps: list[Gap] = []
@@ -26,10 +26,10 @@ def search_hybrid(request: MessageSearch, where: MessageFilter, question: Questi
     for vector_type in where.vector_types:
         typed = replace(where, vector_types=(vector_type,))
         near = ports.messages.nearest(
-            typed, question.vector, model=question.model, most=most, floor=question.min_cosine
+            typed, question.vector, model=question.model, limit=limit, floor=question.min_cosine
         )
         rankings[f"vector:{vector_type}"] = passing(near.rows, question)
-        exact = exact and near.exact and near.passed <= most
+        exact = exact and near.exact and near.passed <= limit
         nearest += near.rows[:1]
         skipped += near.skipped
         try:

@@ -41,7 +41,7 @@ def search_text(request: MessageSearch, where: MessageFilter, ports: MessagePort
         model: The model whose row represents a passage that has rows of several.
         why: Why the vectors were not searched.
     """
-    containing, count = ports.messages.containing(where, request.query, most=candidates_of(request))
+    containing, count = ports.messages.containing(where, request.query, limit=candidates_of(request))
     contained = {row.vector_id for row in containing}
     matches = [match_by_substring(row) for row in containing]
     gaps, whole = [Gap("embed", why)], True
@@ -91,23 +91,23 @@ def rank_by_words(
     Raises:
         Refused: The text index was built by another tokeniser version.
     """
-    wanted = most = candidates_of(request)
+    wanted = limit = candidates_of(request)
     groups = sessions_to_search(where, ports)
     while True:
-        hits = ports.words.search(where.collection, SPACES[vector_type], request.query, most=most, groups=groups)
+        hits = ports.words.search(where.collection, SPACES[vector_type], request.query, most=limit, groups=groups)
         rows = ports.messages.rows(where, [hit.id for hit in hits], vector, model=model)
-        whole = len(hits) < most
+        whole = len(hits) < limit
         if whole or len(rows) >= wanted:
             ranked = [rows[hit.id] for hit in hits if hit.id in rows][:wanted]
             return WordRanking(ranked, {hit.id: hit for hit in hits}, whole and len(rows) <= wanted)
-        most *= 4
+        limit *= 4
 
 
 def sessions_to_search(where: MessageFilter, ports: MessagePorts) -> Sequence[str] | None:
     """Return the sessions whose words are searched, or None for all."""
     if where.session_id is not None:
         return [where.session_id]
-    return None if where.lacking is None else ports.messages.lacking_sessions(where, most=MAX_PENDING_SESSIONS)
+    return None if where.lacking is None else ports.messages.lacking_sessions(where, limit=MAX_PENDING_SESSIONS)
 
 
 def newest_first(rows: Sequence[MessageRow], ranking: WordRanking) -> list[MessageRow]:

@@ -12,7 +12,7 @@ from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, 
 def search_vector(request: MessageSearch, where: MessageFilter, question: Question, ports: MessagePorts) -> Matches:
     """Find the rows with similarity ≥ threshold, the most similar first; pending rows are found by text."""
     near = ports.messages.nearest(
-        where, question.vector, model=question.model, most=request.limit, floor=question.min_cosine
+        where, question.vector, model=question.model, limit=request.limit, floor=question.min_cosine
     )
     passed = [row for row in near.rows if row.raw is not None and row.raw >= question.min_cosine]
     found = Matches(

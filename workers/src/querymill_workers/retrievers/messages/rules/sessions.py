@@ -89,26 +89,26 @@ def vector_id(session_id: str, key: str, vector_type: VectorType) -> str:
     return hashlib.sha256(named.encode()).hexdigest()[:32]
 
 
-def passages(session_id: str, messages: Sequence[Message]) -> list[MessagePassage]:
+def passages_of(session_id: str, messages: Sequence[Message]) -> list[MessagePassage]:
     """List what is found of a session, all messages before all contexts; empty messages are not found."""
     written = [message for message in messages if message.text.strip()]
     alone = [_passage(session_id, message, "message", message.text) for message in written]
     texts = [message.text for message in written]
     amid = [
-        _passage(session_id, message, "context", context(texts, place), around=_near(written, place))
+        _passage(session_id, message, "context", context_of(texts, place), around=_with_neighbours(written, place))
         for place, message in enumerate(written)
     ]
     return alone + amid
 
 
-def context(texts: Sequence[str], place: int) -> str:
+def context_of(texts: Sequence[str], place: int) -> str:
     """Join a message with its neighbours, in the order they were written."""
     before = [text[-NEIGHBOUR_LENGTH:] for text in texts[max(place - NEIGHBOURS, 0) : place]]
     after = [text[:NEIGHBOUR_LENGTH] for text in texts[place + 1 : place + 1 + NEIGHBOURS]]
     return "\n".join([*before, texts[place], *after])
 
 
-def _near(messages: Sequence[Message], place: int) -> Sequence[Message]:
+def _with_neighbours(messages: Sequence[Message], place: int) -> Sequence[Message]:
     return messages[max(place - NEIGHBOURS, 0) : place + 1 + NEIGHBOURS]
 
 
@@ -116,5 +116,5 @@ def _passage(
     session_id: str, message: Message, vector_type: VectorType, content: str, *, around: Sequence[Message] = ()
 ) -> MessagePassage:
     named = vector_id(session_id, message.key, vector_type)
-    ids = tuple(one.message_id for one in around if one.message_id is not None)
+    ids = tuple(message.message_id for message in around if message.message_id is not None)
     return MessagePassage(named, message.key, message.message_id, vector_type, content, message.created_at, ids)

@@ -26,10 +26,10 @@ EXACT_ROWS: Final = 10_000
 #: How long a filter that left more is taken to do so still, in seconds. Where it does not, exact search takes over.
 LARGE_FOR_S: Final = 60.0
 #: Rows without a vector are counted up to here.
-MOST_SKIPPED: Final = 10_000
-#: Rows that the index finds for each that is asked for, at least ``LEAST_CANDIDATES``.
+MAX_SKIPPED: Final = 10_000
+#: Rows that the index finds for each that is asked for, at least ``MIN_CANDIDATES``.
 CANDIDATES_PER_ROW: Final = 2
-LEAST_CANDIDATES: Final = 20
+MIN_CANDIDATES: Final = 20
 
 _COLUMNS: Final = sql.SQL(
     "v.vector_id, v.message_key, v.message_id, v.session_id, v.content, v.vector_type, v.created_at,"
@@ -52,10 +52,10 @@ class PostgresMessages:
         self._lock = threading.Lock()
 
     def nearest(
-        self, where: MessageFilter, vector: npt.NDArray[np.float32], *, model: str, most: int, floor: float
+        self, where: MessageFilter, vector: npt.NDArray[np.float32], *, model: str, limit: int, floor: float
     ) -> Nearest:
         """See `Messages.nearest`."""
-        values = _values(where) | {"model": model, "vector": vector, "most": most, "floor": floor}
+        values = _values(where) | {"model": model, "vector": vector, "limit": limit, "floor": floor}
         with self._lock:
             large = (where, model) in self._large
         if not large:
@@ -65,31 +65,31 @@ class PostgresMessages:
             with self._lock:
                 self._large[where, model] = True
         found = self._by_index(where, values, dimensions=len(vector))
-        return found if len(found.rows) == most else self._exact(where, values, bound=None)[0]
+        return found if len(found.rows) == limit else self._exact(where, values, bound=None)[0]
 
     def _exact(self, where: MessageFilter, values: Mapping[str, Any], *, bound: int | None) -> tuple[Nearest, int]:
         """Compare the first rows of a filter; how many these were stands beside what was found."""
         skipped, rows = self._read(
             where.collection,
-            (_statement("without_vector", where), {**values, "bound": MOST_SKIPPED}),
+            (_statement("without_vector", where), {**values, "bound": MAX_SKIPPED}),
             (_statement("nearest_exact", where), {**values, "bound": bound}),
         )
         return _nearest(rows, skipped, exact=True), rows[0][0]
 
     def _by_index(self, where: MessageFilter, values: Mapping[str, Any], *, dimensions: int) -> Nearest:
-        candidates = max(LEAST_CANDIDATES, CANDIDATES_PER_ROW * int(values["most"]))
+        candidates = max(MIN_CANDIDATES, CANDIDATES_PER_ROW * int(values["limit"]))
         ef_search = str(min(max(self._ef_search, candidates), 1_000))
         _, skipped, rows = fetched(
             self._pool,
             (_SQL["as_reader_by_index"], {"collection": where.collection, "ef_search": ef_search}),
-            (_statement("without_vector", where), {**values, "bound": MOST_SKIPPED}),
+            (_statement("without_vector", where), {**values, "bound": MAX_SKIPPED}),
             (_statement("nearest_approximate", where, dimensions=dimensions), {**values, "candidates": candidates}),
         )
         return _nearest(rows, skipped, exact=False)
 
-    def containing(self, where: MessageFilter, text: str, *, most: int) -> tuple[Sequence[MessageRow], int]:
+    def containing(self, where: MessageFilter, text: str, *, limit: int) -> tuple[Sequence[MessageRow], int]:
         """See `Messages.containing`."""
-        values = _values(where) | {"pattern": f"%{escaped(text)}%", "most": most}
+        values = _values(where) | {"pattern": f"%{escaped(text)}%", "limit": limit}
         (rows,) = self._read(where.collection, (_statement("containing", where), values))
         return [MessageRow(*row) for _, *row in rows], rows[0][0] if rows else 0
 
@@ -103,9 +103,9 @@ class PostgresMessages:
             return {row[0]: MessageRow(*row[:-1]) for row in rows}
         return {row[0]: MessageRow(*row) for row in rows}
 
-    def lacking_sessions(self, where: MessageFilter, *, most: int) -> Sequence[str]:
+    def lacking_sessions(self, where: MessageFilter, *, limit: int) -> Sequence[str]:
         """See `Messages.lacking_sessions`."""
-        values = _values(where) | {"most": most}
+        values = _values(where) | {"limit": limit}
         (rows,) = self._read(where.collection, (_statement("lacking_sessions_of", where), values))
         return [id_ for (id_,) in rows]
 
@@ -151,4 +151,4 @@ def _values(where: MessageFilter) -> dict[str, Any]:
 def _nearest(rows: Sequence[TupleRow], skipped: Sequence[TupleRow], *, exact: bool) -> Nearest:
     """Read what either way to search found; each row begins with how many were examined, and how many passed."""
     found = [MessageRow(*row) for _, _, *row in rows if row[0] is not None]
-    return Nearest(found, rows[0][1] if rows else 0, exact=exact, skipped=min(skipped[0][0], MOST_SKIPPED))
+    return Nearest(found, rows[0][1] if rows else 0, exact=exact, skipped=min(skipped[0][0], MAX_SKIPPED))

@@ -18,7 +18,7 @@ WITH scored AS MATERIALIZED (
     LIMIT %(bound)s
 ),
 counted AS (SELECT count(*) AS examined, count(*) FILTER (WHERE raw >= %(floor)s) AS passed FROM scored),
-best AS (SELECT vector_id, raw FROM scored ORDER BY raw DESC, vector_id LIMIT %(most)s)
+best AS (SELECT vector_id, raw FROM scored ORDER BY raw DESC, vector_id LIMIT %(limit)s)
 SELECT counted.examined, counted.passed, {columns}, best.raw
 FROM counted
 LEFT JOIN best ON true
@@ -39,7 +39,7 @@ WITH near AS MATERIALIZED (
     LIMIT %(candidates)s
 ),
 counted AS (SELECT count(*) AS examined, count(*) FILTER (WHERE raw >= %(floor)s) AS passed FROM near),
-best AS (SELECT * FROM near ORDER BY raw DESC, vector_id LIMIT %(most)s)
+best AS (SELECT * FROM near ORDER BY raw DESC, vector_id LIMIT %(limit)s)
 SELECT counted.examined, counted.passed, {columns}, v.raw
 FROM counted CROSS JOIN best AS v
 {joins}
@@ -81,7 +81,7 @@ SELECT (SELECT count(*) FROM found), {columns}, NULL
 FROM found AS v
 {joins}
 ORDER BY v.created_at DESC, v.vector_id
-LIMIT %(most)s;
+LIMIT %(limit)s;
 
 -- message_rows: named rows that the filter lets through, each once, that of the model before others
 SELECT DISTINCT ON (v.vector_id)
@@ -98,4 +98,4 @@ ORDER BY v.vector_id, (v.model = %(model)s) DESC;
 SELECT v.session_id FROM chat_message_vectors AS v
 WHERE v.collection = %(collection)s AND v.embedding IS NULL AND v.vector_type = ANY(%(vector_types)s) {filters}
 GROUP BY v.session_id ORDER BY max(v.created_at) DESC, v.session_id
-LIMIT %(most)s;
+LIMIT %(limit)s;

@@ -7,7 +7,7 @@ SELECT revision FROM chat_sessions WHERE collection = %(collection)s AND session
 -- session_ids: every session
 SELECT session_id FROM chat_sessions WHERE collection = %(collection)s ORDER BY session_id;
 
--- leaving: what is stored of a session and not among these
+-- passages_except: what is stored of a session and not among these
 SELECT DISTINCT vector_id, vector_type, '' FROM chat_message_vectors
 WHERE collection = %(collection)s AND session_id = %(session_id)s AND vector_id <> ALL(%(vector_ids)s);
 
@@ -130,7 +130,7 @@ WHERE v.collection = %(collection)s AND (hashtext(v.session_id) & 2147483647) %%
 )
 ORDER BY v.session_id;
 
--- prepare_model: a row of the model for each passage of a session, without a vector yet
+-- add_model: a row of the model for each passage of a session, without a vector yet
 INSERT INTO chat_message_vectors (
     collection, session_id, model, vector_id, message_key, message_id, vector_type, content, created_at, around, indexed
 )
