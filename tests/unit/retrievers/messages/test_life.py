@@ -152,7 +152,8 @@ def test_the_model_must_be_the_workers(world: World) -> None:
     take_in(world, session("s", "nine ships"))
     job_id = reembed(world, model="another")
     record = world.board.picture(job_id).record
-    assert (record.state, record.reason) == ("failed", "model: the workers embed by 'words', not by 'another'")
+    reason = "model: must be the workers' embedding model 'words' (got 'another')"
+    assert (record.state, record.reason) == ("failed", reason)
 
 
 def test_a_collection_without_messages_is_refused(world: World) -> None:

@@ -29,17 +29,17 @@ class Flow(Generic[P]):
 
 def flow(
     request: R,
-    step: Callable[[Claim, R, Q], Sequence[Bell]],
+    step: Callable[[Claim, R, Q], Sequence[Bell] | None],
     conclude: Callable[[Picture, R, Q], Sequence[Bell] | None],
     settle: Callable[[Picture, R, Q], None] | None = None,
 ) -> Flow[Q]:
     """Bind a flow's functions to a request.
 
-    A ``conclude`` that never rings returns None. Without ``settle`` the job fails at its deadline.
+    A ``step`` or ``conclude`` that never rings returns None. Without ``settle`` the job fails at its deadline.
     """
 
     def carry_out(claim: Claim, ports: Q) -> Sequence[Bell]:
-        return step(claim, request, ports)
+        return step(claim, request, ports) or []
 
     def go_on(picture: Picture, ports: Q) -> Sequence[Bell]:
         return conclude(picture, request, ports) or []

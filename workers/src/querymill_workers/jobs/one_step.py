@@ -44,6 +44,6 @@ def conclude(picture: Picture, request: R, ending: Ending[R, N], ports: Common) 
     ports.board.settle(picture.record.job_id, verdict)
 
 
-def one_step(request: R, step: Callable[[Claim, R, P], Sequence[Bell]], ending: Ending[R, N]) -> Flow[P]:
-    """Make the flow of a job of one step."""
+def one_step(request: R, step: Callable[[Claim, R, P], Sequence[Bell] | None], ending: Ending[R, N]) -> Flow[P]:
+    """Return the flow of a job of one step."""
     return flow(request, step, lambda picture, asked, ports: conclude(picture, asked, ending, ports))

@@ -1,11 +1,9 @@
-"""Forgetting a session: its words first, so that a kill leaves no words without a row, then its rows."""
+"""Drop a session: first its index entries, then its rows, so that every index entry has a row if a worker dies."""
 
-from collections.abc import Sequence
 from typing import Final, Literal
 
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.messages.life import ForgetResult, ForgetSession
-from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.retrievers.messages.ingest import unindex_passages
@@ -13,26 +11,25 @@ from querymill_workers.retrievers.messages.ports import MessagePorts
 
 
 class ForgetNotes(Notes):
-    """What was forgotten: ``total`` passages, or nothing where there was no session."""
+    """Whether there was a session, and how many passages of it were dropped."""
 
     outcome: Literal["forgotten", "absent"]
     total: int
 
 
-def step(claim: Claim, request: ForgetSession, ports: MessagePorts) -> Sequence[Bell]:
-    """Forget one session; one that is not there is no error."""
+def step(claim: Claim, request: ForgetSession, ports: MessagePorts) -> None:
+    """Drop one session. A session that does not exist is not an error."""
     collection, session_id = request.collection, request.session_id
     with ports.sessions.changing(collection, session_id):
-        leaving = ports.sessions.passages_except(collection, session_id, keeping=[])
-        unindex_passages(collection, leaving, ports)
+        passages = ports.sessions.passages_except(collection, session_id, keeping=[])
+        unindex_passages(collection, passages, ports)
         was_there = ports.sessions.forget(collection, session_id)
-    notes = ForgetNotes(outcome="forgotten" if was_there else "absent", total=len(leaving))
+    notes = ForgetNotes(outcome="forgotten" if was_there else "absent", total=len(passages))
     hand_in(claim, request, notes, ENDING, ports)
-    return []
 
 
 def to_result(request: ForgetSession, picture: Picture, notes: ForgetNotes) -> ForgetResult:
-    """Say what was forgotten."""
+    """Build the result from the notes."""
     return ForgetResult(
         job_id=picture.record.job_id,
         session_id=request.session_id,

@@ -37,7 +37,7 @@ class SearchNotes(StepNotes):
 
 
 def findings_of(matches: Matches, request: MessageSearch) -> MessageFindings:
-    """Turn matches into hits, with the counts beside them."""
+    """Turn matches into hits, and keep the counts of the search."""
     return MessageFindings(
         mode=matches.mode,
         results=tuple(hit_of(match, request) for match in matches.best),

@@ -1,7 +1,7 @@
-"""Taking a session in: its messages are found by their words at once; a job that follows makes their vectors.
+"""Ingest a session: its messages become searchable by text at once, and a job that follows makes their vectors.
 
-One at a time changes a session: its rows and its words are two stores, and must not be left by two writers. Killed
-anywhere, the next attempt does it again; a passage whose content does not change keeps its vector.
+Rows and words are two stores, so a lock lets one worker at a time change a session. If a worker dies, the next attempt
+ingests the session again; a passage whose content has not changed keeps its vector.
 """
 
 import hashlib
@@ -28,8 +28,8 @@ from querymill_workers.retrievers.messages.rules.sessions import (
 )
 from querymill_workers.words.ports import WordUnit
 
-#: Passages whose words are put in one transaction.
-WORDS_BATCH = 500
+#: Passages that are indexed in one transaction.
+INDEX_BATCH: Final = 500
 
 
 class IngestNotes(Notes):
@@ -41,7 +41,7 @@ class IngestNotes(Notes):
 
 
 def step(claim: Claim, request: IngestSession, ports: MessagePorts) -> Sequence[Bell]:
-    """Ingest one session; the same content again changes nothing, but asks for what lacks its vector."""
+    """Ingest one session, and submit an embedding job if vectors are missing. Unchanged content is not stored again."""
     collection, session_id = request.collection, request.session.session_id
     prepared = prepare_session(request.session)
     models = models_to_embed_with(collection, ports)
@@ -63,7 +63,7 @@ def step(claim: Claim, request: IngestSession, ports: MessagePorts) -> Sequence[
 def store_session(
     collection: str, prepared: PreparedSession, models: Sequence[Embeddings], ports: MessagePorts
 ) -> None:
-    """Store a session and its words over what is there of it."""
+    """Replace the stored session and its index entries."""
     session_id = prepared.session.session_id
     keeping = [passage.vector_id for passage in prepared.passages]
     unindex_passages(collection, ports.sessions.passages_except(collection, session_id, keeping=keeping), ports)
@@ -73,7 +73,7 @@ def store_session(
 
 
 def prepare_session(session: ChatSession) -> PreparedSession:
-    """Number a session's messages, and list what is found of them."""
+    """Give each message its key and its time, and list the session's passages."""
     numbered = [
         Message(
             message_key(message.message_id, place),
@@ -88,34 +88,34 @@ def prepare_session(session: ChatSession) -> PreparedSession:
     return PreparedSession(session, numbered, passages_of(session.session_id, numbered), revision)
 
 
-def unindex_passages(collection: str, leaving: Sequence[PendingPassage], ports: MessagePorts) -> None:
-    """Take the words of passages away; before the rows go, so that a kill leaves no words without a row."""
-    for vector_type, group in group_by_type(leaving):
+def unindex_passages(collection: str, passages: Sequence[PendingPassage], ports: MessagePorts) -> None:
+    """Drop passages from the text index. Their rows are dropped afterwards, so that every index entry has a row."""
+    for vector_type, group in group_by_type(passages):
         ports.words.drop(collection, SPACES[vector_type], [passage.vector_id for passage in group])
 
 
 def index_passages(collection: str, session_id: str, ports: MessagePorts) -> None:
-    """Make passages found by their words."""
+    """Add the session's passages that are missing from the text index."""
     for vector_type, group in group_by_type(ports.sessions.unindexed(collection, session_id)):
-        for start in range(0, len(group), WORDS_BATCH):
-            batch = group[start : start + WORDS_BATCH]
+        for start in range(0, len(group), INDEX_BATCH):
+            batch = group[start : start + INDEX_BATCH]
             ports.words.put(collection, SPACES[vector_type], word_units_of(session_id, batch))
             ports.sessions.mark_indexed(collection, batch)
 
 
 def word_units_of(session_id: str, passages: Sequence[PendingPassage]) -> list[WordUnit]:
-    """Make passages ready for their words."""
+    """Turn passages into entries of the text index, grouped by session."""
     return [WordUnit(passage.vector_id, passage.content, session_id) for passage in passages]
 
 
 def group_by_type(passages: Sequence[PendingPassage]) -> list[tuple[VectorType, list[PendingPassage]]]:
-    """Group passages by what they are."""
+    """Group passages by type, as each type has an index of its own."""
     ordered = sorted(passages, key=lambda passage: passage.vector_type)
     return [(vector_type, list(group)) for vector_type, group in groupby(ordered, lambda passage: passage.vector_type)]
 
 
 def to_result(request: IngestSession, picture: Picture, notes: IngestNotes) -> IngestSessionResult:
-    """Say what ingestion did."""
+    """Build the result from the notes."""
     return IngestSessionResult(
         job_id=picture.record.job_id,
         session_id=request.session.session_id,

@@ -1,4 +1,4 @@
-"""Making the words of `messages` anew from what is stored, some at a time."""
+"""Rebuild the text index of `messages` from the stored sessions."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -8,12 +8,15 @@ from querymill_workers.retrievers.messages.ports import SPACES as SPACE_OF
 from querymill_workers.retrievers.messages.ports import MessagePorts
 from querymill_workers.words.ports import Space
 
-#: Where the words are.
+#: The indexes of a collection's messages.
 SPACES: Final[Sequence[Space]] = tuple(SPACE_OF.values())
 
 
 def reindexed(collection: str, ports: MessagePorts) -> Iterator[tuple[int, int, int]]:
-    """Go through the sessions; nobody changes one while its words are made."""
+    """Index session by session, each under its lock.
+
+    Yields the number of sessions done, the number of all sessions, and the number of passages just indexed.
+    """
     sessions = ports.sessions.ids(collection)
     for done, session_id in enumerate(sessions, start=1):
         with ports.sessions.changing(collection, session_id):

@@ -8,7 +8,6 @@
 A search is one step. Each mode returns matches, which ``hits.py`` turns into hits.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -16,7 +15,6 @@ from querymill_shared.board import Claim, Outcome
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_workers.inference.ports import Embeddings
 from querymill_workers.jobs import one_step
-from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import caller_of
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.stages import Laps
@@ -42,7 +40,7 @@ class SearchModel:
     calibration: Calibration
 
 
-def step(claim: Claim, request: MessageSearch, ports: MessagePorts) -> Sequence[Bell]:
+def step(claim: Claim, request: MessageSearch, ports: MessagePorts) -> None:
     """Search a collection. If the question gets no vector, the search is by text and does not fail."""
     laps = Laps(ports)
     matches, usage = find(claim, request, laps, ports)
@@ -51,7 +49,6 @@ def step(claim: Claim, request: MessageSearch, ports: MessagePorts) -> Sequence[
     picture = ports.board.finish(claim, Outcome(notes=notes.for_board(), ms=laps.total_ms))
     if picture is not None:
         one_step.conclude(picture, request, ENDING, ports)
-    return []
 
 
 def find(claim: Claim, request: MessageSearch, laps: Laps, ports: MessagePorts) -> tuple[Matches, Usage]:

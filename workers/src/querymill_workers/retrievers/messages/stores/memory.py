@@ -1,4 +1,4 @@
-"""The messages of chats in this process: every row is compared, one after the other."""
+"""Messages in memory: every search compares every row."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -10,7 +10,7 @@ from querymill_workers.text.similarity import Vector, cosine
 
 
 class MemoryMessages:
-    """`Messages` without a server, of the sessions beside it."""
+    """`Messages` in memory, over the sessions in ``sessions``."""
 
     def __init__(self) -> None:
         self.sessions = MemorySessions()

@@ -1,4 +1,4 @@
-"""The life of chat sessions in this process: for unit tests, and to read what the store does without SQL."""
+"""Chat sessions in memory: for unit tests, and to show without SQL what a store does."""
 
 import threading
 import zlib
@@ -21,7 +21,7 @@ _Place = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class StoredPassage:
-    """A passage of one session and model, as far as it has come."""
+    """A passage of one session and model. ``embedding`` is None until its vector is stored."""
 
     session_id: str
     model: str
@@ -32,7 +32,7 @@ class StoredPassage:
 
 @dataclass(slots=True)
 class MemorySession:
-    """A session as it was put; ``revision`` is None until its words are there too."""
+    """A session as it was put. ``revision`` is None until all its passages are indexed."""
 
     prepared: PreparedSession
     revision: Revision | None = None
@@ -40,7 +40,7 @@ class MemorySession:
 
 
 class MemorySessions:
-    """`Sessions` without a server; ``rows`` are by vector id and model, in each collection."""
+    """`Sessions` in memory. ``rows`` maps each collection to its rows by vector id and model."""
 
     kind: Final = "messages"
 
@@ -70,8 +70,8 @@ class MemorySessions:
 
     def passages_except(self, collection: str, session_id: str, *, keeping: Sequence[str]) -> Sequence[PendingPassage]:
         """See `Sessions.passages_except`."""
-        gone = {row.passage.vector_id: row for row in self._of(collection, session_id)}
-        return [PendingPassage(id_, row.passage.vector_type, "") for id_, row in gone.items() if id_ not in keeping]
+        stored = {row.passage.vector_id: row for row in self._of(collection, session_id)}
+        return [PendingPassage(id_, row.passage.vector_type, "") for id_, row in stored.items() if id_ not in keeping]
 
     def put(self, collection: str, prepared: PreparedSession, *, models: Sequence[str]) -> None:
         """See `Sessions.put`."""

@@ -1,7 +1,7 @@
-"""Searching messages in PostgreSQL. Every statement names its collection and runs as a role that sees no other.
+"""Search messages in PostgreSQL. Every statement names its collection and runs as a role that sees no other.
 
-Two walls: the predicates here, and row-level security (``0004_messages.sql``), which binds a plain role only: each
-transaction becomes that role before its first statement, whoever connected.
+Two walls keep collections apart: the predicates of the statements, and row-level security (``0004_messages.sql``).
+Row-level security only binds unprivileged roles, so each transaction takes on such a role before its first statement.
 """
 
 import threading
@@ -21,13 +21,14 @@ from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, 
 
 _SQL: Final = statements("querymill_workers.retrievers.messages.stores", "postgres.sql")
 
-#: A filter that leaves at most this many rows is searched exactly: some milliseconds, and no row is missed.
+#: A filter that leaves at most this many rows is searched exactly, in some milliseconds and without missing a row.
 EXACT_ROWS: Final = 10_000
-#: How long a filter that left more is taken to do so still, in seconds. Where it does not, exact search takes over.
+#: For how long a filter that left more rows is searched by index at once, in seconds. If the index finds too few rows,
+#: the search is exact.
 LARGE_FOR_S: Final = 60.0
-#: Rows without a vector are counted up to here.
+#: Rows without a vector are counted up to this number.
 MAX_SKIPPED: Final = 10_000
-#: Rows that the index finds for each that is asked for, at least ``MIN_CANDIDATES``.
+#: Rows that the index is asked for per row of the limit, at least ``MIN_CANDIDATES``.
 CANDIDATES_PER_ROW: Final = 2
 MIN_CANDIDATES: Final = 20
 
@@ -43,7 +44,7 @@ _JOINS: Final = sql.SQL(
 
 
 class PostgresMessages:
-    """`Messages` on PostgreSQL with pgvector; ``ef_search`` is how widely its index is searched."""
+    """`Messages` in PostgreSQL with pgvector. ``ef_search`` is the least breadth of an index search."""
 
     def __init__(self, pool: Pool, *, ef_search: int) -> None:
         self._pool = pool
@@ -68,7 +69,7 @@ class PostgresMessages:
         return found if len(found.rows) == limit else self._exact(where, values, bound=None)[0]
 
     def _exact(self, where: MessageFilter, values: Mapping[str, Any], *, bound: int | None) -> tuple[Nearest, int]:
-        """Compare the first rows of a filter; how many these were stands beside what was found."""
+        """Compare the first ``bound`` rows of a filter, and return with the nearest how many rows were compared."""
         skipped, rows = self._read(
             where.collection,
             (_statement("without_vector", where), {**values, "bound": MAX_SKIPPED}),
@@ -110,13 +111,13 @@ class PostgresMessages:
         return [id_ for (id_,) in rows]
 
     def _read(self, collection: str, *asked: tuple[Any, Mapping[str, Any]]) -> list[list[TupleRow]]:
-        """Run statements that see one collection."""
+        """Run statements as the role that sees one collection, and return the rows of each."""
         _, *rows = fetched(self._pool, (SESSION["as_reader"], {"collection": collection}), *asked)
         return rows
 
 
 def escaped(text: str) -> str:
-    """Write a text so that a pattern finds it as it stands."""
+    """Escape a text so that a LIKE pattern matches it literally."""
     return text.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
 
 
@@ -149,6 +150,6 @@ def _values(where: MessageFilter) -> dict[str, Any]:
 
 
 def _nearest(rows: Sequence[TupleRow], skipped: Sequence[TupleRow], *, exact: bool) -> Nearest:
-    """Read what either way to search found; each row begins with how many were examined, and how many passed."""
+    """Read the rows of an exact or an index search. Each begins with the counts of examined and of passed rows."""
     found = [MessageRow(*row) for _, _, *row in rows if row[0] is not None]
     return Nearest(found, rows[0][1] if rows else 0, exact=exact, skipped=min(skipped[0][0], MAX_SKIPPED))

@@ -1,6 +1,6 @@
-"""The life of chat sessions in PostgreSQL: taken in, embedded, embedded anew by another model, forgotten.
+"""Chat sessions in PostgreSQL: ingested, embedded, embedded with another model, dropped.
 
-Every statement names its collection and runs as a role that sees no other, as those that search do (``messages.py``).
+Every statement names its collection and runs as a role that sees no other, like the searches in ``postgres.py``.
 """
 
 import threading
@@ -21,12 +21,12 @@ from querymill_workers.retrievers.messages.rules.sessions import MessagePassage,
 
 _SQL: Final = statements("querymill_workers.retrievers.messages.stores", "postgres_sessions.sql")
 
-#: Sessions that one process changes at the same time: each holds a connection of the pool, and needs a second.
+#: Sessions that one process changes at the same time. Each holds a connection of the pool and needs a second one.
 MAX_CHANGING: Final = 6
 
 
 class PostgresSessions:
-    """`Sessions` on PostgreSQL with pgvector."""
+    """`Sessions` in PostgreSQL with pgvector."""
 
     kind: Final = "messages"
 
