@@ -1,17 +1,19 @@
 import numpy as np
 import pytest
 
+from querymill_shared.board import Outcome
 from querymill_shared.contracts.messages.ingest import IngestSession
 from querymill_shared.contracts.messages.life import PARTS, ForgetResult, ForgetSession, ReembedMessages, ReembedResult
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.sessions import ChatSession
+from querymill_workers.dispatch import journey
 from querymill_workers.inference.ports import FormerModel, InputType, Vectors
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.calibration import IDENTITY, Calibration
 from tests.fakes.models import WordEmbeddings
-from tests.fixtures.chats import session
+from tests.fixtures.chats import session, store
 from tests.fixtures.world import World
 
 
@@ -184,6 +186,52 @@ def test_a_search_that_the_switch_overtook_asks_the_new_model(world: World) -> N
     found = search(world, "nine ships")
     assert found.mode == "vector"
     assert found.results[0].similarity == pytest.approx(1)
+
+
+def give_up(world: World, job_id: str, step: str) -> None:
+    """Let the workers of a step die until it is given up."""
+    claim = world.board.claim(job_id, step)
+    assert claim is not None
+    picture = world.board.finish(claim, Outcome(state="failed", reason="its workers died", notes={"dead": True}))
+    assert picture is not None
+    journey.conclude(picture, world.ports)
+
+
+def test_a_part_whose_workers_kept_dying_makes_the_job_dead_and_switches_nothing(world: World) -> None:
+    take_in(world, session("s", "nine ships"))
+    change_model(world)
+    request = ReembedMessages(collection="chats", model="mirrored")
+    job_id = world.submit(request)
+    give_up(world, job_id, request.steps[0])
+    for step in request.steps[1:]:
+        assert not world.board.picture(job_id).record.is_over
+        world.ring(job_id, request, step)
+    record = world.board.picture(job_id).record
+    assert (record.state, record.reason) == ("dead", "its workers died")
+    assert world.sessions.searched_by("chats") == "words"
+
+
+def test_a_search_whose_workers_kept_dying_is_dead(world: World) -> None:
+    job_id = world.submit(MessageSearch(collection="chats", query="ships"))
+    give_up(world, job_id, "search")
+    assert world.board.picture(job_id).record.state == "dead"
+
+
+def test_what_comes_in_after_the_last_part_looked_holds_the_switch_up_and_says_so(world: World) -> None:
+    take_in(world, session("s", "nine ships"))
+    change_model(world)
+    honest = world.sessions.switch
+
+    def late(collection: str, *, model: str) -> bool:
+        store(world.sessions, "chats", session("t", "soup"), model="words")
+        return honest(collection, model=model)
+
+    world.sessions.switch = late  # type: ignore[method-assign]
+    record = world.board.picture(reembed(world)).record
+    assert record.state == "failed"
+    assert record.reason.startswith("messages without a vector of mirrored")
+    world.sessions.switch = honest  # type: ignore[method-assign]
+    assert isinstance(world.result(reembed(world)), ReembedResult)
 
 
 def forget(world: World, session_id: str, collection: str = "chats") -> ForgetResult:
