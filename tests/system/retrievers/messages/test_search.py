@@ -22,7 +22,7 @@ from tests.fakes.worker import WorkerProcess
 from tests.fixtures.chats import session
 from tests.fixtures.command_line import CommandLine
 
-SAMPLE = Path(__file__).parents[2] / "deploy/embedded/src/querymill_embedded/sample/sessions.jsonl"
+SAMPLE = Path(__file__).parents[4] / "deploy/embedded/src/querymill_embedded/sample/sessions.jsonl"
 
 
 @pytest.fixture

@@ -73,3 +73,9 @@ def test_pending_rows_that_cannot_be_searched_by_words_are_named_as_missing(stor
 def test_without_a_row_to_compare_nothing_is_found_and_the_rows_are_counted(stored: World) -> None:
     found = search_vector(asked(), EVERY, replace(SHIPS, model="other"), stored.ports)
     assert (found.compared, found.skipped, found.best, found.best_below_threshold) == (False, 4, [], None)
+
+
+def test_where_every_row_is_pending_the_choice_of_text_is_left_to_the_search(stored: World) -> None:
+    pending = replace(EVERY, session_id="t")
+    found = search_vector(asked("which ships"), pending, SHIPS, stored.ports)
+    assert (found.compared, found.skipped, found.best, found.gaps) == (False, 2, [], ())
