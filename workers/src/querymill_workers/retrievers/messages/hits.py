@@ -8,7 +8,7 @@ from querymill_shared.contracts.results import Degradation
 from querymill_workers.jobs.notes import Notes, StepNotes
 from querymill_workers.jobs.one_step import Ending
 from querymill_workers.jobs.stages import stage, timing, used
-from querymill_workers.retrievers.messages.matches import SIMILARITY_PLACES, Gap, Match, Matches
+from querymill_workers.retrievers.messages.matches import SIMILARITY_PLACES, Gap, Match, MessageMatches
 from querymill_workers.text.calibration import band
 
 
@@ -36,7 +36,7 @@ class SearchNotes(StepNotes):
     found: MessageFindings
 
 
-def findings_of(matches: Matches, request: MessageSearch) -> MessageFindings:
+def findings_of(matches: MessageMatches, request: MessageSearch) -> MessageFindings:
     """Turn matches into hits, and keep the counts of the search."""
     return MessageFindings(
         mode=matches.mode,

@@ -18,7 +18,7 @@ SIMILARITY_PLACES: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class EmbeddedQuestion:
     """A question as rows are compared with it; a hit by its vector has at least the cosine ``min_cosine``."""
 
     vector: npt.NDArray[np.float32]
@@ -54,7 +54,7 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Matches:
+class MessageMatches:
     """What a mode found, best first and cut to the limit.
 
     ``total`` counts the matches before the cut, and ``skipped`` the rows without a vector of the model. ``compared``

@@ -20,7 +20,7 @@ from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.stages import Laps
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.retrievers.messages.hits import ENDING, SearchNotes, findings_of
-from querymill_workers.retrievers.messages.matches import Matches, Question
+from querymill_workers.retrievers.messages.matches import EmbeddedQuestion, MessageMatches
 from querymill_workers.retrievers.messages.modes.hybrid import search_hybrid
 from querymill_workers.retrievers.messages.modes.text import search_text
 from querymill_workers.retrievers.messages.modes.vector import search_vector
@@ -51,7 +51,7 @@ def step(claim: Claim, request: MessageSearch, ports: MessagePorts) -> None:
         one_step.conclude(picture, request, ENDING, ports)
 
 
-def find(claim: Claim, request: MessageSearch, laps: Laps, ports: MessagePorts) -> tuple[Matches, Usage]:
+def find(claim: Claim, request: MessageSearch, laps: Laps, ports: MessagePorts) -> tuple[MessageMatches, Usage]:
     """Choose the mode: by vectors or hybrid if there are vectors to compare, else by text, saying why."""
     where = MessageFilter(request.collection, request.vector_types, request.session_id, request.exclude_message_id)
     try:
@@ -91,7 +91,7 @@ def model_of(collection: str, ports: MessagePorts) -> SearchModel:
 
 def embed_question(
     claim: Claim, request: MessageSearch, model: SearchModel, ports: MessagePorts
-) -> tuple[Question, Usage]:
+) -> tuple[EmbeddedQuestion, Usage]:
     """Embed the question, and turn its threshold into a cosine, less what float32 cosines may differ by.
 
     Raises:
@@ -101,4 +101,4 @@ def embed_question(
     vectors, usage = model.embeddings.embed([request.query], input_type="query", caller=caller)
     threshold = request.similarity_threshold
     min_cosine = -2.0 if threshold is None else model.calibration.floor(threshold) - ROUNDING
-    return Question(vectors[0], model.embeddings.model, model.calibration, min_cosine), usage
+    return EmbeddedQuestion(vectors[0], model.embeddings.model, model.calibration, min_cosine), usage

@@ -5,14 +5,16 @@ from dataclasses import replace
 
 from querymill_shared.contracts.messages.search import Channel, MessageSearch
 from querymill_workers.jobs.faults import Refused
-from querymill_workers.retrievers.messages.matches import Gap, Match, Matches, Question
+from querymill_workers.retrievers.messages.matches import EmbeddedQuestion, Gap, Match, MessageMatches
 from querymill_workers.retrievers.messages.modes.text import candidates_of, rank_by_words
 from querymill_workers.retrievers.messages.ports import MessagePorts
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow
 from querymill_workers.text.rank_fusion import JoinedHit, reciprocal_rank_fusion
 
 
-def search_hybrid(request: MessageSearch, where: MessageFilter, question: Question, ports: MessagePorts) -> Matches:
+def search_hybrid(
+    request: MessageSearch, where: MessageFilter, question: EmbeddedQuestion, ports: MessagePorts
+) -> MessageMatches:
     """Join the rankings by vectors and by words, by rank alone.
 
     A row that has a vector must reach the threshold, whichever ranking found it. With contexts, a message and its
@@ -40,7 +42,7 @@ def search_hybrid(request: MessageSearch, where: MessageFilter, question: Questi
         rankings[f"words:{vector_type}"] = passing(ranking.rows, question)
         whole = whole and ranking.whole
     matches = fuse(rankings, request, question)
-    return Matches(
+    return MessageMatches(
         mode="hybrid",
         best=matches[: request.limit],
         total=len(matches),
@@ -53,12 +55,14 @@ def search_hybrid(request: MessageSearch, where: MessageFilter, question: Questi
     )
 
 
-def passing(rows: Sequence[MessageRow], question: Question) -> list[MessageRow]:
+def passing(rows: Sequence[MessageRow], question: EmbeddedQuestion) -> list[MessageRow]:
     """Keep the rows that reach the threshold, and those without a vector."""
     return [row for row in rows if row.raw is None or row.raw >= question.min_cosine]
 
 
-def fuse(rankings: Mapping[str, Sequence[MessageRow]], request: MessageSearch, question: Question) -> list[Match]:
+def fuse(
+    rankings: Mapping[str, Sequence[MessageRow]], request: MessageSearch, question: EmbeddedQuestion
+) -> list[Match]:
     """Fuse rankings of rows; each message is matched once, by its own row if that was found, else by its context."""
     shown: dict[str, MessageRow] = {}
     for rows in rankings.values():
@@ -86,7 +90,7 @@ def match_by_rank(
     row: MessageRow,
     weights: Mapping[str, float],
     request: MessageSearch,
-    question: Question,
+    question: EmbeddedQuestion,
 ) -> Match:
     """Match a row with the ranks that its score came from."""
     channels: tuple[Channel, ...] = ("vector", "words")

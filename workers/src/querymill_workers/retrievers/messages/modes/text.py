@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_workers.jobs.faults import Refused
-from querymill_workers.retrievers.messages.matches import TEXT_SIMILARITY, Gap, Match, Matches
+from querymill_workers.retrievers.messages.matches import TEXT_SIMILARITY, Gap, Match, MessageMatches
 from querymill_workers.retrievers.messages.ports import SPACES, MessagePorts
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow, VectorType
 from querymill_workers.text import bm25
@@ -31,7 +31,9 @@ class WordRanking:
     whole: bool
 
 
-def search_text(request: MessageSearch, where: MessageFilter, ports: MessagePorts, *, model: str, why: str) -> Matches:
+def search_text(
+    request: MessageSearch, where: MessageFilter, ports: MessagePorts, *, model: str, why: str
+) -> MessageMatches:
     """Find rows that contain the question, newest first, then rows that have its words, best first.
 
     Args:
@@ -54,7 +56,7 @@ def search_text(request: MessageSearch, where: MessageFilter, ports: MessagePort
         whole = whole and ranking.whole
         rows = newest_first([row for row in ranking.rows if row.vector_id not in contained], ranking)
         matches += [match_by_words(row, ranking.hits[row.vector_id]) for row in rows]
-    return Matches(
+    return MessageMatches(
         mode="text",
         why=why,
         best=matches[: request.limit],

@@ -3,19 +3,21 @@
 from dataclasses import replace
 
 from querymill_shared.contracts.messages.search import MessageSearch
-from querymill_workers.retrievers.messages.matches import TEXT_SIMILARITY, Match, Matches, Question
+from querymill_workers.retrievers.messages.matches import TEXT_SIMILARITY, EmbeddedQuestion, Match, MessageMatches
 from querymill_workers.retrievers.messages.modes.text import search_text
 from querymill_workers.retrievers.messages.ports import MessagePorts
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow
 
 
-def search_vector(request: MessageSearch, where: MessageFilter, question: Question, ports: MessagePorts) -> Matches:
+def search_vector(
+    request: MessageSearch, where: MessageFilter, question: EmbeddedQuestion, ports: MessagePorts
+) -> MessageMatches:
     """Find the rows with similarity ≥ threshold, the most similar first; pending rows are found by text."""
     near = ports.messages.nearest(
         where, question.vector, model=question.model, limit=request.limit, floor=question.min_cosine
     )
     passed = [row for row in near.rows if row.raw is not None and row.raw >= question.min_cosine]
-    found = Matches(
+    found = MessageMatches(
         mode="vector",
         best=[match_by_vector(row, question) for row in passed],
         total=near.passed,
@@ -28,7 +30,7 @@ def search_vector(request: MessageSearch, where: MessageFilter, question: Questi
     return add_pending(found, request, where, question, ports) if found.compared and found.skipped else found
 
 
-def match_by_vector(row: MessageRow, question: Question) -> Match:
+def match_by_vector(row: MessageRow, question: EmbeddedQuestion) -> Match:
     """Score a row by its similarity alone."""
     similarity, points = question.similarity(row), question.calibration.points
     explanation = {
@@ -40,8 +42,8 @@ def match_by_vector(row: MessageRow, question: Question) -> Match:
 
 
 def add_pending(
-    found: Matches, request: MessageSearch, where: MessageFilter, question: Question, ports: MessagePorts
-) -> Matches:
+    found: MessageMatches, request: MessageSearch, where: MessageFilter, question: EmbeddedQuestion, ports: MessagePorts
+) -> MessageMatches:
     """Add the pending rows found by text, ranked at `TEXT_SIMILARITY`; the threshold does not apply to them."""
     text = search_text(request, replace(where, lacking=question.model), ports, model=question.model, why="")
     pending = [replace(match, score=TEXT_SIMILARITY) for match in text.best]
