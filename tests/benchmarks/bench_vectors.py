@@ -203,7 +203,7 @@ def compared(
     found: list[set[int]] = []
 
     def ours(query: Matrix) -> None:
-        near = messages.nearest(where, query, model="m", most=MOST, floor=0.5)
+        near = messages.nearest(where, query, model="m", limit=MOST, floor=0.5)
         found.append({int(row.vector_id) for row in near.rows})
 
     def sql(query: Matrix) -> None:

@@ -1,4 +1,4 @@
-"""Chat sessions as they are taken in: the unit of conversations, and where messages are from."""
+"""Chat sessions as they are ingested, by `messages` and by `conversations`."""
 
 from typing import Annotated
 
@@ -7,14 +7,14 @@ from pydantic import AfterValidator, Field, model_validator
 from querymill_shared.contracts.described import Described
 from querymill_shared.contracts.fields import Id, Moment, Name, without_nul
 
-#: Messages of one session: it travels in one request.
+#: The most messages of one session, as a request holds the whole session.
 MOST_MESSAGES = 5_000
-#: In characters.
+#: The longest text of a message, in characters.
 LONGEST_MESSAGE = 32_000
 
 
 class ChatMessage(Described):
-    """One message of a session; fields we do not know are kept as metadata. An empty one is kept, but not found."""
+    """A message of a session. Unknown fields are stored as metadata. An empty message is stored but cannot be found."""
 
     message_id: Id | None = None
     role: Name | None = None
@@ -23,9 +23,9 @@ class ChatMessage(Described):
 
 
 class ChatSession(Described):
-    """A session, whole; fields we do not know are kept as metadata.
+    """A whole session. Unknown fields are stored as metadata.
 
-    A message without a time of its own has the session's.
+    A message without ``created_at`` gets the session's ``started_at``.
     """
 
     session_id: Id
@@ -43,5 +43,5 @@ class ChatSession(Described):
 
 
 def message_key(message_id: str | None, place: int) -> str:
-    """Name a message within its session: by its id, or by its place where it has none."""
+    """Return a message's key within its session, made of its id, or of its place if it has no id."""
     return f"#{place}" if message_id is None else f"={message_id}"

@@ -14,7 +14,7 @@ from querymill_workers.postgres.migrate import migrate
 from querymill_workers.retrievers.files.ports import FileInfo, KeyedChunk, PreparedFile
 from querymill_workers.retrievers.files.rules.code import CodeChunk
 from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
-from querymill_workers.retrievers.messages.ingest import drafted
+from querymill_workers.retrievers.messages.ingest import prepare_session
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
 from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
 from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
@@ -58,14 +58,14 @@ def test_chunks_of_files_get_wide_vectors(wide: tuple[Pool, int]) -> None:
 
 
 def test_messages_get_wide_vectors(wide: tuple[Pool, int]) -> None:
-    known, sessions, draft = vectors(wide[1]), PostgresSessions(wide[0]), drafted(session("s", *TEXTS))
+    known, sessions, draft = vectors(wide[1]), PostgresSessions(wide[0]), prepare_session(session("s", *TEXTS))
     sessions.searched_by("c", first="wide")
     sessions.put("c", draft, models=["wide"])
     pending = sessions.pending("c", "s", model="wide")
     rows = [known.get(passage.content, known["cold tea"]) for passage in pending]  # what is around a message too
     sessions.fill("c", pending, np.stack(rows), model="wide")
     found = PostgresMessages(wide[0], ef_search=100).nearest(
-        MessageFilter("c", ("message",)), known["hot soup"], model="wide", most=1, floor=-2
+        MessageFilter("c", ("message",)), known["hot soup"], model="wide", limit=1, floor=-2
     )
     (row,) = found.rows
     assert row.content == "hot soup"

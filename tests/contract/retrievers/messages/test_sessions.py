@@ -11,7 +11,7 @@ import pytest
 
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.postgres.connection import open_pool
-from querymill_workers.retrievers.messages.ingest import drafted
+from querymill_workers.retrievers.messages.ingest import prepare_session
 from querymill_workers.retrievers.messages.ports import Messages, Sessions
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
 from querymill_workers.retrievers.messages.stores.memory import MemoryMessages
@@ -45,23 +45,23 @@ def collection() -> str:
 
 def found(messages: Messages, collection: str, *, model: str) -> list[str]:
     where = MessageFilter(collection, ("message",))
-    return [row.content for row in messages.nearest(where, vector_of("ships"), model=model, most=9, floor=-2).rows]
+    return [row.content for row in messages.nearest(where, vector_of("ships"), model=model, limit=9, floor=-2).rows]
 
 
-def fill(sessions: Sessions, collection: str, session_id: str, *, model: str, most: int | None = None) -> None:
-    pending = sessions.pending(collection, session_id, model=model)[:most]
-    sessions.fill(collection, pending, np.stack([vector_of(one.content) for one in pending]), model=model)
+def fill(sessions: Sessions, collection: str, session_id: str, *, model: str, limit: int | None = None) -> None:
+    pending = sessions.pending(collection, session_id, model=model)[:limit]
+    sessions.fill(collection, pending, np.stack([vector_of(passage.content) for passage in pending]), model=model)
 
 
 def embed_anew(sessions: Sessions, collection: str, *, model: str) -> None:
     for part in range(3):
         for session_id in sessions.lacking(collection, model=model, part=part, parts=3):
-            sessions.prepare(collection, session_id, model=model)
+            sessions.add_model(collection, session_id, model=model)
             fill(sessions, collection, session_id, model=model)
 
 
 def test_a_session_is_to_be_embedded_by_each_of_the_models(sessions: Sessions, collection: str) -> None:
-    sessions.put(collection, drafted(session("s", "ships", "soup")), models=["new", "old"])
+    sessions.put(collection, prepare_session(session("s", "ships", "soup")), models=["new", "old"])
     for model in ("new", "old"):
         assert len(sessions.pending(collection, "s", model=model)) == 4
     assert len(sessions.passages(collection, "s")) == len(sessions.unindexed(collection, "s")) == 4
@@ -70,26 +70,26 @@ def test_a_session_is_to_be_embedded_by_each_of_the_models(sessions: Sessions, c
 
 
 def test_a_model_that_comes_later_finds_the_words_there(sessions: Sessions, collection: str) -> None:
-    sessions.put(collection, drafted(session("s", "ships")), models=["old"])
+    sessions.put(collection, prepare_session(session("s", "ships")), models=["old"])
     sessions.mark_indexed(collection, sessions.unindexed(collection, "s"))
-    sessions.put(collection, drafted(session("s", "ships")), models=["new", "old"])
-    sessions.prepare(collection, "s", model="newest")
+    sessions.put(collection, prepare_session(session("s", "ships")), models=["new", "old"])
+    sessions.add_model(collection, "s", model="newest")
     assert sessions.unindexed(collection, "s") == []
     assert len(sessions.pending(collection, "s", model="newest")) == 2
 
 
 def test_an_edit_leaves_no_row_of_any_model_as_it_was(messages: Messages, sessions: Sessions, collection: str) -> None:
     store(sessions, collection, session("s", "ships"), model="old")
-    sessions.put(collection, drafted(session("s", "soup")), models=["new"])
+    sessions.put(collection, prepare_session(session("s", "soup")), models=["new"])
     assert found(messages, collection, model="old") == []
-    assert messages.containing(MessageFilter(collection, ("message",)), "ships", most=9) == ([], 0)
+    assert messages.containing(MessageFilter(collection, ("message",)), "ships", limit=9) == ([], 0)
 
 
 def test_one_embedding_waits_for_a_session_until_it_begins(sessions: Sessions, collection: str) -> None:
-    sessions.put(collection, drafted(session("s", "ships")), models=["words"])
+    sessions.put(collection, prepare_session(session("s", "ships")), models=["words"])
     asked = [sessions.await_embedding(collection, "s", models=["words"], token=token) for token in ("1", "2")]
     assert asked == ["1", "1"]
-    sessions.put(collection, drafted(session("s", "ships", "soup")), models=["words"])
+    sessions.put(collection, prepare_session(session("s", "ships", "soup")), models=["words"])
     assert sessions.await_embedding(collection, "s", models=["words"], token="3") == "1"
     sessions.begin_embedding(collection, "s")
     assert sessions.await_embedding(collection, "s", models=["words"], token="4") == "4"
@@ -118,8 +118,8 @@ def test_vectors_of_a_new_model_are_made_beside_the_old_and_switched_when_comple
     store(sessions, collection, *[session(f"s{number}", "ships", "soup") for number in range(5)], model="old")
     every = [name for part in range(3) for name in sessions.lacking(collection, model="new", part=part, parts=3)]
     assert sorted(every) == [f"s{number}" for number in range(5)]
-    sessions.prepare(collection, "s0", model="new")
-    fill(sessions, collection, "s0", model="new", most=3)
+    sessions.add_model(collection, "s0", model="new")
+    fill(sessions, collection, "s0", model="new", limit=3)
     assert not sessions.switch(collection, model="new")
     assert (len(found(messages, collection, model="old")), sessions.searched_by(collection)) == (9, "old")
     embed_anew(sessions, collection, model="new")
@@ -134,7 +134,7 @@ def test_vectors_of_a_new_model_are_made_beside_the_old_and_switched_when_comple
 def test_what_is_pending_by_both_models_does_not_hold_the_switch_up(sessions: Sessions, collection: str) -> None:
     store(sessions, collection, session("s", "ships"), model="old")
     embed_anew(sessions, collection, model="new")
-    sessions.put(collection, drafted(session("live", "soup")), models=["new", "old"])
+    sessions.put(collection, prepare_session(session("live", "soup")), models=["new", "old"])
     assert sessions.switch(collection, model="new")
 
 
@@ -159,7 +159,7 @@ def test_the_switch_touches_no_other_collection(sessions: Sessions, collection: 
 
 def test_a_forgotten_session_is_gone_with_all_its_rows(messages: Messages, sessions: Sessions, collection: str) -> None:
     store(sessions, collection, session("s", "ships"), session("t", "ships"))
-    sessions.prepare(collection, "s", model="new")
+    sessions.add_model(collection, "s", model="new")
     assert sessions.forget(collection, "s")
     assert (sessions.ids(collection), sessions.revision(collection, "s")) == (["t"], None)
     assert sessions.passages(collection, "s") == []
@@ -168,7 +168,7 @@ def test_a_forgotten_session_is_gone_with_all_its_rows(messages: Messages, sessi
 
 
 def test_a_vector_that_comes_after_its_session_was_forgotten_is_dropped(sessions: Sessions, collection: str) -> None:
-    sessions.put(collection, drafted(session("s", "ships")), models=["words"])
+    sessions.put(collection, prepare_session(session("s", "ships")), models=["words"])
     pending = sessions.pending(collection, "s", model="words")
     sessions.forget(collection, "s")
     sessions.fill(collection, pending, np.stack([vector_of("ships")] * 2), model="words")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from querymill_workers.postgres.connection import open_pool
-from querymill_workers.retrievers.messages.ingest import drafted
+from querymill_workers.retrievers.messages.ingest import prepare_session
 from querymill_workers.retrievers.messages.ports import Messages, Sessions
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow
 from querymill_workers.retrievers.messages.stores import postgres as postgres_messages
@@ -52,12 +52,12 @@ def of(collection: str, **fields: object) -> MessageFilter:
     return replace(MessageFilter(collection, ("message",)), **fields)  # type: ignore[arg-type]
 
 
-def near(messages: Messages, where: MessageFilter, text: str, *, most: int = 10) -> list[MessageRow]:
-    return list(messages.nearest(where, vector_of(text), model="words", most=most, floor=-2).rows)
+def near(messages: Messages, where: MessageFilter, text: str, *, limit: int = 10) -> list[MessageRow]:
+    return list(messages.nearest(where, vector_of(text), model="words", limit=limit, floor=-2).rows)
 
 
 def skipped(messages: Messages, where: MessageFilter, model: str) -> int:
-    return messages.nearest(where, vector_of("ships"), model=model, most=1, floor=-2).skipped
+    return messages.nearest(where, vector_of("ships"), model=model, limit=1, floor=-2).skipped
 
 
 def ids(rows: list[MessageRow]) -> list[str | None]:
@@ -82,10 +82,10 @@ def test_the_nearest_row_comes_first_with_all_that_is_known_of_it(
 def test_equal_vectors_are_1_and_a_zero_vector_is_0(messages: Messages, sessions: Sessions, collection: str) -> None:
     vectors = {"same": axis(3, 4), "zero": axis(), "away": axis(-3, -4)}
     store(sessions, collection, session("s", "same", "zero", "away"), vectors=vectors)
-    found = messages.nearest(of(collection), axis(3, 4), model="words", most=9, floor=-2)
+    found = messages.nearest(of(collection), axis(3, 4), model="words", limit=9, floor=-2)
     raws = {row.content: row.raw for row in found.rows}
     assert raws == {"same": pytest.approx(1), "zero": 0, "away": pytest.approx(-1)}
-    nothing = messages.nearest(of(collection), axis(), model="words", most=9, floor=-2)
+    nothing = messages.nearest(of(collection), axis(), model="words", limit=9, floor=-2)
     assert [row.raw for row in nothing.rows] == [0, 0, 0]
 
 
@@ -95,15 +95,15 @@ def test_what_passes_the_floor_is_counted_before_the_limit(
     cosines = (0.9, 0.8, 0.75, 0.6, 0.5, 0.4)
     vectors = {f"m{cosine}": axis(cosine, (1 - cosine**2) ** 0.5) for cosine in cosines}
     store(sessions, collection, session("s", *vectors), vectors=vectors)
-    found = messages.nearest(of(collection), axis(1), model="words", most=2, floor=0.7 - 1e-6)
+    found = messages.nearest(of(collection), axis(1), model="words", limit=2, floor=0.7 - 1e-6)
     assert [row.raw for row in found.rows] == [pytest.approx(0.9), pytest.approx(0.8)]
     assert (found.passed, found.exact) == (3, True)
-    assert len(messages.nearest(of(collection), axis(1), model="words", most=5, floor=-2).rows) == 5
+    assert len(messages.nearest(of(collection), axis(1), model="words", limit=5, floor=-2).rows) == 5
 
 
 def test_ties_are_in_the_order_of_ids(messages: Messages, sessions: Sessions, collection: str) -> None:
     store(sessions, collection, *[session(f"s{number}", "the same words") for number in range(9)])
-    found = [row.vector_id for row in near(messages, of(collection), "the same words", most=5)]
+    found = [row.vector_id for row in near(messages, of(collection), "the same words", limit=5)]
     assert found == sorted(row.vector_id for row in near(messages, of(collection), "the same words"))[:5]
 
 
@@ -121,7 +121,7 @@ def test_a_collection_sees_only_its_own_rows(messages: Messages, sessions: Sessi
     assert ids(near(messages, of(collection), "ships")) == ["a"]
     hidden = [passage.vector_id for passage in draft.passages if passage.content == "soup"]
     assert messages.rows(of(collection), hidden, None, model="words") == {}
-    assert messages.containing(of(collection), "soup", most=9) == ([], 0)
+    assert messages.containing(of(collection), "soup", limit=9) == ([], 0)
 
 
 def test_excluding_a_message_keeps_rows_without_an_id(messages: Messages, sessions: Sessions, collection: str) -> None:
@@ -144,7 +144,7 @@ def test_rows_of_another_model_and_pending_ones_are_skipped_and_counted(
 ) -> None:
     store(sessions, collection, session("old", "ships"), model="older")
     store(sessions, collection, session("new", "ships"), model="words")
-    sessions.put(collection, drafted(session("late", "ships", "ship")), models=["words"])
+    sessions.put(collection, prepare_session(session("late", "ships", "ship")), models=["words"])
     assert [row.session_id for row in near(messages, of(collection), "ships")] == ["new"]
     assert skipped(messages, of(collection), "words") == 3
     assert skipped(messages, of(collection, session_id="new"), "words") == 0
@@ -160,7 +160,7 @@ def test_excluding_a_message_leaves_out_the_contexts_that_hold_its_text(
     found = near(messages, where, "ships")
     assert sorted(filter(None, ids(found))) == ["a", "g"]
     assert all("ships 3" not in row.content for row in found)
-    rows, count = messages.containing(where, "ships", most=9)
+    rows, count = messages.containing(where, "ships", limit=9)
     assert (sorted(filter(None, ids(list(rows)))), count) == (["a", "g"], 2)
     every = [row.vector_id for row in near(messages, of(collection, vector_types=("context",)), "ships")]
     assert len(messages.rows(where, every, None, model="words")) == 2
@@ -171,14 +171,14 @@ def test_rows_that_lack_a_vector_are_found_alone_with_their_sessions(
 ) -> None:
     store(sessions, collection, session("old", "ships"))
     for name in ("new", "newer"):
-        sessions.put(collection, drafted(session(name, "ships", "ships")), models=["words"])
+        sessions.put(collection, prepare_session(session(name, "ships", "ships")), models=["words"])
     where = of(collection, lacking="words")
-    rows, count = messages.containing(where, "ship", most=9)
+    rows, count = messages.containing(where, "ship", limit=9)
     assert ({row.session_id for row in rows}, count) == ({"new", "newer"}, 4)
-    assert messages.lacking_sessions(where, most=9) == ["new", "newer"]
-    assert messages.lacking_sessions(where, most=1) == ["new"]
-    assert messages.lacking_sessions(of(collection, lacking="words", session_id="old"), most=9) == []
-    assert messages.lacking_sessions(of(collection, lacking="other"), most=9) == []
+    assert messages.lacking_sessions(where, limit=9) == ["new", "newer"]
+    assert messages.lacking_sessions(where, limit=1) == ["new"]
+    assert messages.lacking_sessions(of(collection, lacking="words", session_id="old"), limit=9) == []
+    assert messages.lacking_sessions(of(collection, lacking="other"), limit=9) == []
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_a_text_is_found_as_it_stands_whatever_its_case(
     store(
         sessions, collection, session("s", "100% so", "or 100%", "a_b", "back\\slash", "Ships 船", "ships", "1000 acb")
     )
-    rows, count = messages.containing(of(collection), text, most=9)
+    rows, count = messages.containing(of(collection), text, limit=9)
     assert (ids(list(rows)), count) == (expected, len(expected))
 
 
@@ -210,21 +210,21 @@ def test_an_edited_message_loses_its_vector_and_the_others_keep_theirs(
     messages: Messages, sessions: Sessions, collection: str
 ) -> None:
     store(sessions, collection, session("s", "ships", "soup", "rope", "sail", "mast"))
-    sessions.put(collection, drafted(session("s", "ships", "soup", "rope", "sail", "crew")), models=["words"])
+    sessions.put(collection, prepare_session(session("s", "ships", "soup", "rope", "sail", "crew")), models=["words"])
     pending = sessions.pending(collection, "s", model="words")
-    assert [one.vector_type for one in pending] == ["message", "context", "context", "context"]
-    contents = {one.content for one in pending}
+    assert [passage.vector_type for passage in pending] == ["message", "context", "context", "context"]
+    contents = {passage.content for passage in pending}
     assert contents == {"crew", "ships\nsoup\nrope\nsail\ncrew", "soup\nrope\nsail\ncrew", "rope\nsail\ncrew"}
 
 
 def test_what_a_session_has_no_more_is_named_and_goes(messages: Messages, sessions: Sessions, collection: str) -> None:
     store(sessions, collection, session("s", "ships", "soup"))
-    shorter = drafted(session("s", "ships"))
+    shorter = prepare_session(session("s", "ships"))
     kept = [passage.vector_id for passage in shorter.passages]
-    leaving = sessions.leaving(collection, "s", keeping=kept)
-    assert sorted(one.vector_type for one in leaving) == ["context", "message"]
+    leaving = sessions.passages_except(collection, "s", keeping=kept)
+    assert sorted(passage.vector_type for passage in leaving) == ["context", "message"]
     sessions.put(collection, shorter, models=["words"])
-    assert sessions.leaving(collection, "s", keeping=kept) == []
+    assert sessions.passages_except(collection, "s", keeping=kept) == []
     assert ids(near(messages, of(collection), "soup")) == ["a"]
 
 
@@ -233,7 +233,7 @@ def test_a_revision_is_known_once_it_is_complete_and_not_when_another_is_wanted(
 ) -> None:
     (draft,) = store(sessions, collection, session("s", "ships"))
     assert sessions.revision(collection, "s") == draft.revision
-    later = drafted(session("s", "soup"))
+    later = prepare_session(session("s", "soup"))
     sessions.put(collection, later, models=["words"])
     assert sessions.revision(collection, "s") is None
     sessions.complete(collection, "s", draft.revision)
@@ -241,9 +241,9 @@ def test_a_revision_is_known_once_it_is_complete_and_not_when_another_is_wanted(
 
 
 def test_a_vector_of_what_a_message_was_is_not_stored(messages: Messages, sessions: Sessions, collection: str) -> None:
-    sessions.put(collection, drafted(session("s", "ships")), models=["words"])
+    sessions.put(collection, prepare_session(session("s", "ships")), models=["words"])
     was = sessions.pending(collection, "s", model="words")
-    sessions.put(collection, drafted(session("s", "soup")), models=["words"])
+    sessions.put(collection, prepare_session(session("s", "soup")), models=["words"])
     sessions.fill(collection, was, np.stack([vector_of("ships")] * len(was)), model="words")
     sessions.mark_indexed(collection, was)
     assert len(sessions.pending(collection, "s", model="words")) == 2
@@ -259,13 +259,13 @@ def test_a_large_filter_is_searched_by_the_index_and_never_gives_fewer_rows_than
     store(PostgresSessions(stored._pool), collection, *some, vectors=vectors)
     monkeypatch.setattr(postgres_messages, "EXACT_ROWS", 10)
     question = vector_of("ship 17 of 3 rope 2")
-    found = stored.nearest(of(collection), question, model="words", most=5, floor=-2)
+    found = stored.nearest(of(collection), question, model="words", limit=5, floor=-2)
     assert (found.exact, len(found.rows)) == (False, 5)
     monkeypatch.setattr(postgres_messages, "EXACT_ROWS", 10_000)
     whole = PostgresMessages(stored._pool, ef_search=100).nearest(
-        of(collection), question, model="words", most=5, floor=-2
+        of(collection), question, model="words", limit=5, floor=-2
     )
     assert (whole.exact, [row.vector_id for row in whole.rows]) == (True, [row.vector_id for row in found.rows])
     monkeypatch.setattr(postgres_messages, "EXACT_ROWS", 10)
-    every = stored.nearest(of(collection), question, model="words", most=120, floor=-2)
+    every = stored.nearest(of(collection), question, model="words", limit=120, floor=-2)
     assert (every.exact, len(every.rows)) == (True, 120)

@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from psycopg import sql
 
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow
@@ -20,7 +21,7 @@ from tests.fixtures.chats import session, store
 TEXTS = ("ships", "ships and soup", "soup", "渲染 ships", "100% rope", "ships at last")
 SESSIONS = ("s", "t", "s' OR true --")
 #: What a seeded bug puts for the predicates: everything passes, other collections too if nothing else holds.
-LEAK = " OR true"
+LEAK = sql.SQL(" OR true")
 
 
 @dataclass(frozen=True)
@@ -33,15 +34,15 @@ class Chats:
     def every_way(self, where: MessageFilter, text: str) -> list[MessageRow]:
         """Search every way there is."""
         vector, both = vector_of(text), [self.collections[0], self.collections[1]]
-        near = self.messages.nearest(where, vector, model="words", most=50, floor=-2).rows
-        containing, _ = self.messages.containing(where, text, most=50)
+        near = self.messages.nearest(where, vector, model="words", limit=50, floor=-2).rows
+        containing, _ = self.messages.containing(where, text, limit=50)
         ids = [row.vector_id for name in both for row in self._all(name)]
         named = self.messages.rows(where, ids, vector, model="words").values()
         return [*near, *containing, *named]
 
     def _all(self, collection: str) -> list[MessageRow]:
         where = MessageFilter(collection, ("message", "context"))
-        return list(self.messages.nearest(where, vector_of("x"), model="words", most=99, floor=-2).rows)
+        return list(self.messages.nearest(where, vector_of("x"), model="words", limit=99, floor=-2).rows)
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +118,7 @@ def test_without_row_level_security_the_same_bug_would_leak(
     monkeypatch.setattr(postgres_messages, "predicates", lambda where: honest(where) + LEAK)
     where = MessageFilter(chats.collections[0], ("message",), "s")
     statement = postgres_messages._statement("containing", where)
-    values = postgres_messages._values(where) | {"pattern": "%ships%", "most": 100_000}
+    values = postgres_messages._values(where) | {"pattern": "%ships%", "limit": 100_000}
     with database.transaction(force_rollback=True):
         database.execute("ALTER TABLE chat_message_vectors DISABLE ROW LEVEL SECURITY")
         rows = [MessageRow(*row) for _, *row in database.execute(statement, values)]

@@ -39,9 +39,9 @@ def stored(world: World, database_url: str) -> Iterator[World]:
 def expected(world: World, collection: str) -> dict[str, Counter[str]]:
     sessions = world.ports.sessions
     return {
-        one.vector_id: Counter(words(one.content))
+        passage.vector_id: Counter(words(passage.content))
         for session_id in sessions.ids(collection)
-        for one in sessions.passages(collection, session_id)
+        for passage in sessions.passages(collection, session_id)
     }
 
 

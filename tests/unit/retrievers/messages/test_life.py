@@ -1,17 +1,19 @@
 import numpy as np
 import pytest
 
+from querymill_shared.board import Outcome
 from querymill_shared.contracts.messages.ingest import IngestSession
 from querymill_shared.contracts.messages.life import PARTS, ForgetResult, ForgetSession, ReembedMessages, ReembedResult
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.sessions import ChatSession
+from querymill_workers.dispatch import journey
 from querymill_workers.inference.ports import FormerModel, InputType, Vectors
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.calibration import IDENTITY, Calibration
 from tests.fakes.models import WordEmbeddings
-from tests.fixtures.chats import session
+from tests.fixtures.chats import session, store
 from tests.fixtures.world import World
 
 
@@ -24,8 +26,8 @@ class Mirrored(WordEmbeddings):
 
 
 def take_in(world: World, *sessions: ChatSession, collection: str = "chats") -> None:
-    for one in sessions:
-        world.result(world.run(IngestSession(collection=collection, session=one)))
+    for given in sessions:
+        world.result(world.run(IngestSession(collection=collection, session=given)))
 
 
 def search(world: World, query: str, **fields: object) -> MessageResult:
@@ -69,7 +71,7 @@ def test_while_the_new_vectors_are_made_the_model_before_answers(world: World) -
     assert (found.mode, found.results[0].session_id) == ("vector", "s3")
     assert found.results[0].similarity == pytest.approx(1)
     assert len(before.asked) == asked
-    assert {one.model for one in world.sessions.rows["chats"].values()} == {"mirrored"}
+    assert {row.model for row in world.sessions.rows["chats"].values()} == {"mirrored"}
 
 
 def test_what_comes_in_meanwhile_is_embedded_by_both_models(world: World) -> None:
@@ -88,7 +90,7 @@ def test_without_the_model_before_the_words_answer_and_say_why_until_the_switch(
     found = search(world, "which ships")
     assert (found.mode, found.results[0].message_id, found.complete) == ("text", "a", False)
     assert found.why is not None
-    assert "the vectors are of words, the workers embed by mirrored" in found.why
+    assert "vectors come from words but the workers embed by mirrored" in found.why
     take_in(world, session("t", "a heron"))
     assert [hit.session_id for hit in search(world, "which heron").results] == ["t"]
     reembed(world)
@@ -99,13 +101,13 @@ def test_without_the_model_before_the_words_answer_and_say_why_until_the_switch(
 def test_no_rows_are_prepared_of_a_session_that_another_changes(world: World) -> None:
     take_in(world, session("s", "nine ships"))
     change_model(world)
-    honest, alone = world.sessions.prepare, []
+    honest, alone = world.sessions.add_model, []
 
     def noted(collection: str, session_id: str, *, model: str) -> None:
         alone.append(world.sessions._changing[collection, session_id].locked())
         honest(collection, session_id, model=model)
 
-    world.sessions.prepare = noted  # type: ignore[method-assign]
+    world.sessions.add_model = noted  # type: ignore[method-assign]
     assert isinstance(world.result(reembed(world)), ReembedResult)
     assert alone == [True]
 
@@ -152,7 +154,8 @@ def test_the_model_must_be_the_workers(world: World) -> None:
     take_in(world, session("s", "nine ships"))
     job_id = reembed(world, model="another")
     record = world.board.picture(job_id).record
-    assert (record.state, record.reason) == ("failed", "model: the workers embed by 'words', not by 'another'")
+    reason = "model: must be the workers' embedding model 'words' (got 'another')"
+    assert (record.state, record.reason) == ("failed", reason)
 
 
 def test_a_collection_without_messages_is_refused(world: World) -> None:
@@ -183,6 +186,52 @@ def test_a_search_that_the_switch_overtook_asks_the_new_model(world: World) -> N
     found = search(world, "nine ships")
     assert found.mode == "vector"
     assert found.results[0].similarity == pytest.approx(1)
+
+
+def give_up(world: World, job_id: str, step: str) -> None:
+    """Let the workers of a step die until it is given up."""
+    claim = world.board.claim(job_id, step)
+    assert claim is not None
+    picture = world.board.finish(claim, Outcome(state="failed", reason="its workers died", notes={"dead": True}))
+    assert picture is not None
+    journey.conclude(picture, world.ports)
+
+
+def test_a_part_whose_workers_kept_dying_makes_the_job_dead_and_switches_nothing(world: World) -> None:
+    take_in(world, session("s", "nine ships"))
+    change_model(world)
+    request = ReembedMessages(collection="chats", model="mirrored")
+    job_id = world.submit(request)
+    give_up(world, job_id, request.steps[0])
+    for step in request.steps[1:]:
+        assert not world.board.picture(job_id).record.is_over
+        world.ring(job_id, request, step)
+    record = world.board.picture(job_id).record
+    assert (record.state, record.reason) == ("dead", "its workers died")
+    assert world.sessions.searched_by("chats") == "words"
+
+
+def test_a_search_whose_workers_kept_dying_is_dead(world: World) -> None:
+    job_id = world.submit(MessageSearch(collection="chats", query="ships"))
+    give_up(world, job_id, "search")
+    assert world.board.picture(job_id).record.state == "dead"
+
+
+def test_what_comes_in_after_the_last_part_looked_holds_the_switch_up_and_says_so(world: World) -> None:
+    take_in(world, session("s", "nine ships"))
+    change_model(world)
+    honest = world.sessions.switch
+
+    def late(collection: str, *, model: str) -> bool:
+        store(world.sessions, "chats", session("t", "soup"), model="words")
+        return honest(collection, model=model)
+
+    world.sessions.switch = late  # type: ignore[method-assign]
+    record = world.board.picture(reembed(world)).record
+    assert record.state == "failed"
+    assert record.reason.startswith("messages without a vector of mirrored")
+    world.sessions.switch = honest  # type: ignore[method-assign]
+    assert isinstance(world.result(reembed(world)), ReembedResult)
 
 
 def forget(world: World, session_id: str, collection: str = "chats") -> ForgetResult:

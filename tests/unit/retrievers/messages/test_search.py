@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,6 +11,7 @@ from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.inference.ports import Vectors
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.usage import Usage
+from querymill_workers.retrievers.messages.search import FALLBACK_MARGIN_S, step
 from querymill_workers.text.calibration import Calibration
 from querymill_workers.words.memory import MemoryWords
 from tests.fakes.vectors import DIMENSIONS
@@ -18,8 +20,8 @@ from tests.fixtures.world import World
 
 
 def take_in(world: World, *sessions: ChatSession, collection: str = "chats") -> None:
-    for one in sessions:
-        world.result(world.run(IngestSession(collection=collection, session=one)))
+    for given in sessions:
+        world.result(world.run(IngestSession(collection=collection, session=given)))
 
 
 def search(world: World, query: str, collection: str = "chats", **fields: object) -> MessageResult:
@@ -258,3 +260,25 @@ def test_no_collection_finds_anothers_messages_by_any_way(world: World) -> None:
 def test_an_empty_collection_of_words_is_no_error(world: World) -> None:
     world.with_ports(words=MemoryWords())
     assert search(world, "ships", hybrid=True).results == ()
+
+
+def test_a_search_with_no_time_left_to_embed_is_by_text_and_says_so(world: World) -> None:
+    take_in(world, session("s", "nine ships"))
+    claimed = world.board.claim(world.submit(MessageSearch(collection="chats", query="nine ships")), "search")
+    assert claimed is not None
+    at_once = replace(claimed, expires_at=world.ports.clock() + FALLBACK_MARGIN_S / 2)
+    world.embeddings.asked.clear()
+    step(at_once, MessageSearch(collection="chats", query="nine ships"), world.ports)
+    result = world.result(claimed.job_id)
+    assert isinstance(result, MessageResult)
+    assert (result.mode, ids(result), world.embeddings.asked) == ("text", ["a"], [])
+    assert result.why == "cut by the deadline before the embedding model was asked"
+
+
+def test_a_search_by_text_is_not_by_the_model_but_names_the_one_it_lacks(world: World) -> None:
+    take_in(world, session("s", "nine ships"))
+    world.sessions._models["chats"] = "lost"
+    result = search(world, "ships")
+    assert result.why is not None
+    assert "come from lost but the workers embed by words; run `querymill reembed messages`" in result.why
+    assert [part.stage for part in result.degraded] == ["embed"]

@@ -1,4 +1,4 @@
-"""Every job of `messages`, and what each ends with."""
+"""All requests of `messages` and their results."""
 
 from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
 from querymill_shared.contracts.messages.life import (

@@ -1,4 +1,4 @@
-"""The `ingest_session` kind: a chat session in, its messages searchable."""
+"""The `ingest_messages` kind: ingest a chat session, so that its messages can be searched."""
 
 from typing import ClassVar, Literal
 
@@ -12,10 +12,10 @@ from querymill_shared.queues import Queue
 
 
 class IngestSession(Request, Asks["IngestSessionResult"]):
-    """Take one session in, whole: what is there of it and not given any more goes.
+    """Ingest one whole session. Stored messages that the session no longer has are dropped.
 
-    Its messages are found by their words when this ends, and by their vectors when the embedding ends that it asks
-    for. Idempotent by content: a message that is there unchanged is not embedded again.
+    When the job ends, the messages are searchable by text. They are searchable by vector when the embedding job that
+    it submits has ended. Idempotent by content: an unchanged message is not embedded again.
     """
 
     queue: ClassVar[Queue] = Queue.INGEST
@@ -26,15 +26,15 @@ class IngestSession(Request, Asks["IngestSessionResult"]):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """Ingestion is one step, resumed where it was cut."""
+        """Return the one step of ingestion, which a later attempt resumes."""
         return ("ingest",)
 
 
 class IngestSessionResult(JobResult):
-    """What ingestion did; ``outcome`` is "unchanged" when the same content was already there.
+    """What ingestion did. ``outcome`` is "unchanged" if the same content was stored already.
 
-    ``total`` counts what is found of the session. ``embedding_job`` is the job that makes the vectors which are
-    lacking, None when none is.
+    ``total`` counts the session's passages: each message alone, and each with its neighbours. ``embedding_job`` is the
+    id of the job that makes the missing vectors, or None if none is missing.
     """
 
     kind: Literal["ingest_messages"] = "ingest_messages"

@@ -1,4 +1,4 @@
-"""The life of messages after they are taken in: embedded, embedded anew by another model, forgotten."""
+"""What happens to messages after ingestion: embedding, embedding with another model, dropping."""
 
 from typing import ClassVar, Literal
 
@@ -6,12 +6,12 @@ from querymill_shared.contracts.fields import Id, Lane, Name, Request
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
 
-#: Parts of a collection that are embedded anew side by side; each is a step.
+#: Parts of a collection that `ReembedMessages` embeds side by side. Each is a step.
 PARTS = 8
 
 
 class EmbedMessages(Request, Asks["EmbedMessagesResult"]):
-    """Embed what of a session lacks its vector. Ingestion asks for it; nothing is embedded twice."""
+    """Embed the passages of a session that have no vector. Ingestion submits it. Nothing is embedded twice."""
 
     queue: ClassVar[Queue] = Queue.EMBED
     kind: Literal["embed_messages"] = "embed_messages"
@@ -21,22 +21,22 @@ class EmbedMessages(Request, Asks["EmbedMessagesResult"]):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """Embedding is one step, resumed where it was cut."""
+        """Return the one step of embedding, which a later attempt resumes."""
         return ("embed",)
 
 
 class EmbedMessagesResult(JobResult):
-    """``total`` counts the vectors that were made."""
+    """What embedding did. ``total`` counts the vectors made."""
 
     kind: Literal["embed_messages"] = "embed_messages"
     session_id: str
 
 
 class ReembedMessages(Request, Asks["ReembedResult"]):
-    """Embed all messages of a collection by another model, and what is pending; then search by that model.
+    """Embed all messages of a collection with another model, then search the collection by that model.
 
-    The vectors are made beside those of the model before, by which searches go on; the switch is one transaction.
-    ``model`` is the EMBEDDING_MODEL of the workers, and of the same dimension as the one before.
+    The new vectors are stored next to those of the previous model, which searches use until the switch. The switch is
+    one transaction. ``model`` is the EMBEDDING_MODEL of the workers, and has the dimension of the previous model.
     """
 
     queue: ClassVar[Queue] = Queue.EMBED
@@ -47,12 +47,12 @@ class ReembedMessages(Request, Asks["ReembedResult"]):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The parts of the collection; each is resumed where it was cut, and the last one switches."""
+        """Return a step for each part of the collection. A later attempt resumes a part, and the last part switches."""
         return tuple(f"part-{number}" for number in range(PARTS))
 
 
 class ReembedResult(JobResult):
-    """The collection is searched by ``model`` now. ``total`` counts the vectors that this job made."""
+    """The collection is searched by ``model`` now. ``total`` counts the vectors made by the job."""
 
     kind: Literal["reembed_messages"] = "reembed_messages"
     collection: str
@@ -60,7 +60,7 @@ class ReembedResult(JobResult):
 
 
 class ForgetSession(Request, Asks["ForgetResult"]):
-    """Drop a session: its messages, their words and their vectors. Doing it twice changes nothing."""
+    """Drop a session: its messages, their index entries and their vectors. Idempotent."""
 
     queue: ClassVar[Queue] = Queue.INGEST
     kind: Literal["forget_messages"] = "forget_messages"
@@ -70,12 +70,12 @@ class ForgetSession(Request, Asks["ForgetResult"]):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """Forgetting is one step."""
+        """Return the one step of dropping a session."""
         return ("forget",)
 
 
 class ForgetResult(JobResult):
-    """What was dropped; ``total`` counts what was found of it. ``outcome`` is "absent" when there was no session."""
+    """What was dropped. ``total`` counts its passages. ``outcome`` is "absent" if there was no such session."""
 
     kind: Literal["forget_messages"] = "forget_messages"
     session_id: str

@@ -1,4 +1,4 @@
-"""The `messages` kind: a question in, chat messages that mean the same out."""
+"""The `messages` kind: find the chat messages that mean the same as a question."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
 
 VectorType = Literal["message", "context"]
-#: How hits were found; "text" stands in when vectors cannot be compared.
+#: How hits were found; "text" if vectors could not be compared.
 Mode = Literal["vector", "text", "hybrid"]
 Channel = Literal["vector", "words", "substring"]
 Band = Literal["exact", "high", "medium", "low", "unrelated"]
@@ -31,7 +31,7 @@ PresetName = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """What a preset stands for; a hit at least as similar as ``must_use`` must be used."""
+    """The values that a preset fills in. A hit with at least the similarity ``must_use`` must be used."""
 
     similarity_threshold: float
     limit: int = 5
@@ -58,11 +58,13 @@ Similarity = Annotated[FiniteFloat, Field(ge=0, le=1)]
 
 
 class MessageSearch(Request, Asks["MessageResult"]):
-    """Find the messages of chats that mean what is asked.
+    """Find the chat messages that mean the same as a question.
 
-    ``session_id`` restricts the search to that session. ``similarity_threshold`` is applied to the calibrated
-    similarity; None cuts by ``limit`` only. ``include_context`` searches messages and their contexts, else exactly
-    ``vector_type``. A ``preset`` fills in the threshold and the limit where the request does not name them.
+    ``limit`` is the largest number of hits returned. ``session_id`` restricts the search to one session.
+    ``similarity_threshold`` applies to the calibrated similarity; None sets no threshold. ``include_context`` searches
+    both messages and their contexts; without it, only ``vector_type`` is searched. ``exclude_message_id`` leaves out a
+    message and the contexts that hold its text. A ``preset`` fills in the threshold and the limit if the request does
+    not set them.
 
     ``hybrid`` joins the ranking by vectors and the ranking by words (BM25) by weighted reciprocal ranks:
     ``Σ weight / (rrf_k + rank)``, ranks from 1.
@@ -89,26 +91,26 @@ class MessageSearch(Request, Asks["MessageResult"]):
     def _preset_fills_in(cls, given: Any) -> Any:
         named = [preset for name, preset in PRESETS.items() if isinstance(given, dict) and given.get("preset") == name]
         if not named:
-            return given  # none, or not one of ours: then the field itself says so
+            return given  # no preset, or an unknown one, which the field itself rejects
         return {"similarity_threshold": named[0].similarity_threshold, "limit": named[0].limit} | given
 
     @property
     def vector_types(self) -> tuple[VectorType, ...]:
-        """What kinds of rows are searched."""
+        """Return the types of passages that are searched."""
         return ("message", "context") if self.include_context else (self.vector_type,)
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """A search is one step."""
+        """Return the one step of a search."""
         return ("search",)
 
 
 class MessageHit(Contract):
-    """A message, or a message amid its neighbours (``vector_type`` "context").
+    """A message, or a message with its neighbours (``vector_type`` "context").
 
-    ``similarity`` is calibrated and in a ``band``; ``raw_similarity`` is the cosine itself, None where vectors were
-    not compared (then the similarity is 0.5). ``score`` is what the hits are ordered by; ``explanation`` holds
-    every number needed to recompute it. ``must_use`` is set by presets that ask for it.
+    ``similarity`` is calibrated, and ``band`` names its range. ``raw_similarity`` is the cosine itself, or None if the
+    hit's vector was not compared; its similarity is then 0.5. ``score`` orders the hits that were found the same
+    way, and ``explanation`` holds every number needed to recompute it. ``must_use`` is set by presets that ask for it.
     """
 
     vector_id: str
@@ -130,13 +132,13 @@ class MessageHit(Contract):
 
 
 class MessageResult(JobResult):
-    """The answer to a `MessageSearch`, best hit first.
+    """The result of a `MessageSearch`, best hit first.
 
-    ``total`` counts what passed the threshold before the cut to ``limit``; ``total_is_exact`` tells whether every
-    row was examined. ``best_below_threshold`` is the best similarity there was when the threshold removed
-    everything. ``skipped`` counts rows without a vector of the query's model; those of them that are pending and have
-    words of the question are among the hits, at the similarity of text. ``searched`` is None when vectors were not
-    compared; ``why`` says why not, when they should have been.
+    ``total`` counts the hits that passed the threshold, before the cut to ``limit``. ``total_is_exact`` tells whether
+    every row was examined. ``best_below_threshold`` is the best similarity if the threshold removed every hit.
+    ``skipped`` counts rows without a vector of the question's model. Of these, pending rows that have words of the
+    question are among the hits, at similarity 0.5. ``searched`` tells how vectors were compared, or is None if they
+    were not; ``why`` then gives the reason.
     """
 
     kind: Literal["messages"] = "messages"

@@ -1,1 +1,1 @@
-"""Chat messages, found by what they mean and by their words."""
+"""The `messages` retriever: finds chat messages by meaning and by words."""

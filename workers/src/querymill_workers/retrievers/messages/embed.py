@@ -1,54 +1,74 @@
-"""Embedding what of a session lacks its vectors, after ingestion asked for it.
+"""Embed the passages of a session that have no vector, in a job that ingestion submits.
 
-One waits for a session at a time: whoever changes the session while one waits leaves the change to it. One that has
-begun does not count any more, because it may have looked already. Killed anywhere, the next attempt goes on where
-this one was: what is stored is not pending.
+At most one embedding job waits per session. A worker that changes the session while that job waits does not submit
+another: the waiting job embeds the change. A job that has started may have read the pending passages already, so the
+next change submits another. If a worker dies, the next attempt resumes: stored vectors are not pending.
 """
 
 from collections.abc import Sequence
+from typing import Final
 
-from querymill_shared.board import Claim
+from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.messages.life import EmbedMessages, EmbedMessagesResult
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.inference.ports import Embeddings
-from querymill_workers.jobs import untyped as one_step
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.follow_up import asked_once
-from querymill_workers.jobs.untyped import Notes
+from querymill_workers.jobs.notes import Notes
+from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.usage import Usage
-from querymill_workers.retrievers.messages.models import embedded_by
+from querymill_workers.retrievers.messages.ports import MessagePorts
 from querymill_workers.retrievers.messages.rules.sessions import PendingPassage
 
-#: Texts per embedding call: small enough that a question waits little behind one on a shared server.
-BATCH = 16
+#: Texts per embedding call. Small, so that a question does not wait long behind a call on a shared server.
+BATCH: Final = 16
 
 
-def step(claim: Claim, request: EmbedMessages, ports: Ports) -> Sequence[Bell]:
-    """Embed the session's pending passages, by each of the models that its collection has to do with."""
+class EmbedNotes(Notes):
+    """How many vectors the job made, and with how many provider calls and tokens."""
+
+    total: int
+    usage: dict[str, int]
+
+
+def step(claim: Claim, request: EmbedMessages, ports: MessagePorts) -> None:
+    """Embed the session's pending passages, with each model that its collection needs."""
     collection, session_id = request.collection, request.session_id
     ports.sessions.begin_embedding(collection, session_id)
-    models = embedded_by(collection, ports)
+    models = models_to_embed_with(collection, ports)
     work = [(model, ports.sessions.pending(collection, session_id, model=model.model)) for model in models]
-    total, done, usage = sum(len(pending) for _, pending in work), 0, Usage()
+    total, embedded, usage = sum(len(pending) for _, pending in work), 0, Usage()
     for model, pending in work:
-        for batch in batches(pending):
-            usage += embed(batch, model, collection, request.lane, ports)
-            done += len(batch)
-            if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=done, total=total)):
-                return []  # cancelled; what is stored waits for the next one
-    notes = {"total": total, "usage": {"provider_calls": usage.calls, "tokens": usage.tokens}}
-    return one_step.hand_in(claim, notes, to_result, ports)
+        for batch in batches_of(pending):
+            usage += embed_batch(batch, model, collection, request.lane, ports)
+            embedded += len(batch)
+            if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=embedded, total=total)):
+                return  # cancelled; the next job embeds the rest
+    hand_in(claim, request, EmbedNotes(total=total, usage=usage.noted()), ENDING, ports)
 
 
-def embed_soon(
-    collection: str, session_id: str, models: Sequence[Embeddings], ports: Ports, *, lane: Lane, token: str
+def models_to_embed_with(collection: str, ports: MessagePorts) -> Sequence[Embeddings]:
+    """Return the models that embed new messages: the workers' own, then the previous one if searches still use it.
+
+    A collection is searched by the previous model until all its vectors of the new model exist. The workers' own model
+    comes first, so that the switch to it misses no message. Both models have the same dimension.
+    """
+    searched_by = ports.sessions.searched_by(collection, first=ports.embeddings.model)
+    former = ports.former
+    if former is None or searched_by != former.embeddings.model or searched_by == ports.embeddings.model:
+        return [ports.embeddings]
+    return [ports.embeddings, former.embeddings]
+
+
+def submit_embedding(
+    collection: str, session_id: str, models: Sequence[Embeddings], ports: MessagePorts, *, lane: Lane, token: str
 ) -> tuple[str | None, Sequence[Bell]]:
-    """Ask for a session to be embedded, if it lacks a vector; returns the job that will, and the bells of a new one.
+    """Submit a job that embeds a session if a vector is missing, unless such a job waits in the same lane.
 
-    Who is in a faster lane does not leave it to one that waits in a slower.
+    Returns the id of the job that embeds the session, or None if there is none, and the bells of a new job. Jobs in a
+    faster lane do not wait behind a slower one.
     """
     names = [model.model for model in models]
     waiting = ports.sessions.await_embedding(collection, session_id, models=names, token=token)
@@ -58,19 +78,30 @@ def embed_soon(
     return asked_once(request, f"embed {waiting} {lane}", ports)
 
 
-def batches(pending: Sequence[PendingPassage]) -> list[Sequence[PendingPassage]]:
-    """Cut passages into calls."""
+def batches_of(pending: Sequence[PendingPassage]) -> list[Sequence[PendingPassage]]:
+    """Cut passages into batches of one embedding call each."""
     return [pending[start : start + BATCH] for start in range(0, len(pending), BATCH)]
 
 
-def embed(batch: Sequence[PendingPassage], model: Embeddings, collection: str, lane: Lane, ports: Ports) -> Usage:
-    """Embed passages and store their vectors."""
+def embed_batch(
+    batch: Sequence[PendingPassage], model: Embeddings, collection: str, lane: Lane, ports: MessagePorts
+) -> Usage:
+    """Embed passages, store their vectors, and return the usage of the call."""
     texts = [passage.content for passage in batch]
-    vectors, spent = model.embed(texts, input_type="passage", caller=Caller(collection, lane))
+    vectors, usage = model.embed(texts, input_type="passage", caller=Caller(collection, lane))
     ports.sessions.fill(collection, batch, vectors, model=model.model)
-    return spent
+    return usage
 
 
-def to_result(request: EmbedMessages, job_id: str, notes: Notes) -> EmbedMessagesResult:
-    """Say what was embedded."""
-    return EmbedMessagesResult(job_id=job_id, session_id=request.session_id, complete=True, **notes)
+def to_result(request: EmbedMessages, picture: Picture, notes: EmbedNotes) -> EmbedMessagesResult:
+    """Build the result from the notes."""
+    return EmbedMessagesResult(
+        job_id=picture.record.job_id,
+        session_id=request.session_id,
+        total=notes.total,
+        usage=notes.usage,
+        complete=True,
+    )
+
+
+ENDING: Final = Ending(EmbedNotes, to_result)

@@ -6,24 +6,24 @@ from querymill_shared.contracts.messages import MessageRequest
 from querymill_shared.contracts.messages.ingest import IngestSession
 from querymill_shared.contracts.messages.life import EmbedMessages, ForgetSession, ReembedMessages
 from querymill_shared.contracts.messages.search import MessageSearch
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.flow import Flow, flow
-from querymill_workers.jobs.untyped import concluding
-from querymill_workers.retrievers.messages import embed, forget, ingest, reembed, search
+from querymill_workers.jobs.one_step import one_step
+from querymill_workers.retrievers.messages import embed, forget, hits, ingest, reembed, search
+from querymill_workers.retrievers.messages.ports import MessagePorts
 
 
-def flow_of(request: MessageRequest) -> Flow[Ports]:
-    """Choose the flow of a request."""
+def flow_of(request: MessageRequest) -> Flow[MessagePorts]:
+    """Return the flow of a request."""
     match request:
         case MessageSearch():
-            return flow(request, search.step, search.conclude)
+            return one_step(request, search.step, hits.ENDING)
         case IngestSession():
-            return flow(request, ingest.step, concluding(ingest.to_result))
+            return one_step(request, ingest.step, ingest.ENDING)
         case EmbedMessages():
-            return flow(request, embed.step, concluding(embed.to_result))
+            return one_step(request, embed.step, embed.ENDING)
         case ReembedMessages():
             return flow(request, reembed.step, reembed.conclude)
         case ForgetSession():
-            return flow(request, forget.step, concluding(forget.to_result))
+            return one_step(request, forget.step, forget.ENDING)
         case _:
             assert_never(request)

@@ -1,25 +1,22 @@
-"""`messages` by vectors: the nearest rows, the threshold on what their cosine means, the hits as they are shown."""
+"""What a search of messages found: as its step notes it on the board, and as the result shows it."""
 
-from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Final, Literal
 
-import numpy as np
-import numpy.typing as npt
-
-from querymill_shared.contracts.fields import Contract
-from querymill_shared.contracts.messages.search import PRESETS, Channel, MessageHit, MessageSearch, Mode
-from querymill_workers.dispatch.ports import Ports
-from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow
-from querymill_workers.text.calibration import ROUNDING, Calibration, band
-
-#: The similarity of a hit that no vector was compared for.
-TEXT_SIMILARITY = 0.5
-#: Places that a similarity is shown with: more than float32 is good for.
-SHOWN_PLACES = 6
+from querymill_shared.board import Picture
+from querymill_shared.contracts.messages.search import PRESETS, MessageHit, MessageResult, MessageSearch, Mode
+from querymill_shared.contracts.results import Degradation
+from querymill_workers.jobs.notes import Notes, StepNotes
+from querymill_workers.jobs.one_step import Ending
+from querymill_workers.jobs.stages import stage, timing, used
+from querymill_workers.retrievers.messages.matches import SIMILARITY_PLACES, Gap, Match, MessageMatches
+from querymill_workers.text.calibration import band
 
 
-class Found(Contract):
-    """What a search found, as it stands on the board; ``compared`` tells whether there was a vector to compare."""
+class MessageFindings(Notes):
+    """The hits and the counts of a search, as in `MessageResult`.
+
+    ``compared`` tells whether any row had a vector to compare. ``degraded`` names the missing parts.
+    """
 
     mode: Mode
     results: tuple[MessageHit, ...]
@@ -30,60 +27,34 @@ class Found(Contract):
     best_below_threshold: float | None = None
     skipped: int = 0
     compared: bool = True
-    degraded: tuple[tuple[str, str], ...] = ()
+    degraded: tuple[Gap, ...] = ()
 
 
-def floor_of(request: MessageSearch, calibration: Calibration) -> float:
-    """Say which raw cosine a hit must reach: the threshold, less what float32 may be off."""
-    threshold = request.similarity_threshold
-    return -2.0 if threshold is None else calibration.floor(threshold) - ROUNDING
+class SearchNotes(StepNotes):
+    """What the step of a search notes."""
+
+    found: MessageFindings
 
 
-def by_similarity(request: MessageSearch, where: MessageFilter, vector: npt.NDArray[np.float32], ports: Ports) -> Found:
-    """Keep similarity ≥ threshold, the most similar first, cut to the limit."""
-    floor = floor_of(request, ports.calibration)
-    near = ports.messages.nearest(where, vector, model=ports.embeddings.model, most=request.limit, floor=floor)
-    passed = [row for row in near.rows if row.raw is not None and row.raw >= floor]
-    return Found(
-        mode="vector",
-        results=tuple(similar(row, request, ports.calibration) for row in passed),
-        total=near.passed,
-        total_is_exact=near.exact,
-        searched="exact" if near.exact else "approximate",
-        best_below_threshold=None if passed else best_similarity(near.rows, ports.calibration),
-        skipped=near.skipped,
-        compared=bool(near.rows),
+def findings_of(matches: MessageMatches, request: MessageSearch) -> MessageFindings:
+    """Turn matches into hits, and keep the counts of the search."""
+    return MessageFindings(
+        mode=matches.mode,
+        results=tuple(hit_of(match, request) for match in matches.best),
+        total=matches.total,
+        total_is_exact=matches.total_is_exact,
+        why=matches.why,
+        searched=matches.searched,
+        best_below_threshold=matches.best_below_threshold,
+        skipped=matches.skipped,
+        compared=matches.compared,
+        degraded=matches.gaps,
     )
 
 
-def best_similarity(rows: Iterable[MessageRow], calibration: Calibration) -> float | None:
-    """Say how similar the most similar of the rows is; None where none was compared."""
-    cosines = [row.raw for row in rows if row.raw is not None]
-    return shown(calibration.similarity(max(cosines))) if cosines else None
-
-
-def similar(row: MessageRow, request: MessageSearch, calibration: Calibration) -> MessageHit:
-    """Show a row that was found by its vector alone."""
-    similarity = similarity_of(row, calibration)
-    explanation = {
-        "formula": "similarity = calibrated(cosine)" if calibration.points else "similarity = cosine",
-        "cosine": row.raw,
-        "calibration": [list(point) for point in calibration.points],
-    }
-    return hit(row, request, calibration, score=similarity, found_by=("vector",), explanation=explanation)
-
-
-def hit(
-    row: MessageRow,
-    request: MessageSearch,
-    calibration: Calibration,
-    *,
-    score: float,
-    found_by: tuple[Channel, ...],
-    explanation: dict[str, Any],
-) -> MessageHit:
-    """Show a row, with its similarity if a vector was compared, else with the similarity of text."""
-    similarity = similarity_of(row, calibration)
+def hit_of(match: Match, request: MessageSearch) -> MessageHit:
+    """Turn a match into a hit. A hit must be used if its vector is as similar as the preset asks for."""
+    row = match.row
     must_use = PRESETS[request.preset].must_use if request.preset else None
     return MessageHit(
         vector_id=row.vector_id,
@@ -91,25 +62,37 @@ def hit(
         session_id=row.session_id,
         content=row.content,
         vector_type=row.vector_type,
-        similarity=similarity,
+        similarity=match.similarity,
         created_at=row.created_at,
         session_name=row.session_name,
         user_name=row.user_name,
         message_role=row.message_role,
-        raw_similarity=None if row.raw is None else shown(row.raw),
-        band=band(similarity),
-        score=score,
-        found_by=found_by,
-        must_use=must_use is not None and row.raw is not None and similarity >= must_use,
-        explanation=explanation,
+        raw_similarity=None if row.raw is None else round(row.raw, SIMILARITY_PLACES),
+        band=band(match.similarity),
+        score=match.score,
+        found_by=match.found_by,
+        must_use=must_use is not None and row.raw is not None and match.similarity >= must_use,
+        explanation=match.explanation,
     )
 
 
-def similarity_of(row: MessageRow, calibration: Calibration) -> float:
-    """Return the calibrated similarity of a row, or that of text."""
-    return TEXT_SIMILARITY if row.raw is None else shown(calibration.similarity(row.raw))
+def to_result(request: MessageSearch, picture: Picture, notes: SearchNotes) -> MessageResult:
+    """Make the result of a search from what its step noted."""
+    found = notes.found
+    degraded = tuple(Degradation(stage=gap.stage, reason=gap.reason) for gap in found.degraded)
+    return MessageResult(
+        job_id=picture.record.job_id,
+        query=request.query,
+        collection=request.collection,
+        session_id=request.session_id,
+        similarity_threshold=request.similarity_threshold,
+        complete=not degraded,
+        degraded=degraded,
+        stages=tuple(stage(step) for step in picture.steps),
+        timing=timing(picture) | {f"{name}_ms": ms for name, ms in notes.timing.items()},
+        usage=used(picture),
+        **found.model_dump(exclude={"degraded", "compared"}),
+    )
 
 
-def shown(similarity: float) -> float:
-    """Round a similarity to what it is good for."""
-    return round(similarity, SHOWN_PLACES)
+ENDING: Final = Ending(SearchNotes, to_result)

@@ -1,4 +1,4 @@
-"""What the flows need of chat messages: searching them, and the life of the sessions they are from."""
+"""The part of the world that `messages` may touch: its stores, the text index and the embedding models."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_workers.inference.ports import Vectors
+from querymill_workers.inference.ports import Embeddings, FormerModel, Vectors
+from querymill_workers.jobs.ports import Common
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.messages.rules.sessions import (
     Message,
@@ -19,18 +20,19 @@ from querymill_workers.retrievers.messages.rules.sessions import (
     PendingPassage,
     VectorType,
 )
-from querymill_workers.words.ports import Space
+from querymill_workers.text.calibration import Calibration
+from querymill_workers.words.ports import Space, Words
 
-#: The words of messages, and those of messages amid their neighbours.
+#: The text index of messages, and that of messages with their neighbours.
 SPACES: Final[Mapping[VectorType, Space]] = {"message": "messages", "context": "message_contexts"}
 
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """The nearest rows, the nearest first, whatever their cosine; ``passed`` counts those at or above the floor.
+    """The nearest rows, nearest first, including rows below the floor.
 
-    With ``exact`` every row was examined, else ``passed`` is a lower bound. ``skipped`` counts the rows without a
-    vector of the model; counting ends at 10,000.
+    ``passed`` counts the rows at or above the floor. With ``exact`` every row was compared, otherwise ``passed`` is a
+    lower bound. ``skipped`` counts the rows without a vector of the model, up to 10,000.
     """
 
     rows: Sequence[MessageRow]
@@ -40,35 +42,35 @@ class Nearest:
 
 
 class Messages(Protocol):
-    """The messages of all chats as they are searched; every call names its collection, and sees no other."""
+    """Search over stored messages. Every call names its collection and sees no other."""
 
     def nearest(
-        self, where: MessageFilter, vector: npt.NDArray[np.float32], *, model: str, most: int, floor: float
+        self, where: MessageFilter, vector: npt.NDArray[np.float32], *, model: str, limit: int, floor: float
     ) -> Nearest:
-        """Find the ``most`` rows with the greatest cosine, ties on the id; a zero vector's cosine is 0.
+        """Find the ``limit`` rows with the greatest cosine, ties by id. The cosine of a zero vector is 0.
 
-        Never fewer rows than there are, up to ``most``; only rows with a vector of the model.
+        Only rows with a vector of the model are found. All of them are found if there are fewer than ``limit``.
         """
         ...
 
-    def containing(self, where: MessageFilter, text: str, *, most: int) -> tuple[Sequence[MessageRow], int]:
-        """Find rows that contain a text, whatever its case, the newest first; and count them all."""
+    def containing(self, where: MessageFilter, text: str, *, limit: int) -> tuple[Sequence[MessageRow], int]:
+        """Find the newest ``limit`` rows that contain a text in any case, and count all rows that do."""
         ...
 
     def rows(
         self, where: MessageFilter, vector_ids: Sequence[str], vector: npt.NDArray[np.float32] | None, *, model: str
     ) -> Mapping[str, MessageRow]:
-        """Fetch those of the rows that the filter lets through, with their cosine to the vector if one is given."""
+        """Fetch the named rows that pass the filter, with their cosine to the vector if one is given."""
         ...
 
-    def lacking_sessions(self, where: MessageFilter, *, most: int) -> Sequence[str]:
-        """List the sessions of rows that lack a vector, those with the newest rows first."""
+    def lacking_sessions(self, where: MessageFilter, *, limit: int) -> Sequence[str]:
+        """List the sessions of rows without a vector, those with the newest rows first."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class SessionDraft:
-    """A session as it is to be stored, with what is found of it."""
+class PreparedSession:
+    """A session prepared for storing, with its messages and its passages."""
 
     session: ChatSession
     messages: Sequence[Message]
@@ -77,102 +79,126 @@ class SessionDraft:
 
 
 class Sessions(Protocol):
-    """The life of chat sessions: taken in, embedded, embedded anew by another model, forgotten.
+    """The life of chat sessions: ingested, embedded, embedded with another model, dropped.
 
-    Every call names its collection, and sees no other.
+    Every call names its collection and sees no other.
     """
 
     @property
     def kind(self) -> str: ...
 
     def changing(self, collection: str, session_id: str) -> AbstractContextManager[None]:
-        """Let nobody else change the session and its words meanwhile, wherever they run.
+        """Lock the session and its index entries against all other workers.
 
-        Whoever puts, prepares or forgets a session, or changes its words, does it within this.
+        Hold this lock to put or drop a session, to add a model to it, or to change its index entries.
         """
         ...
 
     def revision(self, collection: str, session_id: str) -> Revision | None:
-        """Return the revision of a session whose words are all there."""
+        """Return the revision of a session, or None if it is not stored or not completely indexed."""
         ...
 
     def ids(self, collection: str) -> Sequence[str]:
-        """List every session."""
+        """List all sessions."""
         ...
 
-    def leaving(self, collection: str, session_id: str, *, keeping: Sequence[str]) -> Sequence[PendingPassage]:
-        """List what is stored of the session and is not kept, without its content."""
+    def passages_except(self, collection: str, session_id: str, *, keeping: Sequence[str]) -> Sequence[PendingPassage]:
+        """List the stored passages of a session whose ids are not among ``keeping``, without their content."""
         ...
 
-    def put(self, collection: str, draft: SessionDraft, *, models: Sequence[str]) -> None:
-        """Store a session over what is there of it, to be embedded by each of the models.
+    def put(self, collection: str, prepared: PreparedSession, *, models: Sequence[str]) -> None:
+        """Replace the stored session. Its passages are to be embedded with each of the models.
 
-        A passage whose content is unchanged keeps its vectors; another has none of any model any more.
+        A passage whose content has not changed keeps its vectors. Any other loses its vectors of all models.
         """
         ...
 
     def passages(self, collection: str, session_id: str) -> Sequence[PendingPassage]:
-        """List what is found of a session."""
+        """List the passages of a session."""
         ...
 
     def unindexed(self, collection: str, session_id: str) -> Sequence[PendingPassage]:
-        """List the passages that are not among the words."""
+        """List the passages of a session that are missing from the text index."""
         ...
 
     def mark_indexed(self, collection: str, passages: Sequence[PendingPassage]) -> None:
-        """Note that passages are among the words."""
+        """Record that passages are in the text index."""
         ...
 
     def complete(self, collection: str, session_id: str, revision: Revision) -> None:
-        """Note that all is there of a revision, its words too."""
+        """Record that a revision is stored and indexed, unless another revision has been put since."""
         ...
 
     def forget(self, collection: str, session_id: str) -> bool:
-        """Drop a session with all its rows; False when there was none."""
+        """Drop a session with all its rows. Return False if there was none."""
         ...
 
     def await_embedding(self, collection: str, session_id: str, *, models: Sequence[str], token: str) -> str | None:
-        """Note that an embedding is asked for, if a vector of one of the models is lacking.
+        """Record that an embedding job waits, if a vector of one of the models is missing.
 
-        Returns the token of the one that waits: this one, or an earlier one that has not begun.
+        Returns the token of the job that waits: this one, or an earlier one that has not started. Returns None if no
+        vector is missing.
         """
         ...
 
     def begin_embedding(self, collection: str, session_id: str) -> None:
-        """Note that none waits any more: what comes from now on asks for another."""
+        """Record that no embedding job waits any more, so that the next change submits another."""
         ...
 
     def pending(self, collection: str, session_id: str, *, model: str) -> Sequence[PendingPassage]:
-        """List the passages that are to be embedded by a model, messages before contexts."""
+        """List the passages that have no vector of a model yet, messages before contexts."""
         ...
 
     def fill(self, collection: str, passages: Sequence[PendingPassage], vectors: Vectors, *, model: str) -> None:
-        """Store vectors, searchable from then on; one whose content has changed meanwhile is dropped."""
+        """Store vectors, which are searchable from then on. A vector whose passage has changed since is discarded."""
         ...
 
     def searched_by(self, collection: str, *, first: str | None = None) -> str | None:
-        """Return the model that a collection is searched by; where there is none, it is ``first`` from then on."""
+        """Return the model that a collection is searched by. If it has none, it is set to ``first``."""
         ...
 
     def lacking(self, collection: str, *, model: str, part: int, parts: int) -> Sequence[str]:
-        """List the sessions that lack a vector of the model, of one of so many parts of the collection."""
+        """List the sessions of part ``part`` of ``parts`` in which a passage has no vector of the model."""
         ...
 
-    def prepare(self, collection: str, session_id: str, *, model: str) -> None:
-        """Have all passages of a session embedded by a model too, beside those that they have."""
+    def add_model(self, collection: str, session_id: str, *, model: str) -> None:
+        """Have all passages of a session embedded with a model, next to the vectors that they have."""
         ...
 
     def switch(self, collection: str, *, model: str) -> bool:
-        """Have the collection searched by a model from now on, at once.
+        """Have the collection searched by a model from now on.
 
-        False when it lacks a vector of something that has one of the model before.
+        Returns False, and changes nothing, if a passage has a vector of the previous model but none of this one, or if
+        the collection never held a session.
         """
         ...
 
     def drop_other_models(self, collection: str, *, model: str) -> None:
-        """Drop the rows of other models, where this one has its own."""
+        """Drop the rows of other models where this model has a row."""
         ...
 
     def collections(self) -> Sequence[str]:
         """List the collections that ever held a session."""
         ...
+
+
+class MessagePorts(Common, Protocol):
+    """Everything that `messages` may touch. ``former`` is the previous embedding model, if one is configured."""
+
+    @property
+    def messages(self) -> Messages: ...
+
+    @property
+    def sessions(self) -> Sessions: ...
+
+    @property
+    def words(self) -> Words: ...
+
+    @property
+    def embeddings(self) -> Embeddings: ...
+
+    @property
+    def calibration(self) -> Calibration: ...
+
+    @property
+    def former(self) -> FormerModel | None: ...

@@ -1,24 +1,27 @@
-"""Making the words of `messages` anew from what is stored, some at a time."""
+"""Rebuild the text index of `messages` from the stored sessions."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from querymill_workers.dispatch.ports import Ports
-from querymill_workers.retrievers.messages.ingest import by_type, units_of
+from querymill_workers.retrievers.messages.ingest import group_by_type, word_units_of
 from querymill_workers.retrievers.messages.ports import SPACES as SPACE_OF
+from querymill_workers.retrievers.messages.ports import MessagePorts
 from querymill_workers.words.ports import Space
 
-#: Where the words are.
+#: The indexes of a collection's messages.
 SPACES: Final[Sequence[Space]] = tuple(SPACE_OF.values())
 
 
-def reindexed(collection: str, ports: Ports) -> Iterator[tuple[int, int, int]]:
-    """Go through the sessions; nobody changes one while its words are made."""
+def reindexed(collection: str, ports: MessagePorts) -> Iterator[tuple[int, int, int]]:
+    """Index session by session, each under its lock.
+
+    Yields the number of sessions done, the number of all sessions, and the number of passages just indexed.
+    """
     sessions = ports.sessions.ids(collection)
     for done, session_id in enumerate(sessions, start=1):
         with ports.sessions.changing(collection, session_id):
             passages = ports.sessions.passages(collection, session_id)
-            for vector_type, some in by_type(passages):
-                units = units_of(session_id, some)
+            for vector_type, group in group_by_type(passages):
+                units = word_units_of(session_id, group)
                 ports.words.refill(collection, SPACE_OF[vector_type], units)
         yield done, len(sessions), len(passages)

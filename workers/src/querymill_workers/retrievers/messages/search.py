@@ -1,120 +1,104 @@
 """`messages`: a question in, the messages that mean the same out.
 
-    question -> embed -> nearest rows -> calibrated threshold -> hits           mode "vector"
-                      ├-> and pending rows by their words, at similarity 0.5
-                      └-> and words, joined by rank                             mode "hybrid"
-             -> no vector to be had: substring, then words                      mode "text", and why
+    question -> embed -> nearest rows -> calibrated threshold -> hits           modes/vector.py
+                      ├-> and pending rows by text, at similarity 0.5
+                      └-> and rows by words, joined by rank                     modes/hybrid.py
+             -> no vector: rows that contain the question, then by words        modes/text.py, and why
 
-A search is one step. Rules and formulas: ``domain/calibration.py``, ``domain/rank_fusion.py``.
+A search is one step. Each mode returns matches, which ``hits.py`` turns into hits.
 """
 
-from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
-import numpy as np
-import numpy.typing as npt
-
-from querymill_shared.board import Claim, Outcome, Picture, Verdict
-from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
-from querymill_shared.contracts.results import Degradation
-from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.deadline import Caller
+from querymill_shared.board import Claim, Outcome
+from querymill_shared.contracts.messages.search import MessageSearch
+from querymill_workers.inference.ports import Embeddings
+from querymill_workers.jobs import one_step
+from querymill_workers.jobs.deadline import caller_of
 from querymill_workers.jobs.faults import Refused, Unavailable
-from querymill_workers.jobs.stages import Laps, stage, timing, used
+from querymill_workers.jobs.stages import Laps
 from querymill_workers.jobs.usage import Usage
-from querymill_workers.retrievers.messages.hits import Found, by_similarity
-from querymill_workers.retrievers.messages.models import searching
+from querymill_workers.retrievers.messages.hits import ENDING, SearchNotes, findings_of
+from querymill_workers.retrievers.messages.matches import EmbeddedQuestion, MessageMatches
+from querymill_workers.retrievers.messages.modes.hybrid import search_hybrid
+from querymill_workers.retrievers.messages.modes.text import search_text
+from querymill_workers.retrievers.messages.modes.vector import search_vector
+from querymill_workers.retrievers.messages.ports import MessagePorts
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
-from querymill_workers.retrievers.messages.words import by_text, by_words_too, with_pending
+from querymill_workers.text.calibration import ROUNDING, Calibration
 
-#: What the text fallback is left of the deadline when the embedding is cut, in seconds.
-FALLBACK_MARGIN_S = 0.3
+#: Time kept free before the deadline, so that a search by text can follow a failed embedding, in seconds.
+FALLBACK_MARGIN_S: Final = 0.3
 
 
-def step(claim: Claim, request: MessageSearch, ports: Ports) -> Sequence[Bell]:
-    """Search; what went wrong with the vectors makes it a search by text, not a failure."""
+@dataclass(frozen=True, slots=True)
+class SearchModel:
+    """The embedding model that a collection is searched by, and what its cosines mean."""
+
+    embeddings: Embeddings
+    calibration: Calibration
+
+
+def step(claim: Claim, request: MessageSearch, ports: MessagePorts) -> None:
+    """Search a collection. If the question gets no vector, the search is by text and does not fail."""
     laps = Laps(ports)
-    where = MessageFilter(request.collection, request.vector_types, request.session_id, request.exclude_message_id)
-    found, usage = searched(claim, request, where, laps, ports)
+    matches, usage = find(claim, request, laps, ports)
     laps.lap("search")
-    notes = {
-        "found": found.model_dump(mode="json"),
-        "timing": laps.ms,
-        "usage": {"provider_calls": usage.calls, "tokens": usage.tokens},
-    }
-    picture = ports.board.finish(claim, Outcome(notes=notes, ms=laps.total_ms))
+    notes = SearchNotes(found=findings_of(matches, request), timing=laps.ms, usage=usage.noted())
+    picture = ports.board.finish(claim, Outcome(notes=notes.for_board(), ms=laps.total_ms))
     if picture is not None:
-        conclude(picture, request, ports)
-    return []
+        one_step.conclude(picture, request, ENDING, ports)
 
 
-def searched(
-    claim: Claim, request: MessageSearch, where: MessageFilter, laps: Laps, ports: Ports
-) -> tuple[Found, Usage]:
-    """Search by the model that the collection is searched by; by text if the question gets no vector of it."""
+def find(claim: Claim, request: MessageSearch, laps: Laps, ports: MessagePorts) -> tuple[MessageMatches, Usage]:
+    """Choose the mode: by vectors or hybrid if there are vectors to compare, else by text, saying why."""
+    where = MessageFilter(request.collection, request.vector_types, request.session_id, request.exclude_message_id)
     try:
-        asked = searching(request.collection, ports)
-        vector, usage = embedded(claim, request, asked)
+        model = model_of(request.collection, ports)
+        question, usage = embed_question(claim, request, model, ports)
     except (Unavailable, Refused) as error:
         laps.lap("embed")
-        return by_text(request, where, ports, why=str(error)), Usage()
+        return search_text(request, where, ports, model=ports.embeddings.model, why=str(error)), Usage()
     laps.lap("embed")
-    found = compared(request, where, vector, asked)
-    if not found.compared and ports.sessions.searched_by(request.collection) not in (None, asked.embeddings.model):
-        return searched(claim, request, where, laps, ports)  # switched meanwhile, and its rows are gone
+    search = search_hybrid if request.hybrid else search_vector
+    found = search(request, where, question, ports)
+    if not found.compared and found.skipped:
+        why = f"none of the {found.skipped} rows has a vector of {question.model} yet"
+        found = replace(search_text(request, where, ports, model=question.model, why=why), skipped=found.skipped)
+    if not found.compared and ports.sessions.searched_by(request.collection) not in (None, question.model):
+        return find(claim, request, laps, ports)  # the collection has switched to another model since
     return found, usage
 
 
-def embedded(claim: Claim, request: MessageSearch, ports: Ports) -> tuple[npt.NDArray[np.float32], Usage]:
-    """Embed the question.
+def model_of(collection: str, ports: MessagePorts) -> SearchModel:
+    """Return the model that a collection is searched by.
 
     Raises:
-        Unavailable, Refused: No vector in the time there is.
+        Refused: The workers cannot ask that model.
     """
-    until = None if claim.expires_at is None else claim.expires_at - FALLBACK_MARGIN_S
-    if until is not None and until <= ports.clock():
-        raise Unavailable("no time was left to embed the question")
-    caller = Caller(request.collection, request.lane, until)
-    vectors, usage = ports.embeddings.embed([request.query], input_type="query", caller=caller)
-    return vectors[0], usage
+    searched_by = ports.sessions.searched_by(collection)
+    if searched_by in (None, ports.embeddings.model):
+        return SearchModel(ports.embeddings, ports.calibration)
+    former = ports.former
+    if former is None or searched_by != former.embeddings.model:
+        raise Refused(
+            f"the collection's vectors come from {searched_by} but the workers embed by {ports.embeddings.model};"
+            f" run `querymill reembed messages`, or set QUERYMILL_FORMER_EMBEDDING_MODEL to {searched_by} until then"
+        )
+    return SearchModel(former.embeddings, former.calibration)
 
 
-def compared(request: MessageSearch, where: MessageFilter, vector: npt.NDArray[np.float32], ports: Ports) -> Found:
-    """Search by vectors; by text where no row has one that the question's can be compared with."""
-    model = ports.embeddings.model
-    search = by_words_too if request.hybrid else by_similarity
-    found = search(request, where, vector, ports)
-    if not found.skipped:
-        return found
-    if not found.compared:
-        why = f"none of the {found.skipped} rows has a vector of {model} yet"
-        return by_text(request, where, ports, why=why).model_copy(update={"skipped": found.skipped})
-    return found if request.hybrid else with_pending(found, request, where, ports)
+def embed_question(
+    claim: Claim, request: MessageSearch, model: SearchModel, ports: MessagePorts
+) -> tuple[EmbeddedQuestion, Usage]:
+    """Embed the question, and turn its threshold into a cosine, less what float32 cosines may differ by.
 
-
-def conclude(picture: Picture, request: MessageSearch, ports: Ports) -> None:
-    """Settle with what the search found, or with the reason why it could not."""
-    (search,) = picture.steps
-    if not search.is_closed:
-        return
-    if search.state == "failed":
-        verdict = Verdict("dead" if search.notes.get("dead") else "failed", reason=search.reason)
-        ports.board.settle(picture.record.job_id, verdict)
-        return
-    found = Found.model_validate(search.notes["found"])
-    degraded = tuple(Degradation(stage=name, reason=reason) for name, reason in found.degraded)
-    result = MessageResult(
-        job_id=picture.record.job_id,
-        query=request.query,
-        collection=request.collection,
-        session_id=request.session_id,
-        similarity_threshold=request.similarity_threshold,
-        complete=not degraded,
-        degraded=degraded,
-        stages=(stage(search),),
-        timing=timing(picture) | {f"{name}_ms": ms for name, ms in search.notes["timing"].items()},
-        usage=used(picture),
-        **found.model_dump(exclude={"degraded", "compared"}),
-    )
-    verdict = Verdict("done", result=result.model_dump_json(), complete=result.complete)
-    ports.board.settle(picture.record.job_id, verdict)
+    Raises:
+        Unavailable, Refused: There is no vector in time.
+    """
+    caller = caller_of(claim, request, ports, margin_s=FALLBACK_MARGIN_S, what="the embedding model")
+    vectors, usage = model.embeddings.embed([request.query], input_type="query", caller=caller)
+    threshold = request.similarity_threshold
+    min_cosine = -2.0 if threshold is None else model.calibration.floor(threshold) - ROUNDING
+    return EmbeddedQuestion(vectors[0], model.embeddings.model, model.calibration, min_cosine), usage

@@ -1,1 +1,1 @@
-"""Pure rules of `messages`."""
+"""The pure rules of `messages`."""

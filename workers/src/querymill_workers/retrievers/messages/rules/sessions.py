@@ -1,4 +1,4 @@
-"""Messages of a session, and what of them is found: each by itself, and each amid its neighbours."""
+"""The messages of a session and their passages: each message alone, and each with its neighbours (its context)."""
 
 import hashlib
 from collections.abc import Sequence
@@ -8,17 +8,17 @@ from typing import Final, Literal
 
 VectorType = Literal["message", "context"]
 
-#: Changes whenever passages of the same messages would come out different.
+#: Must change whenever the same messages would yield other passages.
 CONTEXT_VERSION: Final = 1
-#: Messages on each side that belong to the context of one.
+#: Messages before and after a message that belong to its context.
 NEIGHBOURS: Final = 2
-#: What of a neighbour belongs to a context, in characters: its end before the message, its beginning after it.
+#: Characters of a neighbour that belong to a context: its end if it precedes the message, its start if it follows.
 NEIGHBOUR_LENGTH: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message at its place; ``key`` names it within its session."""
+    """A message of a session. ``key`` names it within the session."""
 
     key: str
     message_id: str | None
@@ -28,9 +28,9 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class MessagePassage:
-    """What is found of a message: its text, or its text amid its neighbours'.
+    """A searchable text of a message: the message alone, or with its neighbours (a context).
 
-    ``around`` are the ids of the messages whose texts a context holds.
+    ``around`` holds the ids of the messages whose texts are in a context.
     """
 
     vector_id: str
@@ -44,10 +44,10 @@ class MessagePassage:
 
 @dataclass(frozen=True, slots=True)
 class MessageFilter:
-    """Which rows of a collection's messages a search may see; None filters nothing.
+    """Which rows of a collection a search may find. A field that is None filters nothing.
 
-    ``exclude_message_id`` leaves out the message and the contexts that hold its text; ``lacking`` lets only rows of
-    that model through that have no vector yet.
+    ``exclude_message_id`` leaves out the message and the contexts that hold its text. ``lacking`` names a model and
+    keeps only its rows that have no vector yet.
     """
 
     collection: str
@@ -59,7 +59,7 @@ class MessageFilter:
 
 @dataclass(frozen=True, slots=True)
 class MessageRow:
-    """A row that was found; ``raw`` is its cosine with the query, None where it has no vector of that model."""
+    """A row that was found. ``raw`` is its cosine to the question, or None if the row has no vector of the model."""
 
     vector_id: str
     message_key: str
@@ -76,7 +76,7 @@ class MessageRow:
 
 @dataclass(frozen=True, slots=True)
 class PendingPassage:
-    """A passage as far as its vector and its words need it."""
+    """A passage with only what embedding and indexing need."""
 
     vector_id: str
     vector_type: VectorType
@@ -84,31 +84,34 @@ class PendingPassage:
 
 
 def vector_id(session_id: str, key: str, vector_type: VectorType) -> str:
-    """Name a passage within its collection: the same one always gets the same name."""
+    """Return the id of a passage, unique within its collection and the same on every ingestion."""
     named = f"{len(session_id)}\n{session_id}\n{key}\n{vector_type}"
     return hashlib.sha256(named.encode()).hexdigest()[:32]
 
 
-def passages(session_id: str, messages: Sequence[Message]) -> list[MessagePassage]:
-    """List what is found of a session, all messages before all contexts; empty messages are not found."""
+def passages_of(session_id: str, messages: Sequence[Message]) -> list[MessagePassage]:
+    """List the passages of a session, all messages before all contexts. Empty messages have none."""
     written = [message for message in messages if message.text.strip()]
     alone = [_passage(session_id, message, "message", message.text) for message in written]
     texts = [message.text for message in written]
-    amid = [
-        _passage(session_id, message, "context", context(texts, place), around=_near(written, place))
+    contexts = [
+        _passage(session_id, message, "context", context_of(texts, place), around=_with_neighbours(written, place))
         for place, message in enumerate(written)
     ]
-    return alone + amid
+    return alone + contexts
 
 
-def context(texts: Sequence[str], place: int) -> str:
-    """Join a message with its neighbours, in the order they were written."""
+def context_of(texts: Sequence[str], place: int) -> str:
+    """Join a message with its neighbours, in the order of the session.
+
+    For example, the context of "d" in a session of the messages "a" to "f" is "b", "c", "d", "e", "f".
+    """
     before = [text[-NEIGHBOUR_LENGTH:] for text in texts[max(place - NEIGHBOURS, 0) : place]]
     after = [text[:NEIGHBOUR_LENGTH] for text in texts[place + 1 : place + 1 + NEIGHBOURS]]
     return "\n".join([*before, texts[place], *after])
 
 
-def _near(messages: Sequence[Message], place: int) -> Sequence[Message]:
+def _with_neighbours(messages: Sequence[Message], place: int) -> Sequence[Message]:
     return messages[max(place - NEIGHBOURS, 0) : place + 1 + NEIGHBOURS]
 
 
@@ -116,5 +119,5 @@ def _passage(
     session_id: str, message: Message, vector_type: VectorType, content: str, *, around: Sequence[Message] = ()
 ) -> MessagePassage:
     named = vector_id(session_id, message.key, vector_type)
-    ids = tuple(one.message_id for one in around if one.message_id is not None)
+    ids = tuple(message.message_id for message in around if message.message_id is not None)
     return MessagePassage(named, message.key, message.message_id, vector_type, content, message.created_at, ids)

@@ -1,1 +1,1 @@
-"""Where `messages` are stored, one technology a file."""
+"""The stores of `messages`: in memory and in PostgreSQL."""

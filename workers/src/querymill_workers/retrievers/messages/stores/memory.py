@@ -1,4 +1,4 @@
-"""The messages of chats in this process: every row is compared, one after the other."""
+"""Messages in memory: every search compares every row."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -10,13 +10,13 @@ from querymill_workers.text.similarity import Vector, cosine
 
 
 class MemoryMessages:
-    """`Messages` without a server, of the sessions beside it."""
+    """`Messages` in memory, over the sessions in ``sessions``."""
 
     def __init__(self) -> None:
         self.sessions = MemorySessions()
         self._lock = self.sessions.lock
 
-    def nearest(self, where: MessageFilter, vector: Vector, *, model: str, most: int, floor: float) -> Nearest:
+    def nearest(self, where: MessageFilter, vector: Vector, *, model: str, limit: int, floor: float) -> Nearest:
         """See `Messages.nearest`."""
         with self._lock:
             seen = list(self._seen(where))
@@ -29,9 +29,9 @@ class MemoryMessages:
         skipped = every - {stored.passage.vector_id for stored in seen if _has_vector(stored, model)}
         passed = sum(row.raw is not None and row.raw >= floor for row in rows)
         ranked = sorted(rows, key=lambda row: (-(row.raw or 0.0), row.vector_id))
-        return Nearest(ranked[:most], passed, exact=True, skipped=len(skipped))
+        return Nearest(ranked[:limit], passed, exact=True, skipped=len(skipped))
 
-    def containing(self, where: MessageFilter, text: str, *, most: int) -> tuple[Sequence[MessageRow], int]:
+    def containing(self, where: MessageFilter, text: str, *, limit: int) -> tuple[Sequence[MessageRow], int]:
         """See `Messages.containing`."""
         with self._lock:
             found = {
@@ -41,7 +41,7 @@ class MemoryMessages:
             }
         rows = sorted(found.values(), key=lambda row: row.vector_id)
         rows.sort(key=lambda row: row.created_at, reverse=True)
-        return rows[:most], len(rows)
+        return rows[:limit], len(rows)
 
     def rows(
         self, where: MessageFilter, vector_ids: Sequence[str], vector: Vector | None, *, model: str
@@ -61,12 +61,12 @@ class MemoryMessages:
                 for stored in seen
             }
 
-    def lacking_sessions(self, where: MessageFilter, *, most: int) -> Sequence[str]:
+    def lacking_sessions(self, where: MessageFilter, *, limit: int) -> Sequence[str]:
         """See `Messages.lacking_sessions`."""
         with self._lock:
-            rows = [one for one in self._seen(where) if one.embedding is None]
-        newest = {one.session_id: one.passage.created_at for one in sorted(rows, key=_age)}
-        return sorted(newest, key=lambda session_id: (-newest[session_id].timestamp(), session_id))[:most]
+            rows = [stored for stored in self._seen(where) if stored.embedding is None]
+        newest = {stored.session_id: stored.passage.created_at for stored in sorted(rows, key=_age)}
+        return sorted(newest, key=lambda session_id: (-newest[session_id].timestamp(), session_id))[:limit]
 
     def _seen(self, where: MessageFilter) -> list[StoredPassage]:
         return [
@@ -83,8 +83,8 @@ class MemoryMessages:
 
     def _row(self, collection: str, stored: StoredPassage, raw: float | None = None) -> MessageRow:
         passage = stored.passage
-        draft = self.sessions.sessions[collection, stored.session_id].draft
-        keyed = zip(draft.messages, draft.session.messages, strict=True)
+        prepared = self.sessions.sessions[collection, stored.session_id].prepared
+        keyed = zip(prepared.messages, prepared.session.messages, strict=True)
         roles = {message.key: given.role for message, given in keyed}
         return MessageRow(
             vector_id=passage.vector_id,
@@ -94,8 +94,8 @@ class MemoryMessages:
             content=passage.content,
             vector_type=passage.vector_type,
             created_at=passage.created_at,
-            session_name=draft.session.name,
-            user_name=draft.session.user_name,
+            session_name=prepared.session.name,
+            user_name=prepared.session.user_name,
             message_role=roles.get(passage.message_key),
             raw=raw,
         )

@@ -1,4 +1,4 @@
-"""The life of chat sessions in this process: for unit tests, and to read what the store does without SQL."""
+"""Chat sessions in memory: for unit tests, and to show without SQL what a store does."""
 
 import threading
 import zlib
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from querymill_workers.inference.ports import Vectors
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.retrievers.messages.ports import SessionDraft
+from querymill_workers.retrievers.messages.ports import PreparedSession
 from querymill_workers.retrievers.messages.rules.sessions import MessagePassage, PendingPassage
 
 _Place = tuple[str, str]
@@ -21,7 +21,7 @@ _Place = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class StoredPassage:
-    """A passage of one session and model, as far as it has come."""
+    """A passage of one session and model. ``embedding`` is None until its vector is stored."""
 
     session_id: str
     model: str
@@ -31,21 +31,21 @@ class StoredPassage:
 
 
 @dataclass(slots=True)
-class StoredSession:
-    """A session as it was put; ``revision`` is None until its words are there too."""
+class MemorySession:
+    """A session as it was put. ``revision`` is None until all its passages are indexed."""
 
-    draft: SessionDraft
+    prepared: PreparedSession
     revision: Revision | None = None
     waiting: str | None = None
 
 
 class MemorySessions:
-    """`Sessions` without a server; ``rows`` are by vector id and model, in each collection."""
+    """`Sessions` in memory. ``rows`` maps each collection to its rows by vector id and model."""
 
     kind: Final = "messages"
 
     def __init__(self) -> None:
-        self.sessions: dict[_Place, StoredSession] = {}
+        self.sessions: dict[_Place, MemorySession] = {}
         self.rows: dict[str, dict[_Place, StoredPassage]] = defaultdict(dict)
         self.lock = threading.RLock()
         self._models: dict[str, str] = {}
@@ -68,24 +68,24 @@ class MemorySessions:
         """See `Sessions.ids`."""
         return sorted(session_id for name, session_id in self.sessions if name == collection)
 
-    def leaving(self, collection: str, session_id: str, *, keeping: Sequence[str]) -> Sequence[PendingPassage]:
-        """See `Sessions.leaving`."""
-        gone = {one.passage.vector_id: one for one in self._of(collection, session_id)}
-        return [PendingPassage(id_, one.passage.vector_type, "") for id_, one in gone.items() if id_ not in keeping]
+    def passages_except(self, collection: str, session_id: str, *, keeping: Sequence[str]) -> Sequence[PendingPassage]:
+        """See `Sessions.passages_except`."""
+        stored = {row.passage.vector_id: row for row in self._of(collection, session_id)}
+        return [PendingPassage(id_, row.passage.vector_type, "") for id_, row in stored.items() if id_ not in keeping]
 
-    def put(self, collection: str, draft: SessionDraft, *, models: Sequence[str]) -> None:
+    def put(self, collection: str, prepared: PreparedSession, *, models: Sequence[str]) -> None:
         """See `Sessions.put`."""
-        session_id = draft.session.session_id
-        contents = {passage.vector_id: passage.content for passage in draft.passages}
+        session_id = prepared.session.session_id
+        contents = {passage.vector_id: passage.content for passage in prepared.passages}
         with self.lock:
             before = self.sessions.get((collection, session_id))
             waiting = None if before is None else before.waiting
-            self.sessions[collection, session_id] = StoredSession(draft, None, waiting)
-            for one in self._of(collection, session_id):
-                if contents.get(one.passage.vector_id) != one.passage.content:
-                    del self.rows[collection][one.passage.vector_id, one.model]
-            indexed = {one.passage.vector_id for one in self._of(collection, session_id) if one.indexed}
-            for passage in draft.passages:
+            self.sessions[collection, session_id] = MemorySession(prepared, None, waiting)
+            for row in self._of(collection, session_id):
+                if contents.get(row.passage.vector_id) != row.passage.content:
+                    del self.rows[collection][row.passage.vector_id, row.model]
+            indexed = {row.passage.vector_id for row in self._of(collection, session_id) if row.indexed}
+            for passage in prepared.passages:
                 for model in models:
                     new = StoredPassage(session_id, model, passage, indexed=passage.vector_id in indexed)
                     known = self.rows[collection].get((passage.vector_id, model), new)
@@ -93,32 +93,32 @@ class MemorySessions:
 
     def passages(self, collection: str, session_id: str) -> Sequence[PendingPassage]:
         """See `Sessions.passages`."""
-        return list({one.passage.vector_id: _pending(one) for one in self._of(collection, session_id)}.values())
+        return list({row.passage.vector_id: _pending(row) for row in self._of(collection, session_id)}.values())
 
     def unindexed(self, collection: str, session_id: str) -> Sequence[PendingPassage]:
         """See `Sessions.unindexed`."""
-        stored = [one for one in self._of(collection, session_id) if not one.indexed]
-        return list({one.passage.vector_id: _pending(one) for one in stored}.values())
+        stored = [row for row in self._of(collection, session_id) if not row.indexed]
+        return list({row.passage.vector_id: _pending(row) for row in stored}.values())
 
     def mark_indexed(self, collection: str, passages: Sequence[PendingPassage]) -> None:
         """See `Sessions.mark_indexed`."""
         done = {(passage.vector_id, passage.content) for passage in passages}
         with self.lock:
-            for place, one in self.rows[collection].items():
-                if (one.passage.vector_id, one.passage.content) in done:
-                    self.rows[collection][place] = replace(one, indexed=True)
+            for place, row in self.rows[collection].items():
+                if (row.passage.vector_id, row.passage.content) in done:
+                    self.rows[collection][place] = replace(row, indexed=True)
 
     def complete(self, collection: str, session_id: str, revision: Revision) -> None:
         """See `Sessions.complete`."""
         known = self.sessions[collection, session_id]
-        if known.draft.revision == revision:
+        if known.prepared.revision == revision:
             known.revision = revision
 
     def forget(self, collection: str, session_id: str) -> bool:
         """See `Sessions.forget`."""
         with self.lock:
-            for one in self._of(collection, session_id):
-                del self.rows[collection][one.passage.vector_id, one.model]
+            for row in self._of(collection, session_id):
+                del self.rows[collection][row.passage.vector_id, row.model]
             return self.sessions.pop((collection, session_id), None) is not None
 
     def await_embedding(self, collection: str, session_id: str, *, models: Sequence[str], token: str) -> str | None:
@@ -138,10 +138,10 @@ class MemorySessions:
 
     def pending(self, collection: str, session_id: str, *, model: str) -> Sequence[PendingPassage]:
         """See `Sessions.pending`."""
-        lacking = [one for one in self._of(collection, session_id) if one.model == model and one.embedding is None]
-        lacking.sort(key=lambda one: (one.passage.created_at, one.passage.vector_id))
-        lacking.sort(key=lambda one: one.passage.vector_type, reverse=True)
-        return [_pending(one) for one in lacking]
+        lacking = [row for row in self._of(collection, session_id) if row.model == model and row.embedding is None]
+        lacking.sort(key=lambda row: (row.passage.created_at, row.passage.vector_id))
+        lacking.sort(key=lambda row: row.passage.vector_type, reverse=True)
+        return [_pending(row) for row in lacking]
 
     def fill(self, collection: str, passages: Sequence[PendingPassage], vectors: Vectors, *, model: str) -> None:
         """See `Sessions.fill`."""
@@ -162,15 +162,15 @@ class MemorySessions:
         """See `Sessions.lacking`."""
         lacking = self._every(collection) - self._embedded(collection, model)
         with self.lock:
-            sessions = {one.session_id for (id_, _), one in self.rows[collection].items() if id_ in lacking}
-        return sorted(one for one in sessions if zlib.crc32(one.encode()) % parts == part)
+            sessions = {row.session_id for (id_, _), row in self.rows[collection].items() if id_ in lacking}
+        return sorted(id_ for id_ in sessions if zlib.crc32(id_.encode()) % parts == part)
 
-    def prepare(self, collection: str, session_id: str, *, model: str) -> None:
-        """See `Sessions.prepare`."""
+    def add_model(self, collection: str, session_id: str, *, model: str) -> None:
+        """See `Sessions.add_model`."""
         with self.lock:
-            for one in self._of(collection, session_id):
-                new = replace(one, model=model, embedding=None)
-                self.rows[collection].setdefault((one.passage.vector_id, model), new)
+            for row in self._of(collection, session_id):
+                new = replace(row, model=model, embedding=None)
+                self.rows[collection].setdefault((row.passage.vector_id, model), new)
 
     def switch(self, collection: str, *, model: str) -> bool:
         """See `Sessions.switch`."""
@@ -199,11 +199,11 @@ class MemorySessions:
     def _embedded(self, collection: str, model: str) -> set[str]:
         with self.lock:
             rows = self.rows[collection].items()
-            return {id_ for (id_, of), one in rows if of == model and one.embedding is not None}
+            return {id_ for (id_, of), row in rows if of == model and row.embedding is not None}
 
     def _of(self, collection: str, session_id: str) -> list[StoredPassage]:
         with self.lock:
-            return [one for one in self.rows[collection].values() if one.session_id == session_id]
+            return [row for row in self.rows[collection].values() if row.session_id == session_id]
 
 
 def _pending(stored: StoredPassage) -> PendingPassage:

@@ -1,4 +1,4 @@
--- as_reader_by_index: the same, made to take the index of near vectors, and to look on while too few are left
+-- as_reader_by_index: as as_reader, and make the planner use the vector index and scan on while too few rows pass
 SELECT
     set_config('querymill.collection', %(collection)s, true),
     set_config('role', 'querymill_messages', true),
@@ -9,7 +9,7 @@ SELECT
     set_config('hnsw.ef_search', %(ef_search)s, true),
     set_config('hnsw.iterative_scan', 'relaxed_order', true);
 
--- nearest_exact: the nearest of the first rows that the filter leaves, each of them compared
+-- nearest_exact: the nearest of the first rows that pass the filter, comparing each
 WITH scored AS MATERIALIZED (
     SELECT v.vector_id, coalesce(nullif(1 - (v.embedding <=> %(vector)s::vector), 'NaN'), 0) AS raw
     FROM chat_message_vectors AS v
@@ -18,7 +18,7 @@ WITH scored AS MATERIALIZED (
     LIMIT %(bound)s
 ),
 counted AS (SELECT count(*) AS examined, count(*) FILTER (WHERE raw >= %(floor)s) AS passed FROM scored),
-best AS (SELECT vector_id, raw FROM scored ORDER BY raw DESC, vector_id LIMIT %(most)s)
+best AS (SELECT vector_id, raw FROM scored ORDER BY raw DESC, vector_id LIMIT %(limit)s)
 SELECT counted.examined, counted.passed, {columns}, best.raw
 FROM counted
 LEFT JOIN best ON true
@@ -27,7 +27,7 @@ LEFT JOIN chat_message_vectors AS v
 {joins}
 ORDER BY best.raw DESC, best.vector_id;
 
--- nearest_approximate: the nearest that the index finds, scored again in full precision
+-- nearest_approximate: the nearest rows that the index finds, scored again in full precision
 WITH near AS MATERIALIZED (
     SELECT
         v.vector_id, v.message_key, v.message_id, v.session_id, v.content, v.vector_type, v.created_at,
@@ -39,13 +39,13 @@ WITH near AS MATERIALIZED (
     LIMIT %(candidates)s
 ),
 counted AS (SELECT count(*) AS examined, count(*) FILTER (WHERE raw >= %(floor)s) AS passed FROM near),
-best AS (SELECT * FROM near ORDER BY raw DESC, vector_id LIMIT %(most)s)
+best AS (SELECT * FROM near ORDER BY raw DESC, vector_id LIMIT %(limit)s)
 SELECT counted.examined, counted.passed, {columns}, v.raw
 FROM counted CROSS JOIN best AS v
 {joins}
 ORDER BY v.raw DESC, v.vector_id;
 
--- without_vector: how many rows have no vector of the model; other models on both sides of it, so that an index serves
+-- without_vector: how many rows have no vector of the model; models below and above it apart, so that an index serves
 SELECT count(DISTINCT vector_id) FROM (
     (
         SELECT v.vector_id FROM chat_message_vectors AS v
@@ -69,7 +69,7 @@ WHERE NOT EXISTS (
         AND own.embedding IS NOT NULL
 );
 
--- containing: rows whose content has a text in it, each once whatever its models
+-- containing: rows whose content contains a text, each once however many models it has
 WITH found AS MATERIALIZED (
     SELECT DISTINCT ON (v.vector_id) v.*
     FROM chat_message_vectors AS v
@@ -81,9 +81,9 @@ SELECT (SELECT count(*) FROM found), {columns}, NULL
 FROM found AS v
 {joins}
 ORDER BY v.created_at DESC, v.vector_id
-LIMIT %(most)s;
+LIMIT %(limit)s;
 
--- message_rows: named rows that the filter lets through, each once, that of the model before others
+-- message_rows: named rows that pass the filter, each once, preferring the row of the model
 SELECT DISTINCT ON (v.vector_id)
     {columns},
     CASE WHEN v.model = %(model)s AND v.embedding IS NOT NULL
@@ -98,4 +98,4 @@ ORDER BY v.vector_id, (v.model = %(model)s) DESC;
 SELECT v.session_id FROM chat_message_vectors AS v
 WHERE v.collection = %(collection)s AND v.embedding IS NULL AND v.vector_type = ANY(%(vector_types)s) {filters}
 GROUP BY v.session_id ORDER BY max(v.created_at) DESC, v.session_id
-LIMIT %(most)s;
+LIMIT %(limit)s;

@@ -1,6 +1,6 @@
-"""The life of chat sessions in PostgreSQL: taken in, embedded, embedded anew by another model, forgotten.
+"""Chat sessions in PostgreSQL: ingested, embedded, embedded with another model, dropped.
 
-Every statement names its collection and runs as a role that sees no other, as those that search do (``messages.py``).
+Every statement names its collection and runs as a role that sees no other, like the searches in ``postgres.py``.
 """
 
 import threading
@@ -16,23 +16,23 @@ from querymill_workers.inference.ports import Vectors
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.connection import Pool, lent, literal
 from querymill_workers.postgres.queries import SESSION, statements
-from querymill_workers.retrievers.messages.ports import SessionDraft
+from querymill_workers.retrievers.messages.ports import PreparedSession
 from querymill_workers.retrievers.messages.rules.sessions import MessagePassage, PendingPassage
 
 _SQL: Final = statements("querymill_workers.retrievers.messages.stores", "postgres_sessions.sql")
 
-#: Sessions that one process changes at the same time: each holds a connection of the pool, and needs a second.
-MOST_CHANGING: Final = 6
+#: Sessions that one process changes at the same time. Each holds a connection of the pool and needs a second one.
+MAX_CHANGING: Final = 6
 
 
 class PostgresSessions:
-    """`Sessions` on PostgreSQL with pgvector."""
+    """`Sessions` in PostgreSQL with pgvector."""
 
     kind: Final = "messages"
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._may_change = threading.BoundedSemaphore(MOST_CHANGING)
+        self._may_change = threading.BoundedSemaphore(MAX_CHANGING)
 
     @contextmanager
     def changing(self, collection: str, session_id: str) -> Iterator[None]:
@@ -54,27 +54,27 @@ class PostgresSessions:
         with self._within(collection) as connection:
             return [id_ for (id_,) in connection.execute(_SQL["session_ids"], {"collection": collection})]
 
-    def leaving(self, collection: str, session_id: str, *, keeping: Sequence[str]) -> Sequence[PendingPassage]:
-        """See `Sessions.leaving`."""
-        return self._listed("leaving", collection, session_id, vector_ids=list(keeping))
+    def passages_except(self, collection: str, session_id: str, *, keeping: Sequence[str]) -> Sequence[PendingPassage]:
+        """See `Sessions.passages_except`."""
+        return self._listed("passages_except", collection, session_id, vector_ids=list(keeping))
 
-    def put(self, collection: str, draft: SessionDraft, *, models: Sequence[str]) -> None:
+    def put(self, collection: str, prepared: PreparedSession, *, models: Sequence[str]) -> None:
         """See `Sessions.put`."""
-        session = draft.session
+        session = prepared.session
         place = {"collection": collection, "session_id": session.session_id}
         described = {
             "name": session.name,
             "user_name": session.user_name,
             "started_at": session.started_at,
             "metadata": Jsonb(session.model_extra or {}),
-            "revision": draft.revision,
+            "revision": prepared.revision,
         }
         with self._within(collection) as connection:
             connection.execute(_SQL["put_session"], place | described)
-            messages = _message_columns(draft)
+            messages = _message_columns(prepared)
             connection.execute(_SQL["drop_messages"], place | messages)
             connection.execute(_SQL["add_messages"], place | messages)
-            columns = _passage_columns(draft.passages)
+            columns = _passage_columns(prepared.passages)
             connection.execute(_SQL["drop_passages"], place | columns)
             connection.execute(_SQL["put_passages"], place | columns | {"models": list(models)})
 
@@ -143,11 +143,11 @@ class PostgresSessions:
             connection.execute(SESSION["unhurried"])
             return [id_ for (id_,) in connection.execute(_SQL["lacking_sessions"], values)]
 
-    def prepare(self, collection: str, session_id: str, *, model: str) -> None:
-        """See `Sessions.prepare`."""
+    def add_model(self, collection: str, session_id: str, *, model: str) -> None:
+        """See `Sessions.add_model`."""
         values = {"collection": collection, "session_id": session_id, "model": model}
         with self._within(collection) as connection:
-            connection.execute(_SQL["prepare_model"], values)
+            connection.execute(_SQL["add_model"], values)
 
     def switch(self, collection: str, *, model: str) -> bool:
         """See `Sessions.switch`."""
@@ -180,15 +180,15 @@ class PostgresSessions:
             yield connection
 
 
-def _message_columns(draft: SessionDraft) -> dict[str, list[Any]]:
-    given = draft.session.messages
+def _message_columns(prepared: PreparedSession) -> dict[str, list[Any]]:
+    given = prepared.session.messages
     return {
-        "keys": [message.key for message in draft.messages],
+        "keys": [message.key for message in prepared.messages],
         "numbers": list(range(len(given))),
         "message_ids": [message.message_id for message in given],
         "roles": [message.role for message in given],
         "contents": [message.text for message in given],
-        "times": [message.created_at for message in draft.messages],
+        "times": [message.created_at for message in prepared.messages],
         "metadata": [Jsonb(message.model_extra or {}) for message in given],
     }
 

@@ -1,28 +1,28 @@
--- session_change: one at a time changes a session and its words, until the transaction ends
+-- session_change: lock a session and its index entries until the transaction ends
 SELECT pg_advisory_xact_lock(hashtextextended('session/' || %(collection)s || '/' || %(session_id)s, 0));
 
--- session_revision: the revision that is all there
+-- session_revision: the revision that is stored and indexed completely
 SELECT revision FROM chat_sessions WHERE collection = %(collection)s AND session_id = %(session_id)s;
 
 -- session_ids: every session
 SELECT session_id FROM chat_sessions WHERE collection = %(collection)s ORDER BY session_id;
 
--- leaving: what is stored of a session and not among these
+-- passages_except: the stored passages of a session that are not among these
 SELECT DISTINCT vector_id, vector_type, '' FROM chat_message_vectors
 WHERE collection = %(collection)s AND session_id = %(session_id)s AND vector_id <> ALL(%(vector_ids)s);
 
--- put_session: its description; it is not complete any more
+-- put_session: store the session's fields, and mark it incomplete
 INSERT INTO chat_sessions AS s (collection, session_id, name, user_name, started_at, metadata, draft)
 VALUES (%(collection)s, %(session_id)s, %(name)s, %(user_name)s, %(started_at)s, %(metadata)s, %(revision)s)
 ON CONFLICT (collection, session_id) DO UPDATE SET
     name = excluded.name, user_name = excluded.user_name, started_at = excluded.started_at,
     metadata = excluded.metadata, draft = excluded.draft, revision = NULL;
 
--- drop_messages: those of a session that are not among these
+-- drop_messages: drop the messages of a session that are not among these
 DELETE FROM chat_messages
 WHERE collection = %(collection)s AND session_id = %(session_id)s AND message_key <> ALL(%(keys)s);
 
--- add_messages: those of a session that are new or have changed
+-- add_messages: store the messages of a session that are new or have changed
 INSERT INTO chat_messages AS m
     (collection, session_id, message_key, number, message_id, role, content, created_at, metadata)
 SELECT %(collection)s, %(session_id)s, added.*
@@ -36,14 +36,14 @@ ON CONFLICT (collection, session_id, message_key) DO UPDATE SET
 WHERE (m.number, m.message_id, m.role, m.content, m.created_at, m.metadata) IS DISTINCT FROM
     (excluded.number, excluded.message_id, excluded.role, excluded.content, excluded.created_at, excluded.metadata);
 
--- drop_passages: what is not among these any more, or not as it was, whatever its model
+-- drop_passages: drop the passages that are not among these or have other content, of every model
 DELETE FROM chat_message_vectors AS v
 WHERE collection = %(collection)s AND session_id = %(session_id)s AND NOT EXISTS (
     SELECT FROM unnest(%(vector_ids)s::text[], %(contents)s::text[]) AS kept (vector_id, content)
     WHERE kept.vector_id = v.vector_id AND kept.content = v.content
 );
 
--- put_passages: a row for each model; what is there keeps its vector and its words
+-- put_passages: store a row for each model; an existing row keeps its vector and its index entry
 INSERT INTO chat_message_vectors AS v (
     collection, session_id, model, vector_id, message_key, message_id, vector_type, content, created_at, around, indexed
 )
@@ -64,30 +64,30 @@ ON CONFLICT (collection, vector_id, model) DO UPDATE SET
 WHERE (v.created_at, v.message_key, v.message_id, v.around)
     IS DISTINCT FROM (excluded.created_at, excluded.message_key, excluded.message_id, excluded.around);
 
--- session_passages: what is found of a session, each once whatever its models
+-- session_passages: the passages of a session, each once however many models it has
 SELECT DISTINCT ON (vector_id) vector_id, vector_type, content FROM chat_message_vectors
 WHERE collection = %(collection)s AND session_id = %(session_id)s;
 
--- unindexed: what of a session is not among the words
+-- unindexed: the passages of a session that are missing from the text index
 SELECT DISTINCT ON (vector_id) vector_id, vector_type, content FROM chat_message_vectors
 WHERE collection = %(collection)s AND session_id = %(session_id)s AND NOT indexed;
 
--- mark_indexed: these are among the words, unless they have changed
+-- mark_indexed: record that passages are in the text index, unless they have changed since
 UPDATE chat_message_vectors AS v SET indexed = true
 FROM unnest(%(vector_ids)s::text[], %(contents)s::text[]) AS done (vector_id, content)
 WHERE v.collection = %(collection)s AND v.vector_id = done.vector_id AND v.content = done.content AND NOT v.indexed;
 
--- complete_session: all is there of the revision, if it is still the one that is wanted
+-- complete_session: record that the revision is complete, unless another has been put since
 UPDATE chat_sessions SET revision = draft
 WHERE collection = %(collection)s AND session_id = %(session_id)s AND draft = %(revision)s;
 
--- forget_passages: every row of a session, whatever its model
+-- forget_passages: drop all passages of a session, of every model
 DELETE FROM chat_message_vectors WHERE collection = %(collection)s AND session_id = %(session_id)s;
 
--- forget_session: its description
+-- forget_session: drop the session's fields
 DELETE FROM chat_sessions WHERE collection = %(collection)s AND session_id = %(session_id)s RETURNING session_id;
 
--- await_embedding: the embedding that waits, or this one, if a vector of one of the models is lacking
+-- await_embedding: record and return the job that waits, if a vector of one of the models is missing
 UPDATE chat_sessions AS s SET waiting = coalesce(s.waiting, %(token)s)
 WHERE s.collection = %(collection)s AND s.session_id = %(session_id)s AND EXISTS (
     SELECT FROM chat_message_vectors AS v
@@ -96,23 +96,23 @@ WHERE s.collection = %(collection)s AND s.session_id = %(session_id)s AND EXISTS
 )
 RETURNING s.waiting;
 
--- begin_embedding: none waits any more
+-- begin_embedding: record that no job waits any more
 UPDATE chat_sessions SET waiting = NULL
 WHERE collection = %(collection)s AND session_id = %(session_id)s AND waiting IS NOT NULL;
 
--- pending: what of a session lacks its vector
+-- pending: the passages of a session that have no vector of the model
 SELECT vector_id, vector_type, content FROM chat_message_vectors
 WHERE collection = %(collection)s AND session_id = %(session_id)s AND model = %(model)s AND embedding IS NULL
 ORDER BY vector_type DESC, created_at, vector_id;
 
--- fill: vectors, unless their contents have changed
+-- fill: store vectors, unless their passages have changed since
 UPDATE chat_message_vectors AS v SET embedding = done.embedding::vector
 FROM unnest(%(vector_ids)s::text[], %(contents)s::text[], %(embeddings)s::text[])
     AS done (vector_id, content, embedding)
 WHERE v.collection = %(collection)s AND v.vector_id = done.vector_id AND v.model = %(model)s
     AND v.content = done.content;
 
--- first_model: what the first session is embedded with is what its collection is searched by
+-- first_model: have a collection searched by the model that embeds its first session
 INSERT INTO chat_models (collection, model) VALUES (%(collection)s, %(model)s) ON CONFLICT DO NOTHING;
 
 -- searched_model: the model that a collection is searched by
@@ -121,7 +121,7 @@ SELECT model FROM chat_models WHERE collection = %(collection)s;
 -- chat_collections: the collections that ever held a session
 SELECT collection FROM chat_models ORDER BY collection;
 
--- lacking_sessions: those of a part that have a passage without a vector of the model
+-- lacking_sessions: the sessions of a part in which a passage has no vector of the model
 SELECT DISTINCT v.session_id FROM chat_message_vectors AS v
 WHERE v.collection = %(collection)s AND (hashtext(v.session_id) & 2147483647) %% %(parts)s = %(part)s AND NOT EXISTS (
     SELECT FROM chat_message_vectors AS own
@@ -130,7 +130,7 @@ WHERE v.collection = %(collection)s AND (hashtext(v.session_id) & 2147483647) %%
 )
 ORDER BY v.session_id;
 
--- prepare_model: a row of the model for each passage of a session, without a vector yet
+-- add_model: add a row of the model, without a vector yet, for each passage of a session
 INSERT INTO chat_message_vectors (
     collection, session_id, model, vector_id, message_key, message_id, vector_type, content, created_at, around, indexed
 )
@@ -139,7 +139,7 @@ SELECT DISTINCT ON (vector_id) collection, session_id, %(model)s, vector_id, mes
 FROM chat_message_vectors WHERE collection = %(collection)s AND session_id = %(session_id)s
 ON CONFLICT DO NOTHING;
 
--- switch_model: from now on searched by the model, if it has a vector of all that has one of the model before
+-- switch_model: search by the model from now on, if no passage has a vector of the previous model only
 UPDATE chat_models AS searched SET model = %(model)s
 WHERE searched.collection = %(collection)s AND (searched.model = %(model)s OR NOT EXISTS (
     SELECT FROM chat_message_vectors AS v
@@ -151,7 +151,7 @@ WHERE searched.collection = %(collection)s AND (searched.model = %(model)s OR NO
 ))
 RETURNING searched.model;
 
--- drop_other_models: rows of other models, where this one has its own
+-- drop_other_models: drop the rows of other models where this model has a row
 DELETE FROM chat_message_vectors AS v
 WHERE v.collection = %(collection)s AND v.model <> %(model)s AND EXISTS (
     SELECT FROM chat_message_vectors AS own

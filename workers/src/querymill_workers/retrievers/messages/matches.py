@@ -1,0 +1,73 @@
+"""What a mode of search is given and what it finds, as plain values."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from querymill_shared.contracts.messages.search import Channel, Mode
+from querymill_workers.retrievers.messages.rules.sessions import MessageRow
+from querymill_workers.text.calibration import Calibration
+
+#: The similarity of a hit whose vector was not compared.
+TEXT_SIMILARITY: Final = 0.5
+#: Decimal places of a similarity; a float32 cosine carries no more.
+SIMILARITY_PLACES: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedQuestion:
+    """A question as rows are compared with it; a hit by its vector has at least the cosine ``min_cosine``."""
+
+    vector: npt.NDArray[np.float32]
+    model: str
+    calibration: Calibration
+    min_cosine: float
+
+    def similarity(self, row: MessageRow) -> float:
+        """Return the calibrated similarity of a row, or `TEXT_SIMILARITY` if the row has no vector of the model."""
+        return TEXT_SIMILARITY if row.raw is None else round(self.calibration.similarity(row.raw), SIMILARITY_PLACES)
+
+    def best_similarity(self, rows: Iterable[MessageRow]) -> float | None:
+        """Return the greatest similarity of the rows that were compared, or None if none was."""
+        return max((self.similarity(row) for row in rows if row.raw is not None), default=None)
+
+
+class Gap(NamedTuple):
+    """A part of the search that is missing, and why."""
+
+    stage: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A row that a mode found. ``explanation`` holds every number needed to recompute ``score``."""
+
+    row: MessageRow
+    similarity: float
+    score: float
+    found_by: tuple[Channel, ...]
+    explanation: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class MessageMatches:
+    """What a mode found, best first and cut to the limit.
+
+    ``total`` counts the matches before the cut, and ``skipped`` the rows without a vector of the model. ``compared``
+    tells whether any row had a vector to compare.
+    """
+
+    mode: Mode
+    best: Sequence[Match]
+    total: int
+    total_is_exact: bool
+    why: str | None = None
+    searched: Literal["exact", "approximate"] | None = None
+    best_below_threshold: float | None = None
+    skipped: int = 0
+    compared: bool = True
+    gaps: tuple[Gap, ...] = ()

@@ -1,0 +1,125 @@
+"""Search messages by text: those that contain the question, then those that have its words (BM25)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from querymill_shared.contracts.messages.search import MessageSearch
+from querymill_workers.jobs.faults import Refused
+from querymill_workers.retrievers.messages.matches import TEXT_SIMILARITY, Gap, Match, MessageMatches
+from querymill_workers.retrievers.messages.ports import SPACES, MessagePorts
+from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow, VectorType
+from querymill_workers.text import bm25
+from querymill_workers.words.ports import WordHit
+
+#: Rows that each ranking returns for every hit that is asked for, and the fewest that it returns.
+CANDIDATES_PER_HIT: Final = 4
+MIN_CANDIDATES: Final = 50
+#: Sessions whose pending rows are searched by text, the newest ones.
+MAX_PENDING_SESSIONS: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class WordRanking:
+    """Rows that have words of the question, best first; ``whole`` if no other row has any of the words."""
+
+    rows: Sequence[MessageRow]
+    hits: Mapping[str, WordHit]
+    whole: bool
+
+
+def search_text(
+    request: MessageSearch, where: MessageFilter, ports: MessagePorts, *, model: str, why: str
+) -> MessageMatches:
+    """Find rows that contain the question, newest first, then rows that have its words, best first.
+
+    Args:
+        request: The search.
+        where: The rows that may be found.
+        ports: Where messages and their words are stored.
+        model: The model whose row represents a passage that has rows of several.
+        why: Why the vectors were not searched.
+    """
+    containing, count = ports.messages.containing(where, request.query, limit=candidates_of(request))
+    contained = {row.vector_id for row in containing}
+    matches = [match_by_substring(row) for row in containing]
+    gaps, whole = [Gap("embed", why)], True
+    for vector_type in where.vector_types:
+        try:
+            ranking = rank_by_words(request, where, vector_type, ports, model=model)
+        except Refused as error:
+            gaps.append(Gap("words", str(error)))
+            continue
+        whole = whole and ranking.whole
+        rows = newest_first([row for row in ranking.rows if row.vector_id not in contained], ranking)
+        matches += [match_by_words(row, ranking.hits[row.vector_id]) for row in rows]
+    return MessageMatches(
+        mode="text",
+        why=why,
+        best=matches[: request.limit],
+        total=count + len(matches) - len(containing),
+        total_is_exact=whole and count == len(containing),
+        compared=False,
+        gaps=tuple(gaps),
+    )
+
+
+def candidates_of(request: MessageSearch) -> int:
+    """Return how many rows each ranking is asked for."""
+    return max(MIN_CANDIDATES, CANDIDATES_PER_HIT * request.limit)
+
+
+def match_by_substring(row: MessageRow) -> Match:
+    """Match a row that contains the question."""
+    return Match(row, TEXT_SIMILARITY, 0.0, ("substring",), {"formula": "contains the query"})
+
+
+def rank_by_words(
+    request: MessageSearch,
+    where: MessageFilter,
+    vector_type: VectorType,
+    ports: MessagePorts,
+    *,
+    model: str,
+    vector: npt.NDArray[np.float32] | None = None,
+) -> WordRanking:
+    """Rank rows by BM25, asking for more words until enough rows pass the filter.
+
+    With a vector, each row comes with its cosine to the vector if the row has one of the model.
+
+    Raises:
+        Refused: The text index was built by another tokeniser version.
+    """
+    wanted = limit = candidates_of(request)
+    groups = sessions_to_search(where, ports)
+    while True:
+        hits = ports.words.search(where.collection, SPACES[vector_type], request.query, most=limit, groups=groups)
+        rows = ports.messages.rows(where, [hit.id for hit in hits], vector, model=model)
+        whole = len(hits) < limit
+        if whole or len(rows) >= wanted:
+            ranked = [rows[hit.id] for hit in hits if hit.id in rows][:wanted]
+            return WordRanking(ranked, {hit.id: hit for hit in hits}, whole and len(rows) <= wanted)
+        limit *= 4
+
+
+def sessions_to_search(where: MessageFilter, ports: MessagePorts) -> Sequence[str] | None:
+    """Return the sessions whose words are searched, or None for all."""
+    if where.session_id is not None:
+        return [where.session_id]
+    return None if where.lacking is None else ports.messages.lacking_sessions(where, limit=MAX_PENDING_SESSIONS)
+
+
+def newest_first(rows: Sequence[MessageRow], ranking: WordRanking) -> list[MessageRow]:
+    """Order rows by score, rows of one score by time, newest first, and rows of one time by id."""
+    by_id = sorted(rows, key=lambda row: row.vector_id)
+    by_time = sorted(by_id, key=lambda row: row.created_at, reverse=True)
+    return sorted(by_time, key=lambda row: -ranking.hits[row.vector_id].score)
+
+
+def match_by_words(row: MessageRow, hit: WordHit) -> Match:
+    """Match a row that has words of the question."""
+    explanation = {} if hit.scored is None else bm25.explain(hit.scored)
+    return Match(row, TEXT_SIMILARITY, hit.score, ("words",), explanation)
