@@ -1,7 +1,10 @@
 """What the results of all kinds tell of their branches, and when a job in progress is worth telling of."""
 
+from collections.abc import Iterable
+
 from querymill_shared.board import Picture, Step
-from querymill_shared.contracts.results import Stage
+from querymill_shared.contracts.results import Degradation, Stage
+from querymill_workers.jobs.deadline import CUT
 from querymill_workers.jobs.ports import Common
 
 #: The ranking so far is told at most this often, in seconds.
@@ -19,6 +22,11 @@ def why_nothing(picture: Picture) -> str:
     return "no search came through: " + "; ".join(
         f"{branch.name}: {branch.reason or 'cut by the deadline'}" for branch in picture.steps
     )
+
+
+def missing(steps: Iterable[Step]) -> tuple[Degradation, ...]:
+    """Name each step whose part the answer does not have, with the reason."""
+    return tuple(Degradation(stage=step.name, reason=step.reason or CUT) for step in steps if step.state != "done")
 
 
 def stage(branch: Step) -> Stage:

@@ -1,10 +1,9 @@
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.retrievers.modules.rules.names import DocumentId, FoundModule, Match, analyze_query, hits
+from querymill_workers.retrievers.modules.rules.documents import DocumentId, order_of
+from querymill_workers.retrievers.modules.rules.names import FoundModule, Match, analyze_query, hits
 from querymill_workers.retrievers.modules.rules.prompt import PromptDocument, build_prompt
 from querymill_workers.retrievers.modules.rules.scores import (
     ModuleCard,
@@ -13,7 +12,6 @@ from querymill_workers.retrievers.modules.rules.scores import (
     candidates,
     explain,
     keywords,
-    order_of,
     rank,
     score,
     shares,
@@ -41,7 +39,7 @@ def test_the_worked_example() -> None:
     assert found is not None
     assert round(float(found.score), 3) == 1.769
     first, second = explain(found, sub_queries)
-    assert (first["hits"], second["hits"]) == (2, 1)
+    assert (first.hits, second.hits) == (2, 1)
     assert round(2 * 0.769231, 3) == 1.538
 
 
@@ -49,8 +47,8 @@ def test_a_score_can_be_recomputed_from_its_explanation() -> None:
     sub_queries = asked(("vtkActor, vtkMapper", 7), ("vtkPlane", 2), ("nothing", 4))
     found = score(card(1, "vtkActor", "vtkImageMapper", "vtkPlane"), sub_queries, match="suffix")
     assert found is not None
-    parts: list[dict[str, Any]] = explain(found, sub_queries)
-    again = sum(part["hits"] * part["normalized_weight"] for part in parts)
+    parts = explain(found, sub_queries)
+    again = sum(part.hits * part.normalized_weight for part in parts)
     assert float(found.score) == pytest.approx(again, abs=1e-5)
     assert keywords(found) == ["vtkActor", "vtkMapper", "vtkPlane"]
 

@@ -8,7 +8,7 @@ from querymill_shared.contracts.modules.learn import LearnLexicon
 from querymill_shared.contracts.modules.search import ModuleSearch
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.flow import Flow, flow
-from querymill_workers.jobs.untyped import concluding
+from querymill_workers.jobs.one_step import one_step
 from querymill_workers.retrievers.modules import ingest, learn, search
 
 
@@ -18,8 +18,8 @@ def flow_of(request: ModuleRequest) -> Flow[Ports]:
         case ModuleSearch():
             return flow(request, search.step, search.conclude, search.settle)
         case IngestModule():
-            return flow(request, ingest.step, concluding(ingest.to_result))
+            return one_step(request, ingest.step, ingest.ENDING)
         case LearnLexicon():
-            return flow(request, learn.step, concluding(learn.to_result))
+            return one_step(request, learn.step, learn.ENDING)
         case _:
             assert_never(request)

@@ -2,18 +2,19 @@
 
 import hashlib
 from collections.abc import Sequence
+from typing import Final
 
-from querymill_shared.board import Claim
+from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.modules.ingest import IngestModule, IngestModuleResult, ModuleDocument
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs import untyped as one_step
 from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.jobs.untyped import Notes
 from querymill_workers.retrievers.modules.learn import learn_soon
+from querymill_workers.retrievers.modules.notes import IngestNotes
 from querymill_workers.retrievers.modules.ports import SPACE
+from querymill_workers.retrievers.modules.rules.documents import encoded
 from querymill_workers.retrievers.modules.rules.text import searchable_text
-from querymill_workers.retrievers.modules.search import encoded
 from querymill_workers.words.ports import WordUnit
 
 #: Part of every revision: stored documents are indexed anew when it changes.
@@ -23,13 +24,13 @@ INDEXING_VERSION = 1
 def step(claim: Claim, request: IngestModule, ports: Ports) -> Sequence[Bell]:
     """Ingest one document; the same content again changes nothing, but asks for what a kill may have left out."""
     document, collection = request.document, request.collection
-    notes = {"outcome": "unchanged", "modules": 0}
+    notes = IngestNotes(outcome="unchanged", modules=0)
     if ports.modules.revision(collection, document.document) != revision_of(document):
         store(collection, document, ports)
-        notes = {"outcome": "ingested", "modules": len(set(document.meta_info.vtkjs_modules))}
+        notes = IngestNotes(outcome="ingested", modules=len(set(document.meta_info.vtkjs_modules)))
     ports.board.add_collections("modules", [collection])
     bells = learn_soon(collection, ports)
-    one_step.hand_in(claim, notes, to_result, ports)
+    hand_in(claim, request, notes, ENDING, ports)
     return bells
 
 
@@ -46,12 +47,15 @@ def revision_of(document: ModuleDocument) -> Revision:
     return Revision(hashlib.sha256(f"{INDEXING_VERSION}\n{document.model_dump_json()}".encode()).hexdigest())
 
 
-def to_result(request: IngestModule, job_id: str, notes: Notes) -> IngestModuleResult:
+def to_result(request: IngestModule, picture: Picture, notes: IngestNotes) -> IngestModuleResult:
     """Say what ingestion did."""
     return IngestModuleResult(
-        job_id=job_id,
-        total=notes["modules"],
+        job_id=picture.record.job_id,
+        total=notes.modules,
         complete=True,
         document=request.document.document,
-        outcome=notes["outcome"],
+        outcome=notes.outcome,
     )
+
+
+ENDING: Final = Ending(IngestNotes, to_result)

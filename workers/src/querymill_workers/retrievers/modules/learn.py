@@ -5,15 +5,16 @@ Before one ends it looks back, and asks for the next if more came in meanwhile.
 """
 
 from collections.abc import Sequence
+from typing import Final
 
-from querymill_shared.board import Claim
+from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs import untyped as one_step
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.follow_up import asked_once
-from querymill_workers.jobs.untyped import Notes
+from querymill_workers.jobs.one_step import Ending, hand_in
+from querymill_workers.retrievers.modules.notes import LexiconNotes
 from querymill_workers.retrievers.modules.rules.lexicon import learn
 
 #: Whoever ingests one document often ingests more: wait this long, in seconds, and longer for more documents,
@@ -36,9 +37,9 @@ def step(claim: Claim, request: LearnLexicon, ports: Ports) -> Sequence[Bell]:
     if before.changes != before.learned_changes:
         lexicon = learn(cards)
         version = ports.modules.publish_lexicon(collection, lexicon, replacing=version, changes=before.changes)
-    notes = {"words": len(lexicon.words), "version": version, "documents": len(cards)}
+    notes = LexiconNotes(words=len(lexicon.words), version=version, documents=len(cards))
     bells = learn_soon(collection, ports)
-    one_step.hand_in(claim, notes, to_result, ports)
+    hand_in(claim, request, notes, ENDING, ports)
     return bells
 
 
@@ -52,13 +53,16 @@ def learn_soon(collection: str, ports: Ports) -> Sequence[Bell]:
     return bells
 
 
-def to_result(request: LearnLexicon, job_id: str, notes: Notes) -> LexiconResult:
+def to_result(request: LearnLexicon, picture: Picture, notes: LexiconNotes) -> LexiconResult:
     """Say which lexicon is in force."""
     return LexiconResult(
-        job_id=job_id,
-        total=notes["words"],
+        job_id=picture.record.job_id,
+        total=notes.words,
         complete=True,
         collection=request.collection,
-        version=notes["version"],
-        documents=notes["documents"],
+        version=notes.version,
+        documents=notes.documents,
     )
+
+
+ENDING: Final = Ending(LexiconNotes, to_result)

@@ -6,8 +6,9 @@ from typing import Final, Protocol
 
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_workers.jobs.revisions import Revision
+from querymill_workers.retrievers.modules.rules.documents import DocumentId
 from querymill_workers.retrievers.modules.rules.lexicon import Lexicon
-from querymill_workers.retrievers.modules.rules.names import DocumentId, Match
+from querymill_workers.retrievers.modules.rules.names import Match
 from querymill_workers.retrievers.modules.rules.scores import ModuleCard, Recalled
 from querymill_workers.words.ports import Space
 

@@ -5,8 +5,8 @@ from typing import Final
 
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.retrievers.modules.ports import SPACE
+from querymill_workers.retrievers.modules.rules.documents import encoded
 from querymill_workers.retrievers.modules.rules.text import searchable_text
-from querymill_workers.retrievers.modules.search import encoded
 from querymill_workers.words.ports import Space, WordUnit
 
 #: Where the words are.

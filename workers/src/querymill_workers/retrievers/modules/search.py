@@ -5,48 +5,38 @@
                                           └ words of the request ──────┘
                the last branch settles: documents, explanations, prompt
 
-The parts of a finished split replace the request as it stands; a split that fails leaves it. Rules: ``domain/``.
+The parts of a finished split replace the request as it stands; a split that fails leaves it.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
 
 from querymill_shared.board import Claim, Outcome, Picture, Step, Verdict
 from querymill_shared.contracts.events import Hits, PartialHit
-from querymill_shared.contracts.modules.ingest import ModuleDocument
-from querymill_shared.contracts.modules.search import (
-    ORIGINAL,
-    SPLIT,
-    WEIGHT,
-    ModuleDocumentHit,
-    ModuleResult,
-    ModuleSearch,
-    RawRecall,
-    ScoreMode,
-)
-from querymill_shared.contracts.modules.search import RankedDocument as RankedRow
+from querymill_shared.contracts.modules.search import ORIGINAL, SPLIT, WEIGHT, AskedModule, ModuleSearch, RawRecall
 from querymill_shared.contracts.results import Degradation
 from querymill_shared.hits import BoardHit
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.deadline import Caller
+from querymill_workers.jobs.deadline import caller_of
 from querymill_workers.jobs.faults import Refused, Unavailable
-from querymill_workers.jobs.stages import Laps, stage, timing, used, why_nothing, worth_telling
+from querymill_workers.jobs.stages import Laps, why_nothing, worth_telling
 from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.verdicts import done, lost
+from querymill_workers.retrievers.modules.notes import Matches, SearchNotes
 from querymill_workers.retrievers.modules.ports import SPACE, Vocabulary
+from querymill_workers.retrievers.modules.results import to_result
+from querymill_workers.retrievers.modules.rules.documents import DocumentId, decoded, encoded
 from querymill_workers.retrievers.modules.rules.join import (
     MODULES,
     TEXT,
-    RankedDocument,
+    FusedHit,
     by_modules,
     channel_weights,
     joined,
 )
 from querymill_workers.retrievers.modules.rules.lexicon import EMPTY, modules_of
-from querymill_workers.retrievers.modules.rules.names import DocumentId, shorthands_of
-from querymill_workers.retrievers.modules.rules.prompt import PromptDocument, build_prompt
+from querymill_workers.retrievers.modules.rules.names import shorthands_of
 from querymill_workers.retrievers.modules.rules.scores import (
     SHOWN_PLACES,
     Recalled,
@@ -59,13 +49,7 @@ from querymill_workers.retrievers.modules.rules.scores import (
     shares,
 )
 from querymill_workers.retrievers.modules.rules.text import weighted_parts
-from querymill_workers.text.rank_fusion import K
 
-#: How a score follows from the explanation of each sub-query.
-FORMULAS: Final[Mapping[ScoreMode, str]] = {
-    "hits": "Σ hits × normalized_weight",
-    "coverage": "Σ hits / modules asked × normalized_weight",
-}
 #: What searching is left of the deadline when the chat call is cut, in seconds.
 SEARCH_MARGIN_S = 0.2
 
@@ -77,7 +61,7 @@ class Searched:
     sub_queries: Sequence[SubQuery]
     recalled: Mapping[str, Recalled]
     scored: Sequence[ScoredDocument]
-    ranking: Sequence[RankedDocument]
+    ranking: Sequence[FusedHit]
     weights: Mapping[str, float]
     degraded: Sequence[Degradation]
 
@@ -88,17 +72,15 @@ def step(claim: Claim, request: ModuleSearch, ports: Ports) -> Sequence[Bell]:
     try:
         parts, usage = parts_of(claim, request, ports)
     except Unavailable as error:
-        return handed_in(claim, Outcome(state="failed", reason=str(error), ms=laps.total_ms), request, ports)
+        handed_in(claim, Outcome(state="failed", reason=str(error), ms=laps.total_ms), request, ports)
+        return []
     laps.lap("parts")
     vocabulary = ports.modules.vocabulary(request.collection)
     found = searched(analysed(parts, vocabulary, request, ports), request, ports, laps)
     hits = tuple(BoardHit(encoded(hit.document), hit.score, 0) for hit in found.ranking)
-    notes = noted(found, request) | {
-        "timing": laps.ms,
-        "lexicon_version": vocabulary.version,
-        "usage": {"provider_calls": usage.calls, "tokens": usage.tokens},
-    }
-    return handed_in(claim, Outcome(hits={claim.step: hits}, notes=notes, ms=laps.total_ms), request, ports)
+    notes = noted(found, vocabulary, usage, request, laps).for_board()
+    handed_in(claim, Outcome(hits={claim.step: hits}, notes=notes, ms=laps.total_ms), request, ports)
+    return []
 
 
 def parts_of(claim: Claim, request: ModuleSearch, ports: Ports) -> tuple[list[tuple[str, float]], Usage]:
@@ -110,10 +92,7 @@ def parts_of(claim: Claim, request: ModuleSearch, ports: Ports) -> tuple[list[tu
     if claim.step != SPLIT:
         given = [(part.description, part.weight) for part in request.sub_queries]
         return given or [(request.query, WEIGHT)], Usage()
-    until = None if claim.expires_at is None else claim.expires_at - SEARCH_MARGIN_S
-    if until is not None and until <= ports.clock():
-        raise Unavailable("cut by the deadline before the chat model was asked")
-    caller = Caller(request.collection, request.lane, until)
+    caller = caller_of(claim, request, ports, margin_s=SEARCH_MARGIN_S, what="the chat model")
     reply, usage = ports.rewriter.rewrite("parts", request.query, terms={}, caller=caller)
     parts = weighted_parts(reply)
     if not parts:
@@ -165,43 +144,46 @@ def found_by_words(request: ModuleSearch, ports: Ports) -> tuple[list[tuple[Docu
     return [(decoded(hit.id), hit.score) for hit in hits], []
 
 
-def noted(found: Searched, request: ModuleSearch) -> dict[str, Any]:
+def noted(found: Searched, vocabulary: Vocabulary, usage: Usage, request: ModuleSearch, laps: Laps) -> SearchNotes:
     """Put down what the result will need of a branch."""
     by_document = {hit.document: hit for hit in found.scored}
-    return {
-        "raw": [raw(sub_query, found.recalled, request) for sub_query in found.sub_queries],
-        "ranking": [
-            [hit.document, hit.score, {name: list(place) for name, place in hit.channels.items()}]
-            for hit in found.ranking
-        ],
-        "matches": [
-            [explain(hit, found.sub_queries), keywords(hit)] if (hit := by_document.get(ranked.document)) else [[], []]
+    return SearchNotes(
+        raw=tuple(raw(sub_query, found.recalled, request) for sub_query in found.sub_queries),
+        ranking=tuple(found.ranking),
+        matches=tuple(
+            Matches(tuple(explain(hit, found.sub_queries)), tuple(keywords(hit)))
+            if (hit := by_document.get(ranked.document))
+            else Matches()
             for ranked in found.ranking[: request.top_k]
-        ],
-        "weights": dict(found.weights),
-        "degraded": [part.model_dump() for part in found.degraded],
-    }
+        ),
+        weights=dict(found.weights),
+        degraded=tuple(found.degraded),
+        timing=laps.ms,
+        lexicon_version=vocabulary.version,
+        usage=usage.noted(),
+    )
 
 
-def raw(sub_query: SubQuery, recalled: Mapping[str, Recalled], request: ModuleSearch) -> dict[str, Any]:
+def raw(sub_query: SubQuery, recalled: Mapping[str, Recalled], request: ModuleSearch) -> RawRecall:
     """Put down what recall returned for one part, before any scoring across parts."""
     own = {module.key: recalled[module.key] for module in sub_query.modules if module.key in recalled}
-    return {
-        "description": sub_query.description,
-        "weight": sub_query.weight,
-        "normalized_weight": round(sub_query.normalized_weight, SHOWN_PLACES),
-        "modules": [{"module": module.name, "rule": module.rule, "text": module.text} for module in sub_query.modules],
-        "total": len(set().union(*(one.all for one in own.values()))),
-        "documents": candidates(own, [sub_query], most=request.candidates) if own else [],
-    }
+    return RawRecall(
+        description=sub_query.description,
+        weight=sub_query.weight,
+        normalized_weight=round(sub_query.normalized_weight, SHOWN_PLACES),
+        modules=tuple(
+            AskedModule(module=module.name, rule=module.rule, text=module.text) for module in sub_query.modules
+        ),
+        total=len(set().union(*(recalled_.all for recalled_ in own.values()))),
+        documents=tuple(candidates(own, [sub_query], most=request.candidates)) if own else (),
+    )
 
 
-def handed_in(claim: Claim, outcome: Outcome, request: ModuleSearch, ports: Ports) -> Sequence[Bell]:
+def handed_in(claim: Claim, outcome: Outcome, request: ModuleSearch, ports: Ports) -> None:
     """Close the branch on the board and go on from what the board then shows."""
     picture = ports.board.finish(claim, outcome)
     if picture is not None:
         conclude(picture, request, ports)
-    return []
 
 
 def conclude(picture: Picture, request: ModuleSearch, ports: Ports) -> None:
@@ -209,15 +191,18 @@ def conclude(picture: Picture, request: ModuleSearch, ports: Ports) -> None:
     if picture.record.open_steps <= 0:
         settle(picture, request, ports)
     elif (best := chosen(picture)) is not None and worth_telling(picture):
-        ranking = best.notes["ranking"]
-        shown = [PartialHit(key=encoded(document), score=score) for document, score, _ in ranking[: request.top_k]]
-        ports.board.tell(picture.record.job_id, Hits(after_stage=best.name, total=len(ranking), hits=tuple(shown)))
+        ranking = SearchNotes.of(best).ranking
+        shown = tuple(PartialHit(key=encoded(hit.document), score=hit.score) for hit in ranking[: request.top_k])
+        ports.board.tell(picture.record.job_id, Hits(after_stage=best.name, total=len(ranking), hits=shown))
 
 
 def settle(picture: Picture, request: ModuleSearch, ports: Ports) -> None:
     """End the job with the best branch there is; without one it fails, with the reason."""
+    branch = chosen(picture)
     try:
-        ending = verdict(picture, request, ports)
+        ending = (
+            lost(picture, why_nothing(picture)) if branch is None else done(to_result(picture, branch, request, ports))
+        )
     except (Unavailable, Refused) as error:
         ending = Verdict("failed", reason=str(error))
     ports.board.settle(picture.record.job_id, ending)
@@ -225,110 +210,5 @@ def settle(picture: Picture, request: ModuleSearch, ports: Ports) -> None:
 
 def chosen(picture: Picture) -> Step | None:
     """Choose the branch that the answer is from: the split request if it came through, else the request itself."""
-    done = {branch.name: branch for branch in picture.steps if branch.state == "done"}
-    return done.get(SPLIT) or done.get(ORIGINAL)
-
-
-def verdict(picture: Picture, request: ModuleSearch, ports: Ports) -> Verdict:
-    """Decide how the job ends with what the board shows."""
-    branch = chosen(picture)
-    if branch is None:
-        dead = any(one.notes.get("dead") for one in picture.steps)
-        return Verdict("dead" if dead else "failed", reason=why_nothing(picture))
-    notes = branch.notes
-    hits = shown(notes, request, ports)
-    degraded = [Degradation.model_validate(part) for part in notes["degraded"]]
-    degraded += [
-        Degradation(stage=one.name, reason=one.reason or "cut by the deadline")
-        for one in picture.steps
-        if one.state != "done"
-    ]
-    result = ModuleResult(
-        job_id=picture.record.job_id,
-        query=request.query,
-        collection=request.collection,
-        results=hits,
-        total=len(notes["ranking"]),
-        complete=not degraded,
-        degraded=tuple(degraded),
-        stages=tuple(stage(one) for one in picture.steps),
-        timing=timing(picture),
-        usage=used(picture),
-        searched_by=branch.name,
-        lexicon_version=notes["lexicon_version"],
-        raw_history=tuple(RawRecall.model_validate(part) for part in notes["raw"]),
-        reranked_history=tuple(ranked_rows(notes["ranking"])),
-        prompt=build_prompt(
-            request.query,
-            [PromptDocument(hit.file_path, hit.score, hit.matched_keywords, hit.description, hit.code) for hit in hits],
-            budget=request.prompt_tokens,
-            count_tokens=ports.count_tokens,
-        ),
-    )
-    return Verdict("done", result=result.model_dump_json(), complete=result.complete)
-
-
-def ranked_rows(ranking: Sequence[Sequence[Any]]) -> list[RankedRow]:
-    """Show the whole ranking: place, score, and the rank in each channel."""
-    return [
-        RankedRow(
-            rank=place,
-            document=document,
-            score=round(score, SHOWN_PLACES),
-            channels={name: found[0] for name, found in channels.items()},
-        )
-        for place, (document, score, channels) in enumerate(ranking, start=1)
-    ]
-
-
-def shown(notes: Mapping[str, Any], request: ModuleSearch, ports: Ports) -> tuple[ModuleDocumentHit, ...]:
-    """Put the documents behind the hits; one that was deleted meanwhile is dropped."""
-    best = notes["ranking"][: request.top_k]
-    documents = ports.modules.documents(request.collection, [document for document, _, _ in best])
-    return tuple(
-        hit_of(documents[document], score, channels, matches, notes["weights"], request)
-        for (document, score, channels), matches in zip(best, notes["matches"], strict=True)
-        if document in documents
-    )
-
-
-def hit_of(
-    document: ModuleDocument,
-    score: float,
-    channels: Mapping[str, Sequence[Any]],
-    matches: Sequence[Any],
-    weights: Mapping[str, float],
-    request: ModuleSearch,
-) -> ModuleDocumentHit:
-    """Show a document, with every number that its score is made of."""
-    why: dict[str, Any] = (
-        {"formula": "Σ weight / (k + rank)", "k": K, "weights": {name: weights[name] for name in channels}}
-        if weights
-        else {"formula": FORMULAS[request.mode], "mode": request.mode, "match": request.match}
-    )
-    shown_score = round(score, SHOWN_PLACES)
-    return ModuleDocumentHit(
-        document=document.document,
-        file_path=document.file_path,
-        code=document.code,
-        description=document.meta_info.description,
-        modules=document.meta_info.vtkjs_modules,
-        metadata=dict(document.metadata),
-        score=shown_score,
-        rerank_score=shown_score,
-        channels={name: {"rank": place, "score": round(own, SHOWN_PLACES)} for name, (place, own) in channels.items()},
-        match_explanation=tuple(matches[0]),
-        matched_keywords=tuple(matches[1]),
-        explanation=why,
-    )
-
-
-def encoded(document: DocumentId) -> str:
-    """Write a document id as text that keeps the number 0 and the path "0" apart."""
-    return json.dumps(document, ensure_ascii=False)
-
-
-def decoded(text: str) -> DocumentId:
-    """Read what `encoded` wrote."""
-    document: DocumentId = json.loads(text)
-    return document
+    branches = {branch.name: branch for branch in picture.steps if branch.state == "done"}
+    return branches.get(SPLIT) or branches.get(ORIGINAL)

@@ -1,11 +1,11 @@
 """Joining the two channels of `modules`: documents by their modules, and by their words."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
-from querymill_workers.retrievers.modules.rules.names import DocumentId, Rule
-from querymill_workers.retrievers.modules.rules.scores import ScoredDocument, SubQuery, order_of
+from querymill_workers.retrievers.modules.rules.documents import DocumentId, order_of
+from querymill_workers.retrievers.modules.rules.names import Rule
+from querymill_workers.retrievers.modules.rules.scores import ScoredDocument, SubQuery
 from querymill_workers.text.rank_fusion import K, join, ranks_by_score
 
 MODULES: Final = "modules"
@@ -20,13 +20,19 @@ TEXT_WEIGHT: Final = 1.0
 _NAMING: Final[frozenset[Rule]] = frozenset({"path", "class"})
 
 
-@dataclass(frozen=True, slots=True)
-class RankedDocument:
-    """A document's place: its score, and its rank (from 1) and own score in every channel that found it."""
+class ChannelRank(NamedTuple):
+    """A document's place in one channel: its rank, from 1, and its score there."""
+
+    rank: int
+    score: float
+
+
+class FusedHit(NamedTuple):
+    """A document's place in the whole ranking: its score, and its place in every channel that found it."""
 
     document: DocumentId
     score: float
-    channels: Mapping[str, tuple[int, float]]
+    channels: Mapping[str, ChannelRank]
 
 
 def channel_weights(sub_queries: Iterable[SubQuery]) -> dict[str, float]:
@@ -35,18 +41,18 @@ def channel_weights(sub_queries: Iterable[SubQuery]) -> dict[str, float]:
     return {MODULES: NAMED_WEIGHT if rules & _NAMING else GUESSED_WEIGHT, TEXT: TEXT_WEIGHT}
 
 
-def by_modules(scored: Sequence[ScoredDocument]) -> list[RankedDocument]:
+def by_modules(scored: Sequence[ScoredDocument]) -> list[FusedHit]:
     """Keep the ranking of the module channel as it is, scores included."""
     ranks = ranks_by_score([(hit.document, float(hit.score)) for hit in scored])
     return [
-        RankedDocument(hit.document, float(hit.score), {MODULES: (ranks[hit.document], float(hit.score))})
+        FusedHit(hit.document, float(hit.score), {MODULES: ChannelRank(ranks[hit.document], float(hit.score))})
         for hit in scored
     ]
 
 
 def joined(
     scored: Sequence[ScoredDocument], found: Sequence[tuple[DocumentId, float]], *, weights: Mapping[str, float]
-) -> list[RankedDocument]:
+) -> list[FusedHit]:
     """Join the channels by weighted RRF (k = 60, ranks from 1, equal scores share a rank), best first.
 
     Ties: more sub-queries matched, more exact hits, then the document id, as `rank` breaks them.
@@ -54,7 +60,9 @@ def joined(
     scores = {MODULES: {hit.document: float(hit.score) for hit in scored}, TEXT: dict(found)}
     ranks = {channel: ranks_by_score(list(of_channel.items())) for channel, of_channel in scores.items()}
     hits = [
-        RankedDocument(hit.key, hit.score, {name: (rank, scores[name][hit.key]) for name, rank in hit.ranks.items()})
+        FusedHit(
+            hit.key, hit.score, {name: ChannelRank(rank, scores[name][hit.key]) for name, rank in hit.ranks.items()}
+        )
         for hit in join(ranks, weights=weights, k=K)
     ]
     matched = {hit.document: (-hit.matched, -hit.exact) for hit in scored}

@@ -12,8 +12,6 @@ from typing import Final, Literal
 
 Rule = Literal["path", "class", "shorthand", "words", "alias", "lexicon"]
 Match = Literal["suffix", "exact"]
-#: A document's ``faiss_id`` if it is not None, else its ``file_path``.
-DocumentId = int | str
 
 PREFIX: Final = "vtk"
 _PATH: Final = re.compile(r"(?<![A-Za-z0-9_.])vtk(?:\.[A-Za-z0-9_]+)+", re.IGNORECASE | re.ASCII)

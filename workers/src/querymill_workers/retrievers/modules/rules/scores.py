@@ -12,7 +12,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final, Literal
 
-from querymill_workers.retrievers.modules.rules.names import DocumentId, FoundModule, Match, hits
+from querymill_workers.retrievers.modules.rules.documents import DocumentId, order_of
+from querymill_workers.retrievers.modules.rules.names import FoundModule, Match, hits
 
 Mode = Literal["hits", "coverage"]
 How = Literal["exact", "suffix", "description"]
@@ -74,6 +75,29 @@ class ScoredDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class ExplainedHit:
+    """A module that hit, as results show it: the rule and the words that asked for it, and how they met a name."""
+
+    module: str
+    rule: str
+    text: str
+    how: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedPart:
+    """What one sub-query adds to a document's score, as results show it; ``asked`` names all of its modules."""
+
+    description: str
+    weight: float
+    normalized_weight: float
+    hits: int
+    modules: tuple[ExplainedHit, ...]
+    asked: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Recalled:
     """The documents that have a module asked for: under its very name, and under any name that counts."""
 
@@ -89,11 +113,6 @@ def shares(weights: Sequence[float]) -> tuple[Fraction, ...]:
     exact = [Fraction(weight) for weight in weights]
     total = sum(exact) or Fraction(1)
     return tuple(weight / total for weight in exact)
-
-
-def order_of(document: DocumentId) -> tuple[bool, int, str]:
-    """Order document ids: numbers by value, then paths."""
-    return (False, document, "") if isinstance(document, int) else (True, 0, document)
 
 
 def score(
@@ -151,26 +170,19 @@ def candidates(
     return chosen
 
 
-def explain(hit: ScoredDocument, sub_queries: Sequence[SubQuery]) -> list[dict[str, object]]:
+def explain(hit: ScoredDocument, sub_queries: Sequence[SubQuery]) -> list[ExplainedPart]:
     """Say, per sub-query, what its share is and which modules hit: hits × normalized_weight add up to the score."""
     return [
-        {
-            "description": sub_query.description,
-            "weight": sub_query.weight,
-            "normalized_weight": round(sub_query.normalized_weight, SHOWN_PLACES),
-            "hits": len(found),
-            "modules": [
-                {
-                    "module": one.module.name,
-                    "rule": one.module.rule,
-                    "text": one.module.text,
-                    "how": one.how,
-                    "name": one.name,
-                }
-                for one in found
-            ],
-            "asked": [module.name for module in sub_query.modules],
-        }
+        ExplainedPart(
+            description=sub_query.description,
+            weight=sub_query.weight,
+            normalized_weight=round(sub_query.normalized_weight, SHOWN_PLACES),
+            hits=len(found),
+            modules=tuple(
+                ExplainedHit(one.module.name, one.module.rule, one.module.text, one.how, one.name) for one in found
+            ),
+            asked=tuple(module.name for module in sub_query.modules),
+        )
         for sub_query, found in zip(sub_queries, hit.found, strict=True)
     ]
 

@@ -8,8 +8,9 @@ from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.modules.ports import Vocabulary
+from querymill_workers.retrievers.modules.rules.documents import DocumentId
 from querymill_workers.retrievers.modules.rules.lexicon import EMPTY, Lexicon
-from querymill_workers.retrievers.modules.rules.names import DocumentId, Match, hits, last_segment
+from querymill_workers.retrievers.modules.rules.names import Match, hits, last_segment
 from querymill_workers.retrievers.modules.rules.scores import ModuleCard, Recalled
 
 

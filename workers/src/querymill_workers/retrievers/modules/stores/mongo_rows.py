@@ -9,7 +9,8 @@ from pymongo import UpdateOne
 
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.retrievers.modules.rules.names import PREFIX, DocumentId, Match, last_segment, reversal
+from querymill_workers.retrievers.modules.rules.documents import DocumentId
+from querymill_workers.retrievers.modules.rules.names import PREFIX, Match, last_segment, reversal
 from querymill_workers.retrievers.modules.rules.scores import ModuleCard, Recalled
 
 #: Postings of a name are spread over this many records: fewer are read quicker, more are rewritten quicker.
