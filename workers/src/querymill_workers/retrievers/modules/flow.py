@@ -6,13 +6,13 @@ from querymill_shared.contracts.modules import ModuleRequest
 from querymill_shared.contracts.modules.ingest import IngestModule
 from querymill_shared.contracts.modules.learn import LearnLexicon
 from querymill_shared.contracts.modules.search import ModuleSearch
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.flow import Flow, flow
 from querymill_workers.jobs.one_step import one_step
 from querymill_workers.retrievers.modules import ingest, learn, search
+from querymill_workers.retrievers.modules.ports import ModulePorts
 
 
-def flow_of(request: ModuleRequest) -> Flow[Ports]:
+def flow_of(request: ModuleRequest) -> Flow[ModulePorts]:
     """Choose the flow of a request."""
     match request:
         case ModuleSearch():

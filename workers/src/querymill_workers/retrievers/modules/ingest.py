@@ -6,13 +6,12 @@ from typing import Final
 
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.modules.ingest import IngestModule, IngestModuleResult, ModuleDocument
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.modules.learn import learn_soon
 from querymill_workers.retrievers.modules.notes import IngestNotes
-from querymill_workers.retrievers.modules.ports import SPACE
+from querymill_workers.retrievers.modules.ports import SPACE, ModulePorts
 from querymill_workers.retrievers.modules.rules.documents import encoded
 from querymill_workers.retrievers.modules.rules.text import searchable_text
 from querymill_workers.words.ports import WordUnit
@@ -21,7 +20,7 @@ from querymill_workers.words.ports import WordUnit
 INDEXING_VERSION = 1
 
 
-def step(claim: Claim, request: IngestModule, ports: Ports) -> Sequence[Bell]:
+def step(claim: Claim, request: IngestModule, ports: ModulePorts) -> Sequence[Bell]:
     """Ingest one document; the same content again changes nothing, but asks for what a kill may have left out."""
     document, collection = request.document, request.collection
     notes = IngestNotes(outcome="unchanged", modules=0)
@@ -34,7 +33,7 @@ def step(claim: Claim, request: IngestModule, ports: Ports) -> Sequence[Bell]:
     return bells
 
 
-def store(collection: str, document: ModuleDocument, ports: Ports) -> None:
+def store(collection: str, document: ModuleDocument, ports: ModulePorts) -> None:
     """Store a document; words go first, as one whose modules are stored counts as ingested."""
     meta = document.meta_info
     text = searchable_text(meta.description, meta.vtkjs_modules, document.code)

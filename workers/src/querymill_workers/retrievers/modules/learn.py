@@ -9,12 +9,12 @@ from typing import Final
 
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.follow_up import asked_once
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.retrievers.modules.notes import LexiconNotes
+from querymill_workers.retrievers.modules.ports import ModulePorts
 from querymill_workers.retrievers.modules.rules.lexicon import learn
 
 #: Whoever ingests one document often ingests more: wait this long, in seconds, and longer for more documents,
@@ -22,7 +22,7 @@ from querymill_workers.retrievers.modules.rules.lexicon import learn
 SETTLE_S, SETTLE_S_PER_DOCUMENT = 2.0, 0.001
 
 
-def step(claim: Claim, request: LearnLexicon, ports: Ports) -> Sequence[Bell]:
+def step(claim: Claim, request: LearnLexicon, ports: ModulePorts) -> Sequence[Bell]:
     """Learn from every description, and put the lexicon in force."""
     collection = request.collection
     before = ports.modules.vocabulary(collection)
@@ -43,7 +43,7 @@ def step(claim: Claim, request: LearnLexicon, ports: Ports) -> Sequence[Bell]:
     return bells
 
 
-def learn_soon(collection: str, ports: Ports) -> Sequence[Bell]:
+def learn_soon(collection: str, ports: ModulePorts) -> Sequence[Bell]:
     """Ask for the lexicon to be learned anew, unless it has seen everything, or that is asked for already."""
     known = ports.modules.vocabulary(collection)
     if known.changes == known.learned_changes:

@@ -1,16 +1,18 @@
-"""What `modules` needs of its store."""
+"""What `modules` may touch: its store, the text index, and a chat model that splits requests."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from querymill_shared.contracts.modules.ingest import ModuleDocument
+from querymill_workers.inference.ports import Rewriter
+from querymill_workers.jobs.ports import Common
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.modules.rules.documents import DocumentId
 from querymill_workers.retrievers.modules.rules.lexicon import Lexicon
 from querymill_workers.retrievers.modules.rules.names import Match
 from querymill_workers.retrievers.modules.rules.scores import ModuleCard, Recalled
-from querymill_workers.words.ports import Space
+from querymill_workers.words.ports import Space, Words
 
 #: The words of code documents, a unit each.
 SPACE: Final[Space] = "modules"
@@ -76,3 +78,24 @@ class Modules(Protocol):
     def collections(self) -> Sequence[str]:
         """List the collections that hold a document."""
         ...
+
+
+class ModulePorts(Common, Protocol):
+    """What every flow of `modules` may touch."""
+
+    @property
+    def modules(self) -> Modules: ...
+
+    @property
+    def words(self) -> Words: ...
+
+    @property
+    def rewriter(self) -> Rewriter: ...
+
+    @property
+    def shorthands(self) -> Mapping[str, Sequence[str]]:
+        """Return the configured shorthands, each with the modules it stands for."""
+        ...
+
+    @property
+    def count_tokens(self) -> Callable[[str], int]: ...

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from querymill_workers.dispatch.ports import Ports
-from querymill_workers.retrievers.modules.ports import SPACE
+from querymill_workers.retrievers.modules.ports import SPACE, ModulePorts
 from querymill_workers.retrievers.modules.rules.documents import encoded
 from querymill_workers.retrievers.modules.rules.text import searchable_text
 from querymill_workers.words.ports import Space, WordUnit
@@ -15,7 +14,7 @@ SPACES: Final[Sequence[Space]] = (SPACE,)
 DOCUMENTS_BATCH: Final = 100
 
 
-def reindexed(collection: str, ports: Ports) -> Iterator[tuple[int, int, int]]:
+def reindexed(collection: str, ports: ModulePorts) -> Iterator[tuple[int, int, int]]:
     """Go through the code documents; one that is ingested meanwhile has its words already, and keeps them."""
     ids = [card.document for card in ports.modules.every_card(collection)]
     for start in range(0, len(ids), DOCUMENTS_BATCH):

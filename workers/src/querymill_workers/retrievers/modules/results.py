@@ -13,9 +13,9 @@ from querymill_shared.contracts.modules.search import (
     RankedDocument,
     ScoreMode,
 )
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.stages import missing, stage, timing, used
 from querymill_workers.retrievers.modules.notes import Matches, SearchNotes
+from querymill_workers.retrievers.modules.ports import ModulePorts
 from querymill_workers.retrievers.modules.rules.join import FusedHit
 from querymill_workers.retrievers.modules.rules.prompt import PromptDocument, build_prompt
 from querymill_workers.retrievers.modules.rules.scores import SHOWN_PLACES
@@ -28,7 +28,7 @@ FORMULAS: Final[Mapping[ScoreMode, str]] = {
 }
 
 
-def to_result(picture: Picture, branch: Step, request: ModuleSearch, ports: Ports) -> ModuleResult:
+def to_result(picture: Picture, branch: Step, request: ModuleSearch, ports: ModulePorts) -> ModuleResult:
     """Make the result of the branch that was chosen."""
     notes = SearchNotes.of(branch)
     hits = fetch_hits(notes, request, ports)
@@ -67,7 +67,7 @@ def ranked(hit: FusedHit, place: int) -> RankedDocument:
     )
 
 
-def fetch_hits(notes: SearchNotes, request: ModuleSearch, ports: Ports) -> tuple[ModuleDocumentHit, ...]:
+def fetch_hits(notes: SearchNotes, request: ModuleSearch, ports: ModulePorts) -> tuple[ModuleDocumentHit, ...]:
     """Fetch the documents behind the first hits; one that was deleted meanwhile is dropped."""
     best = notes.ranking[: request.top_k]
     documents = ports.modules.documents(request.collection, [hit.document for hit in best])

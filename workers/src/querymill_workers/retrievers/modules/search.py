@@ -16,7 +16,6 @@ from querymill_shared.contracts.events import Hits, PartialHit
 from querymill_shared.contracts.modules.search import ORIGINAL, SPLIT, WEIGHT, AskedModule, ModuleSearch, RawRecall
 from querymill_shared.contracts.results import Degradation
 from querymill_shared.hits import BoardHit
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import caller_of
 from querymill_workers.jobs.faults import Refused, Unavailable
@@ -24,7 +23,7 @@ from querymill_workers.jobs.stages import Laps, why_nothing, worth_telling
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.jobs.verdicts import done, lost
 from querymill_workers.retrievers.modules.notes import Matches, SearchNotes
-from querymill_workers.retrievers.modules.ports import SPACE, Vocabulary
+from querymill_workers.retrievers.modules.ports import SPACE, ModulePorts, Vocabulary
 from querymill_workers.retrievers.modules.results import to_result
 from querymill_workers.retrievers.modules.rules.documents import DocumentId, decoded, encoded
 from querymill_workers.retrievers.modules.rules.join import (
@@ -66,7 +65,7 @@ class Searched:
     degraded: Sequence[Degradation]
 
 
-def step(claim: Claim, request: ModuleSearch, ports: Ports) -> Sequence[Bell]:
+def step(claim: Claim, request: ModuleSearch, ports: ModulePorts) -> Sequence[Bell]:
     """Carry out one branch: find its parts, search both channels, hand in."""
     laps = Laps(ports)
     try:
@@ -83,7 +82,7 @@ def step(claim: Claim, request: ModuleSearch, ports: Ports) -> Sequence[Bell]:
     return []
 
 
-def parts_of(claim: Claim, request: ModuleSearch, ports: Ports) -> tuple[list[tuple[str, float]], Usage]:
+def parts_of(claim: Claim, request: ModuleSearch, ports: ModulePorts) -> tuple[list[tuple[str, float]], Usage]:
     """Take the parts that were given, let a chat model find some, or take the request as the only one.
 
     Raises:
@@ -101,7 +100,7 @@ def parts_of(claim: Claim, request: ModuleSearch, ports: Ports) -> tuple[list[tu
 
 
 def analysed(
-    parts: Sequence[tuple[str, float]], vocabulary: Vocabulary, request: ModuleSearch, ports: Ports
+    parts: Sequence[tuple[str, float]], vocabulary: Vocabulary, request: ModuleSearch, ports: ModulePorts
 ) -> list[SubQuery]:
     """Find the modules that each part asks for."""
     shorthands = shorthands_of(ports.shorthands, vocabulary.names)
@@ -112,7 +111,7 @@ def analysed(
     ]
 
 
-def searched(sub_queries: Sequence[SubQuery], request: ModuleSearch, ports: Ports, laps: Laps) -> Searched:
+def searched(sub_queries: Sequence[SubQuery], request: ModuleSearch, ports: ModulePorts, laps: Laps) -> Searched:
     """Search the channels that were asked for, and join them."""
     recalled: Mapping[str, Recalled] = {}
     scored: list[ScoredDocument] = []
@@ -133,7 +132,9 @@ def searched(sub_queries: Sequence[SubQuery], request: ModuleSearch, ports: Port
     return Searched(sub_queries, recalled, scored, ranking, weights if is_joined else {}, degraded)
 
 
-def found_by_words(request: ModuleSearch, ports: Ports) -> tuple[list[tuple[DocumentId, float]], list[Degradation]]:
+def found_by_words(
+    request: ModuleSearch, ports: ModulePorts
+) -> tuple[list[tuple[DocumentId, float]], list[Degradation]]:
     """Search the words of the request; where modules are searched too, their hits stand without it."""
     try:
         hits = ports.words.search(request.collection, SPACE, request.query, most=request.candidates)
@@ -179,14 +180,14 @@ def raw(sub_query: SubQuery, recalled: Mapping[str, Recalled], request: ModuleSe
     )
 
 
-def handed_in(claim: Claim, outcome: Outcome, request: ModuleSearch, ports: Ports) -> None:
+def handed_in(claim: Claim, outcome: Outcome, request: ModuleSearch, ports: ModulePorts) -> None:
     """Close the branch on the board and go on from what the board then shows."""
     picture = ports.board.finish(claim, outcome)
     if picture is not None:
         conclude(picture, request, ports)
 
 
-def conclude(picture: Picture, request: ModuleSearch, ports: Ports) -> None:
+def conclude(picture: Picture, request: ModuleSearch, ports: ModulePorts) -> None:
     """Settle if that was the last branch, else tell how the ranking stands."""
     if picture.record.open_steps <= 0:
         settle(picture, request, ports)
@@ -196,7 +197,7 @@ def conclude(picture: Picture, request: ModuleSearch, ports: Ports) -> None:
         ports.board.tell(picture.record.job_id, Hits(after_stage=best.name, total=len(ranking), hits=shown))
 
 
-def settle(picture: Picture, request: ModuleSearch, ports: Ports) -> None:
+def settle(picture: Picture, request: ModuleSearch, ports: ModulePorts) -> None:
     """End the job with the best branch there is; without one it fails, with the reason."""
     branch = chosen(picture)
     try:
