@@ -60,7 +60,7 @@ def document(
 
 
 def store(modules: Modules, collection: str, *documents: ModuleDocument, revision: Revision = FIRST) -> None:
-    modules.put(collection, [(one, revision) for one in documents])
+    modules.put(collection, [(document, revision) for document in documents])
 
 
 def found(modules: Modules, collection: str, module: str, match: Match = "suffix") -> set[int | str]:
@@ -86,7 +86,10 @@ def test_exact_documents_are_told_apart_in_a_suffix_match(modules: Modules, coll
 def test_an_id_of_zero_is_an_id_and_not_the_path_zero(modules: Modules, collection: str) -> None:
     store(modules, collection, document(0, "vtkActor", code="number"), document("0", "vtkActor", code="path"))
     assert found(modules, collection, "vtkActor") == {0, "0"}
-    assert {key: one.code for key, one in modules.documents(collection, [0, "0"]).items()} == {0: "number", "0": "path"}
+    assert {key: stored.code for key, stored in modules.documents(collection, [0, "0"]).items()} == {
+        0: "number",
+        "0": "path",
+    }
 
 
 def test_storing_a_document_again_replaces_it(modules: Modules, collection: str) -> None:
@@ -94,8 +97,8 @@ def test_storing_a_document_again_replaces_it(modules: Modules, collection: str)
     store(modules, collection, document(1, "vtkMapper", "vtkPlane", description="new", code="new"), revision=SECOND)
     assert found(modules, collection, "vtkActor") == set()
     assert found(modules, collection, "vtkMapper") == found(modules, collection, "vtkPlane") == {1}
-    (card,) = modules.cards(collection, [1])
-    assert (card.names, card.description) == (("vtkMapper", "vtkPlane"), "new")
+    (summary,) = modules.describe(collection, [1])
+    assert (summary.names, summary.description) == (("vtkMapper", "vtkPlane"), "new")
     assert modules.documents(collection, [1])[1].code == "new"
     assert modules.revision(collection, 1) == SECOND
 
@@ -110,7 +113,7 @@ def test_storing_the_same_twice_changes_nothing(modules: Modules, collection: st
     for _ in range(2):
         store(modules, collection, document(1, "vtkActor"), document(1, "vtkActor"))
     assert found(modules, collection, "vtkActor") == {1}
-    assert len(list(modules.every_card(collection))) == 1
+    assert len(list(modules.describe_all(collection))) == 1
 
 
 def test_no_collection_sees_anothers_documents(modules: Modules, collection: str) -> None:
@@ -118,11 +121,11 @@ def test_no_collection_sees_anothers_documents(modules: Modules, collection: str
     store(modules, collection, document(1, "vtkActor"))
     store(modules, other, document(2, "vtkActor", "vtkSecret"))
     assert found(modules, collection, "vtkActor") == {1}
-    assert modules.cards(collection, [2]) == []
+    assert modules.describe(collection, [2]) == []
     assert modules.documents(collection, [2]) == {}
     assert modules.revision(collection, 2) is None
     assert modules.vocabulary(collection).names == ("vtkActor",)
-    assert [card.document for card in modules.every_card(collection)] == [1]
+    assert [summary.document for summary in modules.describe_all(collection)] == [1]
 
 
 def test_what_looks_like_operators_is_kept_as_it_came(modules: Modules, collection: str) -> None:
@@ -194,9 +197,9 @@ def test_indexed_recall_equals_the_unindexed_suffix_scan_on_300_random_queries(
         module = name[lot.randint(0, len(name) - 1) :] if lot.random() < 0.5 else lot.choice([name.upper(), name])
         match: Match = lot.choice(["suffix", "exact"])
         scan = {
-            one.document
-            for one in stored
-            if any(hits(module, name, match=match) for name in one.meta_info.vtkjs_modules)
+            document.document
+            for document in stored
+            if any(hits(module, name, match=match) for name in document.meta_info.vtkjs_modules)
         }
         nonempty += bool(scan)
         assert found(mongo, collection, module, match) == scan, (module, match)
@@ -228,7 +231,7 @@ def test_a_half_written_document_is_neither_scored_nor_shown(
         database = client.get_default_database("querymill")
         database["module_documents"].update_one({"_id": f"{collection}/1"}, {"$unset": {"revision": 1}})
     assert mongo.revision(collection, 1) is None
-    assert mongo.cards(collection, [1]) == []
+    assert mongo.describe(collection, [1]) == []
 
 
 def test_a_document_that_is_stored_has_its_names_in_the_vocabulary_whatever_failed_after(

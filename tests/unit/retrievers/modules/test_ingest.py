@@ -111,14 +111,14 @@ def test_learning_in_the_background_waits_for_more_documents_first(world: World)
 @pytest.mark.parametrize("dies", [False, True])
 def test_documents_that_come_in_while_it_learns_are_learned_next(world: World, dies: bool) -> None:
     world.ingest_code(*PLANES)
-    honest = world.modules.every_card
+    honest = world.modules.describe_all
 
     def more_come_in(collection: str) -> object:
-        world.modules.every_card = honest  # type: ignore[method-assign]
+        world.modules.describe_all = honest  # type: ignore[method-assign]
         world.ingest_code(*CONES)
         return honest(collection)[:8]  # type: ignore[index]
 
-    world.modules.every_card = more_come_in  # type: ignore[method-assign, assignment]
+    world.modules.describe_all = more_come_in  # type: ignore[method-assign, assignment]
     (first,) = learnings(world)
     settle = world.board.settle
 

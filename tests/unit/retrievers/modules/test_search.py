@@ -52,7 +52,7 @@ def test_the_worked_example_end_to_end(world: World) -> None:
 def test_the_explanation_says_which_rule_produced_each_module(world: World) -> None:
     world.ingest_code(CONE)
     hit = ask(world, "a cone source, vtk.Rendering.Core.vtkMapper and the actor").results[0]
-    modules = {one["module"]: (one["rule"], one["text"]) for one in hit.match_explanation[0]["modules"]}
+    modules = {module["module"]: (module["rule"], module["text"]) for module in hit.match_explanation[0]["modules"]}
     assert modules == {
         "ConeSource": ("words", "cone source"),
         "vtkMapper": ("path", "vtk.Rendering.Core.vtkMapper"),
@@ -178,7 +178,7 @@ def test_a_store_that_goes_away_before_the_hits_are_shown_fails_the_job_with_its
         raise Refused("MongoDB: gone")
 
     world.modules.documents = gone  # type: ignore[method-assign, assignment]
-    world.modules.cards = lambda *_: []  # type: ignore[method-assign]
+    world.modules.describe = lambda *_: []  # type: ignore[method-assign]
     job_id = world.run(search())
     assert world.board.picture(job_id).record.reason == "MongoDB: gone"
 

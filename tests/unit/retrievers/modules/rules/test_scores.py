@@ -6,8 +6,8 @@ from querymill_workers.retrievers.modules.rules.documents import DocumentId, ord
 from querymill_workers.retrievers.modules.rules.names import FoundModule, Match, analyze_query, hits
 from querymill_workers.retrievers.modules.rules.prompt import PromptDocument, build_prompt
 from querymill_workers.retrievers.modules.rules.scores import (
-    ModuleCard,
-    Recalled,
+    DocumentSummary,
+    ModuleRecall,
     SubQuery,
     candidates,
     explain,
@@ -27,15 +27,15 @@ def asked(*parts: tuple[str, float]) -> list[SubQuery]:
     ]
 
 
-def card(document: DocumentId, *names: str, description: str = "") -> ModuleCard:
-    return ModuleCard(document, names, description)
+def summary(document: DocumentId, *names: str, description: str = "") -> DocumentSummary:
+    return DocumentSummary(document, names, description)
 
 
 def test_the_worked_example() -> None:
     """Weights 10 and 3 → 0.769 and 0.231; 2 hits and 1 hit → 1.538 + 0.231 = 1.769."""
     sub_queries = asked(("vtkActor with vtkMapper", 10), ("vtkConeSource", 3))
     assert [round(sub.normalized_weight, 3) for sub in sub_queries] == [0.769, 0.231]
-    found = score(card(1, "vtkActor", "vtkMapper", "vtkConeSource"), sub_queries, match="suffix")
+    found = score(summary(1, "vtkActor", "vtkMapper", "vtkConeSource"), sub_queries, match="suffix")
     assert found is not None
     assert round(float(found.score), 3) == 1.769
     first, second = explain(found, sub_queries)
@@ -45,7 +45,7 @@ def test_the_worked_example() -> None:
 
 def test_a_score_can_be_recomputed_from_its_explanation() -> None:
     sub_queries = asked(("vtkActor, vtkMapper", 7), ("vtkPlane", 2), ("nothing", 4))
-    found = score(card(1, "vtkActor", "vtkImageMapper", "vtkPlane"), sub_queries, match="suffix")
+    found = score(summary(1, "vtkActor", "vtkImageMapper", "vtkPlane"), sub_queries, match="suffix")
     assert found is not None
     parts = explain(found, sub_queries)
     again = sum(part.hits * part.normalized_weight for part in parts)
@@ -54,22 +54,22 @@ def test_a_score_can_be_recomputed_from_its_explanation() -> None:
 
 
 def test_a_sub_query_without_modules_keeps_its_share_of_the_weights() -> None:
-    found = score(card(1, "vtkActor"), asked(("vtkActor", 1), ("something blue", 3)), match="suffix")
+    found = score(summary(1, "vtkActor"), asked(("vtkActor", 1), ("something blue", 3)), match="suffix")
     assert found is not None
     assert float(found.score) == 0.25
 
 
 def test_weights_that_are_all_zero_give_scores_of_zero_and_lose_no_document() -> None:
-    (found,) = rank([card(1, "vtkActor")], asked(("vtkActor", 0), ("vtkMapper", 0)), match="suffix")
+    (found,) = rank([summary(1, "vtkActor")], asked(("vtkActor", 0), ("vtkMapper", 0)), match="suffix")
     assert float(found.score) == 0
 
 
 def test_documents_without_a_hit_are_not_returned() -> None:
-    assert rank([card(1, "vtkPlane")], asked(("vtkActor", 1)), match="suffix") == []
+    assert rank([summary(1, "vtkPlane")], asked(("vtkActor", 1)), match="suffix") == []
 
 
 def test_a_module_counts_once_however_many_names_have_it() -> None:
-    found = score(card(1, "vtkMapper", "vtkImageMapper", "vtk.A.vtkMapper"), asked(("vtkMapper", 1)), match="suffix")
+    found = score(summary(1, "vtkMapper", "vtkImageMapper", "vtk.A.vtkMapper"), asked(("vtkMapper", 1)), match="suffix")
     assert found is not None
     assert float(found.score) == 1
 
@@ -85,42 +85,42 @@ def test_a_module_counts_once_however_many_names_have_it() -> None:
     ],
 )
 def test_names_come_before_the_description(names: tuple[str, ...], description: str, how: str | None) -> None:
-    found = score(card(1, *names, description=description), asked(("vtkMapper", 1)), match="suffix")
+    found = score(summary(1, *names, description=description), asked(("vtkMapper", 1)), match="suffix")
     assert (None if found is None else found.found[0][0].how) == how
 
 
 def test_exact_match_leaves_suffixes_alone() -> None:
-    assert score(card(1, "vtkImageMapper"), asked(("vtkMapper", 1)), match="exact") is None
+    assert score(summary(1, "vtkImageMapper"), asked(("vtkMapper", 1)), match="exact") is None
 
 
 def test_coverage_is_the_share_of_the_modules_asked_for() -> None:
     sub_queries = asked(("vtkActor vtkMapper vtkPlane vtkMath", 1))
-    found = score(card(1, "vtkActor", "vtkPlane"), sub_queries, match="suffix", mode="coverage")
+    found = score(summary(1, "vtkActor", "vtkPlane"), sub_queries, match="suffix", mode="coverage")
     assert found is not None
     assert float(found.score) == 0.5
 
 
 def test_ties_go_to_more_sub_queries_then_to_exact_hits_then_to_the_document_id() -> None:
     sub_queries = asked(("vtkMapper vtkPlane", 5), ("vtkActor vtkMath", 5))
-    cards = [
-        card("b", "vtkMapper", "vtkPlane"),
-        card(10, "vtkMapper", "vtkActor"),
-        card("a", "vtkMapper", "vtkPlane"),
-        card(2, "vtkMapper", "vtkActor"),
-        card(1, "vtkImageMapper", "vtkActor"),
-        card(0, "vtkMapper", "vtkPlane"),
+    summaries = [
+        summary("b", "vtkMapper", "vtkPlane"),
+        summary(10, "vtkMapper", "vtkActor"),
+        summary("a", "vtkMapper", "vtkPlane"),
+        summary(2, "vtkMapper", "vtkActor"),
+        summary(1, "vtkImageMapper", "vtkActor"),
+        summary(0, "vtkMapper", "vtkPlane"),
     ]
-    assert [found.document for found in rank(cards, sub_queries, match="suffix")] == [2, 10, 1, 0, "a", "b"]
+    assert [found.document for found in rank(summaries, sub_queries, match="suffix")] == [2, 10, 1, 0, "a", "b"]
 
 
 def test_scores_that_are_equal_on_paper_tie() -> None:
     sub_queries = asked(("vtkA vtkB", 0.1), ("vtkC", 0.2))
-    first, second = rank([card(1, "vtkA", "vtkB"), card(2, "vtkC")], sub_queries, match="suffix")
+    first, second = rank([summary(1, "vtkA", "vtkB"), summary(2, "vtkC")], sub_queries, match="suffix")
     assert first.score == second.score
 
 
 _WORDS = ["A", "B", "C", "BA", "CA"]
-_CARDS = st.lists(st.lists(st.sampled_from(_WORDS), min_size=1, max_size=4, unique=True), min_size=1, max_size=12)
+_DOCUMENTS = st.lists(st.lists(st.sampled_from(_WORDS), min_size=1, max_size=4, unique=True), min_size=1, max_size=12)
 _PARTS = st.lists(
     st.tuples(st.lists(st.sampled_from(_WORDS), max_size=3), st.sampled_from([0.0, 1.0, 3.0, 5.0])),
     min_size=1,
@@ -128,22 +128,26 @@ _PARTS = st.lists(
 )
 
 
-def recalled(cards: list[ModuleCard], sub_queries: list[SubQuery], match: Match) -> dict[str, Recalled]:
+def recalled(summaries: list[DocumentSummary], sub_queries: list[SubQuery], match: Match) -> dict[str, ModuleRecall]:
     def having(module: FoundModule, how: Match) -> list[DocumentId]:
-        return [one.document for one in cards if any(hits(module.name, name, match=how) for name in one.names)]
+        return [
+            summary.document
+            for summary in summaries
+            if any(hits(module.name, name, match=how) for name in summary.names)
+        ]
 
     modules = [module for sub_query in sub_queries for module in sub_query.modules]
-    return {module.key: Recalled(having(module, "exact"), having(module, match)) for module in modules}
+    return {module.key: ModuleRecall(having(module, "exact"), having(module, match)) for module in modules}
 
 
-@given(documents=_CARDS, parts=_PARTS, most=st.integers(1, 12), match=st.sampled_from(["suffix", "exact"]))
+@given(documents=_DOCUMENTS, parts=_PARTS, limit=st.integers(1, 12), match=st.sampled_from(["suffix", "exact"]))
 def test_the_candidates_are_the_head_of_the_whole_ranking(
-    documents: list[list[str]], parts: list[tuple[list[str], float]], most: int, match: Match
+    documents: list[list[str]], parts: list[tuple[list[str], float]], limit: int, match: Match
 ) -> None:
-    cards = [card(number, *(f"vtk{name}" for name in names)) for number, names in enumerate(documents)]
+    summaries = [summary(number, *(f"vtk{name}" for name in names)) for number, names in enumerate(documents)]
     sub_queries = asked(*((" ".join(f"vtk{name}" for name in names), weight) for names, weight in parts))
-    whole = [found.document for found in rank(cards, sub_queries, match=match)]
-    assert candidates(recalled(cards, sub_queries, match), sub_queries, most=most) == whole[:most]
+    whole = [found.document for found in rank(summaries, sub_queries, match=match)]
+    assert candidates(recalled(summaries, sub_queries, match), sub_queries, limit=limit) == whole[:limit]
 
 
 @given(st.lists(st.floats(0, 1e308), min_size=1, max_size=8))

@@ -12,7 +12,7 @@ from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.modules.learn import learn_soon
 from querymill_workers.retrievers.modules.notes import IngestNotes
 from querymill_workers.retrievers.modules.ports import SPACE, ModulePorts
-from querymill_workers.retrievers.modules.rules.documents import encoded
+from querymill_workers.retrievers.modules.rules.documents import encode_id
 from querymill_workers.retrievers.modules.rules.text import searchable_text
 from querymill_workers.words.ports import WordUnit
 
@@ -25,7 +25,7 @@ def step(claim: Claim, request: IngestModule, ports: ModulePorts) -> Sequence[Be
     document, collection = request.document, request.collection
     notes = IngestNotes(outcome="unchanged", modules=0)
     if ports.modules.revision(collection, document.document) != revision_of(document):
-        store(collection, document, ports)
+        store_document(collection, document, ports)
         notes = IngestNotes(outcome="ingested", modules=len(set(document.meta_info.vtkjs_modules)))
     ports.board.add_collections("modules", [collection])
     bells = learn_soon(collection, ports)
@@ -33,11 +33,11 @@ def step(claim: Claim, request: IngestModule, ports: ModulePorts) -> Sequence[Be
     return bells
 
 
-def store(collection: str, document: ModuleDocument, ports: ModulePorts) -> None:
+def store_document(collection: str, document: ModuleDocument, ports: ModulePorts) -> None:
     """Store a document; words go first, as one whose modules are stored counts as ingested."""
     meta = document.meta_info
     text = searchable_text(meta.description, meta.vtkjs_modules, document.code)
-    ports.words.put(collection, SPACE, [WordUnit(encoded(document.document), text)])
+    ports.words.put(collection, SPACE, [WordUnit(encode_id(document.document), text)])
     ports.modules.put(collection, [(document, revision_of(document))])
 
 

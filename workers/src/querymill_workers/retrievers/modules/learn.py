@@ -19,7 +19,7 @@ from querymill_workers.retrievers.modules.rules.lexicon import learn
 
 #: Whoever ingests one document often ingests more: wait this long, in seconds, and longer for more documents,
 #: so that learning takes a small share of the time that ingesting takes.
-SETTLE_S, SETTLE_S_PER_DOCUMENT = 2.0, 0.001
+DEBOUNCE_S, DEBOUNCE_S_PER_DOCUMENT = 2.0, 0.001
 
 
 def step(claim: Claim, request: LearnLexicon, ports: ModulePorts) -> Sequence[Bell]:
@@ -29,15 +29,15 @@ def step(claim: Claim, request: LearnLexicon, ports: ModulePorts) -> Sequence[Be
     if before.changes == 0:
         raise Refused(f"collection: no code documents in {collection!r}")
     if request.background and claim.attempt == 1:
-        delay = SETTLE_S + SETTLE_S_PER_DOCUMENT * before.changes
+        delay = DEBOUNCE_S + DEBOUNCE_S_PER_DOCUMENT * before.changes
         ports.board.postpone(claim, delay_s=delay, reason="waiting for more documents")
         return []
-    cards = list(ports.modules.every_card(collection))
+    summaries = list(ports.modules.describe_all(collection))
     lexicon, version = before.lexicon, before.version
     if before.changes != before.learned_changes:
-        lexicon = learn(cards)
+        lexicon = learn(summaries)
         version = ports.modules.publish_lexicon(collection, lexicon, replacing=version, changes=before.changes)
-    notes = LexiconNotes(words=len(lexicon.words), version=version, documents=len(cards))
+    notes = LexiconNotes(words=len(lexicon.words), version=version, documents=len(summaries))
     bells = learn_soon(collection, ports)
     hand_in(claim, request, notes, ENDING, ports)
     return bells

@@ -11,7 +11,7 @@ from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.modules.rules.documents import DocumentId
 from querymill_workers.retrievers.modules.rules.lexicon import Lexicon
 from querymill_workers.retrievers.modules.rules.names import Match
-from querymill_workers.retrievers.modules.rules.scores import ModuleCard, Recalled
+from querymill_workers.retrievers.modules.rules.scores import DocumentSummary, ModuleRecall
 from querymill_workers.words.ports import Space, Words
 
 #: The words of code documents, a unit each.
@@ -53,15 +53,15 @@ class Modules(Protocol):
 
     def vocabulary(self, collection: str) -> Vocabulary: ...
 
-    def recall(self, collection: str, keys: Sequence[str], *, match: Match) -> Mapping[str, Recalled]:
+    def recall(self, collection: str, keys: Sequence[str], *, match: Match) -> Mapping[str, ModuleRecall]:
         """Find, for each module key, every document that has it, through the index over reversed names."""
         ...
 
-    def cards(self, collection: str, documents: Sequence[DocumentId]) -> list[ModuleCard]:
+    def describe(self, collection: str, documents: Sequence[DocumentId]) -> list[DocumentSummary]:
         """Fetch what scoring looks at; a document that is not there is left out."""
         ...
 
-    def every_card(self, collection: str) -> Iterable[ModuleCard]: ...
+    def describe_all(self, collection: str) -> Iterable[DocumentSummary]: ...
 
     def documents(self, collection: str, documents: Sequence[DocumentId]) -> Mapping[DocumentId, ModuleDocument]:
         """Fetch whole documents."""

@@ -47,7 +47,7 @@ def to_result(picture: Picture, branch: Step, request: ModuleSearch, ports: Modu
         searched_by=branch.name,
         lexicon_version=notes.lexicon_version,
         raw_history=notes.raw,
-        reranked_history=tuple(ranked(hit, place) for place, hit in enumerate(notes.ranking, start=1)),
+        reranked_history=tuple(to_ranked_document(hit, place) for place, hit in enumerate(notes.ranking, start=1)),
         prompt=build_prompt(
             request.query,
             [PromptDocument(hit.file_path, hit.score, hit.matched_keywords, hit.description, hit.code) for hit in hits],
@@ -57,7 +57,7 @@ def to_result(picture: Picture, branch: Step, request: ModuleSearch, ports: Modu
     )
 
 
-def ranked(hit: FusedHit, place: int) -> RankedDocument:
+def to_ranked_document(hit: FusedHit, place: int) -> RankedDocument:
     """Show a document's place in the whole ranking, its score, and its rank in each channel."""
     return RankedDocument(
         rank=place,
@@ -72,13 +72,13 @@ def fetch_hits(notes: SearchNotes, request: ModuleSearch, ports: ModulePorts) ->
     best = notes.ranking[: request.top_k]
     documents = ports.modules.documents(request.collection, [hit.document for hit in best])
     return tuple(
-        shown(documents[hit.document], hit, matches, notes.weights, request)
+        to_hit(documents[hit.document], hit, matches, notes.weights, request)
         for hit, matches in zip(best, notes.matches, strict=True)
         if hit.document in documents
     )
 
 
-def shown(
+def to_hit(
     document: ModuleDocument, hit: FusedHit, matches: Matches, weights: Mapping[str, float], request: ModuleSearch
 ) -> ModuleDocumentHit:
     """Show a document, with every number that its score is made of."""

@@ -25,20 +25,20 @@ from querymill_workers.jobs.verdicts import done, lost
 from querymill_workers.retrievers.modules.notes import Matches, SearchNotes
 from querymill_workers.retrievers.modules.ports import SPACE, ModulePorts, Vocabulary
 from querymill_workers.retrievers.modules.results import to_result
-from querymill_workers.retrievers.modules.rules.documents import DocumentId, decoded, encoded
+from querymill_workers.retrievers.modules.rules.documents import DocumentId, decode_id, encode_id
 from querymill_workers.retrievers.modules.rules.join import (
     MODULES,
     TEXT,
     FusedHit,
-    by_modules,
     channel_weights,
-    joined,
+    fuse_channels,
+    rank_by_modules,
 )
 from querymill_workers.retrievers.modules.rules.lexicon import EMPTY, modules_of
 from querymill_workers.retrievers.modules.rules.names import shorthands_of
 from querymill_workers.retrievers.modules.rules.scores import (
     SHOWN_PLACES,
-    Recalled,
+    ModuleRecall,
     ScoredDocument,
     SubQuery,
     candidates,
@@ -54,11 +54,11 @@ SEARCH_MARGIN_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class Findings:
     """What one branch found, and how; ``weights`` is empty where no channels were joined."""
 
     sub_queries: Sequence[SubQuery]
-    recalled: Mapping[str, Recalled]
+    recalled: Mapping[str, ModuleRecall]
     scored: Sequence[ScoredDocument]
     ranking: Sequence[FusedHit]
     weights: Mapping[str, float]
@@ -69,20 +69,20 @@ def step(claim: Claim, request: ModuleSearch, ports: ModulePorts) -> Sequence[Be
     """Carry out one branch: find its parts, search both channels, hand in."""
     laps = Laps(ports)
     try:
-        parts, usage = parts_of(claim, request, ports)
+        parts, usage = find_parts(claim, request, ports)
     except Unavailable as error:
-        handed_in(claim, Outcome(state="failed", reason=str(error), ms=laps.total_ms), request, ports)
+        finish_branch(claim, Outcome(state="failed", reason=str(error), ms=laps.total_ms), request, ports)
         return []
     laps.lap("parts")
     vocabulary = ports.modules.vocabulary(request.collection)
-    found = searched(analysed(parts, vocabulary, request, ports), request, ports, laps)
-    hits = tuple(BoardHit(encoded(hit.document), hit.score, 0) for hit in found.ranking)
-    notes = noted(found, vocabulary, usage, request, laps).for_board()
-    handed_in(claim, Outcome(hits={claim.step: hits}, notes=notes, ms=laps.total_ms), request, ports)
+    found = search_channels(find_modules(parts, vocabulary, request, ports), request, ports, laps)
+    hits = tuple(BoardHit(encode_id(hit.document), hit.score, 0) for hit in found.ranking)
+    notes = notes_of(found, vocabulary, usage, request, laps).for_board()
+    finish_branch(claim, Outcome(hits={claim.step: hits}, notes=notes, ms=laps.total_ms), request, ports)
     return []
 
 
-def parts_of(claim: Claim, request: ModuleSearch, ports: ModulePorts) -> tuple[list[tuple[str, float]], Usage]:
+def find_parts(claim: Claim, request: ModuleSearch, ports: ModulePorts) -> tuple[list[tuple[str, float]], Usage]:
     """Take the parts that were given, let a chat model find some, or take the request as the only one.
 
     Raises:
@@ -99,7 +99,7 @@ def parts_of(claim: Claim, request: ModuleSearch, ports: ModulePorts) -> tuple[l
     return parts, usage
 
 
-def analysed(
+def find_modules(
     parts: Sequence[tuple[str, float]], vocabulary: Vocabulary, request: ModuleSearch, ports: ModulePorts
 ) -> list[SubQuery]:
     """Find the modules that each part asks for."""
@@ -111,30 +111,28 @@ def analysed(
     ]
 
 
-def searched(sub_queries: Sequence[SubQuery], request: ModuleSearch, ports: ModulePorts, laps: Laps) -> Searched:
+def search_channels(sub_queries: Sequence[SubQuery], request: ModuleSearch, ports: ModulePorts, laps: Laps) -> Findings:
     """Search the channels that were asked for, and join them."""
-    recalled: Mapping[str, Recalled] = {}
+    recalled: Mapping[str, ModuleRecall] = {}
     scored: list[ScoredDocument] = []
     if MODULES in request.channels:
         keys = list(dict.fromkeys(module.key for sub_query in sub_queries for module in sub_query.modules))
         recalled = ports.modules.recall(request.collection, keys, match=request.match)
         laps.lap("recall")
-        chosen = candidates(recalled, sub_queries, most=request.candidates, mode=request.mode)
-        cards = ports.modules.cards(request.collection, chosen)
-        scored = rank(cards, sub_queries, match=request.match, mode=request.mode)
+        chosen = candidates(recalled, sub_queries, limit=request.candidates, mode=request.mode)
+        summaries = ports.modules.describe(request.collection, chosen)
+        scored = rank(summaries, sub_queries, match=request.match, mode=request.mode)
         laps.lap("score")
-    found, degraded = found_by_words(request, ports) if TEXT in request.channels else ([], [])
+    found, degraded = search_text(request, ports) if TEXT in request.channels else ([], [])
     laps.lap("text")
     weights = channel_weights(sub_queries)
     # Without words there is nothing to join: the module scores stand as they are.
     is_joined = TEXT in request.channels and not degraded
-    ranking = joined(scored, found, weights=weights) if is_joined else by_modules(scored)
-    return Searched(sub_queries, recalled, scored, ranking, weights if is_joined else {}, degraded)
+    ranking = fuse_channels(scored, found, weights=weights) if is_joined else rank_by_modules(scored)
+    return Findings(sub_queries, recalled, scored, ranking, weights if is_joined else {}, degraded)
 
 
-def found_by_words(
-    request: ModuleSearch, ports: ModulePorts
-) -> tuple[list[tuple[DocumentId, float]], list[Degradation]]:
+def search_text(request: ModuleSearch, ports: ModulePorts) -> tuple[list[tuple[DocumentId, float]], list[Degradation]]:
     """Search the words of the request; where modules are searched too, their hits stand without it."""
     try:
         hits = ports.words.search(request.collection, SPACE, request.query, most=request.candidates)
@@ -142,14 +140,14 @@ def found_by_words(
         if MODULES not in request.channels:
             raise
         return [], [Degradation(stage=TEXT, reason=str(error))]
-    return [(decoded(hit.id), hit.score) for hit in hits], []
+    return [(decode_id(hit.id), hit.score) for hit in hits], []
 
 
-def noted(found: Searched, vocabulary: Vocabulary, usage: Usage, request: ModuleSearch, laps: Laps) -> SearchNotes:
+def notes_of(found: Findings, vocabulary: Vocabulary, usage: Usage, request: ModuleSearch, laps: Laps) -> SearchNotes:
     """Put down what the result will need of a branch."""
     by_document = {hit.document: hit for hit in found.scored}
     return SearchNotes(
-        raw=tuple(raw(sub_query, found.recalled, request) for sub_query in found.sub_queries),
+        raw=tuple(raw_recall(sub_query, found.recalled, request) for sub_query in found.sub_queries),
         ranking=tuple(found.ranking),
         matches=tuple(
             Matches(tuple(explain(hit, found.sub_queries)), tuple(keywords(hit)))
@@ -165,7 +163,7 @@ def noted(found: Searched, vocabulary: Vocabulary, usage: Usage, request: Module
     )
 
 
-def raw(sub_query: SubQuery, recalled: Mapping[str, Recalled], request: ModuleSearch) -> RawRecall:
+def raw_recall(sub_query: SubQuery, recalled: Mapping[str, ModuleRecall], request: ModuleSearch) -> RawRecall:
     """Put down what recall returned for one part, before any scoring across parts."""
     own = {module.key: recalled[module.key] for module in sub_query.modules if module.key in recalled}
     return RawRecall(
@@ -176,11 +174,11 @@ def raw(sub_query: SubQuery, recalled: Mapping[str, Recalled], request: ModuleSe
             AskedModule(module=module.name, rule=module.rule, text=module.text) for module in sub_query.modules
         ),
         total=len(set().union(*(recalled_.all for recalled_ in own.values()))),
-        documents=tuple(candidates(own, [sub_query], most=request.candidates)) if own else (),
+        documents=tuple(candidates(own, [sub_query], limit=request.candidates)) if own else (),
     )
 
 
-def handed_in(claim: Claim, outcome: Outcome, request: ModuleSearch, ports: ModulePorts) -> None:
+def finish_branch(claim: Claim, outcome: Outcome, request: ModuleSearch, ports: ModulePorts) -> None:
     """Close the branch on the board and go on from what the board then shows."""
     picture = ports.board.finish(claim, outcome)
     if picture is not None:
@@ -191,15 +189,15 @@ def conclude(picture: Picture, request: ModuleSearch, ports: ModulePorts) -> Non
     """Settle if that was the last branch, else tell how the ranking stands."""
     if picture.record.open_steps <= 0:
         settle(picture, request, ports)
-    elif (best := chosen(picture)) is not None and worth_telling(picture):
+    elif (best := best_branch(picture)) is not None and worth_telling(picture):
         ranking = SearchNotes.of(best).ranking
-        shown = tuple(PartialHit(key=encoded(hit.document), score=hit.score) for hit in ranking[: request.top_k])
+        shown = tuple(PartialHit(key=encode_id(hit.document), score=hit.score) for hit in ranking[: request.top_k])
         ports.board.tell(picture.record.job_id, Hits(after_stage=best.name, total=len(ranking), hits=shown))
 
 
 def settle(picture: Picture, request: ModuleSearch, ports: ModulePorts) -> None:
     """End the job with the best branch there is; without one it fails, with the reason."""
-    branch = chosen(picture)
+    branch = best_branch(picture)
     try:
         ending = (
             lost(picture, why_nothing(picture)) if branch is None else done(to_result(picture, branch, request, ports))
@@ -209,7 +207,7 @@ def settle(picture: Picture, request: ModuleSearch, ports: ModulePorts) -> None:
     ports.board.settle(picture.record.job_id, ending)
 
 
-def chosen(picture: Picture) -> Step | None:
+def best_branch(picture: Picture) -> Step | None:
     """Choose the branch that the answer is from: the split request if it came through, else the request itself."""
     branches = {branch.name: branch for branch in picture.steps if branch.state == "done"}
     return branches.get(SPLIT) or branches.get(ORIGINAL)

@@ -11,12 +11,12 @@ def order_of(document: DocumentId) -> tuple[bool, int, str]:
     return (False, document, "") if isinstance(document, int) else (True, 0, document)
 
 
-def encoded(document: DocumentId) -> str:
+def encode_id(document: DocumentId) -> str:
     """Write a document id as text that keeps the number 0 and the path "0" apart."""
     return json.dumps(document, ensure_ascii=False)
 
 
-def decoded(text: str) -> DocumentId:
-    """Read what `encoded` wrote."""
+def decode_id(text: str) -> DocumentId:
+    """Read what `encode_id` wrote."""
     document: DocumentId = json.loads(text)
     return document

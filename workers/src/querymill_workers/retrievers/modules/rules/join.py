@@ -41,7 +41,7 @@ def channel_weights(sub_queries: Iterable[SubQuery]) -> dict[str, float]:
     return {MODULES: NAMED_WEIGHT if rules & _NAMING else GUESSED_WEIGHT, TEXT: TEXT_WEIGHT}
 
 
-def by_modules(scored: Sequence[ScoredDocument]) -> list[FusedHit]:
+def rank_by_modules(scored: Sequence[ScoredDocument]) -> list[FusedHit]:
     """Keep the ranking of the module channel as it is, scores included."""
     ranks = ranks_by_score([(hit.document, float(hit.score)) for hit in scored])
     return [
@@ -50,7 +50,7 @@ def by_modules(scored: Sequence[ScoredDocument]) -> list[FusedHit]:
     ]
 
 
-def joined(
+def fuse_channels(
     scored: Sequence[ScoredDocument], found: Sequence[tuple[DocumentId, float]], *, weights: Mapping[str, float]
 ) -> list[FusedHit]:
     """Join the channels by weighted RRF (k = 60, ranks from 1, equal scores share a rank), best first.

@@ -20,16 +20,16 @@ from querymill_workers.retrievers.modules.rules.names import (
     distinct_modules,
     last_segment,
 )
-from querymill_workers.retrievers.modules.rules.scores import ModuleCard
+from querymill_workers.retrievers.modules.rules.scores import DocumentSummary
 
 #: A ratio above this comes about by chance 1 time in 100 (chi-square, one degree of freedom).
-LEAST_RATIO: Final = 6.63
+MIN_RATIO: Final = 6.63
 #: Share of a word's documents that must use the module.
-LEAST_SHARE: Final = 0.5
+MIN_SHARE: Final = 0.5
 #: Modules that one word may stand for, the most strongly connected first.
-MOST_MODULES: Final = 3
+MAX_MODULES_PER_WORD: Final = 3
 #: Words kept, the most strongly connected first, so that a lexicon stays one record of its store.
-MOST_WORDS: Final = 50_000
+MAX_WORDS: Final = 50_000
 _RUN: Final = re.compile(r"[A-Za-z0-9]+|[\u3400-\u9fff]+", re.ASCII)
 
 
@@ -62,16 +62,16 @@ def words_in(text: str) -> Iterator[tuple[str, int]]:
             yield from ((said[n : n + 2], run.start() + n) for n in range(len(said) - 1))
 
 
-def learn(cards: Iterable[ModuleCard]) -> Lexicon:
+def learn(summaries: Iterable[DocumentSummary]) -> Lexicon:
     """Learn which words speak of which modules, from the descriptions and modules of a collection."""
     documents = 0
     of_word, of_module = Counter[str](), Counter[str]()
     together: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for card in cards:
+    for summary in summaries:
         documents += 1
-        modules = {last_segment(name) for name in card.names}
+        modules = {last_segment(name) for name in summary.names}
         of_module.update(modules)
-        for word in {word for word, _ in words_in(card.description)}:
+        for word in {word for word, _ in words_in(summary.description)}:
             of_word[word] += 1
             together[word].update(modules)
     found = []
@@ -79,14 +79,14 @@ def learn(cards: Iterable[ModuleCard]) -> Lexicon:
         strengths = [
             (strength, module)
             for module, both in counts.items()
-            if both >= LEAST_SHARE * of_word[word]
-            and (strength := log_likelihood_ratio(both, of_word[word], of_module[module], documents)) > LEAST_RATIO
+            if both >= MIN_SHARE * of_word[word]
+            and (strength := log_likelihood_ratio(both, of_word[word], of_module[module], documents)) > MIN_RATIO
         ]
         if strengths:
-            best = sorted(strengths, key=lambda pair: (-pair[0], pair[1]))[:MOST_MODULES]
+            best = sorted(strengths, key=lambda pair: (-pair[0], pair[1]))[:MAX_MODULES_PER_WORD]
             found.append((best[0][0], word, tuple(module for _, module in best)))
     found.sort(key=lambda entry: (-entry[0], entry[1]))
-    return Lexicon({word: modules for _, word, modules in found[:MOST_WORDS]})
+    return Lexicon({word: modules for _, word, modules in found[:MAX_WORDS]})
 
 
 def log_likelihood_ratio(both: int, first: int, second: int, total: int) -> float:

@@ -20,7 +20,7 @@ _TOKEN: Final = re.compile(r"[A-Za-z0-9_]+", re.ASCII)
 _CAMEL: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+", re.ASCII)
 _BETWEEN_WORDS: Final = re.compile(r"[ \t\n\r-]{1,3}", re.ASCII)
 #: Words that a split camel-case name may have in a text; longer names are found whole only.
-_MOST_WORDS: Final = 8
+_MAX_NAME_WORDS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +102,11 @@ def shorthands_of(configured: Mapping[str, Sequence[str]], names: Iterable[str])
     A configured entry without modules is a plain name and stands for itself; one with modules is an alias.
     """
     aliases = tuple((alias, tuple(modules)) for alias, modules in configured.items())
-    return _gathered(aliases, tuple(names))
+    return _gather(aliases, tuple(names))
 
 
 @lru_cache(maxsize=64)  # the names of a collection change seldom, and every query asks
-def _gathered(configured: tuple[tuple[str, tuple[str, ...]], ...], names: tuple[str, ...]) -> Shorthands:
+def _gather(configured: tuple[tuple[str, tuple[str, ...]], ...], names: tuple[str, ...]) -> Shorthands:
     found = [_shorthand(said, modules or (said,), is_alias=bool(modules)) for said, modules in configured]
     bare = dict.fromkeys(_without_prefix(last_segment(name)) for name in names)
     found += [_shorthand(name, (name,), is_alias=False) for name in bare]
@@ -133,7 +133,7 @@ def analyze_query(text: str, *, shorthands: Shorthands = NO_SHORTHANDS) -> tuple
     covered += [match.span() for match in classes]
     found = [FoundModule(name, "path", said, start) for name, said, start in paths]
     found += [FoundModule(match[0], "class", match[0], match.start()) for match in classes]
-    found += [module for module in _said_shortly(text, shorthands) if not _inside(module.start, covered)]
+    found += [module for module in _find_shorthands(text, shorthands) if not _inside(module.start, covered)]
     return distinct_modules(found)
 
 
@@ -155,10 +155,10 @@ def _paths(text: str) -> Iterator[tuple[str, str, int]]:
             yield segments[whole], ".".join(segments[: whole + 1]), match.start()
 
 
-def _said_shortly(text: str, shorthands: Shorthands) -> Iterator[FoundModule]:
+def _find_shorthands(text: str, shorthands: Shorthands) -> Iterator[FoundModule]:
     tokens = list(_TOKEN.finditer(text))
     for first in range(len(tokens)):
-        yield from _starting_at(text, tokens, first, shorthands)
+        yield from _find_from(text, tokens, first, shorthands)
     for shorthand in shorthands.substrings:
         start = text.lower().find(shorthand.joined)
         if start >= 0:
@@ -166,12 +166,10 @@ def _said_shortly(text: str, shorthands: Shorthands) -> Iterator[FoundModule]:
             yield from (FoundModule(module, "alias", said, start) for module in shorthand.modules)
 
 
-def _starting_at(
-    text: str, tokens: Sequence[re.Match[str]], first: int, shorthands: Shorthands
-) -> Iterator[FoundModule]:
+def _find_from(text: str, tokens: Sequence[re.Match[str]], first: int, shorthands: Shorthands) -> Iterator[FoundModule]:
     """Yield what the tokens from ``first`` on say: one word, or the words of a split name."""
     joined, ends = "", set[int]()
-    for position in range(first, min(first + _MOST_WORDS, len(tokens))):
+    for position in range(first, min(first + _MAX_NAME_WORDS, len(tokens))):
         token = tokens[position]
         if position > first and not _BETWEEN_WORDS.fullmatch(text, tokens[position - 1].end(), token.start()):
             return

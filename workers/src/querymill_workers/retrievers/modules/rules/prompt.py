@@ -30,7 +30,7 @@ def build_prompt(
 
     head = f"# Request\n{query}\n"
     if not fits(head):
-        return head[: longest(len(head), lambda size: fits(head[:size]))]
+        return head[: largest_fit(len(head), lambda size: fits(head[:size]))]
     written = head
     for rank, document in enumerate(documents, start=1):
         whole = written + _section(rank, document, document.code)
@@ -40,9 +40,9 @@ def build_prompt(
     return written
 
 
-def longest(most: int, fits: Callable[[int], bool]) -> int:
-    """Find the largest size up to ``most`` that fits, where every smaller one fits too; 0 when none does."""
-    low, high = 0, most
+def largest_fit(limit: int, fits: Callable[[int], bool]) -> int:
+    """Find the largest size up to ``limit`` that fits, where every smaller one fits too; 0 when none does."""
+    low, high = 0, limit
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if fits(middle) else (low, middle - 1)
@@ -55,7 +55,7 @@ def _with_part_of(written: str, rank: int, document: PromptDocument, fits: Calla
     def part(kept: int) -> str:
         return written + _section(rank, document, "\n".join([*lines[:kept], "// … cut to the token budget"]))
 
-    kept = longest(len(lines), lambda size: fits(part(size)))
+    kept = largest_fit(len(lines), lambda size: fits(part(size)))
     return part(kept) if kept else written
 
 

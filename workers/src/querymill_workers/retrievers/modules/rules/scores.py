@@ -38,7 +38,7 @@ class SubQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class ModuleCard:
+class DocumentSummary:
     """What scoring looks at in a document."""
 
     document: DocumentId
@@ -98,7 +98,7 @@ class ExplainedPart:
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class ModuleRecall:
     """The documents that have a module asked for: under its very name, and under any name that counts."""
 
     exactly: Collection[DocumentId]
@@ -116,7 +116,7 @@ def shares(weights: Sequence[float]) -> tuple[Fraction, ...]:
 
 
 def score(
-    card: ModuleCard, sub_queries: Sequence[SubQuery], *, match: Match, mode: Mode = "hits"
+    summary: DocumentSummary, sub_queries: Sequence[SubQuery], *, match: Match, mode: Mode = "hits"
 ) -> ScoredDocument | None:
     """Score one document; None when it has no hit.
 
@@ -124,25 +124,27 @@ def score(
     sub-query instead. A sub-query without modules adds nothing and keeps its share.
     """
     found = tuple(
-        tuple(hit for module in sub_query.modules if (hit := _hit(module, card, match)) is not None)
+        tuple(hit for module in sub_query.modules if (hit := _hit(module, summary, match)) is not None)
         for sub_query in sub_queries
     )
     if not any(found):
         return None
     parts = zip(sub_queries, found, strict=True)
-    return ScoredDocument(card.document, _total([(sub, len(hits_)) for sub, hits_ in parts], mode), found)
+    return ScoredDocument(summary.document, _total([(sub, len(hits_)) for sub, hits_ in parts], mode), found)
 
 
 def rank(
-    cards: Iterable[ModuleCard], sub_queries: Sequence[SubQuery], *, match: Match, mode: Mode = "hits"
+    summaries: Iterable[DocumentSummary], sub_queries: Sequence[SubQuery], *, match: Match, mode: Mode = "hits"
 ) -> list[ScoredDocument]:
     """Score documents, best first; ties: more sub-queries matched, more exact hits, then the document id."""
-    scored = [found for card in cards if (found := score(card, sub_queries, match=match, mode=mode)) is not None]
+    scored = [
+        found for summary in summaries if (found := score(summary, sub_queries, match=match, mode=mode)) is not None
+    ]
     return sorted(scored, key=lambda hit: (-hit.score, -hit.matched, -hit.exact, order_of(hit.document)))
 
 
 def candidates(
-    recalled: Mapping[str, Recalled], sub_queries: Sequence[SubQuery], *, most: int, mode: Mode = "hits"
+    recalled: Mapping[str, ModuleRecall], sub_queries: Sequence[SubQuery], *, limit: int, mode: Mode = "hits"
 ) -> list[DocumentId]:
     """Choose the documents to score, best first, from what each module (by key) recalled.
 
@@ -164,9 +166,9 @@ def candidates(
         tiers[_tier(mask, sub_queries, places, mode)] += documents
     chosen: list[DocumentId] = []
     for tier in sorted(tiers):
-        if len(chosen) >= most:
+        if len(chosen) >= limit:
             break
-        chosen += sorted(tiers[tier], key=order_of)[: most - len(chosen)]
+        chosen += sorted(tiers[tier], key=order_of)[: limit - len(chosen)]
     return chosen
 
 
@@ -179,7 +181,7 @@ def explain(hit: ScoredDocument, sub_queries: Sequence[SubQuery]) -> list[Explai
             normalized_weight=round(sub_query.normalized_weight, SHOWN_PLACES),
             hits=len(found),
             modules=tuple(
-                ExplainedHit(one.module.name, one.module.rule, one.module.text, one.how, one.name) for one in found
+                ExplainedHit(met.module.name, met.module.rule, met.module.text, met.how, met.name) for met in found
             ),
             asked=tuple(module.name for module in sub_query.modules),
         )
@@ -189,8 +191,9 @@ def explain(hit: ScoredDocument, sub_queries: Sequence[SubQuery]) -> list[Explai
 
 def keywords(hit: ScoredDocument) -> list[str]:
     """List the modules that hit, each once, in the order of the sub-queries."""
-    named = {one.module.key: one.module.name for found in reversed(hit.found) for one in reversed(found)}
-    return list(dict.fromkeys(named[one.module.key] for found in hit.found for one in found))
+    modules = [met.module for found in hit.found for met in found]
+    names = {module.key: module.name for module in reversed(modules)}
+    return [names[key] for key in dict.fromkeys(module.key for module in modules)]
 
 
 def _tier(
@@ -209,16 +212,16 @@ def _total(counts: Sequence[tuple[SubQuery, int]], mode: Mode) -> Fraction:
     return sum(each, Fraction(0))
 
 
-def _hit(module: FoundModule, card: ModuleCard, match: Match) -> ModuleHit | None:
+def _hit(module: FoundModule, summary: DocumentSummary, match: Match) -> ModuleHit | None:
     """Look for a module among the document's: exactly, by suffix, or failing both in the description."""
-    for name in card.names:
+    for name in summary.names:
         if hits(module.name, name, match="exact"):
             return ModuleHit(module, "exact", name)
-    for name in card.names:
+    for name in summary.names:
         if hits(module.name, name, match=match):
             return ModuleHit(module, "suffix", name)
     # Most descriptions do not hold the letters at all, which is sooner seen than searched for as a word.
-    mentioned = module.key in card.description.lower() and _mention(module.key).search(card.description)
+    mentioned = module.key in summary.description.lower() and _mention(module.key).search(summary.description)
     return ModuleHit(module, "description", mentioned[0]) if mentioned else None
 
 

@@ -10,9 +10,9 @@ from querymill_workers.text.queries import wrapped
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*", re.ASCII)
 _WEIGHTED: Final = re.compile(r"(\d{1,3}(?:\.\d{1,3})?) ?[:|：] ?(\S.*)", re.ASCII)
 #: Parts taken from one reply.
-MOST_PARTS: Final = 8
+MAX_PARTS: Final = 8
 #: Weight of a part that names none, and the largest one.
-PART_WEIGHT, LARGEST_WEIGHT = 5.0, 10.0
+PART_WEIGHT, MAX_WEIGHT = 5.0, 10.0
 
 
 def searchable_text(description: str, names: Sequence[str], code: str) -> str:
@@ -26,10 +26,10 @@ def weighted_parts(reply: str) -> list[tuple[str, float]]:
     A part without a number weighs 5. A reply without parts gives none.
     """
     parts = []
-    for part in wrapped(reply, most=MOST_PARTS):
+    for part in wrapped(reply, most=MAX_PARTS):
         weighted = _WEIGHTED.fullmatch(part)
         if weighted is None:
             parts.append((part, PART_WEIGHT))
         else:
-            parts.append((weighted[2], min(float(weighted[1]), LARGEST_WEIGHT)))
+            parts.append((weighted[2], min(float(weighted[1]), MAX_WEIGHT)))
     return parts

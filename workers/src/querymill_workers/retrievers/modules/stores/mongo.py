@@ -35,23 +35,23 @@ from querymill_workers.retrievers.modules.ports import Vocabulary
 from querymill_workers.retrievers.modules.rules.documents import DocumentId
 from querymill_workers.retrievers.modules.rules.lexicon import EMPTY, Lexicon
 from querymill_workers.retrievers.modules.rules.names import Match
-from querymill_workers.retrievers.modules.rules.scores import ModuleCard, Recalled
+from querymill_workers.retrievers.modules.rules.scores import DocumentSummary, ModuleRecall
 from querymill_workers.retrievers.modules.stores.mongo_rows import (
     Row,
     bucket_of,
-    card_of,
     code_row,
-    counted,
     document_row,
+    mark_counted,
     posting_id,
     recall_filter,
-    recalled,
+    recall_of,
     reversals,
     row_id,
+    summary_of,
 )
 
 #: The embedded server compares each record it found with the whole list: half of it at a time is sooner done.
-_CARDS_AT_ONCE: Final = 25
+_SUMMARIES_PER_QUERY: Final = 25
 _DEFAULT_DATABASE: Final = "querymill"
 #: Collections whose vocabulary is kept in memory; it is read anew when it changed.
 _CACHED_COLLECTIONS: Final = 64
@@ -95,7 +95,7 @@ class MongoModules:
 
     def revision(self, collection: str, document: DocumentId) -> Revision | None:
         """See `Modules.revision`."""
-        with self._reported():
+        with self._raise_faults():
             wanted = {"revision": 1, "uncounted": 1}
             row = self._rows("documents").find_one({"_id": row_id(collection, document)}, wanted) or {}
         return None if "revision" not in row or "uncounted" in row else Revision(row["revision"])
@@ -104,23 +104,25 @@ class MongoModules:
         """See `Modules.put`."""
         latest = {document.document: (document, revision) for document, revision in documents}
         names = {name: reversals(document) for name, (document, _) in latest.items()}
-        with self._reported():
+        with self._raise_faults():
             posted = self._announce(collection, names)
-            self._add_postings(collection, {one: names[one].keys() & posted[one] for one in latest}, "$addToSet")
+            self._add_postings(collection, {id_: names[id_].keys() & posted[id_] for id_ in latest}, "$addToSet")
             # What was never announced is in no posting: no need to look for it there.
-            self._add_postings(collection, {one: names[one].keys() - posted[one] for one in latest}, "$push")
+            self._add_postings(collection, {id_: names[id_].keys() - posted[id_] for id_ in latest}, "$push")
             # Before the documents: one that is stored counts as ingested, and nobody would add its names then.
-            self._add_names(collection, {key: name for of_one in names.values() for key, name in of_one.items()})
-            self._rows("codes").bulk_write([_upsert(code_row(collection, one)) for one, _ in latest.values()])
-            rows = [document_row(collection, one, revision) for one, revision in latest.values()]
+            self._add_names(
+                collection, {key: name for by_reversal in names.values() for key, name in by_reversal.items()}
+            )
+            self._rows("codes").bulk_write([_upsert(code_row(collection, document)) for document, _ in latest.values()])
+            rows = [document_row(collection, document, revision) for document, revision in latest.values()]
             self._rows("documents").bulk_write([_upsert(row) for row in rows])
-            self._take_back(collection, {one: posted[one] - names[one].keys() for one in latest})
+            self._remove_postings(collection, {id_: posted[id_] - names[id_].keys() for id_ in latest})
             self._rows("states").update_one({"_id": collection}, {"$inc": {"changes": len(latest)}}, upsert=True)
-            self._rows("documents").bulk_write([counted(row) for row in rows])
+            self._rows("documents").bulk_write([mark_counted(row) for row in rows])
 
     def vocabulary(self, collection: str) -> Vocabulary:
         """See `Modules.vocabulary`."""
-        with self._reported():
+        with self._raise_faults():
             state = self._rows("states").find_one({"_id": collection}) or {}
             place = (collection, state.get("names", 0), state.get("lexicon", ""))
             with self._lock:
@@ -131,37 +133,37 @@ class MongoModules:
                     self._cached[place] = cached
         return Vocabulary(*cached, state.get("version", 0), state.get("changes", 0), state.get("learned_changes", 0))
 
-    def recall(self, collection: str, keys: Sequence[str], *, match: Match) -> Mapping[str, Recalled]:
+    def recall(self, collection: str, keys: Sequence[str], *, match: Match) -> Mapping[str, ModuleRecall]:
         """See `Modules.recall`."""
         # Very names are asked for all at once; a suffix is a range of its own.
         groups = [keys] if match == "exact" else [[key] for key in keys]
         fields = {"_id": 0, "reversed": 1, "documents": 1}
-        with self._reported():
+        with self._raise_faults():
             wanted = [recall_filter(collection, group, match=match) for group in groups if group]
-            rows = [row for one in wanted for row in self._rows("postings").find(one, fields)]
-        return {key: recalled(key, rows, match=match) for key in keys}
+            rows = [row for filter_ in wanted for row in self._rows("postings").find(filter_, fields)]
+        return {key: recall_of(key, rows, match=match) for key in keys}
 
-    def cards(self, collection: str, documents: Sequence[DocumentId]) -> list[ModuleCard]:
-        """See `Modules.cards`."""
+    def describe(self, collection: str, documents: Sequence[DocumentId]) -> list[DocumentSummary]:
+        """See `Modules.describe`."""
         keys = [row_id(collection, document) for document in documents]
-        cards: list[ModuleCard] = []
-        with self._reported():
-            for start in range(0, len(keys), _CARDS_AT_ONCE):
-                rows = self._rows("documents").find({"_id": {"$in": keys[start : start + _CARDS_AT_ONCE]}})
-                cards += [card_of(row) for row in rows if "revision" in row]
-        return cards
+        found: list[DocumentSummary] = []
+        with self._raise_faults():
+            for start in range(0, len(keys), _SUMMARIES_PER_QUERY):
+                rows = self._rows("documents").find({"_id": {"$in": keys[start : start + _SUMMARIES_PER_QUERY]}})
+                found += [summary_of(row) for row in rows if "revision" in row]
+        return found
 
-    def every_card(self, collection: str) -> Iterator[ModuleCard]:
-        """See `Modules.every_card`."""
-        with self._reported():
+    def describe_all(self, collection: str) -> Iterator[DocumentSummary]:
+        """See `Modules.describe_all`."""
+        with self._raise_faults():
             for row in self._rows("documents").find({"collection": collection}):
                 if "revision" in row:
-                    yield card_of(row)
+                    yield summary_of(row)
 
     def documents(self, collection: str, documents: Sequence[DocumentId]) -> Mapping[DocumentId, ModuleDocument]:
         """See `Modules.documents`."""
         wanted = {"_id": {"$in": [row_id(collection, document) for document in documents]}}
-        with self._reported():
+        with self._raise_faults():
             rows = list(self._rows("codes").find(wanted))
         return {row["document"]: ModuleDocument.model_validate_json(row["json"]) for row in rows}
 
@@ -172,7 +174,7 @@ class MongoModules:
         row = {"_id": f"{collection}/{uuid4().hex}", "collection": collection, "words": words}
         expected = {"_id": collection, "version": replacing if replacing else {"$in": [0, None]}}
         in_force = {"version": replacing + 1, "lexicon": row["_id"], "learned_changes": changes}
-        with self._reported():
+        with self._raise_faults():
             self._rows("lexicons").insert_one(row)
             before = self._rows("states").find_one_and_update(expected, {"$set": in_force})
             outdated = row["_id"] if before is None else before.get("lexicon")
@@ -183,12 +185,12 @@ class MongoModules:
 
     def collections(self) -> Sequence[str]:
         """See `Modules.collections`."""
-        with self._reported():
+        with self._raise_faults():
             return sorted(row["_id"] for row in self._rows("states").find({}, {"_id": 1}))
 
     def explain_recall(self, collection: str, key: str, *, match: Match) -> Row:
         """Show the server's plan for one recall."""
-        with self._reported():
+        with self._raise_faults():
             plan: Row = self._rows("postings").find(recall_filter(collection, [key], match=match)).explain()
             return plan
 
@@ -211,8 +213,8 @@ class MongoModules:
 
     def _add_postings(self, collection: str, names: Mapping[DocumentId, Iterable[str]], how: str) -> None:
         buckets: defaultdict[tuple[str, int], list[DocumentId]] = defaultdict(list)
-        for document, of_one in names.items():
-            for reverse in of_one:
+        for document, reverses in names.items():
+            for reverse in reverses:
                 buckets[reverse, bucket_of(document)].append(document)
         if buckets:
             self._rows("postings").bulk_write([
@@ -227,7 +229,7 @@ class MongoModules:
                 for (reverse, number), documents in buckets.items()
             ])  # fmt: skip
 
-    def _take_back(self, collection: str, stale: Mapping[DocumentId, set[str]]) -> None:
+    def _remove_postings(self, collection: str, stale: Mapping[DocumentId, set[str]]) -> None:
         """Take documents out of postings of names that they no longer have."""
         gone = [(document, reverse) for document, names in stale.items() for reverse in names]
         if not gone:
@@ -271,7 +273,7 @@ class MongoModules:
         return self._database[f"module_{kind}"]
 
     @contextmanager
-    def _reported(self) -> Iterator[None]:
+    def _raise_faults(self) -> Iterator[None]:
         """A server that is away is `Unavailable`, one that says no `Refused`; neither is a bug."""
         try:
             yield

@@ -11,7 +11,7 @@ from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.modules.rules.documents import DocumentId
 from querymill_workers.retrievers.modules.rules.names import PREFIX, Match, last_segment, reversal
-from querymill_workers.retrievers.modules.rules.scores import ModuleCard, Recalled
+from querymill_workers.retrievers.modules.rules.scores import DocumentSummary, ModuleRecall
 
 #: Postings of a name are spread over this many records: fewer are read quicker, more are rewritten quicker.
 BUCKETS: Final = 16
@@ -59,7 +59,7 @@ def document_row(collection: str, document: ModuleDocument, revision: Revision) 
     }
 
 
-def counted(row: Row) -> UpdateOne:
+def mark_counted(row: Row) -> UpdateOne:
     """Note that the change of what `document_row` wrote is counted, unless another version took its place."""
     return UpdateOne({"_id": row["_id"], "revision": row["revision"]}, {"$unset": {"uncounted": ""}})
 
@@ -74,31 +74,31 @@ def code_row(collection: str, document: ModuleDocument) -> Row:
     }
 
 
-def card_of(row: Row) -> ModuleCard:
+def summary_of(row: Row) -> DocumentSummary:
     """Read what `document_row` wrote."""
-    return ModuleCard(row["document"], tuple(row["names"]), row["description"])
+    return DocumentSummary(row["document"], tuple(row["names"]), row["description"])
 
 
 def recall_filter(collection: str, keys: Sequence[str], *, match: Match) -> Row:
     """Say what is asked of the index of postings: the exact reversals of several modules, or the range of one."""
     if match == "exact":
-        return {"collection": collection, "reversed": {"$in": [name for key in keys for name in _very_names(key)]}}
+        return {"collection": collection, "reversed": {"$in": [name for key in keys for name in _exact_reversals(key)]}}
     (key,) = keys
     return {"collection": collection, "reversed": {"$gte": reversal(key), "$lt": reversal(key) + _END}}
 
 
-def recalled(key: str, postings: Iterable[Row], *, match: Match) -> Recalled:
+def recall_of(key: str, postings: Iterable[Row], *, match: Match) -> ModuleRecall:
     """Gather what postings, of this module and of others, say of one."""
     exactly: set[DocumentId] = set()
     by_suffix: set[DocumentId] = set()
     for row in postings:
-        if row["reversed"] in _very_names(key):
+        if row["reversed"] in _exact_reversals(key):
             exactly.update(row["documents"])
         elif match == "suffix" and row["reversed"].startswith(reversal(key)):
             by_suffix.update(row["documents"])
-    return Recalled(exactly=exactly, all=exactly | by_suffix)
+    return ModuleRecall(exactly=exactly, all=exactly | by_suffix)
 
 
-def _very_names(key: str) -> tuple[str, str]:
+def _exact_reversals(key: str) -> tuple[str, str]:
     """Reverse the two names that are the module itself: with and without ``vtk``."""
     return reversal(key), reversal(PREFIX + key)
