@@ -1,4 +1,4 @@
-"""What every store of code documents must do: run on the one in memory, on MongoDB's wire, on a mongod if given."""
+"""What every store of code documents must do: in memory, on the embedded server, and on a mongod if there is one."""
 
 import random
 from collections.abc import Iterator
@@ -154,7 +154,7 @@ def test_the_vocabulary_follows_what_is_stored(modules: Modules, collection: str
     assert (vocabulary.changes, vocabulary.version, vocabulary.lexicon) == (2, 0, EMPTY)
 
 
-def test_a_published_lexicon_is_the_one_in_force(modules: Modules, collection: str) -> None:
+def test_a_published_lexicon_is_the_one_in_use(modules: Modules, collection: str) -> None:
     store(modules, collection, document(1, "vtkActor"))
     words = Lexicon({"$cone": ("vtkConeSource",), "锥体": ("vtkConeSource", "vtkActor")})
     assert modules.publish_lexicon(collection, words, replacing=0, changes=1) == 1
@@ -164,10 +164,10 @@ def test_a_published_lexicon_is_the_one_in_force(modules: Modules, collection: s
     assert (vocabulary.lexicon, vocabulary.version, vocabulary.learned_changes) == (words, 3, 1)
 
 
-def test_a_lexicon_that_was_replaced_meanwhile_is_not_replaced_again(modules: Modules, collection: str) -> None:
+def test_a_lexicon_that_has_been_replaced_is_not_replaced_again(modules: Modules, collection: str) -> None:
     store(modules, collection, document(1, "vtkActor"))
     modules.publish_lexicon(collection, Lexicon({"a": ("vtkA",)}), replacing=0, changes=1)
-    with pytest.raises(Unavailable, match="meanwhile"):
+    with pytest.raises(Unavailable, match="published first"):
         modules.publish_lexicon(collection, Lexicon({"b": ("vtkB",)}), replacing=0, changes=1)
     assert modules.vocabulary(collection).lexicon == Lexicon({"a": ("vtkA",)})
 

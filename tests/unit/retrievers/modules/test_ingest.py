@@ -58,7 +58,7 @@ def test_changed_content_is_ingested_again_under_the_same_id(world: World) -> No
     assert ask(world, "vtkPlane").results[0].document == 0
 
 
-def test_a_document_that_was_half_taken_in_is_taken_in_whole_by_the_next_attempt(world: World) -> None:
+def test_a_document_that_was_half_ingested_is_ingested_whole_by_the_next_attempt(world: World) -> None:
     request = ingest_of(CONES[0])
     job_id = world.submit(request)
     honest = world.modules.put

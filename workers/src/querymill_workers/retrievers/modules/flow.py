@@ -1,4 +1,4 @@
-"""Which flow serves which request of `modules`."""
+"""Choose the flow that serves a request of `modules`."""
 
 from typing import assert_never
 
@@ -13,7 +13,7 @@ from querymill_workers.retrievers.modules.ports import ModulePorts
 
 
 def flow_of(request: ModuleRequest) -> Flow[ModulePorts]:
-    """Choose the flow of a request."""
+    """Return the flow of a request."""
     match request:
         case ModuleSearch():
             return flow(request, search.step, search.conclude, search.settle)

@@ -1,4 +1,4 @@
-"""Taking a code document in: its words, its modules, and a lexicon that will know of it."""
+"""Ingest a code document: index its text, store its modules, and have the lexicon learn from it."""
 
 import hashlib
 from collections.abc import Sequence
@@ -16,12 +16,16 @@ from querymill_workers.retrievers.modules.rules.documents import encode_id
 from querymill_workers.retrievers.modules.rules.text import searchable_text
 from querymill_workers.words.ports import WordUnit
 
-#: Part of every revision: stored documents are indexed anew when it changes.
+#: Part of every revision. When it changes, ingesting a stored document again indexes it again.
 INDEXING_VERSION = 1
 
 
 def step(claim: Claim, request: IngestModule, ports: ModulePorts) -> Sequence[Bell]:
-    """Ingest one document; the same content again changes nothing, but asks for what a kill may have left out."""
+    """Ingest one document.
+
+    The same content changes nothing. It still adds the collection and submits the learning of the lexicon, in case
+    an earlier attempt was killed before it did.
+    """
     document, collection = request.document, request.collection
     notes = IngestNotes(outcome="unchanged", modules=0)
     if ports.modules.revision(collection, document.document) != revision_of(document):
@@ -34,7 +38,10 @@ def step(claim: Claim, request: IngestModule, ports: ModulePorts) -> Sequence[Be
 
 
 def store_document(collection: str, document: ModuleDocument, ports: ModulePorts) -> None:
-    """Store a document; words go first, as one whose modules are stored counts as ingested."""
+    """Index a document's text, then store the document.
+
+    The text goes first, because a document counts as ingested once it is stored.
+    """
     meta = document.meta_info
     text = searchable_text(meta.description, meta.vtkjs_modules, document.code)
     ports.words.put(collection, SPACE, [WordUnit(encode_id(document.document), text)])
@@ -42,12 +49,12 @@ def store_document(collection: str, document: ModuleDocument, ports: ModulePorts
 
 
 def revision_of(document: ModuleDocument) -> Revision:
-    """Hash the content together with how it is indexed."""
+    """Hash a document's content together with the way it is indexed."""
     return Revision(hashlib.sha256(f"{INDEXING_VERSION}\n{document.model_dump_json()}".encode()).hexdigest())
 
 
 def to_result(request: IngestModule, picture: Picture, notes: IngestNotes) -> IngestModuleResult:
-    """Say what ingestion did."""
+    """Return what ingestion did."""
     return IngestModuleResult(
         job_id=picture.record.job_id,
         total=notes.modules,

@@ -1,7 +1,7 @@
-"""Learning a collection's lexicon in the background, and asking for it after ingestion.
+"""Learn a collection's lexicon, and submit the job that does so after ingestion.
 
-However many documents come in, one learning waits at a time: it is named after the version it will replace.
-Before one ends it looks back, and asks for the next if more came in meanwhile.
+At most one such job waits per collection: its key is the version of the lexicon that it will replace. Before the job
+ends, it submits the next one if documents were ingested while it learned.
 """
 
 from collections.abc import Sequence
@@ -17,13 +17,17 @@ from querymill_workers.retrievers.modules.notes import LexiconNotes
 from querymill_workers.retrievers.modules.ports import ModulePorts
 from querymill_workers.retrievers.modules.rules.lexicon import learn
 
-#: Whoever ingests one document often ingests more: wait this long, in seconds, and longer for more documents,
-#: so that learning takes a small share of the time that ingesting takes.
+#: How long learning in the background waits for more documents, in seconds. The wait grows with the collection, so
+#: that learning takes a small share of the time that ingestion takes.
 DEBOUNCE_S, DEBOUNCE_S_PER_DOCUMENT = 2.0, 0.001
 
 
 def step(claim: Claim, request: LearnLexicon, ports: ModulePorts) -> Sequence[Bell]:
-    """Learn from every description, and put the lexicon in force."""
+    """Learn a lexicon from every description, and publish it.
+
+    Raises:
+        Refused: The collection holds no document.
+    """
     collection = request.collection
     before = ports.modules.vocabulary(collection)
     if before.changes == 0:
@@ -44,7 +48,7 @@ def step(claim: Claim, request: LearnLexicon, ports: ModulePorts) -> Sequence[Be
 
 
 def learn_soon(collection: str, ports: ModulePorts) -> Sequence[Bell]:
-    """Ask for the lexicon to be learned anew, unless it has seen everything, or that is asked for already."""
+    """Submit the learning of the lexicon, unless it is up to date or such a job is still open; return the bells."""
     known = ports.modules.vocabulary(collection)
     if known.changes == known.learned_changes:
         return []
@@ -54,7 +58,7 @@ def learn_soon(collection: str, ports: ModulePorts) -> Sequence[Bell]:
 
 
 def to_result(request: LearnLexicon, picture: Picture, notes: LexiconNotes) -> LexiconResult:
-    """Say which lexicon is in force."""
+    """Return which lexicon is in use."""
     return LexiconResult(
         job_id=picture.record.job_id,
         total=notes.words,

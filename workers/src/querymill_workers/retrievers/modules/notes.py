@@ -1,4 +1,4 @@
-"""What the steps of `modules` leave on the board."""
+"""What the steps of `modules` note on the board for the code that ends their job."""
 
 from typing import Literal, NamedTuple
 
@@ -22,9 +22,9 @@ class Matches(NamedTuple):
 class SearchNotes(StepNotes):
     """What a branch found, and how.
 
-    ``raw`` is what recall returned for each sub-query, ``ranking`` the whole ranking, best first, and ``matches``
-    explains its first ``top_k`` documents. ``weights`` are those of the channels that were joined, empty where the
-    module scores stand alone. Pairs and triples are arrays on the board.
+    ``raw`` is what recall returned for each sub-query. ``ranking`` is the whole ranking, best first, and ``matches``
+    explains its first ``top_k`` documents. ``weights`` are the weights of the fused channels; they are empty if only
+    module scores were used. The board holds named tuples as arrays.
     """
 
     raw: tuple[RawRecall, ...]
@@ -36,14 +36,14 @@ class SearchNotes(StepNotes):
 
 
 class IngestNotes(Notes):
-    """What ingestion did, and how many modules the document names."""
+    """What ingestion did, and how many modules the document has (0 if nothing changed)."""
 
     outcome: Literal["ingested", "unchanged"]
     modules: int
 
 
 class LexiconNotes(Notes):
-    """The lexicon in use: its words, its version, and the documents it was learned from."""
+    """The lexicon in use: its number of words, its version, and the number of documents it was learned from."""
 
     words: int
     version: int

@@ -1,4 +1,4 @@
-"""The result of a search of `modules`: documents, explanations and the prompt, from what one branch noted."""
+"""Build the result of a search: hits with explanations, histories and the prompt, from the notes of one branch."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -21,7 +21,7 @@ from querymill_workers.retrievers.modules.rules.prompt import PromptDocument, bu
 from querymill_workers.retrievers.modules.rules.scores import SHOWN_PLACES
 from querymill_workers.text.rank_fusion import K
 
-#: How a score follows from the explanation of each sub-query.
+#: How a score is computed from the explanation of each sub-query.
 FORMULAS: Final[Mapping[ScoreMode, str]] = {
     "hits": "Σ hits × normalized_weight",
     "coverage": "Σ hits / modules asked × normalized_weight",
@@ -29,7 +29,12 @@ FORMULAS: Final[Mapping[ScoreMode, str]] = {
 
 
 def to_result(picture: Picture, branch: Step, request: ModuleSearch, ports: ModulePorts) -> ModuleResult:
-    """Make the result of the branch that was chosen."""
+    """Build the result from the notes of a branch.
+
+    Raises:
+        Unavailable: The store does not respond.
+        Refused: The store rejects the query.
+    """
     notes = SearchNotes.of(branch)
     hits = fetch_hits(notes, request, ports)
     degraded = notes.degraded + missing(picture.steps)
@@ -58,7 +63,7 @@ def to_result(picture: Picture, branch: Step, request: ModuleSearch, ports: Modu
 
 
 def to_ranked_document(hit: FusedHit, place: int) -> RankedDocument:
-    """Show a document's place in the whole ranking, its score, and its rank in each channel."""
+    """Build a row of the history: place in the whole ranking, score, and rank in each channel."""
     return RankedDocument(
         rank=place,
         document=hit.document,
@@ -68,7 +73,7 @@ def to_ranked_document(hit: FusedHit, place: int) -> RankedDocument:
 
 
 def fetch_hits(notes: SearchNotes, request: ModuleSearch, ports: ModulePorts) -> tuple[ModuleDocumentHit, ...]:
-    """Fetch the documents behind the first hits; one that was deleted meanwhile is dropped."""
+    """Fetch the documents of the first ``top_k`` hits. A document that no longer exists is left out."""
     best = notes.ranking[: request.top_k]
     documents = ports.modules.documents(request.collection, [hit.document for hit in best])
     return tuple(
@@ -81,7 +86,7 @@ def fetch_hits(notes: SearchNotes, request: ModuleSearch, ports: ModulePorts) ->
 def to_hit(
     document: ModuleDocument, hit: FusedHit, matches: Matches, weights: Mapping[str, float], request: ModuleSearch
 ) -> ModuleDocumentHit:
-    """Show a document, with every number that its score is made of."""
+    """Build a hit, with every number that its score is made of."""
     why: dict[str, Any] = (
         {"formula": "Σ weight / (k + rank)", "k": K, "weights": {name: weights[name] for name in hit.channels}}
         if weights

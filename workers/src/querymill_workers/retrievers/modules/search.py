@@ -1,11 +1,11 @@
-"""`modules`: a request in, the code that uses the modules it speaks of out.
+"""Search code documents for a request: first by the modules it asks for, then by its text.
 
     request ─> original ──────────────────┐ analyse -> recall -> score ┐
-            └> split (chat model: parts) ─┤                            ├-> join by rank -> hits on the board
-                                          └ words of the request ──────┘
+            └> split (chat model: parts) ─┤                            ├-> fuse by rank -> hits on the board
+                                          └ text of the request ───────┘
                the last branch settles: documents, explanations, prompt
 
-The parts of a finished split replace the request as it stands; a split that fails leaves it.
+If the split succeeds, the result comes from its parts. If it fails, the result comes from the request itself.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,13 +49,13 @@ from querymill_workers.retrievers.modules.rules.scores import (
 )
 from querymill_workers.retrievers.modules.rules.text import weighted_parts
 
-#: What searching is left of the deadline when the chat call is cut, in seconds.
+#: Time before the deadline that is reserved for searching after the chat call, in seconds.
 SEARCH_MARGIN_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What one branch found, and how; ``weights`` is empty where no channels were joined."""
+    """What one branch found, and how. ``weights`` is empty if no channels were fused."""
 
     sub_queries: Sequence[SubQuery]
     recalled: Mapping[str, ModuleRecall]
@@ -66,7 +66,7 @@ class Findings:
 
 
 def step(claim: Claim, request: ModuleSearch, ports: ModulePorts) -> Sequence[Bell]:
-    """Carry out one branch: find its parts, search both channels, hand in."""
+    """Run one branch: find its parts, search both channels, finish the branch on the board."""
     laps = Laps(ports)
     try:
         parts, usage = find_parts(claim, request, ports)
@@ -83,10 +83,13 @@ def step(claim: Claim, request: ModuleSearch, ports: ModulePorts) -> Sequence[Be
 
 
 def find_parts(claim: Claim, request: ModuleSearch, ports: ModulePorts) -> tuple[list[tuple[str, float]], Usage]:
-    """Take the parts that were given, let a chat model find some, or take the request as the only one.
+    """Return the weighted parts to search, and what finding them used.
+
+    The split branch asks a chat model for them. The other branch takes the request's sub-queries, or the request
+    as its only part.
 
     Raises:
-        Unavailable: The chat model gave no parts.
+        Unavailable: The chat model did not reply in time, or its reply held no parts.
     """
     if claim.step != SPLIT:
         given = [(part.description, part.weight) for part in request.sub_queries]
@@ -102,7 +105,7 @@ def find_parts(claim: Claim, request: ModuleSearch, ports: ModulePorts) -> tuple
 def find_modules(
     parts: Sequence[tuple[str, float]], vocabulary: Vocabulary, request: ModuleSearch, ports: ModulePorts
 ) -> list[SubQuery]:
-    """Find the modules that each part asks for."""
+    """Return the parts as sub-queries, each with the modules that it asks for."""
     shorthands = shorthands_of(ports.shorthands, vocabulary.names)
     lexicon = vocabulary.lexicon if request.lexicon else EMPTY
     return [
@@ -112,7 +115,7 @@ def find_modules(
 
 
 def search_channels(sub_queries: Sequence[SubQuery], request: ModuleSearch, ports: ModulePorts, laps: Laps) -> Findings:
-    """Search the channels that were asked for, and join them."""
+    """Search the channels of the request and fuse their rankings."""
     recalled: Mapping[str, ModuleRecall] = {}
     scored: list[ScoredDocument] = []
     if MODULES in request.channels:
@@ -126,14 +129,20 @@ def search_channels(sub_queries: Sequence[SubQuery], request: ModuleSearch, port
     found, degraded = search_text(request, ports) if TEXT in request.channels else ([], [])
     laps.lap("text")
     weights = channel_weights(sub_queries)
-    # Without words there is nothing to join: the module scores stand as they are.
-    is_joined = TEXT in request.channels and not degraded
-    ranking = fuse_channels(scored, found, weights=weights) if is_joined else rank_by_modules(scored)
-    return Findings(sub_queries, recalled, scored, ranking, weights if is_joined else {}, degraded)
+    # Without the text channel there is nothing to fuse, and the module scores are kept.
+    is_fused = TEXT in request.channels and not degraded
+    ranking = fuse_channels(scored, found, weights=weights) if is_fused else rank_by_modules(scored)
+    return Findings(sub_queries, recalled, scored, ranking, weights if is_fused else {}, degraded)
 
 
 def search_text(request: ModuleSearch, ports: ModulePorts) -> tuple[list[tuple[DocumentId, float]], list[Degradation]]:
-    """Search the words of the request; where modules are searched too, their hits stand without it."""
+    """Search by the text of the request.
+
+    If the text index does not respond and modules are searched too, return no hits and the reason.
+
+    Raises:
+        Unavailable: The text index does not respond, and the request asks for no other channel.
+    """
     try:
         hits = ports.words.search(request.collection, SPACE, request.query, most=request.candidates)
     except Unavailable as error:
@@ -144,7 +153,7 @@ def search_text(request: ModuleSearch, ports: ModulePorts) -> tuple[list[tuple[D
 
 
 def notes_of(found: Findings, vocabulary: Vocabulary, usage: Usage, request: ModuleSearch, laps: Laps) -> SearchNotes:
-    """Put down what the result will need of a branch."""
+    """Collect what the result needs of a branch."""
     by_document = {hit.document: hit for hit in found.scored}
     return SearchNotes(
         raw=tuple(raw_recall(sub_query, found.recalled, request) for sub_query in found.sub_queries),
@@ -164,7 +173,7 @@ def notes_of(found: Findings, vocabulary: Vocabulary, usage: Usage, request: Mod
 
 
 def raw_recall(sub_query: SubQuery, recalled: Mapping[str, ModuleRecall], request: ModuleSearch) -> RawRecall:
-    """Put down what recall returned for one part, before any scoring across parts."""
+    """Return what recall found for one sub-query, before scoring combines the sub-queries."""
     own = {module.key: recalled[module.key] for module in sub_query.modules if module.key in recalled}
     return RawRecall(
         description=sub_query.description,
@@ -179,14 +188,14 @@ def raw_recall(sub_query: SubQuery, recalled: Mapping[str, ModuleRecall], reques
 
 
 def finish_branch(claim: Claim, outcome: Outcome, request: ModuleSearch, ports: ModulePorts) -> None:
-    """Close the branch on the board and go on from what the board then shows."""
+    """Close the branch on the board, then settle the job or report progress."""
     picture = ports.board.finish(claim, outcome)
     if picture is not None:
         conclude(picture, request, ports)
 
 
 def conclude(picture: Picture, request: ModuleSearch, ports: ModulePorts) -> None:
-    """Settle if that was the last branch, else tell how the ranking stands."""
+    """Settle the job if no branch is open, else report the ranking so far."""
     if picture.record.open_steps <= 0:
         settle(picture, request, ports)
     elif (best := best_branch(picture)) is not None and worth_telling(picture):
@@ -196,7 +205,7 @@ def conclude(picture: Picture, request: ModuleSearch, ports: ModulePorts) -> Non
 
 
 def settle(picture: Picture, request: ModuleSearch, ports: ModulePorts) -> None:
-    """End the job with the best branch there is; without one it fails, with the reason."""
+    """End the job with the result of the best branch. Without a finished branch the job fails with the reason."""
     branch = best_branch(picture)
     try:
         ending = (
@@ -208,6 +217,6 @@ def settle(picture: Picture, request: ModuleSearch, ports: ModulePorts) -> None:
 
 
 def best_branch(picture: Picture) -> Step | None:
-    """Choose the branch that the answer is from: the split request if it came through, else the request itself."""
+    """Return the branch that the result comes from: the split if it is done, else the original; None if neither is."""
     branches = {branch.name: branch for branch in picture.steps if branch.state == "done"}
     return branches.get(SPLIT) or branches.get(ORIGINAL)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class PromptDocument:
-    """What the prompt shows of a hit."""
+    """The part of a hit that the prompt shows."""
 
     file_path: str
     score: float
@@ -19,10 +19,10 @@ class PromptDocument:
 def build_prompt(
     query: str, documents: Sequence[PromptDocument], *, budget: int, count_tokens: Callable[[str], int]
 ) -> str:
-    """Write the request followed by the documents in their order, never above ``budget`` tokens.
+    """Write the request and then the documents, in order, in at most ``budget`` tokens.
 
-    Documents are taken whole while they fit; the first that does not loses the end of its code, at a line,
-    and is the last. A request longer than the budget is cut itself. A budget of 0 gives no prompt.
+    Documents are written whole while they fit. The first document that does not fit loses the last lines of its code
+    and ends the prompt. A request longer than the budget is cut. A budget of 0 gives an empty prompt.
     """
 
     def fits(text: str) -> bool:
@@ -41,7 +41,7 @@ def build_prompt(
 
 
 def largest_fit(limit: int, fits: Callable[[int], bool]) -> int:
-    """Find the largest size up to ``limit`` that fits, where every smaller one fits too; 0 when none does."""
+    """Return the largest size up to ``limit`` that fits, or 0 if none does. Sizes below one that fits must fit."""
     low, high = 0, limit
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,4 +1,4 @@
-"""Code documents in this process: for unit tests, and to read what the store does without a database."""
+"""Code documents in memory, for unit tests and as the readable reference of what a store does."""
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from querymill_workers.retrievers.modules.rules.scores import DocumentSummary, M
 
 
 class MemoryModules:
-    """`Modules` without a server; recall is the unindexed scan that an index must agree with."""
+    """`Modules` without a server. Recall scans every document; an index must return the same."""
 
     kind: Final = "modules"
 
@@ -74,7 +74,7 @@ class MemoryModules:
         """See `Modules.publish_lexicon`."""
         with self._lock:
             if self._lexicons.get(collection, (EMPTY, 0, 0))[1] != replacing:
-                raise Unavailable("another lexicon was published meanwhile")
+                raise Unavailable("another lexicon was published first")
             self._lexicons[collection] = (lexicon, replacing + 1, changes)
             return replacing + 1
 

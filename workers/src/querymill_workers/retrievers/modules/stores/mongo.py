@@ -1,16 +1,17 @@
-"""Code documents in MongoDB; every query and key carries the collection.
+"""Code documents in MongoDB. Every query and every key names the collection.
 
-    module_documents   one per document: what scoring reads, and which postings may name it
-    module_codes       one per document: the document as it was ingested
-    module_names       one per name of a collection: its vocabulary, for shorthands
-    module_postings    names to documents: for each name's lower-case reversal some buckets of document ids.
+    module_documents   one record per document: what scoring reads, and which postings may name it
+    module_codes       one record per document: the document as it was ingested
+    module_names       one record per module name of a collection: its vocabulary, for shorthands
+    module_postings    documents by name: for each name, reversed and in lower case, some buckets of document ids.
                        A suffix of a name is a prefix of its reversal, so a suffix match is one range of the index
-    module_lexicons    learned lexicons, each one record
-    module_states      one per collection: how much was stored, which lexicon is in force
+    module_lexicons    one record per learned lexicon
+    module_states      one record per collection: how much was stored, and which lexicon is in use
 
-A document is the truth, and its postings only lead to it: they are written before it and taken back after. Its change
-is counted after it, because whoever learns in between must not believe to have seen it; until then it is ``uncounted``
-and does not count as ingested, so that a put that died in between is done again, and some lexicon learns of it.
+The document is the truth, and postings only lead to it. Postings are added before the document is written and
+outdated ones are removed after. The change is counted last: a lexicon that is learned in between must not count as
+having seen it. Until then the document is ``uncounted`` and does not count as ingested. If `put` dies in between, the
+next attempt therefore repeats it, and a lexicon learns from the document.
 """
 
 import threading
@@ -50,15 +51,15 @@ from querymill_workers.retrievers.modules.stores.mongo_rows import (
     summary_of,
 )
 
-#: The embedded server compares each record it found with the whole list: half of it at a time is sooner done.
+#: The embedded server compares each record it found with the whole list, so short lists are quicker.
 _SUMMARIES_PER_QUERY: Final = 25
 _DEFAULT_DATABASE: Final = "querymill"
-#: Collections whose vocabulary is kept in memory; it is read anew when it changed.
+#: The vocabularies of up to this many collections are cached; a vocabulary that has changed is read again.
 _CACHED_COLLECTIONS: Final = 64
 
 
 class MongoModules:
-    """`Modules` on MongoDB. Connects when first used: whoever needs no documents starts without it."""
+    """`Modules` on MongoDB. It connects when first used, so workers that need no code documents run without it."""
 
     kind: Final = "modules"
 
@@ -89,7 +90,7 @@ class MongoModules:
         return self._opened
 
     def close(self) -> None:
-        """Close the connections, if there are any."""
+        """Close the connections, if any were opened."""
         if self._opened is not None:
             self._opened.client.close()
 
@@ -107,9 +108,9 @@ class MongoModules:
         with self._raise_faults():
             posted = self._announce(collection, names)
             self._add_postings(collection, {id_: names[id_].keys() & posted[id_] for id_ in latest}, "$addToSet")
-            # What was never announced is in no posting: no need to look for it there.
+            # A name that was never announced is in no posting, so there is no duplicate to look for.
             self._add_postings(collection, {id_: names[id_].keys() - posted[id_] for id_ in latest}, "$push")
-            # Before the documents: one that is stored counts as ingested, and nobody would add its names then.
+            # Before the documents: once stored they count as ingested, and no attempt would add their names.
             self._add_names(
                 collection, {key: name for by_reversal in names.values() for key, name in by_reversal.items()}
             )
@@ -135,7 +136,7 @@ class MongoModules:
 
     def recall(self, collection: str, keys: Sequence[str], *, match: Match) -> Mapping[str, ModuleRecall]:
         """See `Modules.recall`."""
-        # Very names are asked for all at once; a suffix is a range of its own.
+        # Exact names take one query; each suffix is a range of its own.
         groups = [keys] if match == "exact" else [[key] for key in keys]
         fields = {"_id": 0, "reversed": 1, "documents": 1}
         with self._raise_faults():
@@ -169,18 +170,18 @@ class MongoModules:
 
     def publish_lexicon(self, collection: str, lexicon: Lexicon, *, replacing: int, changes: int) -> int:
         """See `Modules.publish_lexicon`."""
-        # As pairs: a word may begin with what MongoDB takes for an operator. Written first, then put in force.
+        # Pairs, not keys: MongoDB may take a word for an operator. The lexicon is written first, then activated.
         words = [[word, list(modules)] for word, modules in lexicon.words.items()]
         row = {"_id": f"{collection}/{uuid4().hex}", "collection": collection, "words": words}
         expected = {"_id": collection, "version": replacing if replacing else {"$in": [0, None]}}
-        in_force = {"version": replacing + 1, "lexicon": row["_id"], "learned_changes": changes}
+        activated = {"version": replacing + 1, "lexicon": row["_id"], "learned_changes": changes}
         with self._raise_faults():
             self._rows("lexicons").insert_one(row)
-            before = self._rows("states").find_one_and_update(expected, {"$set": in_force})
+            before = self._rows("states").find_one_and_update(expected, {"$set": activated})
             outdated = row["_id"] if before is None else before.get("lexicon")
             self._rows("lexicons").delete_one({"_id": outdated})
         if before is None:
-            raise Unavailable("another lexicon was published meanwhile")
+            raise Unavailable("another lexicon was published first")
         return replacing + 1
 
     def collections(self) -> Sequence[str]:
@@ -189,13 +190,13 @@ class MongoModules:
             return sorted(row["_id"] for row in self._rows("states").find({}, {"_id": 1}))
 
     def explain_recall(self, collection: str, key: str, *, match: Match) -> Row:
-        """Show the server's plan for one recall."""
+        """Return the server's query plan for one recall."""
         with self._raise_faults():
             plan: Row = self._rows("postings").find(recall_filter(collection, [key], match=match)).explain()
             return plan
 
     def _announce(self, collection: str, names: Mapping[DocumentId, Iterable[str]]) -> dict[DocumentId, set[str]]:
-        """Note down which postings will name the documents; returns those that may name them already."""
+        """Record which postings will name the documents; return, by document, the postings that may name it already."""
         keys = {row_id(collection, document): document for document in names}
         before = {row["_id"]: row for row in self._rows("documents").find({"_id": {"$in": list(keys)}}, {"posted": 1})}
         self._rows("documents").bulk_write([
@@ -230,17 +231,17 @@ class MongoModules:
             ])  # fmt: skip
 
     def _remove_postings(self, collection: str, stale: Mapping[DocumentId, set[str]]) -> None:
-        """Take documents out of postings of names that they no longer have."""
-        gone = [(document, reverse) for document, names in stale.items() for reverse in names]
-        if not gone:
+        """Remove documents from the postings of names that they no longer have."""
+        outdated = [(document, reverse) for document, names in stale.items() for reverse in names]
+        if not outdated:
             return
         self._rows("postings").bulk_write([
             UpdateOne(
                 {"_id": posting_id(collection, reverse, bucket_of(document))}, {"$pull": {"documents": document}}
             )
-            for document, reverse in gone
+            for document, reverse in outdated
         ])  # fmt: skip
-        # Another version of the document may have announced one of these names meanwhile: give it back.
+        # Another version of the document may have announced one of these names since: add it again.
         keys = [row_id(collection, document) for document in stale]
         rows = self._rows("documents").find({"_id": {"$in": keys}}, {"document": 1, "posted": 1})
         again = {row["document"]: stale[row["document"]].intersection(row["posted"]) for row in rows}
@@ -274,10 +275,10 @@ class MongoModules:
 
     @contextmanager
     def _raise_faults(self) -> Iterator[None]:
-        """A server that is away is `Unavailable`, one that says no `Refused`; neither is a bug."""
+        """Raise `Unavailable` if the server does not respond, and `Refused` if it rejects an operation."""
         try:
             yield
-        # Two that write one record at once: the one who comes second tries again.
+        # Of two workers that write the same record at once, the second tries again.
         except (ConnectionFailure, DuplicateKeyError, BulkWriteError) as error:
             raise Unavailable(f"MongoDB: {type(error).__name__}") from error
         except (PyMongoError, BSONError) as error:
