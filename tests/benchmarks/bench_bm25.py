@@ -92,10 +92,10 @@ def measured(
     """Take every figure of one size once."""
     queries = asked(messages)
     sessions = itertools.cycle(range(len(messages) // MESSAGES_PER_SESSION))
-    figures = percentiles("", label, queries, lambda text: words.search(label, SPACE, text, most=MOST))
+    figures = percentiles("", label, queries, lambda text: words.search(label, SPACE, text, limit=MOST))
     figures |= percentiles(
         "filtered_", label, queries,
-        lambda text: words.search(label, SPACE, text, most=MOST, groups=[f"session {next(sessions)}"]),
+        lambda text: words.search(label, SPACE, text, limit=MOST, groups=[f"session {next(sessions)}"]),
     )  # fmt: skip
     figures |= percentiles("bm25s_", label, queries, lambda text: by_library(library, words_of(text)))
     figures |= percentiles("ts_rank_", label, queries, lambda text: by_ts_rank(connection, label, text))
@@ -122,7 +122,7 @@ def added(words: PostgresWords, label: str, text: str) -> float:
 
     def find() -> None:
         words.put(label, SPACE, [new])
-        if [hit.id for hit in words.search(label, SPACE, "brandnew", most=MOST)] != ["new"]:
+        if [hit.id for hit in words.search(label, SPACE, "brandnew", limit=MOST)] != ["new"]:
             raise LookupError("an added message is not found")
 
     taken = milliseconds(find)

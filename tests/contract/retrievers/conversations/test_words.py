@@ -120,13 +120,13 @@ def test_words_and_rows_are_committed_together_or_not_at_all(pool: Pool, collect
 
     with pytest.raises(Unavailable, match="killed"):
         change()
-    assert (store.stored(collection, "s"), postings.search(collection, SPACE, "ships", most=1)) == (None, [])
+    assert (store.stored(collection, "s"), postings.search(collection, SPACE, "ships", limit=1)) == (None, [])
     with store.changing(collection, "s"):
         postings.put(collection, SPACE, [unit_of(made.session)])
         with ThreadPoolExecutor(1) as other:
-            assert other.submit(postings.search, collection, SPACE, "ships", most=1).result() == []
+            assert other.submit(postings.search, collection, SPACE, "ships", limit=1).result() == []
         store.put(collection, made, replacing=None)
-    assert [hit.id for hit in postings.search(collection, SPACE, "ships", most=1)] == ["s"]
+    assert [hit.id for hit in postings.search(collection, SPACE, "ships", limit=1)] == ["s"]
 
 
 def test_a_writer_waits_longer_than_a_statement_may_take(

@@ -105,7 +105,7 @@ def test_what_was_taken_in_is_found_by_words_names_and_expressions(
 ) -> None:
     ingest(querymill, root, collection)
     with open_pool(database_url, most=1) as pool:
-        hits = PostgresWords(pool).search(collection, "files", "where is restore_unacked", most=9)
+        hits = PostgresWords(pool).search(collection, "files", "where is restore_unacked", limit=9)
     assert [hit.id for hit in hits] == ["src/channel.py"]
     (found,) = files.named(collection, ["restore_unacked"], roles=["definition"], most=9)
     assert (found.path, found.symbol.line, found.symbol.qualifier) == ("src/channel.py", 6, "QoS")

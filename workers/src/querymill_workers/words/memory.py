@@ -61,11 +61,11 @@ class MemoryWords:
                 del self._spaces[place]
 
     def search(
-        self, collection: str, space: Space, text: str, *, most: int, groups: Sequence[str] | None = None
+        self, collection: str, space: Space, text: str, *, limit: int, groups: Sequence[str] | None = None
     ) -> list[WordHit]:
         """See `Words.search`."""
         asked = Counter(words(text))
-        if not asked or most < 1:
+        if not asked or limit < 1:
             return []
         with self._lock:
             if self.stale(collection, space):
@@ -82,7 +82,7 @@ class MemoryWords:
             if (groups is None or group in groups) and not counts.keys().isdisjoint(asked)
         }
         hits = [WordHit(id_, scored.score, scored) for id_, scored in scores.items()]
-        return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:most]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
 
     def near(self, collection: str, space: Space, terms: Sequence[str]) -> Mapping[str, Sequence[str]]:
         """See `Words.near`."""
@@ -90,7 +90,7 @@ class MemoryWords:
             own = self._spaces.get((collection, space, WORDS_VERSION), _Space(whole=True))
             known = {term for _, counts in own.units.values() for term in counts}
         return {
-            term: sorted(one for one in known if one[0] == term[0] and abs(len(one) - len(term)) <= 2)
+            term: sorted(other for other in known if other[0] == term[0] and abs(len(other) - len(term)) <= 2)
             for term in terms
             if term not in known
         }

@@ -59,9 +59,9 @@ class Words(Protocol):
         ...
 
     def search(
-        self, collection: str, space: Space, text: str, *, most: int, groups: Sequence[str] | None = None
+        self, collection: str, space: Space, text: str, *, limit: int, groups: Sequence[str] | None = None
     ) -> list[WordHit]:
-        """Find the ``most`` best units, best first, ties on the id; statistics are those of the whole space.
+        """Find the ``limit`` best units, best first, ties on the id; statistics are those of the whole space.
 
         Only units with at least one word of the text; with ``groups`` only units of these.
 

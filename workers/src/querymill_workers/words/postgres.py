@@ -33,7 +33,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _LockedUnit:
     """A unit locked by this transaction; its length is None if it is new."""
 
     number: int
@@ -41,8 +41,8 @@ class _Held:
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
-    """What one snapshot says of a query: its terms, those that can add most first, with what they can add."""
+class _CountedQuery:
+    """What one snapshot says of a query: its terms, those that can add limit first, with what they can add."""
 
     number: int
     statistics: bm25.Statistics
@@ -50,14 +50,14 @@ class _Counted:
     weights: tuple[float, ...]
     groups: Sequence[int] | None
 
-    def values(self, leading: int, most: int) -> dict[str, object]:
+    def values(self, leading: int, limit: int) -> dict[str, object]:
         """Fill in the statements that score by the first ``leading`` terms."""
         slope = bm25.K1 * bm25.B
         names = [term.term for term in self.terms]
         return {
             "number": self.number,
             "groups": self.groups,
-            "most": most,
+            "limit": limit,
             "terms": names,
             "leading": names[:leading],
             "weights": list(self.weights[:leading]),
@@ -121,17 +121,17 @@ class PostgresWords:
         counts = {unit.id: Counter(words(unit.text)) for unit in latest.values()}
         with self._change() as cursor:
             number = _own_space(cursor, collection, space)
-            groups = _numbered_groups(cursor, number, {unit.group for unit in latest.values()})
+            groups = _number_groups(cursor, number, {unit.group for unit in latest.values()})
             placed = {unit.id: groups[unit.group] for unit in latest.values()}
-            held = _hold(cursor, number, placed)
+            locked = _lock(cursor, number, placed)
             if new:
-                held = {id_: unit for id_, unit in held.items() if unit.length is None}
-            replaced = [unit for unit in held.values() if unit.length is not None]
+                locked = {id_: unit for id_, unit in locked.items() if unit.length is None}
+            replaced = [unit for unit in locked.values() if unit.length is not None]
             lost = _take_postings(cursor, replaced)
-            _write(cursor, number, {id_: (unit.number, placed[id_], counts[id_]) for id_, unit in held.items()})
-            gained = Counter(term for id_ in held for term in counts[id_])
-            length = sum(counts[id_].total() for id_ in held) - sum(unit.length or 0 for unit in replaced)
-            _count(cursor, number, units=len(held) - len(replaced), length=length, gained=gained, lost=lost)
+            _write(cursor, number, {id_: (unit.number, placed[id_], counts[id_]) for id_, unit in locked.items()})
+            gained = Counter(term for id_ in locked for term in counts[id_])
+            length = sum(counts[id_].total() for id_ in locked) - sum(unit.length or 0 for unit in replaced)
+            _add_counts(cursor, number, units=len(locked) - len(replaced), length=length, gained=gained, lost=lost)
 
     def drop(self, collection: str, space: Space, ids: Sequence[str]) -> None:
         """See `Words.drop`."""
@@ -147,17 +147,17 @@ class PostgresWords:
             _clear(cursor, {"collection": collection, "space": space, "except": None})
 
     def search(
-        self, collection: str, space: Space, text: str, *, most: int, groups: Sequence[str] | None = None
+        self, collection: str, space: Space, text: str, *, limit: int, groups: Sequence[str] | None = None
     ) -> list[WordHit]:
         """See `Words.search`."""
         asked = Counter(words(text))
-        if not asked or most < 1:
+        if not asked or limit < 1:
             return []
         with self._snapshot() as cursor:
-            counted = _counted(cursor, collection, space, asked, groups)
-            rows = [] if counted is None else _best(cursor, counted, most)
+            counted = _count_query(cursor, collection, space, asked, groups)
+            rows = [] if counted is None else _fetch_best(cursor, counted, limit)
         hits = [_hit(counted, *row) for row in rows if counted is not None]
-        return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:most]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
 
     def near(self, collection: str, space: Space, terms: Sequence[str]) -> Mapping[str, Sequence[str]]:
         """See `Words.near`."""
@@ -209,14 +209,14 @@ def _clear(cursor: Cursor[TupleRow], place: Mapping[str, object]) -> None:
 
 
 def _drop(cursor: Cursor[TupleRow], number: int, ids: Sequence[str]) -> None:
-    held = [_Held(*row) for row in cursor.execute(_SQL["word_units"], {"number": number, "ids": ids})]
-    lost = _take_postings(cursor, held)
-    cursor.execute(_SQL["drop_word_units"], {"units": [unit.number for unit in held]})
-    length = sum(unit.length or 0 for unit in held)
-    _count(cursor, number, units=-len(held), length=-length, gained=Counter(), lost=lost)
+    locked = [_LockedUnit(*row) for row in cursor.execute(_SQL["word_units"], {"number": number, "ids": ids})]
+    lost = _take_postings(cursor, locked)
+    cursor.execute(_SQL["drop_word_units"], {"units": [unit.number for unit in locked]})
+    length = sum(unit.length or 0 for unit in locked)
+    _add_counts(cursor, number, units=-len(locked), length=-length, gained=Counter(), lost=lost)
 
 
-def _numbered_groups(cursor: Cursor[TupleRow], number: int, names: set[str]) -> dict[str, int]:
+def _number_groups(cursor: Cursor[TupleRow], number: int, names: set[str]) -> dict[str, int]:
     values = {"number": number, "groups": list(names)}
     numbers: dict[str, int] = dict(cursor.execute(_SQL["word_groups"], values).fetchall())
     if len(numbers) < len(names):
@@ -225,15 +225,15 @@ def _numbered_groups(cursor: Cursor[TupleRow], number: int, names: set[str]) -> 
     return numbers
 
 
-def _hold(cursor: Cursor[TupleRow], number: int, placed: Mapping[str, int]) -> dict[str, _Held]:
+def _lock(cursor: Cursor[TupleRow], number: int, placed: Mapping[str, int]) -> dict[str, _LockedUnit]:
     values = {"number": number, "ids": list(placed), "groups": list(placed.values())}
-    return {id_: _Held(unit, length) for id_, unit, length in cursor.execute(_SQL["hold_word_units"], values)}
+    return {id_: _LockedUnit(unit, length) for id_, unit, length in cursor.execute(_SQL["hold_word_units"], values)}
 
 
-def _take_postings(cursor: Cursor[TupleRow], held: Sequence[_Held]) -> Counter[str]:
-    if not held:
+def _take_postings(cursor: Cursor[TupleRow], locked: Sequence[_LockedUnit]) -> Counter[str]:
+    if not locked:
         return Counter()
-    taken = cursor.execute(_SQL["take_word_postings"], {"units": [unit.number for unit in held]})
+    taken = cursor.execute(_SQL["take_word_postings"], {"units": [unit.number for unit in locked]})
     return Counter(term for (term,) in taken)
 
 
@@ -252,7 +252,7 @@ def _columns(names: Sequence[str], rows: Sequence[tuple[object, ...]]) -> dict[s
     return {name: [row[place] for row in rows] for place, name in enumerate(names)}
 
 
-def _count(
+def _add_counts(
     cursor: Cursor[TupleRow], number: int, *, units: int, length: int, gained: Counter[str], lost: Counter[str]
 ) -> None:
     cursor.execute(_SQL["count_word_units"], {"number": number, "units": units, "length": length})
@@ -266,9 +266,9 @@ def _count(
         cursor.execute(_SQL["forget_word_terms"], {"number": number, "terms": fewer})
 
 
-def _counted(
+def _count_query(
     cursor: Cursor[TupleRow], collection: str, space: Space, asked: Counter[str], groups: Sequence[str] | None
-) -> _Counted | None:
+) -> _CountedQuery | None:
     """Count the words that a query asks for; None when nothing can be found."""
     place = {"collection": collection, "space": space, "version": WORDS_VERSION}
     filters = None if groups is None else list(groups)
@@ -285,10 +285,10 @@ def _counted(
     terms.sort(key=lambda term: (-weights[term], term.term))
     in_order = tuple(weights[term] for term in terms)
     numbers = None if groups is None else group_numbers
-    return _Counted(number, bm25.Statistics(units, length), tuple(terms), in_order, numbers)
+    return _CountedQuery(number, bm25.Statistics(units, length), tuple(terms), in_order, numbers)
 
 
-def _best(cursor: Cursor[TupleRow], counted: _Counted, most: int) -> list[TupleRow]:
+def _fetch_best(cursor: Cursor[TupleRow], counted: _CountedQuery, limit: int) -> list[TupleRow]:
     """Fetch the best units and those that may be their equals: exact, though frequent terms are seldom read whole.
 
     Turtle and Flood, "Query evaluation: strategies and optimizations" (1995), called MaxScore: a unit that has
@@ -296,12 +296,12 @@ def _best(cursor: Cursor[TupleRow], counted: _Counted, most: int) -> list[TupleR
     """
     leading = counted.cheap()
     if leading < len(counted.terms):
-        bar = cursor.execute(_SQL["word_bar"], counted.values(leading, most)).fetchone()
+        bar = cursor.execute(_SQL["word_bar"], counted.values(leading, limit)).fetchone()
         leading = len(counted.terms) if bar is None else max(leading, counted.enough(bar[0]))
-    return cursor.execute(_SQL["word_best"], counted.values(leading, most)).fetchall()
+    return cursor.execute(_SQL["word_best"], counted.values(leading, limit)).fetchall()
 
 
-def _hit(counted: _Counted, id_: str, length: int, terms: list[str], tfs: list[int]) -> WordHit:
+def _hit(counted: _CountedQuery, id_: str, length: int, terms: list[str], tfs: list[int]) -> WordHit:
     counts = dict(zip(terms, tfs, strict=True))
     scored = bm25.score(counts, length, terms=counted.terms, statistics=counted.statistics)
     return WordHit(id_, scored.score, scored)

@@ -130,7 +130,7 @@ CROSS JOIN LATERAL (
     SELECT unit, tf, length FROM word_postings
     WHERE space = %(number)s AND term = query.term AND grp = ANY(%(groups)s::int[])
 ) AS posting
-GROUP BY unit ORDER BY score DESC OFFSET %(most)s - 1 LIMIT 1;
+GROUP BY unit ORDER BY score DESC OFFSET %(limit)s - 1 LIMIT 1;
 
 -- word_best: the best units and their equals; other terms are looked up only where they can lift a unit so far
 WITH partial AS MATERIALIZED (
@@ -156,7 +156,7 @@ WITH partial AS MATERIALIZED (
         ) AS posting
     ) AS score
     FROM partial
-    WHERE score >= (SELECT min(score) FROM (SELECT score FROM partial ORDER BY score DESC LIMIT %(most)s) AS best)
+    WHERE score >= (SELECT min(score) FROM (SELECT score FROM partial ORDER BY score DESC LIMIT %(limit)s) AS best)
         - %(slack)s
 )
 SELECT unit.id, unit.length, counted.terms, counted.tfs
@@ -167,5 +167,5 @@ CROSS JOIN LATERAL (
     WHERE space = %(number)s AND term = ANY(%(terms)s)
         AND posting.grp = candidates.grp AND posting.unit = candidates.unit
 ) AS counted
-WHERE score >= (SELECT min(score) FROM (SELECT score FROM candidates ORDER BY score DESC LIMIT %(most)s) AS best)
+WHERE score >= (SELECT min(score) FROM (SELECT score FROM candidates ORDER BY score DESC LIMIT %(limit)s) AS best)
     - %(rounding)s;

@@ -42,7 +42,7 @@ def evaluation(claim: Claim, request: FileSearch, ports: Ports) -> dict[str, Any
     rounds = rounds_of(ports.board.picture(claim.job_id))
     number, part = place_of(claim.step)
     paths = [found.path for found in shards(candidates_of(rounds, number, request))[part - 1]]
-    hits = ports.words.search(request.collection, SPACE, code_text(request.query), most=SCORED)
+    hits = ports.words.search(request.collection, SPACE, code_text(request.query), limit=SCORED)
     scored = {hit.id: hit.scored for hit in hits if hit.scored is not None}
     intent = intent_of(request.query, list(scored.values()))
     contents = ports.files.contents(request.collection, paths)

@@ -87,7 +87,7 @@ def searched(claim: Claim, request: FileSearch, ports: Ports) -> Notes:
     match claim.step:
         case _ if claim.step == WORDS:
             text = code_text(request.query)
-            hits = ports.words.search(request.collection, SPACE, text, most=MOST)
+            hits = ports.words.search(request.collection, SPACE, text, limit=MOST)
             return {"found": {"words": [hit.id for hit in hits]}}
         case _ if claim.step == VECTORS:
             return by_vectors(claim, request, ports)

@@ -52,7 +52,7 @@ def worded(
     wanted = most = candidates_of(request)
     groups = groups_of(where, ports)
     while True:
-        hits = ports.words.search(where.collection, SPACES[vector_type], request.query, most=most, groups=groups)
+        hits = ports.words.search(where.collection, SPACES[vector_type], request.query, limit=most, groups=groups)
         ids = [found.id for found in hits]
         rows = ports.messages.rows(where, ids, vector, model=ports.embeddings.model)
         whole = len(hits) < most

@@ -144,7 +144,7 @@ def search_text(request: ModuleSearch, ports: ModulePorts) -> tuple[list[tuple[D
         Unavailable: The text index does not respond, and the request asks for no other channel.
     """
     try:
-        hits = ports.words.search(request.collection, SPACE, request.query, most=request.candidates)
+        hits = ports.words.search(request.collection, SPACE, request.query, limit=request.candidates)
     except Unavailable as error:
         if MODULES not in request.channels:
             raise
