@@ -47,7 +47,7 @@ def main() -> int:
     with temporary_stack(parts={Part.POSTGRES}) as stack:
         url = stack.environment()["DATABASE_URL"]
         migrate(url, dimensions=384)
-        with open_pool(url, most=2) as pool, psycopg.connect(url, autocommit=True) as connection:
+        with open_pool(url, max_size=2) as pool, psycopg.connect(url, autocommit=True) as connection:
             words = PostgresWords(pool)
             measures = [load(words, connection, label, size) for label, size in sizes.items()]
 

@@ -7,14 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from querymill_workers.jobs.faults import Unavailable
-from querymill_workers.postgres.connection import fetched, open_pool
+from querymill_workers.postgres.connection import fetch_all, open_pool
 
 
 def test_a_busy_pool_makes_its_callers_wait_however_many_they_are(database_url: str) -> None:
-    with open_pool(database_url, most=2, timeout_s=1.0) as pool, ThreadPoolExecutor(50) as callers:
-        fetched(pool, ("SELECT 1", {}))
+    with open_pool(database_url, max_size=2, timeout_s=1.0) as pool, ThreadPoolExecutor(50) as callers:
+        fetch_all(pool, ("SELECT 1", {}))
         # Twenty-five turns of 0.1 s: most callers wait longer than the pool's time limit.
-        asked = list(callers.map(lambda _: fetched(pool, ("SELECT pg_sleep(0.1)", {})), range(50)))
+        asked = list(callers.map(lambda _: fetch_all(pool, ("SELECT pg_sleep(0.1)", {})), range(50)))
     assert len(asked) == 50
 
 
@@ -25,5 +25,5 @@ def test_a_server_that_is_away_is_told_within_the_time_limit() -> None:
     with open_pool(url, timeout_s=0.2) as pool:
         begun = time.monotonic()
         with pytest.raises(Unavailable, match="PoolTimeout"):
-            fetched(pool, ("SELECT 1", {}))
+            fetch_all(pool, ("SELECT 1", {}))
         assert time.monotonic() - begun < 5

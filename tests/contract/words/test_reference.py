@@ -45,7 +45,7 @@ def words(request: pytest.FixtureRequest) -> Iterator[Words]:
     if request.param == "memory":
         yield MemoryWords()
         return
-    with open_pool(request.getfixturevalue("database_url"), most=2) as pool:
+    with open_pool(request.getfixturevalue("database_url"), max_size=2) as pool:
         yield PostgresWords(pool)
 
 

@@ -31,13 +31,13 @@ def words(request: pytest.FixtureRequest) -> Iterator[Words]:
     if request.param == "memory":
         yield MemoryWords()
         return
-    with open_pool(request.getfixturevalue("database_url"), most=4) as pool:
+    with open_pool(request.getfixturevalue("database_url"), max_size=4) as pool:
         yield PostgresWords(pool)
 
 
 @pytest.fixture
 def stored(database_url: str) -> Iterator[PostgresWords]:
-    with open_pool(database_url, most=4) as pool:
+    with open_pool(database_url, max_size=4) as pool:
         yield PostgresWords(pool)
 
 
@@ -391,13 +391,13 @@ def test_a_search_sees_a_change_whole_or_not_at_all(stored: PostgresWords, colle
 
 
 def test_a_database_that_is_away_is_unavailable() -> None:
-    with open_pool("postgresql://127.0.0.1:1/none", most=1, timeout_s=0.3) as pool, pytest.raises(Unavailable):
+    with open_pool("postgresql://127.0.0.1:1/none", max_size=1, timeout_s=0.3) as pool, pytest.raises(Unavailable):
         PostgresWords(pool).search("c", SPACE, "ship", limit=1)
 
 
 def test_after_a_search_a_connection_is_as_it_was(stored: PostgresWords, collection: str, database_url: str) -> None:
     put(stored, collection, "ship")
-    with open_pool(database_url, most=1) as pool:
+    with open_pool(database_url, max_size=1) as pool:
         PostgresWords(pool).search(collection, SPACE, "ship", limit=1)
         with pool.connection() as connection:
             level = connection.execute("SHOW transaction_isolation").fetchone()

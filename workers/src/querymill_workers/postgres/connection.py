@@ -22,7 +22,7 @@ from querymill_workers.jobs.faults import Unavailable
 TRUSTED_FOR_S = 1.0
 
 
-class Remembering(Connection[TupleRow]):
+class CheckedConnection(Connection[TupleRow]):
     """A connection that remembers when it answered last, and when any of this process answered or failed."""
 
     answered_at: float = -math.inf
@@ -30,17 +30,17 @@ class Remembering(Connection[TupleRow]):
     failed_at: ClassVar[float] = -math.inf
 
 
-class _Joined(threading.local):
+class _OwnTransaction(threading.local):
     """The connection of the transaction that a thread is in the middle of."""
 
-    connection: Remembering | None = None
+    connection: CheckedConnection | None = None
 
 
-class Pool(ConnectionPool[Remembering]):
+class Pool(ConnectionPool[CheckedConnection]):
     """A pool that lends a thread within `joined` the connection of that transaction again."""
 
     def __init__(self, url: str, **options: Any) -> None:
-        self.joined = _Joined()
+        self.joined = _OwnTransaction()
         super().__init__(url, **options)
 
 
@@ -50,7 +50,7 @@ _AWAY = (psycopg.OperationalError, psycopg.errors.IdleInTransactionSessionTimeou
 STATEMENT_TIMEOUT_MS = 15_000
 
 
-def open_pool(url: str, *, most: int = 16, timeout_s: float = 5.0) -> Pool:
+def open_pool(url: str, *, max_size: int = 16, timeout_s: float = 5.0) -> Pool:
     """Open a pool; idle connections are checked before use, so a restarted server costs one retry, not an error."""
     options = {
         "options": f"-c statement_timeout={STATEMENT_TIMEOUT_MS}",
@@ -60,23 +60,23 @@ def open_pool(url: str, *, most: int = 16, timeout_s: float = 5.0) -> Pool:
     return Pool(
         url,
         min_size=1,
-        max_size=most,
+        max_size=max_size,
         timeout=timeout_s,
         kwargs=options,
-        connection_class=Remembering,
+        connection_class=CheckedConnection,
         configure=_take_vectors,
         check=_check_the_idle,
         open=True,
     )
 
 
-def _take_vectors(connection: Remembering) -> None:
+def _take_vectors(connection: CheckedConnection) -> None:
     """Let an array stand for a vector in a statement; no type is named, so that the server need not be asked for it."""
     connection.adapters.register_dumper(np.ndarray, VectorBinaryDumper)
 
 
-def _check_the_idle(connection: Remembering) -> None:
-    if connection.answered_at < max(time.monotonic() - TRUSTED_FOR_S, Remembering.failed_at):
+def _check_the_idle(connection: CheckedConnection) -> None:
+    if connection.answered_at < max(time.monotonic() - TRUSTED_FOR_S, CheckedConnection.failed_at):
         ConnectionPool.check_connection(connection)
 
 
@@ -98,7 +98,7 @@ def joined(pool: Pool) -> Iterator[Connection[TupleRow]]:
             pool.joined.connection = None
 
 
-def fetched(pool: Pool, *asked: tuple[Any, Mapping[str, Any]]) -> list[list[TupleRow]]:
+def fetch_all(pool: Pool, *asked: tuple[Any, Mapping[str, Any]]) -> list[list[TupleRow]]:
     """Run statements in one transaction and return the rows of each; the server is waited for once for them all."""
     with borrowed(pool) as connection:
         with connection.pipeline():  # what is between two syncs of a pipeline is one transaction
@@ -107,25 +107,25 @@ def fetched(pool: Pool, *asked: tuple[Any, Mapping[str, Any]]) -> list[list[Tupl
 
 
 @contextmanager
-def borrowed(pool: Pool) -> Iterator[Remembering]:
+def borrowed(pool: Pool) -> Iterator[CheckedConnection]:
     """Lend a connection without a transaction; a server that is away is `Unavailable`, not a bug."""
     try:
         with _connection(pool) as connection:
             yield connection
-            connection.answered_at = Remembering.any_answered_at = time.monotonic()
+            connection.answered_at = CheckedConnection.any_answered_at = time.monotonic()
     except _AWAY as error:
-        Remembering.failed_at = time.monotonic()
+        CheckedConnection.failed_at = time.monotonic()
         raise Unavailable(f"PostgreSQL: {type(error).__name__}") from error
 
 
 @contextmanager
-def _connection(pool: Pool) -> Iterator[Remembering]:
+def _connection(pool: Pool) -> Iterator[CheckedConnection]:
     joined_connection = pool.joined.connection
     if joined_connection is not None:
         joined_connection.execute("RESET ROLE")  # a store before may have become a role that sees one collection only
         yield joined_connection
         return
-    connection = _taken(pool)
+    connection = _take(pool)
     try:
         with connection:
             yield connection
@@ -133,7 +133,7 @@ def _connection(pool: Pool) -> Iterator[Remembering]:
         pool.putconn(connection)
 
 
-def _taken(pool: Pool) -> Remembering:
+def _take(pool: Pool) -> CheckedConnection:
     """Take a connection out of the pool, waiting for one as long as the server answers anybody.
 
     Raises:
@@ -144,7 +144,7 @@ def _taken(pool: Pool) -> Remembering:
             return pool.getconn()
         except psycopg_pool.PoolTimeout:
             # A pool that many threads share may be busy for longer than a server may be silent.
-            if Remembering.any_answered_at < time.monotonic() - pool.timeout:
+            if CheckedConnection.any_answered_at < time.monotonic() - pool.timeout:
                 raise
 
 

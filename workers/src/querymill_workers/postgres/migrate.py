@@ -82,9 +82,9 @@ def _refuse_other_dimensions(connection: psycopg.Connection, dimensions: int) ->
         "SELECT DISTINCT atttypmod FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid"
         " WHERE atttypid = to_regtype('vector') AND relkind = 'r' AND relnamespace = to_regnamespace(current_schema())"
     )
-    others = [made_for for (made_for,) in rows if made_for != dimensions]
-    if others:
+    other_sizes = [size for (size,) in rows if size != dimensions]
+    if other_sizes:
         raise SchemaMismatch(
-            f"EMBEDDING_MODEL: it gives {dimensions} dimensions, the tables were made for {others[0]};"
+            f"EMBEDDING_MODEL: it gives {dimensions} dimensions, the tables were made for {other_sizes[0]};"
             " use the model they were made for, or another database"
         )

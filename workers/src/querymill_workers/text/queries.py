@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-_READ: Final = 1_000_000
+_MAX_REPLY_CHARS: Final = 1_000_000
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cs"})
 _BRACKETS: Final = str.maketrans("＜＞", "<>")
 _THINKING: Final = re.compile("<(/?)think(?:ing)?>", re.IGNORECASE | re.ASCII)
@@ -48,30 +48,30 @@ def distinct(original: str, proposed: Iterable[str]) -> list[str]:
     return queries
 
 
-def wrapped(reply: str, *, most: int = 5, longest: int = 500) -> list[str]:
+def wrapped(reply: str, *, limit: int = 5, max_chars: int = 500) -> list[str]:
     """Extract the queries an LLM wrapped in ``<…>`` or ``＜…＞``, normalised, in their order.
 
     Not queries: thinking (``<think>…</think>``), tags (HTML's, and any name that the reply also closes), what
-    holds no letter or digit, what runs over a line end, and repetitions. A text longer than ``longest`` is
+    holds no letter or digit, what runs over a line end, and repetitions. A text longer than ``max_chars`` is
     taken for a slip of the model and left out, not cut. Linear in the reply, of which the first million
     characters are read.
 
     Args:
         reply: What the LLM wrote.
-        most: How many queries to return at most.
-        longest: Characters a query may have.
+        limit: How many queries to return at most.
+        max_chars: Characters a query may have.
 
     Returns:
         The queries; none when nothing is wrapped (a failed branch, never a crash).
     """
-    answer = _without_thinking(reply[:_READ].translate(_BRACKETS))
+    answer = _without_thinking(reply[:_MAX_REPLY_CHARS].translate(_BRACKETS))
     closed = {name.lower() for name in _CLOSED.findall(answer)}
     queries: dict[str, str] = {}
-    for content in _enclosed(answer, longest=longest):
-        if len(queries) >= most:
+    for content in _enclosed(answer, max_chars=max_chars):
+        if len(queries) >= limit:
             break
         query = normalise(content)
-        if _is_query(query, longest=longest, tags=_HTML | closed):
+        if _is_query(query, max_chars=max_chars, tags=_HTML | closed):
             queries.setdefault(_alike(query), query)
     return list(queries.values())
 
@@ -98,17 +98,17 @@ def _without_thinking(reply: str) -> str:
     return "".join(kept) if thinking else "".join([*kept, reply[position:]])
 
 
-def _enclosed(answer: str, *, longest: int) -> Iterator[str]:
+def _enclosed(answer: str, *, max_chars: int) -> Iterator[str]:
     """Yield what stands between a ``<`` and the next ``>``, innermost, within one line."""
-    room = 4 * longest
+    room = 4 * max_chars
     for piece in answer.split("<")[1:]:
         end = piece.find(">", 0, room)
         if end > 0 and "\n" not in piece[:end]:
             yield piece[:end]
 
 
-def _is_query(text: str, *, longest: int, tags: frozenset[str]) -> bool:
-    if len(text) > longest or not any(character.isalnum() for character in text):
+def _is_query(text: str, *, max_chars: int, tags: frozenset[str]) -> bool:
+    if len(text) > max_chars or not any(character.isalnum() for character in text):
         return False
     if text[0] in "/!?":
         return False

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 _WORD: Final = re.compile("[a-z]{3,}")
-_LONGEST_SUFFIX: Final = 7
+_MAX_SUFFIX_CHARS: Final = 7
 
 _SHORTENED: Final[Mapping[str, str]] = {
     "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize", "abli": "able", "alli": "al",
@@ -53,11 +53,11 @@ def _without_past(word: str) -> str:
     for suffix in ("ed", "ing"):
         rest = word.removesuffix(suffix)
         if rest != word:
-            return _mended(rest) if "v" in _shape(rest) else word
+            return _restored(rest) if "v" in _shape(rest) else word
     return word
 
 
-def _mended(rest: str) -> str:
+def _restored(rest: str) -> str:
     """Give a verb its ending back: ``conflat`` an e, ``hopp`` one p less, ``fil`` an e."""
     if rest.endswith(("at", "bl", "iz")):
         return f"{rest}e"
@@ -81,7 +81,7 @@ def _tidied(word: str) -> str:
 
 def _replaced(word: str, suffixes: Mapping[str, str], *, above: int) -> str:
     """Replace the longest of the suffixes that the word ends with, if the measure of what is before it is enough."""
-    for length in range(_LONGEST_SUFFIX, 1, -1):
+    for length in range(_MAX_SUFFIX_CHARS, 1, -1):
         replacement = suffixes.get(word[-length:]) if length <= len(word) else None
         if replacement is not None:
             rest = word[:-length]

@@ -44,11 +44,11 @@ def estimate(text: str) -> int:
     return -int(-tokens // 1)
 
 
-def cut(text: str, *, most_tokens: int) -> str:
+def cut(text: str, *, max_tokens: int) -> str:
     """Return as much of a text's beginning as has at most so many tokens, by `estimate`."""
-    if estimate(text) <= most_tokens:
+    if estimate(text) <= max_tokens:
         return text
-    return text[: bisect_right(range(len(text)), most_tokens, key=lambda length: estimate(text[:length])) - 1]
+    return text[: bisect_right(range(len(text)), max_tokens, key=lambda length: estimate(text[:length])) - 1]
 
 
 def _beyond_ascii(text: str, characters: int) -> float:

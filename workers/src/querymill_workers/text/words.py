@@ -11,7 +11,7 @@ from querymill_workers.text.stemming import stem
 #: Changes whenever the same text would give other words; an index of another version must be made anew.
 WORDS_VERSION: Final = 1
 
-_LONGEST: Final = 64
+_MAX_WORD_CHARS: Final = 64
 # Letters, marks and digits of the scripts that put blanks between words (those of Latin to Georgian, and Latin and
 # Greek with accents), by their category: between them stand the full stops and commas of every script.
 _SPACED: Final = "".join(
@@ -92,7 +92,7 @@ def _pairs(run: str) -> list[str]:
 
 
 def _of_spaced(run: str) -> Iterable[str]:
-    return _of_short(run) if len(run) <= _LONGEST else _of_identifier(run)
+    return _of_short(run) if len(run) <= _MAX_WORD_CHARS else _of_identifier(run)
 
 
 @lru_cache(maxsize=65_536)
@@ -101,7 +101,7 @@ def _of_short(run: str) -> tuple[str, ...]:
 
 
 def _of_identifier(run: str) -> Iterator[str]:
-    whole = run.casefold()[:_LONGEST]
+    whole = run.casefold()[:_MAX_WORD_CHARS]
     if _NUMBER.fullmatch(run):
         yield whole
         return
@@ -111,12 +111,12 @@ def _of_identifier(run: str) -> Iterator[str]:
     for name in names:
         parts = _parts(name)
         if len(parts) > 1:
-            yield name.casefold()[:_LONGEST]
+            yield name.casefold()[:_MAX_WORD_CHARS]
         # A single character of an identifier (x, 2) stands in every other one too.
         alone = len(names) == len(parts) == 1
         for word in (part.casefold() for part in parts if alone or len(part) > 1):
             if word not in _FUNCTION_WORDS:
-                yield stem(word)[:_LONGEST]
+                yield stem(word)[:_MAX_WORD_CHARS]
 
 
 def _parts(name: str) -> list[str]:

@@ -9,7 +9,7 @@ from querymill_shared.contracts.modules.ingest import IngestModule, IngestModule
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.retrievers.modules.learn import learn_soon
+from querymill_workers.retrievers.modules.learn import submit_learning
 from querymill_workers.retrievers.modules.notes import IngestNotes
 from querymill_workers.retrievers.modules.ports import SPACE, ModulePorts
 from querymill_workers.retrievers.modules.rules.documents import encode_id
@@ -32,7 +32,7 @@ def step(claim: Claim, request: IngestModule, ports: ModulePorts) -> Sequence[Be
         store_document(collection, document, ports)
         notes = IngestNotes(outcome="ingested", modules=len(set(document.meta_info.vtkjs_modules)))
     ports.board.add_collections("modules", [collection])
-    bells = learn_soon(collection, ports)
+    bells = submit_learning(collection, ports)
     hand_in(claim, request, notes, ENDING, ports)
     return bells
 

@@ -42,12 +42,12 @@ def step(claim: Claim, request: LearnLexicon, ports: ModulePorts) -> Sequence[Be
         lexicon = learn(summaries)
         version = ports.modules.publish_lexicon(collection, lexicon, replacing=version, changes=before.changes)
     notes = LexiconNotes(words=len(lexicon.words), version=version, documents=len(summaries))
-    bells = learn_soon(collection, ports)
+    bells = submit_learning(collection, ports)
     hand_in(claim, request, notes, ENDING, ports)
     return bells
 
 
-def learn_soon(collection: str, ports: ModulePorts) -> Sequence[Bell]:
+def submit_learning(collection: str, ports: ModulePorts) -> Sequence[Bell]:
     """Submit the learning of the lexicon, unless it is up to date or such a job is still open; return the bells."""
     known = ports.modules.vocabulary(collection)
     if known.changes == known.learned_changes:

@@ -21,7 +21,7 @@ def fitted(texts: Sequence[str], *, most_tokens: int) -> list[str]:
     """
     shown = texts[: max(most_tokens // LEAST_TOKENS, 1)]
     share = _share([estimate(text) for text in shown], most_tokens)
-    return [cut(text, most_tokens=share) for text in shown]
+    return [cut(text, max_tokens=share) for text in shown]
 
 
 def _share(needs: Sequence[int], budget: int) -> int:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from cachetools import TTLCache
 from psycopg.rows import TupleRow
 
-from querymill_workers.postgres.connection import Pool, fetched
+from querymill_workers.postgres.connection import Pool, fetch_all
 from querymill_workers.postgres.queries import SESSION, statements
 from querymill_workers.retrievers.messages.ports import Nearest
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow
@@ -78,7 +78,7 @@ class PostgresMessages:
     def _by_index(self, where: MessageFilter, values: Mapping[str, Any], *, dimensions: int) -> Nearest:
         candidates = max(LEAST_CANDIDATES, CANDIDATES_PER_ROW * int(values["most"]))
         ef_search = str(min(max(self._ef_search, candidates), 1_000))
-        _, skipped, rows = fetched(
+        _, skipped, rows = fetch_all(
             self._pool,
             (_SQL["as_reader_by_index"], {"collection": where.collection, "ef_search": ef_search}),
             (_statement("without_vector", where), {**values, "bound": MOST_SKIPPED}),
@@ -110,7 +110,7 @@ class PostgresMessages:
 
     def _read(self, collection: str, *asked: tuple[Any, Mapping[str, Any]]) -> list[list[TupleRow]]:
         """Run statements that see one collection."""
-        _, *rows = fetched(self._pool, (SESSION["as_reader"], {"collection": collection}), *asked)
+        _, *rows = fetch_all(self._pool, (SESSION["as_reader"], {"collection": collection}), *asked)
         return rows
 
 

@@ -26,7 +26,7 @@ def weighted_parts(reply: str) -> list[tuple[str, float]]:
     A weight is at most 10, and 5 if the part has no number. The list is empty if the reply holds no parts.
     """
     parts = []
-    for part in wrapped(reply, most=MAX_PARTS):
+    for part in wrapped(reply, limit=MAX_PARTS):
         weighted = _WEIGHTED.fullmatch(part)
         if weighted is None:
             parts.append((part, PART_WEIGHT))
