@@ -187,7 +187,7 @@ def test_a_space_of_another_tokeniser_is_not_searched(words: Words, collection: 
     assert not words.stale(collection, SPACE)
     age(words, collection)
     assert words.stale(collection, SPACE)
-    with pytest.raises(Refused, match="reindex the collection"):
+    with pytest.raises(Refused, match="built by another tokeniser version; run `querymill reindex`"):
         words.search(collection, SPACE, "ship", limit=1)
     words.drop(collection, SPACE, ["u0"])
     assert words.stale(collection, SPACE)

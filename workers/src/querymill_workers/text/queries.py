@@ -1,4 +1,4 @@
-"""Queries as text: one normal form, no two alike, and the ones an LLM wrapped in angle brackets."""
+"""Normalise queries, drop duplicates, and read the queries that a chat model wrapped in angle brackets."""
 
 import re
 import unicodedata
@@ -21,10 +21,10 @@ _HTML: Final = frozenset(
 
 
 def normalise(text: str) -> str:
-    """Put a text in its normal form: Unicode NFKC, single blanks, nothing a reader cannot see.
+    """Return a text in its normal form: Unicode NFKC, single blanks, no invisible characters.
 
-    Control and zero-width characters and lone surrogates are dropped, not turned into blanks; line ends and
-    tabs are white space. Normalising twice changes nothing.
+    Control characters, zero-width characters and lone surrogates are dropped without a blank. Line ends and tabs
+    are white space. Normalising twice changes nothing.
     """
     if text.isascii() and text.isprintable():
         return " ".join(text.split())
@@ -33,10 +33,10 @@ def normalise(text: str) -> str:
 
 
 def distinct(original: str, proposed: Iterable[str]) -> list[str]:
-    """List the queries to search: the original as it was asked, then the new ones, normalised.
+    """Return the queries to search: the original unchanged, then each new proposed query, normalised.
 
-    Two queries are the same when their normal forms are, ignoring case; an empty one is none. The original
-    always stays, first, even when it is empty.
+    Queries are the same if their normal forms are, ignoring case. Empty proposals are dropped. The original always
+    comes first, even if it is empty.
     """
     seen = {"", _alike(original)}
     queries = [original]
@@ -49,20 +49,20 @@ def distinct(original: str, proposed: Iterable[str]) -> list[str]:
 
 
 def wrapped(reply: str, *, limit: int = 5, max_chars: int = 500) -> list[str]:
-    """Extract the queries an LLM wrapped in ``<…>`` or ``＜…＞``, normalised, in their order.
+    """Return the queries that a chat model wrapped in ``<…>`` or ``＜…＞``, normalised, in order.
 
-    Not queries: thinking (``<think>…</think>``), tags (HTML's, and any name that the reply also closes), what
-    holds no letter or digit, what runs over a line end, and repetitions. A text longer than ``max_chars`` is
-    taken for a slip of the model and left out, not cut. Linear in the reply, of which the first million
-    characters are read.
+    Some wrapped texts are not queries: thinking (``<think>…</think>``), tags (of HTML, and any name that the reply
+    also closes), texts without a letter or digit, texts with a line end, and repetitions. A text longer than
+    ``max_chars`` is dropped as a mistake of the model. The first million characters of the reply are read, in linear
+    time.
 
     Args:
-        reply: What the LLM wrote.
-        limit: How many queries to return at most.
-        max_chars: Characters a query may have.
+        reply: The reply of the chat model.
+        limit: The largest number of queries to return.
+        max_chars: The largest number of characters of a query.
 
     Returns:
-        The queries; none when nothing is wrapped (a failed branch, never a crash).
+        The queries, or an empty list if the reply holds none.
     """
     answer = _without_thinking(reply[:_MAX_REPLY_CHARS].translate(_BRACKETS))
     closed = {name.lower() for name in _CLOSED.findall(answer)}
@@ -87,7 +87,7 @@ def _visible(text: str) -> str:
 
 
 def _without_thinking(reply: str) -> str:
-    """Drop what is between thinking tags, before an end that has no beginning, and after a lone beginning."""
+    """Drop text between thinking tags, before an unmatched closing tag, and after an unmatched opening tag."""
     kept: list[str] = []
     position, thinking, opened = 0, False, False
     for tag in _THINKING.finditer(reply):
@@ -99,7 +99,7 @@ def _without_thinking(reply: str) -> str:
 
 
 def _enclosed(answer: str, *, max_chars: int) -> Iterator[str]:
-    """Yield what stands between a ``<`` and the next ``>``, innermost, within one line."""
+    """Yield each text between a ``<`` and the next ``>``, innermost and within one line."""
     room = 4 * max_chars
     for piece in answer.split("<")[1:]:
         end = piece.find(">", 0, room)

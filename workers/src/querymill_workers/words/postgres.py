@@ -1,8 +1,9 @@
-"""Words in PostgreSQL: a row for every (term, unit), read through its primary key alone.
+"""Text indexes in PostgreSQL: one row per (term, entry), read through the primary key alone.
 
-Writers work side by side: each locks its units in the order of their ids, writes their postings, and only then
-counts, which one does at a time in each (collection, space) because it changes that space's row first. Every
-transaction takes its locks in the same order (space shared, groups, units, counts), so none waits in a circle.
+Writers run concurrently. Each locks its entries in the order of their ids, writes their postings, and then updates
+the statistics. Only one writer at a time updates the statistics of an index, because the update begins by changing the
+index's row. All transactions take their locks in the same order (index shared, groups, entries, statistics), so they
+cannot deadlock.
 """
 
 from collections import Counter
@@ -20,21 +21,21 @@ from querymill_workers.postgres.connection import Pool, borrowed, lent
 from querymill_workers.postgres.queries import SESSION, statements
 from querymill_workers.text import bm25
 from querymill_workers.text.words import WORDS_VERSION, words
-from querymill_workers.words.ports import Space, WordHit, WordUnit
+from querymill_workers.words.ports import Space, WordHit, WordUnit, stale_index
 
 _SQL: Final = statements("querymill_workers.words", "postgres.sql")
 
-#: Postings that are read without asking first whether fewer would do.
+#: A query with up to this many postings is read whole, without checking whether fewer would do.
 CHEAP_POSTINGS = 2_000
-#: How many postings in a row are read in the time it takes to look one up.
+#: Looking up one posting takes as long as reading this many in a row.
 LOOKUP_COST = 2
-#: What sums of the same numbers in another order may differ by, and more.
+#: An upper bound for the difference between sums of the same numbers in another order.
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class _LockedUnit:
-    """A unit locked by this transaction; its length is None if it is new."""
+    """An entry that this transaction has locked. ``length`` is None if the entry is new."""
 
     number: int
     length: int | None
@@ -42,7 +43,7 @@ class _LockedUnit:
 
 @dataclass(frozen=True, slots=True)
 class _CountedQuery:
-    """What one snapshot says of a query: its terms, those that can add limit first, with what they can add."""
+    """A query with its statistics, from one snapshot. ``weights`` bound what each term adds, the largest first."""
 
     number: int
     statistics: bm25.Statistics
@@ -51,7 +52,7 @@ class _CountedQuery:
     groups: Sequence[int] | None
 
     def values(self, leading: int, limit: int) -> dict[str, object]:
-        """Fill in the statements that score by the first ``leading`` terms."""
+        """Return the parameters of the statements that score by the first ``leading`` terms."""
         slope = bm25.K1 * bm25.B
         names = [term.term for term in self.terms]
         return {
@@ -70,15 +71,15 @@ class _CountedQuery:
         }
 
     def cheap(self) -> int:
-        """Count the first terms that have few postings together; at least one."""
+        """Return how many leading terms have few postings in total; at least one."""
         postings = accumulate(term.df for term in self.terms)
         return max(sum(1 for total in postings if total <= CHEAP_POSTINGS), 1)
 
     def enough(self, bar: float) -> int:
-        """Count the first terms without one of which no unit can score as high as ``bar``.
+        """Return how many leading terms to read whole, so that no entry without any of them can score ``bar``.
 
-        A term adds less than its weight, so the terms after these add less than the sum of theirs. All terms if
-        reading them whole costs less than looking the others up for every unit that has one of the first.
+        A term adds less than its weight, so the remaining terms add less than the sum of their weights. If reading
+        all terms whole is cheaper than looking the remaining ones up for every entry found, return all.
         """
         others = sum(1 for left in accumulate(reversed(self.weights)) if left + ROUNDING < bar)
         postings = [term.df for term in self.terms]
@@ -115,7 +116,7 @@ class PostgresWords:
             _clear(cursor, place)
 
     def _put(self, collection: str, space: Space, latest: Mapping[str, WordUnit], *, new: bool = False) -> None:
-        """Write units; only those that are ``new``, if it says so."""
+        """Write entries; with ``new`` only those that are not stored yet."""
         if not latest:
             return
         counts = {unit.id: Counter(words(unit.text)) for unit in latest.values()}
@@ -172,13 +173,13 @@ class PostgresWords:
 
     @contextmanager
     def _change(self) -> Iterator[Cursor[TupleRow]]:
-        """Lend a cursor for one transaction."""
+        """Lend a cursor within one transaction."""
         with lent(self._pool) as connection, connection.cursor() as cursor:
             yield cursor
 
     @contextmanager
     def _snapshot(self) -> Iterator[Cursor[TupleRow]]:
-        """Lend a cursor whose statements all see the same moment: counts and postings must agree."""
+        """Lend a cursor whose statements all see one snapshot, so that statistics and postings agree."""
         with borrowed(self._pool) as connection:
             connection.isolation_level = IsolationLevel.REPEATABLE_READ
             try:
@@ -189,7 +190,7 @@ class PostgresWords:
 
 
 def _own_space(cursor: Cursor[TupleRow], collection: str, space: Space) -> int:
-    """Return the number of the space as this tokeniser makes it; begin it if there is none."""
+    """Return the number of the index of this tokeniser version, and create the index if there is none."""
     place = {"collection": collection, "space": space, "version": WORDS_VERSION}
     while (found := cursor.execute(_SQL["word_space"], place).fetchone()) is None:
         cursor.execute(_SQL["add_word_space"], place)
@@ -248,7 +249,7 @@ def _write(cursor: Cursor[TupleRow], number: int, units: Mapping[str, tuple[int,
 
 
 def _columns(names: Sequence[str], rows: Sequence[tuple[object, ...]]) -> dict[str, list[object]]:
-    """Turn rows into an array per column, as ``unnest`` takes them."""
+    """Turn rows into one array per column, as ``unnest`` expects them."""
     return {name: [row[place] for row in rows] for place, name in enumerate(names)}
 
 
@@ -269,13 +270,17 @@ def _add_counts(
 def _count_query(
     cursor: Cursor[TupleRow], collection: str, space: Space, asked: Counter[str], groups: Sequence[str] | None
 ) -> _CountedQuery | None:
-    """Count the words that a query asks for; None when nothing can be found."""
+    """Read the statistics for a query, or return None if nothing can be found.
+
+    Raises:
+        Refused: The index is stale.
+    """
     place = {"collection": collection, "space": space, "version": WORDS_VERSION}
     filters = None if groups is None else list(groups)
     row = cursor.execute(_SQL["word_statistics"], {**place, "terms": list(asked), "groups": filters}).fetchone()
     if row is None:
         if _is_stale(cursor, collection, space):
-            raise Refused(f"{collection}/{space}: made by another tokeniser; reindex the collection")
+            raise Refused(stale_index(collection, space))
         return None
     number, units, length, known, dfs, group_numbers = row
     if not known or (groups is not None and not group_numbers):
@@ -289,10 +294,11 @@ def _count_query(
 
 
 def _fetch_best(cursor: Cursor[TupleRow], counted: _CountedQuery, limit: int) -> list[TupleRow]:
-    """Fetch the best units and those that may be their equals: exact, though frequent terms are seldom read whole.
+    """Fetch the best entries and any that may tie with them. The result is exact without reading frequent terms whole.
 
-    Turtle and Flood, "Query evaluation: strategies and optimizations" (1995), called MaxScore: a unit that has
-    only frequent terms cannot pass a bar which rare terms have set higher than all of those are worth.
+    This is MaxScore (Turtle and Flood, "Query evaluation: strategies and optimizations", 1995). Once entries with
+    rare terms have set a score that all frequent terms together cannot reach, entries with only frequent terms need
+    not be read.
     """
     leading = counted.cheap()
     if leading < len(counted.terms):
