@@ -10,7 +10,6 @@ from querymill_workers.retrievers.modules.rules.join import (
 )
 from querymill_workers.retrievers.modules.rules.names import analyze_query, shorthands_of
 from querymill_workers.retrievers.modules.rules.scores import DocumentSummary, ScoredDocument, SubQuery, rank, shares
-from querymill_workers.retrievers.modules.rules.text import searchable_text, weighted_parts
 
 SHORT = shorthands_of({"actor": []}, [])
 
@@ -71,21 +70,3 @@ def test_what_only_a_guess_finds_comes_after_what_the_words_found() -> None:
     guessed = rank([DocumentSummary(0, ("vtkActor",), "")], asked("actor"), match="exact")
     found = fuse_channels(guessed, [(5, 3.0)], weights=channel_weights(asked("actor")))
     assert [hit.document for hit in found] == [5, 0]
-
-
-def test_what_is_searched_by_words_is_description_names_and_identifiers() -> None:
-    text = searchable_text("an orange cone", ["vtk.Filters.Sources.vtkConeSource"], "const $a = 2 + coneSize; // 锥体")
-    assert text == "an orange cone\nvtkConeSource\nconst $a coneSize"
-
-
-@pytest.mark.parametrize(
-    ("reply", "parts"),
-    [
-        ("<8: a cone>\n<3.5：axes>", [("a cone", 8.0), ("axes", 3.5)]),
-        ("<99: a cone> <plain>", [("a cone", 10.0), ("plain", 5.0)]),
-        ("no parts", []),
-        ("<0: nothing much>", [("nothing much", 0.0)]),
-    ],
-)
-def test_the_parts_of_a_reply(reply: str, parts: list[tuple[str, float]]) -> None:
-    assert weighted_parts(reply) == parts
