@@ -172,6 +172,44 @@ def test_a_lexicon_that_has_been_replaced_is_not_replaced_again(modules: Modules
     assert modules.vocabulary(collection).lexicon == Lexicon({"a": ("vtkA",)})
 
 
+def test_documents_that_do_not_exist_are_left_out(modules: Modules, collection: str) -> None:
+    store(modules, collection, document(1, "vtkActor"), document("a.js", "vtkPlane"))
+    assert {summary.document for summary in modules.describe(collection, [1, 7, "a.js", "1"])} == {1, "a.js"}
+    assert set(modules.documents(collection, [1, 7, "a.js", "1"])) == {1, "a.js"}
+    assert modules.describe(collection, []) == []
+    assert modules.documents(collection, []) == {}
+
+
+def test_more_summaries_than_one_query_takes_are_all_described(modules: Modules, collection: str) -> None:
+    store(modules, collection, *(document(number, "vtkActor") for number in range(60)))
+    assert {summary.document for summary in modules.describe(collection, range(60))} == set(range(60))
+
+
+def test_several_modules_are_recalled_by_their_keys(modules: Modules, collection: str) -> None:
+    store(modules, collection, document(1, "vtkActor", "vtkPlane"), document(2, "vtkImageActor"))
+    for match, actors in (("exact", {1}), ("suffix", {1, 2})):
+        recalled = modules.recall(collection, ["actor", "plane", "math"], match=match)  # type: ignore[arg-type]
+        assert {key: set(found_.all) for key, found_ in recalled.items()} == {
+            "actor": actors, "plane": {1}, "math": set(),
+        }  # fmt: skip
+    assert modules.recall(collection, [], match="exact") == {}
+
+
+def test_of_two_versions_put_at_once_the_later_counts(modules: Modules, collection: str) -> None:
+    versions = [(document(1, "vtkActor", code="old"), FIRST), (document(1, "vtkPlane", code="new"), SECOND)]
+    modules.put(collection, versions)
+    assert (found(modules, collection, "vtkActor"), found(modules, collection, "vtkPlane")) == (set(), {1})
+    assert (modules.revision(collection, 1), modules.documents(collection, [1])[1].code) == (SECOND, "new")
+
+
+def test_a_collection_that_was_never_stored_to_is_empty(modules: Modules, collection: str) -> None:
+    vocabulary = modules.vocabulary(collection)
+    assert (vocabulary.names, vocabulary.lexicon, vocabulary.changes) == ((), EMPTY, 0)
+    assert list(modules.describe_all(collection)) == []
+    assert modules.revision(collection, 1) is None
+    assert collection not in modules.collections()
+
+
 def test_collections_are_listed(modules: Modules, collection: str) -> None:
     store(modules, collection, document(1, "vtkActor"))
     assert collection in modules.collections()
