@@ -51,7 +51,7 @@ def main() -> int:
     with temporary_stack(parts={Part.POSTGRES}) as stack:
         url = stack.environment()["DATABASE_URL"]
         migrate(url, dimensions=384)
-        with open_pool(url, most=2) as pool, psycopg.connect(url, autocommit=True) as connection:
+        with open_pool(url, max_size=2) as pool, psycopg.connect(url, autocommit=True) as connection:
             words = PostgresWords(pool)
             measures = [load(words, connection, label, size) for label, size in sizes.items()]
 
@@ -112,10 +112,10 @@ def measured(
     """Take every figure of ours and of PostgreSQL's at one size once."""
     queries = asked(messages)
     sessions = itertools.cycle(range(len(messages) // MESSAGES_PER_SESSION))
-    figures = percentiles("", label, queries, lambda text: words.search(label, SPACE, text, most=MOST))
+    figures = percentiles("", label, queries, lambda text: words.search(label, SPACE, text, limit=MOST))
     figures |= percentiles(
         "filtered_", label, queries,
-        lambda text: words.search(label, SPACE, text, most=MOST, groups=[f"session {next(sessions)}"]),
+        lambda text: words.search(label, SPACE, text, limit=MOST, groups=[f"session {next(sessions)}"]),
     )  # fmt: skip
     figures |= percentiles("ts_rank_", label, queries, lambda text: by_ts_rank(connection, label, text))
     times = [added(words, label, messages[number]) for number in range(ADDED)]
@@ -146,7 +146,7 @@ def added(words: PostgresWords, label: str, text: str) -> float:
 
     def find() -> None:
         words.put(label, SPACE, [new])
-        if [hit.id for hit in words.search(label, SPACE, "brandnew", most=MOST)] != ["new"]:
+        if [hit.id for hit in words.search(label, SPACE, "brandnew", limit=MOST)] != ["new"]:
             raise LookupError("an added message is not found")
 
     taken = milliseconds(find)

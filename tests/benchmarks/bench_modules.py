@@ -105,8 +105,8 @@ def search(store: MongoModules, first: str, second: str) -> None:
     parts = [SubQuery(name, weight, share, analyze_query(name)) for name, weight, share in weighted]
     keys = [module.key for part in parts for module in part.modules]
     recalled = store.recall(COLLECTION, keys, match="exact")
-    cards = store.cards(COLLECTION, candidates(recalled, parts, most=CANDIDATES))
-    best = rank(cards, parts, match="exact")[:TOP_K]
+    summaries = store.describe(COLLECTION, candidates(recalled, parts, limit=CANDIDATES))
+    best = rank(summaries, parts, match="exact")[:TOP_K]
     assert best, "every name is some document's"
     store.documents(COLLECTION, [hit.document for hit in best])
 

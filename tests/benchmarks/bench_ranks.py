@@ -181,7 +181,7 @@ def main() -> int:
             connection.execute("ALTER TABLE conversations FORCE ROW LEVEL SECURITY")
             connection.execute("VACUUM ANALYZE")
         print(f"filled in {time.perf_counter() - began:.0f} s", file=sys.stderr)
-        with open_pool(url, most=4) as pool:
+        with open_pool(url, max_size=4) as pool:
             store = Store(PostgresConversations(pool), PostgresRanks(pool))
             return harness.run("ranks", lambda: measure(store, filled), TARGETS)
 

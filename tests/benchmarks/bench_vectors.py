@@ -68,7 +68,7 @@ def main() -> int:
     with temporary_stack(parts={Part.POSTGRES}) as stack:
         url = stack.environment()["DATABASE_URL"]
         migrate(url, dimensions=DIMENSIONS)
-        with open_pool(url, most=2) as pool, psycopg.connect(url, autocommit=True) as connection:
+        with open_pool(url, max_size=2) as pool, psycopg.connect(url, autocommit=True) as connection:
             register_vector(connection)
             connection.adapters.register_dumper(np.ndarray, VectorBinaryDumper)
             messages = PostgresMessages(pool, ef_search=EF_SEARCH)

@@ -17,8 +17,8 @@ class FailingWords(MemoryWords):
         super().put(collection, space, units)
 
     def search(
-        self, collection: str, space: str, text: str, *, most: int, groups: Sequence[str] | None = None
+        self, collection: str, space: str, text: str, *, limit: int, groups: Sequence[str] | None = None
     ) -> list[WordHit]:
         if self.fails_with is not None:
             raise self.fails_with
-        return super().search(collection, space, text, most=most, groups=groups)
+        return super().search(collection, space, text, limit=limit, groups=groups)

@@ -33,7 +33,7 @@ def victim(deployment: Deployment, worker: WorkerProcess) -> Iterator[WorkerProc
 
 @pytest.fixture
 def files(database_url: str) -> Iterator[PostgresFiles]:
-    with open_pool(database_url, most=2) as pool:
+    with open_pool(database_url, max_size=2) as pool:
         yield PostgresFiles(pool)
 
 

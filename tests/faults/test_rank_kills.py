@@ -32,7 +32,7 @@ def victim(deployment: Deployment, worker: WorkerProcess) -> Iterator[WorkerProc
 
 @pytest.fixture
 def store(database_url: str) -> Iterator[Store]:
-    with open_pool(database_url, most=4) as pool:
+    with open_pool(database_url, max_size=4) as pool:
         yield Store(PostgresConversations(pool), PostgresRanks(pool))
 
 

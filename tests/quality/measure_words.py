@@ -97,8 +97,8 @@ def difference(words: Words, folder: Path) -> float:
     worst, scores = 0.0, 0
     for query in read.queries:
         expected = oracle.scores(words_of(query.text))
-        hits = words.search(f"golden/{folder.name}", SPACE, query.text, most=len(read.units))
-        head = words.search(f"golden/{folder.name}", SPACE, query.text, most=10)
+        hits = words.search(f"golden/{folder.name}", SPACE, query.text, limit=len(read.units))
+        head = words.search(f"golden/{folder.name}", SPACE, query.text, limit=10)
         if {hit.id for hit in hits} != expected.keys() or head != hits[:10]:
             raise SystemExit(f"{folder.name}, query {query.query_id}: other units than the library's, or another head")
         worst = max([worst, *(abs(hit.score - expected[hit.id]) for hit in hits)])
@@ -126,7 +126,7 @@ def table(words: Words, folder: Path) -> None:
 
 
 def _searched(words: Words, collection: str, text: str, groups: Sequence[str] | None) -> dict[str, float]:
-    return {hit.id: hit.score for hit in words.search(collection, SPACE, text, most=DEPTH, groups=groups)}
+    return {hit.id: hit.score for hit in words.search(collection, SPACE, text, limit=DEPTH, groups=groups)}
 
 
 def evaluated(

@@ -22,7 +22,7 @@ def text_vectors(request: pytest.FixtureRequest) -> Iterator[TextVectors]:
     if request.param == "memory":
         yield MemoryTextVectors()
         return
-    with open_pool(request.getfixturevalue("database_url"), most=4) as pool:
+    with open_pool(request.getfixturevalue("database_url"), max_size=4) as pool:
         yield PostgresTextVectors(pool)
 
 
@@ -63,7 +63,7 @@ def test_nothing_is_stored_of_nothing(text_vectors: TextVectors, collection: str
 def test_a_vector_in_the_table_is_the_one_stored_to_the_last_bit(
     database_url: str, database: psycopg.Connection, collection: str
 ) -> None:
-    with open_pool(database_url, most=1) as pool:
+    with open_pool(database_url, max_size=1) as pool:
         PostgresTextVectors(pool).store(collection, [vector("a", "ships sail by night")], model="words")
     statement = "SELECT embedding::real[] FROM text_vectors WHERE collection = %s"
     ((floats,),) = database.execute(statement, [collection]).fetchall()
@@ -74,7 +74,7 @@ def test_storing_the_same_again_does_not_touch_the_row(
     database_url: str, database: psycopg.Connection, collection: str
 ) -> None:
     statement = "SELECT text_id, created_at, xmin FROM text_vectors WHERE collection = %s"
-    with open_pool(database_url, most=1) as pool:
+    with open_pool(database_url, max_size=1) as pool:
         rows = PostgresTextVectors(pool)
         rows.store(collection, [vector("a", "ships")], model="words")
         first = database.execute(statement, [collection]).fetchall()
@@ -85,7 +85,7 @@ def test_storing_the_same_again_does_not_touch_the_row(
 def test_jobs_that_write_the_same_rows_at_once_do_not_deadlock(database_url: str, collection: str) -> None:
     there = [vector(f"t{number}", "ships") for number in range(200)]
     back = [vector(f"t{number}", "soup") for number in reversed(range(200))]
-    with open_pool(database_url, most=4) as pool, ThreadPoolExecutor(4) as threads:
+    with open_pool(database_url, max_size=4) as pool, ThreadPoolExecutor(4) as threads:
         rows = PostgresTextVectors(pool)
         writes = [threads.submit(rows.store, collection, some, model="words") for some in (there, back) * 4]
         for write in writes:
@@ -95,10 +95,10 @@ def test_jobs_that_write_the_same_rows_at_once_do_not_deadlock(database_url: str
 
 def test_a_vector_of_a_wrong_dimension_never_reaches_the_table(database_url: str, collection: str) -> None:
     wrong = TextVector("a", ContentHash("h"), np.ones(DIMENSIONS + 1, np.float32))
-    with open_pool(database_url, most=1) as pool, pytest.raises(psycopg.errors.DataException):
+    with open_pool(database_url, max_size=1) as pool, pytest.raises(psycopg.errors.DataException):
         PostgresTextVectors(pool).store(collection, [wrong], model="words")
 
 
 def test_a_database_that_is_away_is_unavailable() -> None:
-    with open_pool("postgresql://127.0.0.1:1/none", most=1, timeout_s=0.3) as pool, pytest.raises(Unavailable):
+    with open_pool("postgresql://127.0.0.1:1/none", max_size=1, timeout_s=0.3) as pool, pytest.raises(Unavailable):
         PostgresTextVectors(pool).stored("c", ["a"], model="words")

@@ -45,7 +45,7 @@ def words(request: pytest.FixtureRequest) -> Iterator[Words]:
     if request.param == "memory":
         yield MemoryWords()
         return
-    with open_pool(request.getfixturevalue("database_url"), most=2) as pool:
+    with open_pool(request.getfixturevalue("database_url"), max_size=2) as pool:
         yield PostgresWords(pool)
 
 
@@ -54,6 +54,6 @@ def test_scores_are_the_librarys(words: Words, query: str) -> None:
     collection = f"c{uuid4().hex}"
     words.put(collection, "messages", [WordUnit(id_, text) for id_, text in TEXTS.items()])
     expected = Oracle({id_: words_of(text) for id_, text in TEXTS.items()}).scores(words_of(query))
-    hits = words.search(collection, "messages", query, most=len(TEXTS))
+    hits = words.search(collection, "messages", query, limit=len(TEXTS))
     assert {hit.id: hit.score for hit in hits} == pytest.approx(expected, abs=1e-6)
     assert bool(hits) == (query not in {"the of and", "unheardof"})

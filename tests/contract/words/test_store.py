@@ -31,13 +31,13 @@ def words(request: pytest.FixtureRequest) -> Iterator[Words]:
     if request.param == "memory":
         yield MemoryWords()
         return
-    with open_pool(request.getfixturevalue("database_url"), most=4) as pool:
+    with open_pool(request.getfixturevalue("database_url"), max_size=4) as pool:
         yield PostgresWords(pool)
 
 
 @pytest.fixture
 def stored(database_url: str) -> Iterator[PostgresWords]:
-    with open_pool(database_url, most=4) as pool:
+    with open_pool(database_url, max_size=4) as pool:
         yield PostgresWords(pool)
 
 
@@ -52,9 +52,9 @@ def put(words: Words, collection: str, *texts: str, group: str = "", first: int 
 
 
 def found(
-    words: Words, collection: str, text: str, *, most: int = 10, groups: Sequence[str] | None = None
+    words: Words, collection: str, text: str, *, limit: int = 10, groups: Sequence[str] | None = None
 ) -> list[str]:
-    return [hit.id for hit in words.search(collection, SPACE, text, most=most, groups=groups)]
+    return [hit.id for hit in words.search(collection, SPACE, text, limit=limit, groups=groups)]
 
 
 def age(words: Words, collection: str) -> None:
@@ -81,14 +81,14 @@ def test_a_score_is_the_formulas(words: Words, collection: str) -> None:
         *["crew rope mast sail"] * 7,
         "crew soup mast sail",
     )
-    best, *_ = words.search(collection, SPACE, "ships soup", most=2)
+    best, *_ = words.search(collection, SPACE, "ships soup", limit=2)
     assert best.id == "u0"
     assert best.score == pytest.approx(1.621, abs=5e-4)
 
 
 def test_a_hit_says_what_its_score_came_from(words: Words, collection: str) -> None:
     put(words, collection, "nine ships and a ship", "soup")
-    (hit,) = words.search(collection, SPACE, "rope of ships", most=9)
+    (hit,) = words.search(collection, SPACE, "rope of ships", limit=9)
     assert hit.scored is not None
     assert (hit.scored.length, hit.scored.statistics) == (3, bm25.Statistics(units=2, length=4))
     assert hit.scored.terms == (bm25.TermScore("ship", 1, 2, 1, bm25.idf(2, 1), hit.score),)
@@ -96,21 +96,21 @@ def test_a_hit_says_what_its_score_came_from(words: Words, collection: str) -> N
 
 def test_equal_scores_are_in_the_order_of_ids_even_where_they_are_cut(words: Words, collection: str) -> None:
     put(words, collection, *["one ship"] * 12)
-    assert found(words, collection, "ship", most=3) == ["u0", "u1", "u10"]
+    assert found(words, collection, "ship", limit=3) == ["u0", "u1", "u10"]
 
 
 def test_a_smaller_number_gives_the_head_of_the_same_list(words: Words, collection: str) -> None:
     put(words, collection, *[f"{'ship ' * (number % 4)} soup {'rope ' * number}" for number in range(30)])
-    whole = found(words, collection, "ship soup rope", most=30)
+    whole = found(words, collection, "ship soup rope", limit=30)
     assert len(whole) == 30
-    assert found(words, collection, "ship soup rope", most=7) == whole[:7]
+    assert found(words, collection, "ship soup rope", limit=7) == whole[:7]
 
 
 def test_a_word_that_the_query_repeats_counts_as_often(words: Words, collection: str) -> None:
     put(words, collection, "ship", "soup", "crew rope")
     assert found(words, collection, "ship soup") == ["u0", "u1"]
-    best, _ = words.search(collection, SPACE, "soup ship soup", most=5)
-    (once,) = words.search(collection, SPACE, "soup", most=5)
+    best, _ = words.search(collection, SPACE, "soup ship soup", limit=5)
+    (once,) = words.search(collection, SPACE, "soup", limit=5)
     assert best.id == "u1"
     assert best.score == pytest.approx(2 * once.score)
 
@@ -125,14 +125,14 @@ def test_nothing_is_found_where_nothing_is(words: Words, collection: str) -> Non
     assert found(words, collection, "ship") == []
     put(words, collection, "…", "the")
     assert found(words, collection, "ship") == []
-    assert found(words, collection, "ship", most=0) == []
+    assert found(words, collection, "ship", limit=0) == []
 
 
 def test_only_the_groups_asked_for_are_searched_with_the_statistics_of_all(words: Words, collection: str) -> None:
     put(words, collection, "ship soup", "ship", group="monday")
     put(words, collection, "ship rope", "soup", group="tuesday", first=2)
-    every = {hit.id: hit.score for hit in words.search(collection, SPACE, "ship", most=9)}
-    some = words.search(collection, SPACE, "ship", most=9, groups=["tuesday", "friday"])
+    every = {hit.id: hit.score for hit in words.search(collection, SPACE, "ship", limit=9)}
+    some = words.search(collection, SPACE, "ship", limit=9, groups=["tuesday", "friday"])
     assert {hit.id: hit.score for hit in some} == {"u2": every["u2"]}
     assert found(words, collection, "ship", groups=["friday"]) == []
     assert found(words, collection, "ship", groups=[]) == []
@@ -143,7 +143,7 @@ def test_a_replaced_unit_is_found_by_its_new_words_only(words: Words, collection
     put(words, collection, "rope rope", group="tuesday")
     assert found(words, collection, "ship") == []
     assert found(words, collection, "rope", groups=["monday"]) == []
-    (hit,) = words.search(collection, SPACE, "rope", most=9, groups=["tuesday"])
+    (hit,) = words.search(collection, SPACE, "rope", limit=9, groups=["tuesday"])
     assert hit.scored is not None
     assert hit.scored.statistics == bm25.Statistics(units=2, length=3)
 
@@ -156,7 +156,7 @@ def test_the_later_of_two_units_with_one_id_counts(words: Words, collection: str
 def test_what_is_dropped_is_not_found_and_not_counted(words: Words, collection: str) -> None:
     put(words, collection, "ship", "ship soup", "rope")
     words.drop(collection, SPACE, ["u0", "u0", "never there"])
-    (hit,) = words.search(collection, SPACE, "ship", most=9)
+    (hit,) = words.search(collection, SPACE, "ship", limit=9)
     assert hit.scored is not None
     assert (hit.id, hit.scored.statistics, hit.scored.terms[0].df) == ("u1", bm25.Statistics(2, 3), 1)
     words.drop(f"{collection}x", SPACE, ["u1"])
@@ -174,7 +174,7 @@ def test_no_collection_and_no_space_sees_anothers_words(words: Words, collection
     put(words, collection, "ship")
     words.put(collection, "modules", [WordUnit("m", "ship ship soup", "g")])
     put(words, f"{collection}x", "ship", "soup", group="g")
-    (hit,) = words.search(collection, SPACE, "ship soup", most=9)
+    (hit,) = words.search(collection, SPACE, "ship soup", limit=9)
     assert hit.scored is not None
     assert (hit.id, hit.scored.statistics) == ("u0", bm25.Statistics(1, 1))
     assert found(words, collection, "ship", groups=["g"]) == []
@@ -187,8 +187,8 @@ def test_a_space_of_another_tokeniser_is_not_searched(words: Words, collection: 
     assert not words.stale(collection, SPACE)
     age(words, collection)
     assert words.stale(collection, SPACE)
-    with pytest.raises(Refused, match="reindex the collection"):
-        words.search(collection, SPACE, "ship", most=1)
+    with pytest.raises(Refused, match="built by another tokeniser version; run `querymill reindex`"):
+        words.search(collection, SPACE, "ship", limit=1)
     words.drop(collection, SPACE, ["u0"])
     assert words.stale(collection, SPACE)
 
@@ -200,11 +200,11 @@ def test_a_stale_space_is_made_anew_beside_the_old_one_and_searched_whole(words:
     words.refill(collection, SPACE, [WordUnit("u0", "ship"), WordUnit("u1", "soup"), WordUnit("u2", "rope")])
     assert words.stale(collection, SPACE)
     with pytest.raises(Refused):
-        words.search(collection, SPACE, "ship", most=1)
+        words.search(collection, SPACE, "ship", limit=1)
     words.drop(collection, SPACE, ["u2"])
     words.publish(collection, SPACE)
     assert not words.stale(collection, SPACE)
-    (hit,) = words.search(collection, SPACE, "kitchen", most=9)
+    (hit,) = words.search(collection, SPACE, "kitchen", limit=9)
     assert hit.scored is not None
     assert (hit.id, hit.scored.statistics) == ("u1", bm25.Statistics(units=2, length=3))
     assert found(words, collection, "rope") == []
@@ -233,7 +233,7 @@ def test_a_cleared_space_is_empty_and_fresh(words: Words, collection: str) -> No
     words.clear(collection, SPACE)
     assert not words.stale(collection, SPACE)
     put(words, collection, "ship rope", first=5)
-    (hit,) = words.search(collection, SPACE, "ship soup", most=9)
+    (hit,) = words.search(collection, SPACE, "ship soup", limit=9)
     assert hit.scored is not None
     assert (hit.id, hit.scored.statistics) == ("u5", bm25.Statistics(1, 2))
 
@@ -253,11 +253,11 @@ changes = st.lists(
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(changes=changes, query=texts, most=st.integers(1, 6), groups=st.sampled_from([None, ["a"], ["a", "b"]]))
+@given(changes=changes, query=texts, limit=st.integers(1, 6), groups=st.sampled_from([None, ["a"], ["a", "b"]]))
 @pytest.mark.parametrize("cheap", [0, 2_000])
 def test_after_any_changes_postgres_finds_what_brute_force_finds(
     stored: PostgresWords, monkeypatch: pytest.MonkeyPatch, cheap: int, changes: list[tuple[str, list[Any]]],
-    query: str, most: int, groups: list[str] | None,
+    query: str, limit: int, groups: list[str] | None,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(postgres_words, "CHEAP_POSTINGS", cheap)
     brute, collection = MemoryWords(), f"c{uuid4().hex}"
@@ -267,8 +267,8 @@ def test_after_any_changes_postgres_finds_what_brute_force_finds(
                 words.put(collection, SPACE, [WordUnit(f"u{id_}", text, group) for id_, text, group in change])
             else:
                 words.drop(collection, SPACE, [f"u{id_}" for id_ in change])
-    expected = brute.search(collection, SPACE, query, most=most, groups=groups)
-    assert stored.search(collection, SPACE, query, most=most, groups=groups) == expected
+    expected = brute.search(collection, SPACE, query, limit=limit, groups=groups)
+    assert stored.search(collection, SPACE, query, limit=limit, groups=groups) == expected
 
 
 def test_frequent_words_are_not_read_whole_and_the_list_is_the_same(
@@ -285,16 +285,16 @@ def test_frequent_words_are_not_read_whole_and_the_list_is_the_same(
         words.put(collection, SPACE, units)
     monkeypatch.setattr(postgres_words, "CHEAP_POSTINGS", 20)
     read: list[int] = []
-    values = postgres_words._Counted.values
+    values = postgres_words._CountedQuery.values
 
-    def noted(counted: postgres_words._Counted, leading: int, most: int) -> dict[str, object]:
+    def noted(counted: postgres_words._CountedQuery, leading: int, limit: int) -> dict[str, object]:
         read.append(leading)
-        return values(counted, leading, most)
+        return values(counted, leading, limit)
 
-    monkeypatch.setattr(postgres_words._Counted, "values", noted)
-    for most in (1, 5, 10, 11, 300):
-        expected = brute.search(collection, SPACE, "ship rope sail crew", most=most)
-        assert stored.search(collection, SPACE, "ship rope sail crew", most=most) == expected
+    monkeypatch.setattr(postgres_words._CountedQuery, "values", noted)
+    for limit in (1, 5, 10, 11, 300):
+        expected = brute.search(collection, SPACE, "ship rope sail crew", limit=limit)
+        assert stored.search(collection, SPACE, "ship rope sail crew", limit=limit) == expected
     assert read[:2] == [1, 1]
     assert read[-1] == 4
 
@@ -302,7 +302,7 @@ def test_frequent_words_are_not_read_whole_and_the_list_is_the_same(
 def test_a_statement_reads_postings_by_the_primary_key_alone(stored: PostgresWords, collection: str) -> None:
     put(stored, collection, *["ship soup"] * 50)
     statement = statements("querymill_workers.words", "postgres.sql")["word_bar"]
-    values = postgres_words._Counted(
+    values = postgres_words._CountedQuery(
         1, bm25.Statistics(50, 100), (bm25.QueryTerm("ship", 1, 50),), (1.0,), None
     ).values(1, 5)
     with stored._pool.connection() as connection:
@@ -345,13 +345,13 @@ def test_writers_at_once_leave_exact_counts_and_no_deadlock(stored: PostgresWord
     brute, held = MemoryWords(), []
     for text, ids in written:
         for group in "ab":
-            units = found(stored, collection, text.split()[0], most=99, groups=[group])
+            units = found(stored, collection, text.split()[0], limit=99, groups=[group])
             assert ids.issuperset(units)
             brute.put(collection, SPACE, [WordUnit(id_, text, group) for id_ in units])
             held += units
     assert len(held) == len(set(held)) > 0
     for query in (*VOCABULARY, " ".join(VOCABULARY)):
-        ours, expected = (words.search(collection, SPACE, query, most=99) for words in (stored, brute))
+        ours, expected = (words.search(collection, SPACE, query, limit=99) for words in (stored, brute))
         assert ours == expected
         assert [terms(hit) for hit in ours] == [terms(hit) for hit in expected]
 
@@ -382,7 +382,7 @@ def test_a_search_sees_a_change_whole_or_not_at_all(stored: PostgresWords, colle
         changing = pool.submit(change)
         pictures = set()
         while not ended.is_set():
-            hits = stored.search(collection, SPACE, "ship soup", most=9)
+            hits = stored.search(collection, SPACE, "ship soup", limit=9)
             pictures.add((len(hits), *{round(hit.score / bm25.idf(5, 5), 9) for hit in hits}))
         changing.result()
     both, one = round(2 / 2.2, 9), round(1 / 2.2, 9)
@@ -391,14 +391,14 @@ def test_a_search_sees_a_change_whole_or_not_at_all(stored: PostgresWords, colle
 
 
 def test_a_database_that_is_away_is_unavailable() -> None:
-    with open_pool("postgresql://127.0.0.1:1/none", most=1, timeout_s=0.3) as pool, pytest.raises(Unavailable):
-        PostgresWords(pool).search("c", SPACE, "ship", most=1)
+    with open_pool("postgresql://127.0.0.1:1/none", max_size=1, timeout_s=0.3) as pool, pytest.raises(Unavailable):
+        PostgresWords(pool).search("c", SPACE, "ship", limit=1)
 
 
 def test_after_a_search_a_connection_is_as_it_was(stored: PostgresWords, collection: str, database_url: str) -> None:
     put(stored, collection, "ship")
-    with open_pool(database_url, most=1) as pool:
-        PostgresWords(pool).search(collection, SPACE, "ship", most=1)
+    with open_pool(database_url, max_size=1) as pool:
+        PostgresWords(pool).search(collection, SPACE, "ship", limit=1)
         with pool.connection() as connection:
             level = connection.execute("SHOW transaction_isolation").fetchone()
     assert level == ("read committed",)
@@ -408,7 +408,7 @@ def test_a_change_that_fails_leaves_nothing_behind(stored: PostgresWords, collec
     put(stored, collection, "ship")
     with pytest.raises(psycopg.DataError):
         stored.put(collection, SPACE, [WordUnit("a", "ship"), WordUnit("b\0", "ship")])
-    (hit,) = stored.search(collection, SPACE, "ship", most=9)
+    (hit,) = stored.search(collection, SPACE, "ship", limit=9)
     assert hit.scored is not None
     assert (hit.id, hit.scored.statistics) == ("u0", bm25.Statistics(1, 1))
 

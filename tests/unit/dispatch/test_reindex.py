@@ -134,8 +134,8 @@ def test_conversations_and_files_are_found_by_the_words_of_the_new_tokeniser(
         done = world.result(world.run(Reindex.model_validate({"collection": collection, "of": kind})))
         assert isinstance(done, ReindexResult)
         assert (done.outcome, done.total) == ("reindexed", 1)
-    assert [hit.id for hit in world.words.search("talks", "conversations", "ships", most=5)] == ["s"]
-    assert [hit.id for hit in world.words.search("tree", "files", "ships", most=5)] == ["a.py"]
+    assert [hit.id for hit in world.words.search("talks", "conversations", "ships", limit=5)] == ["s"]
+    assert [hit.id for hit in world.words.search("tree", "files", "ships", limit=5)] == ["a.py"]
 
 
 def test_a_conversation_that_is_dropped_while_its_words_are_made_leaves_none(
@@ -156,4 +156,4 @@ def test_a_conversation_that_is_dropped_while_its_words_are_made_leaves_none(
     world.words.refill = refill  # type: ignore[method-assign, assignment]
     reindex(world, "conversations", "talks")
     dropping.join(5)
-    assert world.words.search("talks", "conversations", "ships", most=5) == []
+    assert world.words.search("talks", "conversations", "ships", limit=5) == []

@@ -70,7 +70,7 @@ def test_queries_are_what_the_model_wrapped(reply: str, queries: list[str]) -> N
 
 def test_at_most_so_many_queries_are_taken_and_overlong_ones_left_out() -> None:
     reply = "".join(f"<query {number}>" for number in range(9)) + f"<{'x' * 501}>"
-    assert wrapped(reply, most=3) == ["query 0", "query 1", "query 2"]
+    assert wrapped(reply, limit=3) == ["query 0", "query 1", "query 2"]
     assert wrapped(f"<{'x' * 501}> <short>") == ["short"]
     assert wrapped(f"<{'x' * 500}>") == ["x" * 500]
 
@@ -85,7 +85,7 @@ def test_a_reply_of_ten_megabytes_is_read_in_linear_time(piece: str) -> None:
 
 @given(st.text(alphabet="<>＜＞/ab =\n!t\u200b", max_size=60))
 def test_whatever_the_model_writes_its_queries_are_few_distinct_and_normal(reply: str) -> None:
-    queries = wrapped(reply, most=3, longest=8)
+    queries = wrapped(reply, limit=3, max_chars=8)
     assert len(queries) <= 3
     assert distinct("original", queries)[1:] == queries
     assert all(1 <= len(query) <= 8 for query in queries)

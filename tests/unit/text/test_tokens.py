@@ -43,7 +43,7 @@ def test_ten_megabytes_are_estimated_in_a_moment() -> None:
 
 @given(st.text(max_size=200), st.integers(0, 60))
 def test_a_cut_text_is_the_longest_beginning_within_its_tokens(text: str, most: int) -> None:
-    kept = cut(text, most_tokens=most)
+    kept = cut(text, max_tokens=most)
     assert text.startswith(kept)
     assert estimate(kept) <= most
     assert kept == text or estimate(text[: len(kept) + 1]) > most

@@ -23,7 +23,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
     if request.param == "memory":
         yield memory_store()
         return
-    with open_pool(request.getfixturevalue("database_url"), most=4) as pool:
+    with open_pool(request.getfixturevalue("database_url"), max_size=4) as pool:
         yield Store(PostgresConversations(pool), PostgresRanks(pool))
 
 

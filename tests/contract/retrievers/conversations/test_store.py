@@ -32,7 +32,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
     if request.param == "memory":
         yield memory_store()
         return
-    with open_pool(request.getfixturevalue("database_url"), most=4) as pool:
+    with open_pool(request.getfixturevalue("database_url"), max_size=4) as pool:
         yield Store(PostgresConversations(pool), PostgresRanks(pool))
 
 
@@ -308,7 +308,7 @@ def test_a_collection_is_due_for_a_rebuild_when_its_last_one_is_old(store: Store
 def test_the_role_sees_one_collection_and_nothing_without_one(
     database: psycopg.Connection, database_url: str, collection: str, table: str
 ) -> None:
-    with open_pool(database_url, most=2) as pool:
+    with open_pool(database_url, max_size=2) as pool:
         store = Store(PostgresConversations(pool), PostgresRanks(pool))
         referring(store, collection)
         referring(store, f"{collection}x")

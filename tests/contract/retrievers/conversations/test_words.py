@@ -33,7 +33,7 @@ __all__ = ["world"]
 
 @pytest.fixture
 def pool(database_url: str) -> Iterator[Pool]:
-    with open_pool(database_url, most=12, timeout_s=2) as opened:
+    with open_pool(database_url, max_size=12, timeout_s=2) as opened:
         yield opened
 
 
@@ -41,7 +41,7 @@ def pool(database_url: str) -> Iterator[Pool]:
 def processes(world: World, database_url: str) -> Iterator[list[World]]:
     """Two processes that serve one board: each has a pool of its own."""
     with ExitStack() as opened:
-        pools = [opened.enter_context(open_pool(database_url, most=8)) for _ in range(2)]
+        pools = [opened.enter_context(open_pool(database_url, max_size=8)) for _ in range(2)]
         yield [
             replace(
                 world,
@@ -120,20 +120,20 @@ def test_words_and_rows_are_committed_together_or_not_at_all(pool: Pool, collect
 
     with pytest.raises(Unavailable, match="killed"):
         change()
-    assert (store.stored(collection, "s"), postings.search(collection, SPACE, "ships", most=1)) == (None, [])
+    assert (store.stored(collection, "s"), postings.search(collection, SPACE, "ships", limit=1)) == (None, [])
     with store.changing(collection, "s"):
         postings.put(collection, SPACE, [unit_of(made.session)])
         with ThreadPoolExecutor(1) as other:
-            assert other.submit(postings.search, collection, SPACE, "ships", most=1).result() == []
+            assert other.submit(postings.search, collection, SPACE, "ships", limit=1).result() == []
         store.put(collection, made, replacing=None)
-    assert [hit.id for hit in postings.search(collection, SPACE, "ships", most=1)] == ["s"]
+    assert [hit.id for hit in postings.search(collection, SPACE, "ships", limit=1)] == ["s"]
 
 
 def test_a_writer_waits_longer_than_a_statement_may_take(
     database_url: str, collection: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "STATEMENT_TIMEOUT_MS", 500)
-    with open_pool(database_url, most=4) as pool, ThreadPoolExecutor(1) as other:
+    with open_pool(database_url, max_size=4) as pool, ThreadPoolExecutor(1) as other:
         store = PostgresConversations(pool)
 
         def wait() -> object:

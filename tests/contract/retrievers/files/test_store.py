@@ -34,7 +34,7 @@ def files(request: pytest.FixtureRequest) -> Iterator[Files]:
     if request.param == "memory":
         yield MemoryFiles()
         return
-    with open_pool(request.getfixturevalue("database_url"), most=4) as pool:
+    with open_pool(request.getfixturevalue("database_url"), max_size=4) as pool:
         yield PostgresFiles(pool)
 
 

@@ -35,7 +35,7 @@ def wide(request: pytest.FixtureRequest, database_url: str) -> Iterator[tuple[Po
         server.execute(f"CREATE DATABASE {name}")
     url = f"{database_url.rsplit('/', 1)[0]}/{name}"
     migrate(url, dimensions=request.param)
-    with open_pool(url, most=2) as pool:
+    with open_pool(url, max_size=2) as pool:
         yield pool, request.param
 
 

@@ -26,7 +26,7 @@ def messages(request: pytest.FixtureRequest) -> Iterator[Messages]:
     if request.param == "memory":
         yield MemoryMessages()
         return
-    with open_pool(request.getfixturevalue("database_url"), most=4) as pool:
+    with open_pool(request.getfixturevalue("database_url"), max_size=4) as pool:
         yield PostgresMessages(pool, ef_search=100)
 
 
@@ -198,7 +198,7 @@ def test_one_at_a_time_changes_a_session(sessions: Sessions, collection: str) ->
 def test_what_migrated_rows_are_searched_by_and_hold_is_found_out(
     database: psycopg.Connection, collection: str, database_url: str
 ) -> None:
-    with open_pool(database_url, most=2) as pool:
+    with open_pool(database_url, max_size=2) as pool:
         store(PostgresSessions(pool), collection, session("s", "ships", "soup", "rope", "mast"), model="old")
     folder = resources.files("querymill_workers.postgres") / "migrations"
     text = (folder / "0005_message_life.sql").read_text()
@@ -217,5 +217,5 @@ def test_what_migrated_rows_are_searched_by_and_hold_is_found_out(
 
 
 def test_a_database_that_is_away_is_unavailable() -> None:
-    with open_pool("postgresql://127.0.0.1:1/none", most=1, timeout_s=0.3) as pool, pytest.raises(Unavailable):
+    with open_pool("postgresql://127.0.0.1:1/none", max_size=1, timeout_s=0.3) as pool, pytest.raises(Unavailable):
         PostgresSessions(pool).revision("c", "s")

@@ -24,7 +24,7 @@ def messages(request: pytest.FixtureRequest) -> Iterator[Messages]:
     if request.param == "memory":
         yield MemoryMessages()
         return
-    with open_pool(request.getfixturevalue("database_url"), most=4) as pool:
+    with open_pool(request.getfixturevalue("database_url"), max_size=4) as pool:
         yield PostgresMessages(pool, ef_search=100)
 
 
@@ -39,7 +39,7 @@ def sessions(messages: Messages) -> Sessions:
 
 @pytest.fixture
 def stored(database_url: str) -> Iterator[PostgresMessages]:
-    with open_pool(database_url, most=4) as pool:
+    with open_pool(database_url, max_size=4) as pool:
         yield PostgresMessages(pool, ef_search=100)
 
 

@@ -48,7 +48,7 @@ class Chats:
 @pytest.fixture(scope="module")
 def chats(database_url: str) -> Iterator[Chats]:
     collections = (f"a{uuid4().hex}", f"b{uuid4().hex}")
-    with open_pool(database_url, most=4) as pool:
+    with open_pool(database_url, max_size=4) as pool:
         messages = PostgresMessages(pool, ef_search=100)
         for collection in collections:
             # The last session is in this collection alone: its rows' ids are in no other.
@@ -147,7 +147,7 @@ def test_the_role_cannot_write_into_another_collection(chats: Chats, database: p
 
 
 def test_a_connection_comes_back_as_it_was(chats: Chats, database_url: str) -> None:
-    with open_pool(database_url, most=1) as pool:
+    with open_pool(database_url, max_size=1) as pool:
         PostgresSessions(pool).revision(chats.collections[0], "s")
         with pool.connection() as connection:
             row = connection.execute(

@@ -29,7 +29,7 @@ TEXTS = ("ships at sea", "soup of herons", "rope and mast", "a weir", "the crew 
 @pytest.fixture
 def stored(world: World, database_url: str) -> Iterator[World]:
     """The world with the stores of PostgreSQL."""
-    with open_pool(database_url, most=16) as pool:
+    with open_pool(database_url, max_size=16) as pool:
         world.with_ports(
             messages=PostgresMessages(pool, ef_search=100), sessions=PostgresSessions(pool), words=SlowWords(pool)
         )
@@ -82,7 +82,7 @@ def test_without_one_at_a_time_old_words_would_be_left(
 
 def test_more_sessions_at_once_than_connections_still_all_get_in(stored: World, database_url: str) -> None:
     collection = f"c{uuid4().hex}"
-    with open_pool(database_url, most=8) as pool:
+    with open_pool(database_url, max_size=8) as pool:
         stored.ports = replace(stored.ports, sessions=PostgresSessions(pool), words=PostgresWords(pool))
         requests = [IngestSession(collection=collection, session=session(f"s{n}", *TEXTS)) for n in range(24)]
         threads = [threading.Thread(target=stored.run, args=(request,)) for request in requests]

@@ -1,4 +1,4 @@
-"""What every store of code documents must do: run on the one in memory, on MongoDB's wire, on a mongod if given."""
+"""What every store of code documents must do: in memory, on the embedded server, and on a mongod if there is one."""
 
 import random
 from collections.abc import Iterator
@@ -60,7 +60,7 @@ def document(
 
 
 def store(modules: Modules, collection: str, *documents: ModuleDocument, revision: Revision = FIRST) -> None:
-    modules.put(collection, [(one, revision) for one in documents])
+    modules.put(collection, [(document, revision) for document in documents])
 
 
 def found(modules: Modules, collection: str, module: str, match: Match = "suffix") -> set[int | str]:
@@ -86,7 +86,10 @@ def test_exact_documents_are_told_apart_in_a_suffix_match(modules: Modules, coll
 def test_an_id_of_zero_is_an_id_and_not_the_path_zero(modules: Modules, collection: str) -> None:
     store(modules, collection, document(0, "vtkActor", code="number"), document("0", "vtkActor", code="path"))
     assert found(modules, collection, "vtkActor") == {0, "0"}
-    assert {key: one.code for key, one in modules.documents(collection, [0, "0"]).items()} == {0: "number", "0": "path"}
+    assert {key: stored.code for key, stored in modules.documents(collection, [0, "0"]).items()} == {
+        0: "number",
+        "0": "path",
+    }
 
 
 def test_storing_a_document_again_replaces_it(modules: Modules, collection: str) -> None:
@@ -94,8 +97,8 @@ def test_storing_a_document_again_replaces_it(modules: Modules, collection: str)
     store(modules, collection, document(1, "vtkMapper", "vtkPlane", description="new", code="new"), revision=SECOND)
     assert found(modules, collection, "vtkActor") == set()
     assert found(modules, collection, "vtkMapper") == found(modules, collection, "vtkPlane") == {1}
-    (card,) = modules.cards(collection, [1])
-    assert (card.names, card.description) == (("vtkMapper", "vtkPlane"), "new")
+    (summary,) = modules.describe(collection, [1])
+    assert (summary.names, summary.description) == (("vtkMapper", "vtkPlane"), "new")
     assert modules.documents(collection, [1])[1].code == "new"
     assert modules.revision(collection, 1) == SECOND
 
@@ -110,7 +113,7 @@ def test_storing_the_same_twice_changes_nothing(modules: Modules, collection: st
     for _ in range(2):
         store(modules, collection, document(1, "vtkActor"), document(1, "vtkActor"))
     assert found(modules, collection, "vtkActor") == {1}
-    assert len(list(modules.every_card(collection))) == 1
+    assert len(list(modules.describe_all(collection))) == 1
 
 
 def test_no_collection_sees_anothers_documents(modules: Modules, collection: str) -> None:
@@ -118,11 +121,11 @@ def test_no_collection_sees_anothers_documents(modules: Modules, collection: str
     store(modules, collection, document(1, "vtkActor"))
     store(modules, other, document(2, "vtkActor", "vtkSecret"))
     assert found(modules, collection, "vtkActor") == {1}
-    assert modules.cards(collection, [2]) == []
+    assert modules.describe(collection, [2]) == []
     assert modules.documents(collection, [2]) == {}
     assert modules.revision(collection, 2) is None
     assert modules.vocabulary(collection).names == ("vtkActor",)
-    assert [card.document for card in modules.every_card(collection)] == [1]
+    assert [summary.document for summary in modules.describe_all(collection)] == [1]
 
 
 def test_what_looks_like_operators_is_kept_as_it_came(modules: Modules, collection: str) -> None:
@@ -151,7 +154,7 @@ def test_the_vocabulary_follows_what_is_stored(modules: Modules, collection: str
     assert (vocabulary.changes, vocabulary.version, vocabulary.lexicon) == (2, 0, EMPTY)
 
 
-def test_a_published_lexicon_is_the_one_in_force(modules: Modules, collection: str) -> None:
+def test_a_published_lexicon_is_the_one_in_use(modules: Modules, collection: str) -> None:
     store(modules, collection, document(1, "vtkActor"))
     words = Lexicon({"$cone": ("vtkConeSource",), "锥体": ("vtkConeSource", "vtkActor")})
     assert modules.publish_lexicon(collection, words, replacing=0, changes=1) == 1
@@ -161,12 +164,50 @@ def test_a_published_lexicon_is_the_one_in_force(modules: Modules, collection: s
     assert (vocabulary.lexicon, vocabulary.version, vocabulary.learned_changes) == (words, 3, 1)
 
 
-def test_a_lexicon_that_was_replaced_meanwhile_is_not_replaced_again(modules: Modules, collection: str) -> None:
+def test_a_lexicon_that_has_been_replaced_is_not_replaced_again(modules: Modules, collection: str) -> None:
     store(modules, collection, document(1, "vtkActor"))
     modules.publish_lexicon(collection, Lexicon({"a": ("vtkA",)}), replacing=0, changes=1)
-    with pytest.raises(Unavailable, match="meanwhile"):
+    with pytest.raises(Unavailable, match="published first"):
         modules.publish_lexicon(collection, Lexicon({"b": ("vtkB",)}), replacing=0, changes=1)
     assert modules.vocabulary(collection).lexicon == Lexicon({"a": ("vtkA",)})
+
+
+def test_documents_that_do_not_exist_are_left_out(modules: Modules, collection: str) -> None:
+    store(modules, collection, document(1, "vtkActor"), document("a.js", "vtkPlane"))
+    assert {summary.document for summary in modules.describe(collection, [1, 7, "a.js", "1"])} == {1, "a.js"}
+    assert set(modules.documents(collection, [1, 7, "a.js", "1"])) == {1, "a.js"}
+    assert modules.describe(collection, []) == []
+    assert modules.documents(collection, []) == {}
+
+
+def test_more_summaries_than_one_query_takes_are_all_described(modules: Modules, collection: str) -> None:
+    store(modules, collection, *(document(number, "vtkActor") for number in range(60)))
+    assert {summary.document for summary in modules.describe(collection, range(60))} == set(range(60))
+
+
+def test_several_modules_are_recalled_by_their_keys(modules: Modules, collection: str) -> None:
+    store(modules, collection, document(1, "vtkActor", "vtkPlane"), document(2, "vtkImageActor"))
+    for match, actors in (("exact", {1}), ("suffix", {1, 2})):
+        recalled = modules.recall(collection, ["actor", "plane", "math"], match=match)  # type: ignore[arg-type]
+        assert {key: set(found_.all) for key, found_ in recalled.items()} == {
+            "actor": actors, "plane": {1}, "math": set(),
+        }  # fmt: skip
+    assert modules.recall(collection, [], match="exact") == {}
+
+
+def test_of_two_versions_put_at_once_the_later_counts(modules: Modules, collection: str) -> None:
+    versions = [(document(1, "vtkActor", code="old"), FIRST), (document(1, "vtkPlane", code="new"), SECOND)]
+    modules.put(collection, versions)
+    assert (found(modules, collection, "vtkActor"), found(modules, collection, "vtkPlane")) == (set(), {1})
+    assert (modules.revision(collection, 1), modules.documents(collection, [1])[1].code) == (SECOND, "new")
+
+
+def test_a_collection_that_was_never_stored_to_is_empty(modules: Modules, collection: str) -> None:
+    vocabulary = modules.vocabulary(collection)
+    assert (vocabulary.names, vocabulary.lexicon, vocabulary.changes) == ((), EMPTY, 0)
+    assert list(modules.describe_all(collection)) == []
+    assert modules.revision(collection, 1) is None
+    assert collection not in modules.collections()
 
 
 def test_collections_are_listed(modules: Modules, collection: str) -> None:
@@ -194,9 +235,9 @@ def test_indexed_recall_equals_the_unindexed_suffix_scan_on_300_random_queries(
         module = name[lot.randint(0, len(name) - 1) :] if lot.random() < 0.5 else lot.choice([name.upper(), name])
         match: Match = lot.choice(["suffix", "exact"])
         scan = {
-            one.document
-            for one in stored
-            if any(hits(module, name, match=match) for name in one.meta_info.vtkjs_modules)
+            document.document
+            for document in stored
+            if any(hits(module, name, match=match) for name in document.meta_info.vtkjs_modules)
         }
         nonempty += bool(scan)
         assert found(mongo, collection, module, match) == scan, (module, match)
@@ -228,7 +269,7 @@ def test_a_half_written_document_is_neither_scored_nor_shown(
         database = client.get_default_database("querymill")
         database["module_documents"].update_one({"_id": f"{collection}/1"}, {"$unset": {"revision": 1}})
     assert mongo.revision(collection, 1) is None
-    assert mongo.cards(collection, [1]) == []
+    assert mongo.describe(collection, [1]) == []
 
 
 def test_a_document_that_is_stored_has_its_names_in_the_vocabulary_whatever_failed_after(

@@ -27,7 +27,7 @@ def reports(request: pytest.FixtureRequest) -> Iterator[Reports]:
     if request.param == "memory":
         yield MemoryReports()
         return
-    with open_pool(request.getfixturevalue("database_url"), most=4) as pool:
+    with open_pool(request.getfixturevalue("database_url"), max_size=4) as pool:
         yield PostgresReports(pool)
 
 
@@ -195,21 +195,21 @@ def test_collections_are_listed(reports: Reports, collection: str) -> None:
 
 
 def test_a_vector_of_a_wrong_dimension_never_reaches_the_table(database_url: str, collection: str) -> None:
-    with open_pool(database_url, most=1) as pool, pytest.raises(psycopg.errors.DataException):
+    with open_pool(database_url, max_size=1) as pool, pytest.raises(psycopg.errors.DataException):
         PostgresReports(pool).draft(
             collection, "a", FIRST, [Chunk(1, 0, "x", 1)], np.ones((1, DIMENSIONS + 1), np.float32)
         )
 
 
 def test_not_a_number_never_reaches_the_table(database_url: str, collection: str) -> None:
-    with open_pool(database_url, most=1) as pool, pytest.raises(psycopg.errors.DataException):
+    with open_pool(database_url, max_size=1) as pool, pytest.raises(psycopg.errors.DataException):
         PostgresReports(pool).draft(
             collection, "a", FIRST, [Chunk(1, 0, "x", 1)], np.full((1, DIMENSIONS), np.nan, np.float32)
         )
 
 
 def test_a_database_that_is_away_is_unavailable() -> None:
-    with open_pool("postgresql://127.0.0.1:1/none", most=1, timeout_s=0.3) as pool, pytest.raises(Unavailable):
+    with open_pool("postgresql://127.0.0.1:1/none", max_size=1, timeout_s=0.3) as pool, pytest.raises(Unavailable):
         PostgresReports(pool).cards("c", model="words")
 
 
@@ -235,7 +235,7 @@ def test_a_table_added_later_is_not_made_for_another_dimension(database_url: str
 
 
 def test_each_branch_searches_by_the_primary_key(database_url: str, collection: str) -> None:
-    with open_pool(database_url, most=1) as pool:
+    with open_pool(database_url, max_size=1) as pool:
         store(PostgresReports(pool), collection, "a", "ships")
         statement = "EXPLAIN SELECT 1 FROM report_passages WHERE collection = 'c' AND sha1 = 'a' AND revision = 'r'"
         with pool.connection() as connection:

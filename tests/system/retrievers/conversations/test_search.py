@@ -102,7 +102,7 @@ def test_a_change_is_seen_by_the_next_search_on_every_worker_however_warm(
             with paused(resting):
                 assert ids(ask(mill, collection, "ships", scoring="bm25")) == ["old"]
         # Both are warm: the words go behind their backs, and both answer all the same.
-        with open_pool(deployment.settings.database_url.get_secret_value(), most=1) as pool:
+        with open_pool(deployment.settings.database_url.get_secret_value(), max_size=1) as pool:
             PostgresWords(pool).drop(collection, SPACE, ["old"])
         for resting in (worker, other):
             with paused(resting):

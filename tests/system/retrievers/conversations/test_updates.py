@@ -47,7 +47,7 @@ def test_updates_of_one_session_at_once_are_all_done_stored_and_found(crowd: Que
             job.result(90)
         except JobFailed as error:
             failed.append(str(error))
-    with open_pool(database_url, most=1) as pool:
+    with open_pool(database_url, max_size=1) as pool:
         known = PostgresConversations(pool).stored(collection, "s")
     stored = set() if known is None else {message.text for message in known.session.messages}
     asked = [

@@ -36,7 +36,7 @@ class QoS:
 
 @pytest.fixture
 def files(database_url: str) -> Iterator[Files]:
-    with open_pool(database_url, most=2) as pool:
+    with open_pool(database_url, max_size=2) as pool:
         yield PostgresFiles(pool)
 
 
@@ -104,8 +104,8 @@ def test_what_was_taken_in_is_found_by_words_names_and_expressions(
     querymill: CommandLine, files: Files, root: Path, collection: str, database_url: str
 ) -> None:
     ingest(querymill, root, collection)
-    with open_pool(database_url, most=1) as pool:
-        hits = PostgresWords(pool).search(collection, "files", "where is restore_unacked", most=9)
+    with open_pool(database_url, max_size=1) as pool:
+        hits = PostgresWords(pool).search(collection, "files", "where is restore_unacked", limit=9)
     assert [hit.id for hit in hits] == ["src/channel.py"]
     (found,) = files.named(collection, ["restore_unacked"], roles=["definition"], limit=9)
     assert (found.path, found.symbol.line, found.symbol.qualifier) == ("src/channel.py", 6, "QoS")

@@ -1,4 +1,4 @@
-"""Code documents from the client's call to the answer: real board, MongoDB wire, real worker."""
+"""Code documents from the client to the result: a real board, the embedded MongoDB server, a real worker."""
 
 import time
 from typing import Any

@@ -64,7 +64,7 @@ def open_updates(world: World) -> list[str]:
 
 
 def found(world: World, query: str) -> list[str]:
-    return [hit.id for hit in world.words.search("chats", SPACE, searchable([query]), most=9)]
+    return [hit.id for hit in world.words.search("chats", SPACE, searchable([query]), limit=9)]
 
 
 def reference(world: World, session_id: str) -> float:

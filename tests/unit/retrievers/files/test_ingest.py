@@ -55,8 +55,8 @@ def test_a_file_is_found_by_words_and_names_and_then_by_vectors(world: World) ->
     result = ingest(world, {"src/pot.py": SOUP, "empty.py": ""})
     assert (result.outcome, result.total, result.ingested, result.unchanged) == ("ingested", 2, 2, 0)
     assert (result.symbols, result.chunks, result.pending) == (3, 1, 1)
-    assert [hit.id for hit in world.words.search("code", "files", "stir", most=9)] == ["src/pot.py"]
-    assert [hit.id for hit in world.words.search("code", "files", "src pot", most=9)] == ["src/pot.py"]
+    assert [hit.id for hit in world.words.search("code", "files", "stir", limit=9)] == ["src/pot.py"]
+    assert [hit.id for hit in world.words.search("code", "files", "src pot", limit=9)] == ["src/pot.py"]
     (found,) = world.files.named("code", ["stir"], roles=["definition"], limit=9)
     assert (found.symbol.kind, found.symbol.qualifier) == ("method", "Pot")
     info = world.files.describe("code", ["src/pot.py"])["src/pot.py"]
@@ -128,7 +128,7 @@ def test_files_that_are_gone_are_taken_away_only_when_that_is_asked(world: World
     compared = compare(world, {"a.py": "soup"}, remove=True)
     assert (compared.removed, compared.changed, compared.total) == (("b.py",), (), 1)
     assert list(world.files.revisions("code")) == ["a.py"]
-    assert [hit.id for hit in world.words.search("code", "files", "soup", most=9)] == ["a.py"]
+    assert [hit.id for hit in world.words.search("code", "files", "soup", limit=9)] == ["a.py"]
 
 
 def test_another_parser_makes_every_file_a_changed_one(world: World) -> None:

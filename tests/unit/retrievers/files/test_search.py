@@ -104,7 +104,7 @@ def test_every_round_is_told_as_it_ends(code: World) -> None:
 
 def test_one_shot_ranks_every_candidate_of_one_round_and_asks_no_further(code: World) -> None:
     result = answered(code, ASKED.model_copy(update={"mode": "oneshot"}))
-    words = [hit.id for hit in code.words.search("code", SPACE, ASKED.query, most=50)]
+    words = [hit.id for hit in code.words.search("code", SPACE, ASKED.query, limit=50)]
     assert [hit.path for hit in result.results] == words
     assert (len(result.rounds), result.stop) == (1, "one shot")
 

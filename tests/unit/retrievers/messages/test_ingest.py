@@ -39,7 +39,7 @@ def test_ingestion_ends_with_the_words_and_asks_for_the_vectors(world: World) ->
     assert isinstance(result, IngestSessionResult)
     assert (result.outcome, result.total, world.embeddings.asked) == ("ingested", 40, [])
     assert bell == Bell(str(result.embedding_job), "embed", Queue.EMBED)
-    best, *_ = world.words.search("chats", "messages", "subject7", most=9)
+    best, *_ = world.words.search("chats", "messages", "subject7", limit=9)
     assert world.sessions.passages("chats", "s")[7].vector_id == best.id
     assert world.board.collections("messages") == {"chats"}
 
@@ -70,8 +70,8 @@ def test_a_message_more_embeds_only_what_it_changes(world: World) -> None:
 def test_an_edit_replaces_what_was_there_and_its_words(world: World) -> None:
     outcome(world, session("s", "nine ships", "soup"))
     outcome(world, session("s", "ten boats"))
-    assert world.words.search("chats", "messages", "ships soup", most=9) == []
-    (hit,) = world.words.search("chats", "messages", "boats", most=9)
+    assert world.words.search("chats", "messages", "ships soup", limit=9) == []
+    (hit,) = world.words.search("chats", "messages", "boats", limit=9)
     assert hit.scored is not None
     assert hit.scored.statistics.units == 1
 
@@ -165,7 +165,7 @@ def test_a_provider_that_stays_away_fails_the_embedding_and_the_next_ingestion_a
     for _ in range(world.ports.max_attempts):
         world.answer(bell)
     assert world.board.picture(bell.job_id).record.state == "failed"
-    assert [hit.score > 0 for hit in world.words.search("chats", "messages", "ships", most=9)] == [True]
+    assert [hit.score > 0 for hit in world.words.search("chats", "messages", "ships", limit=9)] == [True]
     world.embeddings.fails_with = None
     again = outcome(world, session("s", "nine ships"))
     assert again.outcome == "unchanged"

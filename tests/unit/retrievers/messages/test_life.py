@@ -251,8 +251,8 @@ def test_a_forgotten_session_is_found_no_more_by_any_way(world: World) -> None:
         assert {hit.session_id for hit in found.results} == {"t"}
     world.embeddings.fails_with = Unavailable("away")
     assert {hit.session_id for hit in search(world, "which ships").results} == {"t"}
-    assert world.words.search("chats", "messages", "soup", most=9) == []
-    assert len(world.words.search("others", "messages", "ships", most=9)) == 1
+    assert world.words.search("chats", "messages", "soup", limit=9) == []
+    assert len(world.words.search("others", "messages", "ships", limit=9)) == 1
 
 
 def test_forgetting_twice_changes_nothing(world: World) -> None:

@@ -1,18 +1,11 @@
-from contextlib import nullcontext
-
-import pytest
-
-from querymill_shared.board import Verdict
 from querymill_shared.contracts.modules.ingest import IngestModule, IngestModuleResult, ModuleDocument
 from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult
 from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.retrievers.modules.ingest import revision_of
-from querymill_workers.retrievers.modules.rules.lexicon import EMPTY
 from tests.fixtures.world import World, example
 
 CONES = [example(n, "vtkConeSource", "vtkActor", description=f"A cone number {n}") for n in range(4)]
-PLANES = [example(n, "vtkPlane", "vtkActor", description=f"Cut number {n} by a plane") for n in range(4, 12)]
 
 
 def ingest_of(document: dict[str, object]) -> IngestModule:
@@ -58,7 +51,7 @@ def test_changed_content_is_ingested_again_under_the_same_id(world: World) -> No
     assert ask(world, "vtkPlane").results[0].document == 0
 
 
-def test_a_document_that_was_half_taken_in_is_taken_in_whole_by_the_next_attempt(world: World) -> None:
+def test_a_document_that_was_half_ingested_is_ingested_whole_by_the_next_attempt(world: World) -> None:
     request = ingest_of(CONES[0])
     job_id = world.submit(request)
     honest = world.modules.put
@@ -94,78 +87,6 @@ def test_the_same_document_again_asks_for_nothing_where_the_lexicon_knows_it(wor
     before = learnings(world)
     world.ingest_code(CONES[0])
     assert learnings(world) == before
-
-
-def test_learning_in_the_background_waits_for_more_documents_first(world: World) -> None:
-    world.ingest_code(*CONES)
-    (job_id,) = learnings(world)
-    assert world.modules.vocabulary("code").version == 0
-    request = LearnLexicon(collection="code", background=True)
-    world.ingest_code(*PLANES)
-    world.ring(job_id, request, "learn")
-    vocabulary = world.modules.vocabulary("code")
-    assert (vocabulary.version, vocabulary.learned_changes) == (1, 12)
-    assert len(learnings(world)) == 1
-
-
-@pytest.mark.parametrize("dies", [False, True])
-def test_documents_that_come_in_while_it_learns_are_learned_next(world: World, dies: bool) -> None:
-    world.ingest_code(*PLANES)
-    honest = world.modules.every_card
-
-    def more_come_in(collection: str) -> object:
-        world.modules.every_card = honest  # type: ignore[method-assign]
-        world.ingest_code(*CONES)
-        return honest(collection)[:8]  # type: ignore[index]
-
-    world.modules.every_card = more_come_in  # type: ignore[method-assign, assignment]
-    (first,) = learnings(world)
-    settle = world.board.settle
-
-    def settled(job_id: str, verdict: Verdict) -> bool:
-        is_first = settle(job_id, verdict)
-        if dies and job_id == first:
-            raise KeyboardInterrupt
-        return is_first
-
-    world.board.settle = settled  # type: ignore[method-assign]
-    with pytest.raises(KeyboardInterrupt) if dies else nullcontext():
-        world.ring(first, LearnLexicon(collection="code", background=True), "learn")
-    assert world.modules.vocabulary("code").version == 1
-    assert len(learnings(world)) == 2
-
-
-def test_a_learning_that_failed_does_not_keep_the_next_from_being_asked_for(world: World) -> None:
-    world.ingest_code(CONES[0])
-    (job_id,) = learnings(world)
-    world.board.settle(job_id, Verdict("dead", reason="MongoDB was away"))
-    world.ingest_code(CONES[1])
-    assert len(learnings(world)) == 2
-
-
-def test_plain_words_find_modules_once_they_were_learned(world: World) -> None:
-    world.ingest_code(*CONES, *PLANES)
-    assert ask(world, "something with a cone").results == ()
-    assert learn(world).version == 1
-    result = ask(world, "something with a cone")
-    assert {hit.document for hit in result.results} == {0, 1, 2, 3}
-    assert result.lexicon_version == 1
-    (module,) = result.results[0].match_explanation[0]["modules"]
-    assert (module["module"], module["rule"], module["text"]) == ("vtkConeSource", "lexicon", "cone")
-    assert ask(world, "something with a cone", lexicon=False).results == ()
-
-
-def test_learning_again_without_changes_keeps_the_lexicon(world: World) -> None:
-    world.ingest_code(*CONES, *PLANES)
-    first, second = learn(world), learn(world)
-    assert (first.version, second.version) == (1, 1)
-    assert first.total == second.total > 0
-
-
-def test_a_collection_without_documents_has_nothing_to_learn_from(world: World) -> None:
-    job_id = world.run(LearnLexicon(collection="nothing"))
-    assert "no code documents in 'nothing'" in world.board.picture(job_id).record.reason
-    assert world.modules.vocabulary("nothing").lexicon == EMPTY
 
 
 def test_an_ingestion_that_keeps_failing_ends_with_its_reason(world: World) -> None:

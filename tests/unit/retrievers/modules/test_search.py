@@ -1,8 +1,11 @@
 import pytest
 
+from querymill_shared.board import Claim, Outcome
 from querymill_shared.contracts.events import Done, Hits
 from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
 from querymill_workers.jobs.faults import Refused, Unavailable
+from querymill_workers.jobs.notes import FailureNotes
+from querymill_workers.retrievers.modules.flow import flow_of
 from tests.fixtures.world import World, example
 
 CONE = example(0, "vtk.Filters.Sources.vtkConeSource", "vtkActor", "vtkMapper", description="A red cone", code="cone()")
@@ -52,7 +55,7 @@ def test_the_worked_example_end_to_end(world: World) -> None:
 def test_the_explanation_says_which_rule_produced_each_module(world: World) -> None:
     world.ingest_code(CONE)
     hit = ask(world, "a cone source, vtk.Rendering.Core.vtkMapper and the actor").results[0]
-    modules = {one["module"]: (one["rule"], one["text"]) for one in hit.match_explanation[0]["modules"]}
+    modules = {module["module"]: (module["rule"], module["text"]) for module in hit.match_explanation[0]["modules"]}
     assert modules == {
         "ConeSource": ("words", "cone source"),
         "vtkMapper": ("path", "vtk.Rendering.Core.vtkMapper"),
@@ -149,6 +152,101 @@ def test_a_split_that_fails_leaves_the_request_as_it_stands(world: World, replie
     assert [part.stage for part in result.degraded] == ["split"]
 
 
+def claimed(world: World, job_id: str, branch: str) -> Claim:
+    claim = world.board.claim(job_id, branch)
+    assert claim is not None
+    return claim
+
+
+def give_up(world: World, job_id: str, branch: str, *, dead: bool) -> None:
+    """Close a branch as the sweeper does when its workers failed or kept dying."""
+    failed = Outcome(state="failed", reason="its workers died", notes=FailureNotes(dead=dead).for_board())
+    world.board.finish(claimed(world, job_id, branch), failed)
+
+
+def test_at_the_deadline_the_request_itself_answers_and_the_split_is_named_as_missing(world: World) -> None:
+    world.ingest_code(CONE)
+    request = search(split=True)
+    job_id = world.submit(request)
+    world.ring(job_id, request, "original")
+    flow_of(request).settle(world.board.picture(job_id), world.ports)
+    result = found(world, job_id)
+    assert (result.searched_by, documents(result), result.complete) == ("original", [0], False)
+    assert [(part.stage, part.reason) for part in result.degraded] == [("split", "cut by the deadline")]
+
+
+def test_at_the_deadline_a_job_without_a_finished_branch_fails_and_says_which_are_missing(world: World) -> None:
+    request = search(split=True)
+    job_id = world.submit(request)
+    flow_of(request).settle(world.board.picture(job_id), world.ports)
+    record = world.board.picture(job_id).record
+    assert record.state == "failed"
+    assert record.reason.endswith("original: cut by the deadline; split: cut by the deadline")
+
+
+def test_a_chat_model_is_not_asked_when_only_the_time_for_searching_is_left(world: World) -> None:
+    world.ingest_code(CONE)
+    world.rewriter.replies = {"parts": "<9: a vtkPlane>"}
+    request = search(split=True, deadline=0.15)
+    job_id = world.submit(request)
+    world.ring(job_id, request, "split")
+    (split,) = [step for step in world.board.picture(job_id).steps if step.name == "split"]
+    assert (split.state, split.reason) == ("failed", "cut by the deadline before the chat model was asked")
+
+
+def test_a_split_that_came_through_answers_even_if_the_request_itself_failed(world: World) -> None:
+    world.ingest_code(CONE, PLANE)
+    world.rewriter.replies = {"parts": "<9: a vtkPlane>"}
+    request = search("cut it", split=True)
+    job_id = world.submit(request)
+    give_up(world, job_id, "original", dead=True)
+    world.ring(job_id, request, "split")
+    result = found(world, job_id)
+    assert (result.searched_by, documents(result)) == ("split", ["plane.js"])
+    assert [(part.stage, part.reason) for part in result.degraded] == [("original", "its workers died")]
+
+
+@pytest.mark.parametrize(("dead", "state"), [(True, "dead"), (False, "failed")])
+def test_a_job_whose_branches_all_failed_is_dead_only_if_workers_kept_dying(
+    world: World, dead: bool, state: str
+) -> None:
+    request = search()
+    job_id = world.submit(request)
+    give_up(world, job_id, "original", dead=dead)
+    flow_of(request).settle(world.board.picture(job_id), world.ports)
+    record = world.board.picture(job_id).record
+    assert (record.state, "original: its workers died" in record.reason) == (state, True)
+
+
+def test_the_text_channel_alone_ranks_by_text_and_asks_for_no_module(world: World) -> None:
+    world.ingest_code(CONE, IMAGE, PLANE)
+    result = ask(world, "one slice of a scan", channels=["text"])
+    assert documents(result)[0] == 1
+    assert all(set(hit.channels) == {"text"} for hit in result.results)
+    assert result.results[0].match_explanation == ()
+    assert result.results[0].explanation["weights"] == {"text": 1.0}
+    assert [(part.total, part.documents) for part in result.raw_history] == [(0, ())]
+
+
+def test_the_ranking_is_as_long_as_its_candidates_and_cut_to_top_k(world: World) -> None:
+    world.ingest_code(*(example(n, "vtkActor") for n in range(9)))
+    result = ask(world, "vtkActor", candidates=5, top_k=2)
+    assert (documents(result), result.total, len(result.reranked_history)) == ([0, 1], 5, 5)
+    assert (result.raw_history[0].total, len(result.raw_history[0].documents)) == (9, 5)
+
+
+def test_coverage_weighs_hits_by_the_modules_asked_for(world: World) -> None:
+    world.ingest_code(CONE)
+    hit = ask(world, "vtkActor, vtkMapper, vtkMath and vtkPlane", mode="coverage").results[0]
+    assert hit.score == 0.5
+    assert hit.explanation["formula"] == "Σ hits / modules asked × normalized_weight"
+
+
+def test_a_document_shows_its_metadata(world: World) -> None:
+    world.ingest_code(CONE | {"package": "p"})
+    assert ask(world).results[0].metadata == {"package": "p"}
+
+
 def test_the_requests_own_hits_are_told_while_the_chat_model_still_splits(world: World) -> None:
     world.ingest_code(CONE)
     request = search(split=True)
@@ -178,7 +276,7 @@ def test_a_store_that_goes_away_before_the_hits_are_shown_fails_the_job_with_its
         raise Refused("MongoDB: gone")
 
     world.modules.documents = gone  # type: ignore[method-assign, assignment]
-    world.modules.cards = lambda *_: []  # type: ignore[method-assign]
+    world.modules.describe = lambda *_: []  # type: ignore[method-assign]
     job_id = world.run(search())
     assert world.board.picture(job_id).record.reason == "MongoDB: gone"
 

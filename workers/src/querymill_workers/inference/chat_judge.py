@@ -44,9 +44,9 @@ class ChatJudge:
         """See `Judge.judge`. The caller's ids never reach the model: they could be words, too."""
         ids = {str(number): hit_id for number, hit_id in enumerate(passages, start=1)}
         share = self._passage_tokens // len(passages)
-        shown = [cut(text, most_tokens=share) for text in passages.values()]
+        shown = [cut(text, max_tokens=share) for text in passages.values()]
         reply, usage = self._chat.structured(
-            rerank_turns(cut(query, most_tokens=share), shown),
+            rerank_turns(cut(query, max_tokens=share), shown),
             Judgements,
             most_tokens=TOKENS_AROUND + TOKENS_PER_JUDGEMENT * len(shown),
             caller=caller,

@@ -70,8 +70,8 @@ class HttpJudge:
         """See `Judge.judge`."""
         ids = list(passages)
         share = self._passage_tokens // len(ids)
-        shown = [cut(text, most_tokens=share) for text in passages.values()]
-        body = self._body(cut(query, most_tokens=share), shown)
+        shown = [cut(text, max_tokens=share) for text in passages.values()]
+        body = self._body(cut(query, max_tokens=share), shown)
 
         def ask(timeout_s: float) -> Answer[Judged]:
             content, told = post(self._client, self._url, body, limit_s=timeout_s)

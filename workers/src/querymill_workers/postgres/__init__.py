@@ -1,1 +1,1 @@
-"""PostgreSQL: the pool, the named statements, the migrations."""
+"""PostgreSQL: the connection pool, named statements, and migrations."""

@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL, made per process after start, never over a fork."""
+"""Connections to PostgreSQL. Each process opens its own pool after it has started, never before a fork."""
 
 import math
 import threading
@@ -18,40 +18,40 @@ from psycopg_pool import ConnectionPool
 
 from querymill_workers.jobs.faults import Unavailable
 
-#: A connection that answered less than this ago is lent without asking whether it lives, in seconds.
+#: A connection that was used successfully within this time is lent without a check, in seconds.
 TRUSTED_FOR_S = 1.0
 
 
-class Remembering(Connection[TupleRow]):
-    """A connection that remembers when it answered last, and when any of this process answered or failed."""
+class CheckedConnection(Connection[TupleRow]):
+    """A connection that records its last success, and the last success and failure of the process, for checks."""
 
     answered_at: float = -math.inf
     any_answered_at: ClassVar[float] = -math.inf
     failed_at: ClassVar[float] = -math.inf
 
 
-class _Joined(threading.local):
-    """The connection of the transaction that a thread is in the middle of."""
+class _OwnTransaction(threading.local):
+    """The connection of the transaction that the current thread has open, if it may be joined."""
 
-    connection: Remembering | None = None
+    connection: CheckedConnection | None = None
 
 
-class Pool(ConnectionPool[Remembering]):
-    """A pool that lends a thread within `joined` the connection of that transaction again."""
+class Pool(ConnectionPool[CheckedConnection]):
+    """A pool that, within `joined`, lends a thread the connection of its open transaction again."""
 
     def __init__(self, url: str, **options: Any) -> None:
-        self.joined = _Joined()
+        self.joined = _OwnTransaction()
         super().__init__(url, **options)
 
 
-#: What a server that is away, or that has hung up, ends in.
+#: The errors of a server that does not respond or has closed the connection.
 _AWAY = (psycopg.OperationalError, psycopg.errors.IdleInTransactionSessionTimeout, psycopg_pool.PoolTimeout)
-#: A statement that takes longer than this is given up, in milliseconds.
+#: The server cancels a statement that takes longer than this, in milliseconds.
 STATEMENT_TIMEOUT_MS = 15_000
 
 
-def open_pool(url: str, *, most: int = 16, timeout_s: float = 5.0) -> Pool:
-    """Open a pool; idle connections are checked before use, so a restarted server costs one retry, not an error."""
+def open_pool(url: str, *, max_size: int = 16, timeout_s: float = 5.0) -> Pool:
+    """Open a pool. Idle connections are checked before use, so a server restart costs a retry instead of an error."""
     options = {
         "options": f"-c statement_timeout={STATEMENT_TIMEOUT_MS}",
         "connect_timeout": 5,
@@ -60,36 +60,36 @@ def open_pool(url: str, *, most: int = 16, timeout_s: float = 5.0) -> Pool:
     return Pool(
         url,
         min_size=1,
-        max_size=most,
+        max_size=max_size,
         timeout=timeout_s,
         kwargs=options,
-        connection_class=Remembering,
+        connection_class=CheckedConnection,
         configure=_take_vectors,
         check=_check_the_idle,
         open=True,
     )
 
 
-def _take_vectors(connection: Remembering) -> None:
-    """Let an array stand for a vector in a statement; no type is named, so that the server need not be asked for it."""
+def _take_vectors(connection: CheckedConnection) -> None:
+    """Accept arrays as vector parameters. No type is named, so the server is not asked for one."""
     connection.adapters.register_dumper(np.ndarray, VectorBinaryDumper)
 
 
-def _check_the_idle(connection: Remembering) -> None:
-    if connection.answered_at < max(time.monotonic() - TRUSTED_FOR_S, Remembering.failed_at):
+def _check_the_idle(connection: CheckedConnection) -> None:
+    if connection.answered_at < max(time.monotonic() - TRUSTED_FOR_S, CheckedConnection.failed_at):
         ConnectionPool.check_connection(connection)
 
 
 @contextmanager
 def lent(pool: Pool) -> Iterator[Connection[TupleRow]]:
-    """Lend a connection for one transaction."""
+    """Lend a connection within one transaction."""
     with borrowed(pool) as connection, connection.transaction():
         yield connection
 
 
 @contextmanager
 def joined(pool: Pool) -> Iterator[Connection[TupleRow]]:
-    """Lend a connection for one transaction, which every other use of the pool by this thread joins until it ends."""
+    """Lend a connection within one transaction. Until it ends, other uses of the pool by this thread join it."""
     with borrowed(pool) as connection, connection.transaction():
         pool.joined.connection = connection
         try:
@@ -98,34 +98,38 @@ def joined(pool: Pool) -> Iterator[Connection[TupleRow]]:
             pool.joined.connection = None
 
 
-def fetched(pool: Pool, *asked: tuple[Any, Mapping[str, Any]]) -> list[list[TupleRow]]:
-    """Run statements in one transaction and return the rows of each; the server is waited for once for them all."""
+def fetch_all(pool: Pool, *asked: tuple[Any, Mapping[str, Any]]) -> list[list[TupleRow]]:
+    """Run statements in one transaction and one round trip, and return the rows of each."""
     with borrowed(pool) as connection:
-        with connection.pipeline():  # what is between two syncs of a pipeline is one transaction
+        with connection.pipeline():  # statements between two syncs of a pipeline are one transaction
             cursors = [connection.execute(statement, values) for statement, values in asked]
         return [cursor.fetchall() for cursor in cursors]
 
 
 @contextmanager
-def borrowed(pool: Pool) -> Iterator[Remembering]:
-    """Lend a connection without a transaction; a server that is away is `Unavailable`, not a bug."""
+def borrowed(pool: Pool) -> Iterator[CheckedConnection]:
+    """Lend a connection without a transaction.
+
+    Raises:
+        Unavailable: The server does not respond, or no connection came free.
+    """
     try:
         with _connection(pool) as connection:
             yield connection
-            connection.answered_at = Remembering.any_answered_at = time.monotonic()
+            connection.answered_at = CheckedConnection.any_answered_at = time.monotonic()
     except _AWAY as error:
-        Remembering.failed_at = time.monotonic()
+        CheckedConnection.failed_at = time.monotonic()
         raise Unavailable(f"PostgreSQL: {type(error).__name__}") from error
 
 
 @contextmanager
-def _connection(pool: Pool) -> Iterator[Remembering]:
+def _connection(pool: Pool) -> Iterator[CheckedConnection]:
     joined_connection = pool.joined.connection
     if joined_connection is not None:
-        joined_connection.execute("RESET ROLE")  # a store before may have become a role that sees one collection only
+        joined_connection.execute("RESET ROLE")  # an earlier store may have set a role that sees one collection only
         yield joined_connection
         return
-    connection = _taken(pool)
+    connection = _take(pool)
     try:
         with connection:
             yield connection
@@ -133,21 +137,22 @@ def _connection(pool: Pool) -> Iterator[Remembering]:
         pool.putconn(connection)
 
 
-def _taken(pool: Pool) -> Remembering:
-    """Take a connection out of the pool, waiting for one as long as the server answers anybody.
+def _take(pool: Pool) -> CheckedConnection:
+    """Take a connection from the pool. Keep waiting while the server still responds to other connections.
 
     Raises:
-        psycopg_pool.PoolTimeout: None came free in the pool's time limit, and none answered meanwhile either.
+        psycopg_pool.PoolTimeout: No connection came free within the pool's time limit, and the server responded to
+            none during that time.
     """
     while True:
         try:
             return pool.getconn()
         except psycopg_pool.PoolTimeout:
-            # A pool that many threads share may be busy for longer than a server may be silent.
-            if Remembering.any_answered_at < time.monotonic() - pool.timeout:
+            # A pool that many threads share may be busy for longer than a server may take to respond.
+            if CheckedConnection.any_answered_at < time.monotonic() - pool.timeout:
                 raise
 
 
 def literal(vector: npt.NDArray[np.float32]) -> str:
-    """Write a vector as pgvector reads it; no bit of a float32 is lost."""
+    """Write a vector as pgvector reads it, without losing a bit of any float32."""
     return "[" + ",".join(map(str, vector.tolist())) + "]"

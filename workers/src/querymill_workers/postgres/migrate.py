@@ -1,4 +1,4 @@
-"""Bring a database to the newest numbered migration, once, whoever comes first."""
+"""Apply numbered migrations to a database. Processes that start together apply each only once."""
 
 import re
 from collections.abc import Sequence
@@ -8,17 +8,17 @@ from importlib import resources
 import psycopg
 from psycopg import sql
 
-#: Serialises the migrations of processes that start together.
+#: The key of the advisory lock that serialises migrations.
 _LOCK = 7_203_041
 
 
 class SchemaMismatch(Exception):
-    """The database is not as this code needs it; the message says what to do."""
+    """Raised when the schema does not fit this release. The message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One numbered step of the schema."""
+    """One numbered change of the schema."""
 
     number: int
     name: str
@@ -26,14 +26,14 @@ class Migration:
 
 
 def migrations() -> Sequence[Migration]:
-    """Read the numbered migrations, first to last."""
+    """Return all migrations in the order of their numbers."""
     folder = resources.files("querymill_workers.postgres") / "migrations"
     files = sorted((file for file in folder.iterdir() if file.name.endswith(".sql")), key=lambda file: file.name)
     return [Migration(int(file.name[:4]), file.name, file.read_text()) for file in files]
 
 
 def migrate(url: str, *, dimensions: int) -> list[str]:
-    """Apply what is missing, each in the same transaction as its note; return the names applied.
+    """Apply the missing migrations in one transaction, and return their names.
 
     Raises:
         SchemaMismatch: The tables were made for vectors of another dimension.
@@ -46,7 +46,7 @@ def migrate(url: str, *, dimensions: int) -> list[str]:
         )
         done = {number for (number,) in connection.execute("SELECT number FROM schema_migrations")}
         missing = [migration for migration in migrations() if migration.number not in done]
-        # Before, not after: a new table must not be made for another dimension than the old ones.
+        # Checked first: new tables must have the dimension of the old ones.
         _refuse_other_dimensions(connection, dimensions)
         for migration in missing:
             text = re.sub(r"\{dimensions\}", str(int(dimensions)), migration.text)
@@ -60,10 +60,10 @@ def migrate(url: str, *, dimensions: int) -> list[str]:
 
 
 def check(url: str, *, dimensions: int) -> None:
-    """Refuse a database that lacks a migration, or whose vectors have another dimension than the model's.
+    """Check that a database has every migration, and vectors of the model's dimension.
 
     Raises:
-        SchemaMismatch: With the mend.
+        SchemaMismatch: A migration is missing, or the dimension differs. The message says what to do.
     """
     with psycopg.connect(url, connect_timeout=5) as connection:
         known = connection.execute("SELECT to_regclass('schema_migrations') IS NOT NULL").fetchone() == (True,)
@@ -82,9 +82,9 @@ def _refuse_other_dimensions(connection: psycopg.Connection, dimensions: int) ->
         "SELECT DISTINCT atttypmod FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid"
         " WHERE atttypid = to_regtype('vector') AND relkind = 'r' AND relnamespace = to_regnamespace(current_schema())"
     )
-    others = [made_for for (made_for,) in rows if made_for != dimensions]
-    if others:
+    other_sizes = [size for (size,) in rows if size != dimensions]
+    if other_sizes:
         raise SchemaMismatch(
-            f"EMBEDDING_MODEL: it gives {dimensions} dimensions, the tables were made for {others[0]};"
-            " use the model they were made for, or another database"
+            f"EMBEDDING_MODEL: the model has {dimensions} dimensions, the tables were made for {other_sizes[0]};"
+            f" use a model with {other_sizes[0]} dimensions, or another database"
         )

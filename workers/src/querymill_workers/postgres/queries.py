@@ -1,4 +1,4 @@
-"""Read the named statements of a store's ``.sql`` files; each store loads its own."""
+"""Read named SQL statements from ``.sql`` files. Each store loads its own."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,16 +9,16 @@ _HEADING = re.compile(r"^-- (?P<name>[a-z_]+): .*$", re.MULTILINE)
 
 
 def statements(package: str, *files: str) -> Mapping[str, LiteralString]:
-    """Return the statements of files of a package by name; a heading ``-- name: what it does`` begins each.
+    """Return the statements of a package's files by name. Each begins with a heading ``-- name: what it does``.
 
     Raises:
-        ValueError: A name is given twice.
+        ValueError: Two statements have the same name.
     """
     found: dict[str, LiteralString] = {}
     for file in files:
         for name, statement in _statements((resources.files(package) / file).read_text(encoding="utf-8")):
             if name in found:
-                raise ValueError(f"{package}/{file}: the statement {name!r} is there twice")
+                raise ValueError(f"{package}/{file}: the statement {name!r} is defined twice")
             found[name] = statement
     return found
 
@@ -30,5 +30,5 @@ def _statements(text: LiteralString) -> Iterator[tuple[str, LiteralString]]:
         yield heading["name"], text[heading.end() : end].strip()
 
 
-#: What a transaction of any store may begin with.
+#: Statements that a transaction of any store may begin with.
 SESSION: Final = statements("querymill_workers.postgres", "session.sql")

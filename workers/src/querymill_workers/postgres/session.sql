@@ -1,10 +1,10 @@
--- unhurried: let what follows in this transaction take the time it needs
+-- unhurried: lift the time limit of statements until the transaction ends
 SET LOCAL statement_timeout = 0;
 
--- hurried: give up again what takes longer than a statement of this connection may
+-- hurried: restore the time limit of statements
 SET LOCAL statement_timeout TO DEFAULT;
 
--- as_reader: become the plain role that row-level security binds, for one collection, until the transaction ends
+-- as_reader: switch to the role that row-level security limits to one collection, until the transaction ends
 SELECT
     set_config('querymill.collection', %(collection)s, true),
     set_config('role', 'querymill_messages', true);

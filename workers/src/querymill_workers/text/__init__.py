@@ -1,1 +1,1 @@
-"""What is shared of reading text: words, stems, BM25, rank fusion, tokens, languages."""
+"""Pure rules about text that all retrievers share: words, stems, BM25, rank fusion, tokens, languages."""

@@ -1,7 +1,7 @@
-"""BM25: how well the words of a unit answer the words of a query.
+"""BM25: how well the words of an entry match the words of a query.
 
 Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), as Lucene computes it: the
-idf never negative, and without the constant factor k1 + 1, which changes no order.
+idf is never negative, and the constant factor k1 + 1, which changes no order, is left out.
 """
 
 import math
@@ -15,20 +15,20 @@ B: Final = 0.75
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What is counted over all units that are searched: how many they are, and their words together."""
+    """The statistics of an index: its number of entries (``units``), and their words in total (``length``)."""
 
     units: int
     length: int
 
     @property
     def average(self) -> float:
-        """Words per unit; 0 where there is none."""
+        """Words per entry, or 0 if there is none."""
         return self.length / self.units if self.units else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class QueryTerm:
-    """A word of the query: how often the query has it, and how many units do."""
+    """A word of the query: how often the query has it, and how many entries have it (``df``)."""
 
     term: str
     times: int
@@ -37,7 +37,7 @@ class QueryTerm:
 
 @dataclass(frozen=True, slots=True)
 class TermScore:
-    """What one term adds: how often the query has it (``times``) and the unit (``tf``), and how many units do."""
+    """What one term adds: ``times`` in the query, ``tf`` in the entry, in ``df`` entries."""
 
     term: str
     times: int
@@ -49,7 +49,7 @@ class TermScore:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """The score of one unit of ``length`` words, with all it came from."""
+    """The score of one entry of ``length`` words, with everything it was computed from."""
 
     score: float
     length: int
@@ -58,18 +58,18 @@ class Scored:
 
 
 def idf(units: int, df: int) -> float:
-    """Weigh a term that ``df`` of the units have: ``ln(1 + (N − df + 0.5) / (df + 0.5))``.
+    """Return the weight of a term that ``df`` of ``units`` entries have: ``ln(1 + (units − df + 0.5) / (df + 0.5))``.
 
-    Above 0 for every term, so one that every unit has cannot invert the order: of 10 units, a term of 1 weighs
-    1.992, a term of 10 weighs 0.047.
+    It is always above 0, so a term that every entry has cannot invert the order. Among 10 entries, a term that 1 has
+    weighs 1.992, and a term that all have weighs 0.047.
     """
     return math.log(1 + (units - df + 0.5) / (df + 0.5))
 
 
 def saturation(tf: int, length: int, average: float, *, k1: float = K1, b: float = B) -> float:
-    """Turn a term's count in a unit into a share below 1: ``tf / (tf + k1 × (1 − b + b × length / average))``.
+    """Return a share below 1 for a term's count: ``tf / (tf + k1 × (1 − b + b × length / average))``.
 
-    Once in a unit of average length gives 1 / 2.2 = 0.455, twice 2 / 3.2 = 0.625.
+    In an entry of average length, 1 occurrence gives 1 / 2.2 = 0.455, and 2 give 2 / 3.2 = 0.625.
     """
     return tf / (tf + k1 * (1 - b + b * length / average))
 
@@ -83,20 +83,20 @@ def score(
     k1: float = K1,
     b: float = B,
 ) -> Scored:
-    """Score one unit: the sum over the query's terms of ``times × idf × saturation``.
+    """Score one entry: the sum of ``times × idf × saturation`` over the terms of the query.
 
-    Worked example: 10 units of 4 words on average; the query asks for *ships* (in 1 unit) and *soup* (in 3). A
-    unit of 4 words with *ships* once scores 1.992 × 0.455 = 0.906; with *soup* twice as well, 0.906 + 1.145 ×
-    0.625 = 1.621. *Decided*: a word that the query repeats counts as often as it does, as in Lucene; that
-    measured better on the evaluation sets than counting it once.
+    Worked example: there are 10 entries of 4 words on average. The query asks for *ships* (in 1 entry) and *soup*
+    (in 3). An entry of 4 words with *ships* once scores 1.992 × 0.455 = 0.906. With *soup* twice as well it scores
+    0.906 + 1.145 × 0.625 = 1.621. *Decided*: a word that the query repeats counts each time, as in Lucene, because
+    that measured better on the evaluation sets than counting it once.
 
     Args:
-        counts: How often the unit has each term; terms it lacks may be left out.
-        length: All words of the unit, repetitions included.
+        counts: How often the entry has each term. Terms it lacks may be left out.
+        length: The number of words of the entry, repetitions included.
         terms: The distinct terms of the query.
-        statistics: Of all units, whatever is filtered.
-        k1: How slowly repetition in a unit saturates; 0 or more.
-        b: How much length counts against a unit, from 0 to 1.
+        statistics: The statistics of the whole index, whatever is filtered.
+        k1: How slowly repetition in an entry saturates; 0 or more.
+        b: How much length counts against an entry, from 0 to 1.
     """
     found = []
     for term in terms:
@@ -105,17 +105,17 @@ def score(
             rarity = idf(statistics.units, term.df)
             share = saturation(tf, length, statistics.average, k1=k1, b=b)
             found.append(TermScore(term.term, term.times, tf, term.df, rarity, term.times * rarity * share))
-    # The exact sum, whatever the order of the terms: equal scores must be equal for ties to break on the id.
+    # The sum is exact whatever the order of the terms, so equal scores tie, and ties are broken by id.
     return Scored(math.fsum(term.score for term in found), length, statistics, tuple(found))
 
 
 def explain(scored: Scored, *, k1: float = K1, b: float = B) -> dict[str, object]:
-    """Say how a score came about, so that a person can recompute it by hand.
+    """Return everything that a person needs to recompute a score by hand.
 
     Args:
-        scored: What ``score`` returned.
-        k1: The same as given to ``score``.
-        b: The same as given to ``score``.
+        scored: The return value of `score`.
+        k1: As passed to `score`.
+        b: As passed to `score`.
     """
     return {
         "formula": "Σ times × idf × tf / (tf + k1 × (1 − b + b × length / average)),"

@@ -1,4 +1,4 @@
-"""Calibrated similarity: what a model's raw cosine means, on the scale that thresholds are given on."""
+"""Calibrated similarity: map a model's raw cosine to the scale that thresholds use."""
 
 from bisect import bisect_right
 from dataclasses import dataclass
@@ -8,18 +8,19 @@ from typing import Final, Literal
 Band = Literal["exact", "high", "medium", "low", "unrelated"]
 
 _BANDS: Final[tuple[tuple[float, Band], ...]] = ((1.0, "exact"), (0.8, "high"), (0.6, "medium"), (0.4, "low"))
-#: What two float32 cosines of the same vectors may differ by.
+#: An upper bound for the difference between two float32 cosines of the same vectors.
 ROUNDING: Final = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A rising, piecewise-linear map from raw cosine to similarity, through ``points`` (raw, similarity).
+    """A rising, piecewise-linear map from raw cosine to similarity through ``points`` (raw, similarity).
 
-    Left of the first point it is that point's similarity, right of the last the last's. No points: the identity.
+    Left of the first point the similarity is that of the first point, right of the last that of the last. Without
+    points the map is the identity.
 
     Raises:
-        ValueError: A point does not rise over the one before it.
+        ValueError: A point is not above the point before it in both coordinates.
     """
 
     points: tuple[tuple[float, float], ...] = ()
@@ -31,11 +32,11 @@ class Calibration:
             )
 
     def similarity(self, raw: float) -> float:
-        """Map a raw cosine; with points (0.7, 0), (0.8, 0.4), (1, 1) a cosine of 0.9 is 0.7."""
+        """Map a raw cosine to a similarity. With points (0.7, 0), (0.8, 0.4), (1, 1) a cosine of 0.9 gives 0.7."""
         return _mapped(self.points, raw)
 
     def floor(self, similarity: float) -> float:
-        """Return the least raw cosine that is worth a similarity; above every cosine if none is."""
+        """Return the smallest raw cosine that reaches a similarity, or 2.0, above every cosine, if none does."""
         if self.points and similarity > self.points[-1][1]:
             return 2.0
         if self.points and similarity <= self.points[0][1]:
@@ -43,7 +44,7 @@ class Calibration:
         return _mapped(tuple((y, x) for x, y in self.points), similarity)
 
 
-#: A model nobody measured: its cosine is taken at its word.
+#: For models that have not been measured: similarity is the raw cosine.
 IDENTITY: Final = Calibration()
 
 
@@ -60,6 +61,6 @@ def _mapped(points: tuple[tuple[float, float], ...], value: float) -> float:
 
 
 def band(similarity: float) -> Band:
-    """Name the band: 1.0 exact, 0.8 to 0.99 high, 0.6 to 0.79 medium, 0.4 to 0.59 low, below 0.4 unrelated."""
+    """Return the band: 1.0 exact, 0.8 to 0.99 high, 0.6 to 0.79 medium, 0.4 to 0.59 low, below 0.4 unrelated."""
     reached = (name for least, name in _BANDS if similarity >= least - ROUNDING)
     return next(reached, "unrelated")

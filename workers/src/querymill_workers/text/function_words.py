@@ -1,11 +1,11 @@
-"""Function words of Chinese: blanked before a text's words are counted, as those of English are left out."""
+"""Chinese function words: they are blanked before a text is indexed, as English ones are left out."""
 
 import re
 from typing import Final
 
 import rjieba
 
-#: Words that say nothing of what a text is about.
+#: Words that say nothing about the topic of a text.
 CHINESE_FUNCTION_WORDS: Final = frozenset(
     re.findall(
         "[^ ]+",
@@ -25,9 +25,9 @@ _CHINESE: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
 
 
 def without_function_words(text: str) -> str:
-    """Put blanks for Chinese function words, a blank a character: what is left stands where it stood.
+    """Replace Chinese function words with blanks, one per character, so that offsets of other words stay the same.
 
-    The same rule for what is stored and for what is asked.
+    Stored texts and queries must both go through this function.
     """
     return _CHINESE.sub(_kept, text)
 

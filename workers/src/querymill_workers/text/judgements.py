@@ -1,13 +1,12 @@
-"""What a judge of relevance may say."""
+"""Check the judgements of a relevance judge."""
 
 from collections.abc import Collection, Iterable
 
 
 def accepted(judgements: Iterable[tuple[str, float]], *, known: Collection[str]) -> dict[str, float]:
-    """Keep what a judge may say: of each known id the first relevance from 0 to 1.
+    """Return the first valid relevance of each known id. A relevance is valid from 0 to 1.
 
-    What is out of range, or not a number, is no judgement; it is not clamped, or an answer of 100 would
-    be the best there is.
+    Invalid numbers are dropped and not clamped: otherwise a relevance of 100 would count as the best.
     """
     kept: dict[str, float] = {}
     for hit_id, relevance in judgements:

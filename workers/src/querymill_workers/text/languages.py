@@ -1,4 +1,4 @@
-"""The language that somebody is to be answered in."""
+"""Detect the language to answer a question in."""
 
 import re
 from typing import Final, Literal
@@ -10,11 +10,11 @@ _LATIN_WORD: Final = re.compile("[A-Za-z]+")
 
 
 def language_of(question: str) -> Language:
-    """Tell whether a question is Chinese or English; anything else counts as English.
+    """Return "zh" for a Chinese question, and "en" for any other.
 
-    Decided: a Chinese character weighs as much as a Latin word, so that a sentence keeps its language when it
-    names something in the other: 请用vtkActor渲染 is Chinese, "What does 毛利 mean here?" is English. Equal
-    weight is Chinese.
+    Decided: a Chinese character weighs as much as a Latin word, so a sentence keeps its language if it names
+    something in the other. 请用vtkActor渲染 is Chinese; "What does 毛利 mean here?" is English. Equal weight is
+    Chinese.
     """
     characters = len(_HAN.findall(question))
     return "zh" if characters and characters >= len(_LATIN_WORD.findall(question)) else "en"

@@ -1,11 +1,11 @@
-"""Queries as text: one normal form, no two alike, and the ones an LLM wrapped in angle brackets."""
+"""Normalise queries, drop duplicates, and read the queries that a chat model wrapped in angle brackets."""
 
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-_READ: Final = 1_000_000
+_MAX_REPLY_CHARS: Final = 1_000_000
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cs"})
 _BRACKETS: Final = str.maketrans("＜＞", "<>")
 _THINKING: Final = re.compile("<(/?)think(?:ing)?>", re.IGNORECASE | re.ASCII)
@@ -21,10 +21,10 @@ _HTML: Final = frozenset(
 
 
 def normalise(text: str) -> str:
-    """Put a text in its normal form: Unicode NFKC, single blanks, nothing a reader cannot see.
+    """Return a text in its normal form: Unicode NFKC, single blanks, no invisible characters.
 
-    Control and zero-width characters and lone surrogates are dropped, not turned into blanks; line ends and
-    tabs are white space. Normalising twice changes nothing.
+    Control characters, zero-width characters and lone surrogates are dropped without a blank. Line ends and tabs
+    are white space. Normalising twice changes nothing.
     """
     if text.isascii() and text.isprintable():
         return " ".join(text.split())
@@ -33,10 +33,10 @@ def normalise(text: str) -> str:
 
 
 def distinct(original: str, proposed: Iterable[str]) -> list[str]:
-    """List the queries to search: the original as it was asked, then the new ones, normalised.
+    """Return the queries to search: the original unchanged, then each new proposed query, normalised.
 
-    Two queries are the same when their normal forms are, ignoring case; an empty one is none. The original
-    always stays, first, even when it is empty.
+    Queries are the same if their normal forms are, ignoring case. Empty proposals are dropped. The original always
+    comes first, even if it is empty.
     """
     seen = {"", _alike(original)}
     queries = [original]
@@ -48,30 +48,30 @@ def distinct(original: str, proposed: Iterable[str]) -> list[str]:
     return queries
 
 
-def wrapped(reply: str, *, most: int = 5, longest: int = 500) -> list[str]:
-    """Extract the queries an LLM wrapped in ``<…>`` or ``＜…＞``, normalised, in their order.
+def wrapped(reply: str, *, limit: int = 5, max_chars: int = 500) -> list[str]:
+    """Return the queries that a chat model wrapped in ``<…>`` or ``＜…＞``, normalised, in order.
 
-    Not queries: thinking (``<think>…</think>``), tags (HTML's, and any name that the reply also closes), what
-    holds no letter or digit, what runs over a line end, and repetitions. A text longer than ``longest`` is
-    taken for a slip of the model and left out, not cut. Linear in the reply, of which the first million
-    characters are read.
+    Some wrapped texts are not queries: thinking (``<think>…</think>``), tags (of HTML, and any name that the reply
+    also closes), texts without a letter or digit, texts with a line end, and repetitions. A text longer than
+    ``max_chars`` is dropped as a mistake of the model. The first million characters of the reply are read, in linear
+    time.
 
     Args:
-        reply: What the LLM wrote.
-        most: How many queries to return at most.
-        longest: Characters a query may have.
+        reply: The reply of the chat model.
+        limit: The largest number of queries to return.
+        max_chars: The largest number of characters of a query.
 
     Returns:
-        The queries; none when nothing is wrapped (a failed branch, never a crash).
+        The queries, or an empty list if the reply holds none.
     """
-    answer = _without_thinking(reply[:_READ].translate(_BRACKETS))
+    answer = _without_thinking(reply[:_MAX_REPLY_CHARS].translate(_BRACKETS))
     closed = {name.lower() for name in _CLOSED.findall(answer)}
     queries: dict[str, str] = {}
-    for content in _enclosed(answer, longest=longest):
-        if len(queries) >= most:
+    for content in _enclosed(answer, max_chars=max_chars):
+        if len(queries) >= limit:
             break
         query = normalise(content)
-        if _is_query(query, longest=longest, tags=_HTML | closed):
+        if _is_query(query, max_chars=max_chars, tags=_HTML | closed):
             queries.setdefault(_alike(query), query)
     return list(queries.values())
 
@@ -87,7 +87,7 @@ def _visible(text: str) -> str:
 
 
 def _without_thinking(reply: str) -> str:
-    """Drop what is between thinking tags, before an end that has no beginning, and after a lone beginning."""
+    """Drop text between thinking tags, before an unmatched closing tag, and after an unmatched opening tag."""
     kept: list[str] = []
     position, thinking, opened = 0, False, False
     for tag in _THINKING.finditer(reply):
@@ -98,17 +98,17 @@ def _without_thinking(reply: str) -> str:
     return "".join(kept) if thinking else "".join([*kept, reply[position:]])
 
 
-def _enclosed(answer: str, *, longest: int) -> Iterator[str]:
-    """Yield what stands between a ``<`` and the next ``>``, innermost, within one line."""
-    room = 4 * longest
+def _enclosed(answer: str, *, max_chars: int) -> Iterator[str]:
+    """Yield each text between a ``<`` and the next ``>``, innermost and within one line."""
+    room = 4 * max_chars
     for piece in answer.split("<")[1:]:
         end = piece.find(">", 0, room)
         if end > 0 and "\n" not in piece[:end]:
             yield piece[:end]
 
 
-def _is_query(text: str, *, longest: int, tags: frozenset[str]) -> bool:
-    if len(text) > longest or not any(character.isalnum() for character in text):
+def _is_query(text: str, *, max_chars: int, tags: frozenset[str]) -> bool:
+    if len(text) > max_chars or not any(character.isalnum() for character in text):
         return False
     if text[0] in "/!?":
         return False

@@ -1,4 +1,4 @@
-"""Weighted reciprocal rank fusion: channels are joined by rank, never by their raw scores."""
+"""Weighted reciprocal rank fusion: fuse channels by rank, never by their raw scores."""
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
@@ -7,13 +7,13 @@ from typing import Final, Generic, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
 
-#: The constant of the formula; 60 is that of the paper.
+#: The constant of the formula, as in the paper.
 K: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
 class JoinedHit(Generic[Key]):
-    """A key after the join, with its rank (from 1) in every channel that found it."""
+    """A fused key, with its rank (from 1) in each channel that found it."""
 
     key: Key
     score: float
@@ -21,9 +21,9 @@ class JoinedHit(Generic[Key]):
 
 
 def ranks_by_score(scores: Sequence[tuple[Key, float]]) -> dict[Key, int]:
-    """Rank hits from 1, best first; equal scores share the rank of the first of them.
+    """Rank keys from 1, best first. Keys with equal scores share the first of their ranks.
 
-    A score that counts hits ties often, and hits that tie must not be told apart by their place in the list.
+    Scores that count hits often tie, and the order of the list must not break such ties.
     """
     ordered = sorted((score for _, score in scores), reverse=True)
     first = {score: rank for rank, score in reversed(list(enumerate(ordered, start=1)))}
@@ -31,10 +31,10 @@ def ranks_by_score(scores: Sequence[tuple[Key, float]]) -> dict[Key, int]:
 
 
 def join(ranks: Mapping[str, Mapping[Key, int]], *, weights: Mapping[str, float], k: int = K) -> list[JoinedHit[Key]]:
-    """Join ranked channels: ``score = Σ weight / (k + rank)`` over the channels that found the key.
+    """Fuse ranked channels: ``score = Σ weight / (k + rank)`` over the channels that found the key.
 
-    Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion", SIGIR 2009, with a weight per channel; ranks begin
-    at 1. The keys come in the order of their first channel; sorting, and what breaks ties, is the caller's.
+    Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion", SIGIR 2009, with a weight per channel and ranks
+    from 1. The keys come in the order of their first channel. The caller sorts them and breaks ties.
     """
     keys = dict.fromkeys(key for channel in ranks.values() for key in channel)
     joined = []
@@ -48,10 +48,10 @@ def join(ranks: Mapping[str, Mapping[Key, int]], *, weights: Mapping[str, float]
 def reciprocal_rank_fusion(
     rankings: Mapping[str, Sequence[str]], *, weights: Mapping[str, float], k: int = K
 ) -> list[JoinedHit[str]]:
-    """Join rankings of keys by `join`, best first, ties on the key.
+    """Fuse rankings of keys by `join` and sort them, best first; ties are broken by key.
 
-    First in one list and second in another, weights 1 and k 60: 1/61 + 1/62 = 0.0325. Of a key that a ranking
-    has twice the better rank counts.
+    With weights 1 and k 60, a key that is first in one ranking and second in another scores 1/61 + 1/62 = 0.0325.
+    If a ranking has a key twice, the better rank counts.
     """
     ranks: dict[str, dict[str, int]] = {name: {} for name in rankings}
     for name, ranking in rankings.items():

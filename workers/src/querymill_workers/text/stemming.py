@@ -1,7 +1,7 @@
-"""English words reduced to their stem, by the rules of M. F. Porter, "An algorithm for suffix stripping" (1980).
+"""Reduce English words to stems by the rules of M. F. Porter, "An algorithm for suffix stripping" (1980).
 
-Our own, because those rules are frozen and an index lives on them: libraries follow Snowball's later rules, which
-have changed between releases, and such a change would mix two kinds of words in one index unnoticed.
+This is an implementation of our own because Porter's rules are frozen. Libraries follow Snowball's later rules, which
+have changed between releases. Such a change would mix stems of two kinds in one index without notice.
 """
 
 import re
@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 _WORD: Final = re.compile("[a-z]{3,}")
-_LONGEST_SUFFIX: Final = 7
+_MAX_SUFFIX_CHARS: Final = 7
 
 _SHORTENED: Final[Mapping[str, str]] = {
     "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize", "abli": "able", "alli": "al",
@@ -27,9 +27,9 @@ _DROPPED: Final[Mapping[str, str]] = dict.fromkeys(
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """Reduce an English word in lower case to its stem: ``relational`` and ``relate`` give ``relat``.
+    """Reduce a lower-case English word to its stem: ``relational`` and ``relate`` give ``relat``.
 
-    Words of fewer than three letters, and of other letters than a to z, are returned as they are.
+    Words of fewer than three letters, or with other letters than a to z, are returned unchanged.
     """
     if _WORD.fullmatch(word) is None:
         return word
@@ -53,12 +53,12 @@ def _without_past(word: str) -> str:
     for suffix in ("ed", "ing"):
         rest = word.removesuffix(suffix)
         if rest != word:
-            return _mended(rest) if "v" in _shape(rest) else word
+            return _restored(rest) if "v" in _shape(rest) else word
     return word
 
 
-def _mended(rest: str) -> str:
-    """Give a verb its ending back: ``conflat`` an e, ``hopp`` one p less, ``fil`` an e."""
+def _restored(rest: str) -> str:
+    """Restore the ending of a verb: ``conflat`` gives ``conflate``, ``hopp`` ``hop``, and ``fil`` ``file``."""
     if rest.endswith(("at", "bl", "iz")):
         return f"{rest}e"
     if _ends_double(rest) and rest[-1] not in "lsz":
@@ -80,8 +80,8 @@ def _tidied(word: str) -> str:
 
 
 def _replaced(word: str, suffixes: Mapping[str, str], *, above: int) -> str:
-    """Replace the longest of the suffixes that the word ends with, if the measure of what is before it is enough."""
-    for length in range(_LONGEST_SUFFIX, 1, -1):
+    """Replace the longest matching suffix, if the measure of the rest is greater than ``above``."""
+    for length in range(_MAX_SUFFIX_CHARS, 1, -1):
         replacement = suffixes.get(word[-length:]) if length <= len(word) else None
         if replacement is not None:
             rest = word[:-length]
@@ -90,7 +90,7 @@ def _replaced(word: str, suffixes: Mapping[str, str], *, above: int) -> str:
 
 
 def _shape(word: str) -> str:
-    """Write c for every consonant and v for every vowel; y is a vowel after a consonant."""
+    """Return c for each consonant and v for each vowel. After a consonant, y is a vowel."""
     shape = ""
     for letter in word:
         vowel = letter in "aeiou" or (letter == "y" and shape.endswith("c"))
@@ -99,7 +99,7 @@ def _shape(word: str) -> str:
 
 
 def _measure(word: str) -> int:
-    """Count how often a vowel is followed by a consonant, nearly the number of syllables."""
+    """Count how often a consonant follows a vowel. This is about the number of syllables."""
     return _shape(word).count("vc")
 
 
@@ -108,5 +108,5 @@ def _ends_double(word: str) -> bool:
 
 
 def _ends_short(word: str) -> bool:
-    """Tell whether it ends like ``hop``: consonant, vowel, consonant that is not w, x or y."""
+    """Return whether a word ends like ``hop``: consonant, vowel, then a consonant other than w, x and y."""
     return _shape(word).endswith("cvc") and word[-1] not in "wxy"

@@ -1,4 +1,4 @@
-"""How many tokens a text has, near enough and without a vocabulary."""
+"""Estimate how many tokens a text has, without a vocabulary."""
 
 import re
 import string
@@ -12,8 +12,8 @@ _WIDE: Final = re.compile("[\u1100-\u11ff\u2e80-\u2fff\u3040-\ufaff\U00020000-\U
 _ALPHABETIC: Final = re.compile("[\u00c0-\u10ff]")
 _INVISIBLE: Final = re.compile("[\u0080-\u00a0\u2000-\u200f\u2028-\u202f\u3000\ufeff]")
 
-# Tokens per character: least squares over report pages and Chinese encyclopaedia paragraphs, then widened
-# by about a seventh so that an estimate is seldom below the real count.
+# Tokens per character: fitted by least squares to report pages and Chinese encyclopaedia paragraphs, then raised by
+# about a seventh, so that an estimate is seldom below the real count.
 _PER_LETTER: Final = 0.28
 _PER_DIGIT: Final = 0.65
 _PER_MARK: Final = 1.2
@@ -22,16 +22,16 @@ _PER_ALPHABETIC: Final = 0.6
 
 
 def estimate(text: str) -> int:
-    """Estimate the tokens of a text from how many characters of each class it has.
+    """Estimate the tokens of a text from its number of characters of each class.
 
-    Meant for the multilingual vocabularies (multilingual-e5's 250k, OpenAI's o200k), a little above their
-    real count. The older cl100k vocabulary spends about a quarter more on Chinese than is estimated here.
+    The estimate is made for multilingual vocabularies (250k of multilingual-e5, o200k of OpenAI) and lies a little
+    above their real count. The older cl100k vocabulary needs about a quarter more tokens for Chinese.
 
     Args:
-        text: Any text; blanks cost nothing, as in those vocabularies nearly.
+        text: Any text. Blanks count nothing, which is nearly true of these vocabularies.
 
     Returns:
-        Tokens, rounded up; 0 only for a text of nothing but blanks and invisible characters.
+        The number of tokens, rounded up. It is 0 only if the text has nothing but blanks and invisible characters.
     """
     ascii_part = text.encode("ascii", "ignore")
     letters = len(ascii_part) - len(ascii_part.translate(None, _LETTERS))
@@ -44,11 +44,11 @@ def estimate(text: str) -> int:
     return -int(-tokens // 1)
 
 
-def cut(text: str, *, most_tokens: int) -> str:
-    """Return as much of a text's beginning as has at most so many tokens, by `estimate`."""
-    if estimate(text) <= most_tokens:
+def cut(text: str, *, max_tokens: int) -> str:
+    """Return the longest beginning of a text that has at most ``max_tokens`` tokens, by `estimate`."""
+    if estimate(text) <= max_tokens:
         return text
-    return text[: bisect_right(range(len(text)), most_tokens, key=lambda length: estimate(text[:length])) - 1]
+    return text[: bisect_right(range(len(text)), max_tokens, key=lambda length: estimate(text[:length])) - 1]
 
 
 def _beyond_ascii(text: str, characters: int) -> float:

@@ -1,4 +1,4 @@
-"""The words of a text, as BM25 counts them: the same for a document and for a query."""
+"""Split a text into the words that BM25 counts, for documents and queries alike."""
 
 import re
 import unicodedata
@@ -8,12 +8,12 @@ from typing import Final
 
 from querymill_workers.text.stemming import stem
 
-#: Changes whenever the same text would give other words; an index of another version must be made anew.
+#: Raised whenever a text would give other words. An index of another version must be rebuilt.
 WORDS_VERSION: Final = 1
 
-_LONGEST: Final = 64
-# Letters, marks and digits of the scripts that put blanks between words (those of Latin to Georgian, and Latin and
-# Greek with accents), by their category: between them stand the full stops and commas of every script.
+_MAX_WORD_CHARS: Final = 64
+# Letters, marks and digits of the scripts that put blanks between words: Latin to Georgian, and accented Latin and
+# Greek. They are chosen by category, because the same ranges hold the punctuation of these scripts.
 _SPACED: Final = "".join(
     character
     for character in map(chr, (*range(0x30, 0x1100), *range(0x1E00, 0x2000)))
@@ -23,9 +23,9 @@ _UNSPACED: Final = "\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3041-\u30fa\u30fc-\
 _RUN: Final = re.compile(f"(?P<spaced>[{_SPACED}]+(?:(?:\\.|_+)[{_SPACED}]+)*)|[{_UNSPACED}]+")
 _JOINT: Final = re.compile("[._]+")
 _NUMBER: Final = re.compile(r"[0-9]+(?:\.[0-9]+)*")
-# Parts of a name by the kinds of its characters: U is a capital, d a digit, l any other letter.
+# The parts of a name, by character class: U is a capital, d a digit, l any other letter.
 _PART: Final = re.compile("U+(?!l)|U?l+|d+")
-# Function words of English, and what an apostrophe leaves of them: they say nothing of what a text is about.
+# English function words, and the parts around their apostrophes. They say nothing about the topic of a text.
 _FUNCTION_WORDS: Final = frozenset(
     re.findall(
         "[a-z]+",
@@ -52,19 +52,19 @@ _FUNCTION_WORDS: Final = frozenset(
 
 
 def words(text: str) -> list[str]:
-    """List the words of a text in order, repetitions included.
+    """Return the words of a text in order, repetitions included.
 
-    The text is normalised (NFKC) and its case folded. Words that blanks separate are reduced to their stem if
-    they are English, and left out if they are English function words. An identifier (camelCase, snake_case,
-    dotted) counts as a whole and in each of its parts: ``vtk.coneSource`` gives ``vtk.conesource``, ``vtk``,
-    ``conesource``, ``cone`` and ``sourc``. Scripts without blanks (Chinese, Japanese, Korean) give every two
-    neighbouring characters, and a character that stands alone itself: 渲染器 gives 渲染 and 染器.
+    The text is normalised (NFKC) and case-folded. English words are reduced to their stems, and English function
+    words are left out. An identifier (camelCase, snake_case, dotted) counts as a whole and in each of its parts:
+    ``vtk.coneSource`` gives ``vtk.conesource``, ``vtk``, ``conesource``, ``cone`` and ``sourc``. Scripts without
+    blanks (Chinese, Japanese, Korean) give every pair of adjacent characters: 渲染器 gives 渲染 and 染器. A single
+    character gives itself.
 
     Args:
-        text: Any text; what is neither letter nor digit separates.
+        text: Any text. Characters other than letters and digits separate words.
 
     Returns:
-        Words of at most 64 characters, longer ones cut.
+        Words of at most 64 characters. Longer words are cut.
     """
     found: list[str] = []
     for run in _RUN.finditer(unicodedata.normalize("NFKC", text)):
@@ -73,9 +73,9 @@ def words(text: str) -> list[str]:
 
 
 def places(text: str) -> Iterator[tuple[int, int, list[str]]]:
-    """Say where in a text its words stand: from, to, and the words that stand there.
+    """Yield where the words of a text are: start, end, and the words there.
 
-    An identifier stands in one place with all its parts. Letters that only normalisation makes words of (full width)
+    An identifier and all its parts share one place. Letters that become words only by normalisation (full width)
     are not found.
     """
     for run in _RUN.finditer(text):
@@ -92,7 +92,7 @@ def _pairs(run: str) -> list[str]:
 
 
 def _of_spaced(run: str) -> Iterable[str]:
-    return _of_short(run) if len(run) <= _LONGEST else _of_identifier(run)
+    return _of_short(run) if len(run) <= _MAX_WORD_CHARS else _of_identifier(run)
 
 
 @lru_cache(maxsize=65_536)
@@ -101,7 +101,7 @@ def _of_short(run: str) -> tuple[str, ...]:
 
 
 def _of_identifier(run: str) -> Iterator[str]:
-    whole = run.casefold()[:_LONGEST]
+    whole = run.casefold()[:_MAX_WORD_CHARS]
     if _NUMBER.fullmatch(run):
         yield whole
         return
@@ -111,12 +111,12 @@ def _of_identifier(run: str) -> Iterator[str]:
     for name in names:
         parts = _parts(name)
         if len(parts) > 1:
-            yield name.casefold()[:_LONGEST]
-        # A single character of an identifier (x, 2) stands in every other one too.
+            yield name.casefold()[:_MAX_WORD_CHARS]
+        # Single characters of identifiers (x, 2) occur in too many others to be worth indexing.
         alone = len(names) == len(parts) == 1
         for word in (part.casefold() for part in parts if alone or len(part) > 1):
             if word not in _FUNCTION_WORDS:
-                yield stem(word)[:_LONGEST]
+                yield stem(word)[:_MAX_WORD_CHARS]
 
 
 def _parts(name: str) -> list[str]:

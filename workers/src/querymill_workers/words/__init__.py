@@ -1,1 +1,1 @@
-"""Exact BM25 over postings: what it is found by, on PostgreSQL and in memory."""
+"""Text indexes with exact BM25, on PostgreSQL and in memory."""

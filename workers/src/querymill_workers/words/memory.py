@@ -1,4 +1,4 @@
-"""The words in this process: for unit tests, and to read what the store does without SQL."""
+"""Text indexes in memory, for unit tests and as the readable reference of what a store does."""
 
 import threading
 from collections import Counter
@@ -8,22 +8,22 @@ from dataclasses import dataclass, field
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.text import bm25
 from querymill_workers.text.words import WORDS_VERSION, words
-from querymill_workers.words.ports import Space, WordHit, WordUnit
+from querymill_workers.words.ports import Space, WordHit, WordUnit, stale_index
 
 
 @dataclass(slots=True)
 class _Space:
-    """The units of a space as one tokeniser made it: their group and words by their id; searched once it is whole."""
+    """The index of one tokeniser version: group and word counts by id. It is searchable once it is ``whole``."""
 
     whole: bool
     units: dict[str, tuple[str, Counter[str]]] = field(default_factory=dict)
 
 
 class MemoryWords:
-    """`Words` without a server: every unit is scored, one after the other."""
+    """`Words` without a server. A search scores every entry."""
 
     def __init__(self) -> None:
-        #: By collection, space and version of the tokeniser.
+        #: By collection, space and tokeniser version.
         self._spaces: dict[tuple[str, str, int], _Space] = {}
         self._lock = threading.RLock()
 
@@ -61,15 +61,15 @@ class MemoryWords:
                 del self._spaces[place]
 
     def search(
-        self, collection: str, space: Space, text: str, *, most: int, groups: Sequence[str] | None = None
+        self, collection: str, space: Space, text: str, *, limit: int, groups: Sequence[str] | None = None
     ) -> list[WordHit]:
         """See `Words.search`."""
         asked = Counter(words(text))
-        if not asked or most < 1:
+        if not asked or limit < 1:
             return []
         with self._lock:
             if self.stale(collection, space):
-                raise Refused(f"{collection}/{space}: made by another tokeniser; reindex the collection")
+                raise Refused(stale_index(collection, space))
             units = dict(self._spaces.get((collection, space, WORDS_VERSION), _Space(whole=True)).units)
         statistics = bm25.Statistics(len(units), sum(counts.total() for _, counts in units.values()))
         terms = [
@@ -82,7 +82,7 @@ class MemoryWords:
             if (groups is None or group in groups) and not counts.keys().isdisjoint(asked)
         }
         hits = [WordHit(id_, scored.score, scored) for id_, scored in scores.items()]
-        return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:most]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
 
     def near(self, collection: str, space: Space, terms: Sequence[str]) -> Mapping[str, Sequence[str]]:
         """See `Words.near`."""
@@ -90,7 +90,7 @@ class MemoryWords:
             own = self._spaces.get((collection, space, WORDS_VERSION), _Space(whole=True))
             known = {term for _, counts in own.units.values() for term in counts}
         return {
-            term: sorted(one for one in known if one[0] == term[0] and abs(len(one) - len(term)) <= 2)
+            term: sorted(other for other in known if other[0] == term[0] and abs(len(other) - len(term)) <= 2)
             for term in terms
             if term not in known
         }
@@ -102,7 +102,7 @@ class MemoryWords:
         return bool(versions) and (own is None or not own.whole)
 
     def _own(self, collection: str, space: Space) -> _Space:
-        """Return the space as this tokeniser makes it; a new one is whole if no other made one."""
+        """Return the index of this tokeniser version. A new one is whole if no other version has one."""
         new = _Space(whole=not self._versions(collection, space))
         return self._spaces.setdefault((collection, space, WORDS_VERSION), new)
 

@@ -1,4 +1,4 @@
-"""What is asked of the words: exact BM25, fresh at once."""
+"""The port of text indexes: exact BM25, searchable at once."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,13 +6,13 @@ from typing import Protocol
 
 from querymill_workers.text.bm25 import Scored
 
-#: A kind of unit, such as messages: its words are counted by themselves. Each retriever names its own.
+#: The name of a text index within a collection, such as "messages". Each retriever names its own.
 Space = str
 
 
 @dataclass(frozen=True, slots=True)
 class WordUnit:
-    """What is found by its words. ``group`` is a session or a document, to filter by."""
+    """An entry of a text index. ``group`` is the session or document that it belongs to, used as a filter."""
 
     id: str
     text: str
@@ -21,63 +21,69 @@ class WordUnit:
 
 @dataclass(frozen=True, slots=True)
 class WordHit:
-    """A unit that has words of the query; ``scored`` is what the score came from."""
+    """An entry that has words of the query. ``scored`` holds what the score was computed from."""
 
     id: str
     score: float
     scored: Scored | None = field(default=None, compare=False, repr=False)
 
 
-class Words(Protocol):
-    """Exact BM25 over the units of every (collection, space).
+def stale_index(collection: str, space: Space) -> str:
+    """Say why a stale index cannot be searched, and what to do about it."""
+    return f"{collection}/{space}: the text index was built by another tokeniser version; run `querymill reindex`"
 
-    A space that another version of the tokeniser made is stale: it is not searched, and what is put goes to a new one
-    beside it, which is searched once it is whole.
+
+class Words(Protocol):
+    """Exact BM25 search. Each collection has one text index per space, with statistics of its own.
+
+    An index that another tokeniser version built is stale. It is not searched, and new entries go to a replacement,
+    which becomes searchable once it is published.
     """
 
     def put(self, collection: str, space: Space, units: Sequence[WordUnit]) -> None:
-        """Add units or replace them, all at once, found by every worker from then on.
+        """Add or replace entries in one transaction. Every worker finds them from then on.
 
-        Of two units with one id the later counts.
+        If an id is repeated, its last entry counts.
         """
         ...
 
     def refill(self, collection: str, space: Space, units: Sequence[WordUnit]) -> None:
-        """Add those units, all at once, that this version of the tokeniser has not seen."""
+        """Add, in one transaction, the entries that this tokeniser version has not indexed yet."""
         ...
 
     def publish(self, collection: str, space: Space) -> None:
-        """Have what this version of the tokeniser made searched from now on, at once, and drop what others made."""
+        """Make the index of this tokeniser version searchable, and drop those of other versions, in one transaction."""
         ...
 
     def drop(self, collection: str, space: Space, ids: Sequence[str]) -> None:
-        """Take units away, all at once; ids that are not there are skipped."""
+        """Drop entries in one transaction. Unknown ids are skipped."""
         ...
 
     def clear(self, collection: str, space: Space) -> None:
-        """Take everything away, of every version of the tokeniser."""
+        """Drop all entries of every tokeniser version."""
         ...
 
     def search(
-        self, collection: str, space: Space, text: str, *, most: int, groups: Sequence[str] | None = None
+        self, collection: str, space: Space, text: str, *, limit: int, groups: Sequence[str] | None = None
     ) -> list[WordHit]:
-        """Find the ``most`` best units, best first, ties on the id; statistics are those of the whole space.
+        """Return the ``limit`` best entries, best first; ties are broken by id.
 
-        Only units with at least one word of the text; with ``groups`` only units of these.
+        Every hit has at least one word of the text. With ``groups``, only entries of these groups are returned, but
+        the statistics are still those of the whole index.
 
         Raises:
-            Refused: The space is stale; its words are not those of the query.
+            Refused: The index is stale, so its words do not match those of the query.
         """
         ...
 
     def near(self, collection: str, space: Space, terms: Sequence[str]) -> Mapping[str, Sequence[str]]:
-        """List, for each of the terms that no unit has, terms it may be a misspelling of.
+        """Return, for each term that no entry has, the terms of the index that it may misspell.
 
-        Those of the space that begin with the same letter and are at most two letters shorter or longer. A term
-        that some unit has is left out.
+        These begin with the same letter and differ in length by at most two letters. Terms that an entry has are
+        left out.
         """
         ...
 
     def stale(self, collection: str, space: Space) -> bool:
-        """Tell whether another version of the tokeniser made the space, so that it must be made anew."""
+        """Return whether the index must be rebuilt, because another tokeniser version built it."""
         ...

@@ -1,8 +1,9 @@
-"""Words in PostgreSQL: a row for every (term, unit), read through its primary key alone.
+"""Text indexes in PostgreSQL: one row per (term, entry), read through the primary key alone.
 
-Writers work side by side: each locks its units in the order of their ids, writes their postings, and only then
-counts, which one does at a time in each (collection, space) because it changes that space's row first. Every
-transaction takes its locks in the same order (space shared, groups, units, counts), so none waits in a circle.
+Writers run concurrently. Each locks its entries in the order of their ids, writes their postings, and then updates
+the statistics. Only one writer at a time updates the statistics of an index, because the update begins by changing the
+index's row. All transactions take their locks in the same order (index shared, groups, entries, statistics), so they
+cannot deadlock.
 """
 
 from collections import Counter
@@ -20,29 +21,29 @@ from querymill_workers.postgres.connection import Pool, borrowed, lent
 from querymill_workers.postgres.queries import SESSION, statements
 from querymill_workers.text import bm25
 from querymill_workers.text.words import WORDS_VERSION, words
-from querymill_workers.words.ports import Space, WordHit, WordUnit
+from querymill_workers.words.ports import Space, WordHit, WordUnit, stale_index
 
 _SQL: Final = statements("querymill_workers.words", "postgres.sql")
 
-#: Postings that are read without asking first whether fewer would do.
+#: A query with up to this many postings is read whole, without checking whether fewer would do.
 CHEAP_POSTINGS = 2_000
-#: How many postings in a row are read in the time it takes to look one up.
+#: Looking up one posting takes as long as reading this many in a row.
 LOOKUP_COST = 2
-#: What sums of the same numbers in another order may differ by, and more.
+#: An upper bound for the difference between sums of the same numbers in another order.
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
-    """A unit locked by this transaction; its length is None if it is new."""
+class _LockedUnit:
+    """An entry that this transaction has locked. ``length`` is None if the entry is new."""
 
     number: int
     length: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
-    """What one snapshot says of a query: its terms, those that can add most first, with what they can add."""
+class _CountedQuery:
+    """A query with its statistics, from one snapshot. ``weights`` bound what each term adds, the largest first."""
 
     number: int
     statistics: bm25.Statistics
@@ -50,14 +51,14 @@ class _Counted:
     weights: tuple[float, ...]
     groups: Sequence[int] | None
 
-    def values(self, leading: int, most: int) -> dict[str, object]:
-        """Fill in the statements that score by the first ``leading`` terms."""
+    def values(self, leading: int, limit: int) -> dict[str, object]:
+        """Return the parameters of the statements that score by the first ``leading`` terms."""
         slope = bm25.K1 * bm25.B
         names = [term.term for term in self.terms]
         return {
             "number": self.number,
             "groups": self.groups,
-            "most": most,
+            "limit": limit,
             "terms": names,
             "leading": names[:leading],
             "weights": list(self.weights[:leading]),
@@ -70,15 +71,15 @@ class _Counted:
         }
 
     def cheap(self) -> int:
-        """Count the first terms that have few postings together; at least one."""
+        """Return how many leading terms have few postings in total; at least one."""
         postings = accumulate(term.df for term in self.terms)
         return max(sum(1 for total in postings if total <= CHEAP_POSTINGS), 1)
 
     def enough(self, bar: float) -> int:
-        """Count the first terms without one of which no unit can score as high as ``bar``.
+        """Return how many leading terms to read whole, so that no entry without any of them can score ``bar``.
 
-        A term adds less than its weight, so the terms after these add less than the sum of theirs. All terms if
-        reading them whole costs less than looking the others up for every unit that has one of the first.
+        A term adds less than its weight, so the remaining terms add less than the sum of their weights. If reading
+        all terms whole is cheaper than looking the remaining ones up for every entry found, return all.
         """
         others = sum(1 for left in accumulate(reversed(self.weights)) if left + ROUNDING < bar)
         postings = [term.df for term in self.terms]
@@ -115,23 +116,23 @@ class PostgresWords:
             _clear(cursor, place)
 
     def _put(self, collection: str, space: Space, latest: Mapping[str, WordUnit], *, new: bool = False) -> None:
-        """Write units; only those that are ``new``, if it says so."""
+        """Write entries; with ``new`` only those that are not stored yet."""
         if not latest:
             return
         counts = {unit.id: Counter(words(unit.text)) for unit in latest.values()}
         with self._change() as cursor:
             number = _own_space(cursor, collection, space)
-            groups = _numbered_groups(cursor, number, {unit.group for unit in latest.values()})
+            groups = _number_groups(cursor, number, {unit.group for unit in latest.values()})
             placed = {unit.id: groups[unit.group] for unit in latest.values()}
-            held = _hold(cursor, number, placed)
+            locked = _lock(cursor, number, placed)
             if new:
-                held = {id_: unit for id_, unit in held.items() if unit.length is None}
-            replaced = [unit for unit in held.values() if unit.length is not None]
+                locked = {id_: unit for id_, unit in locked.items() if unit.length is None}
+            replaced = [unit for unit in locked.values() if unit.length is not None]
             lost = _take_postings(cursor, replaced)
-            _write(cursor, number, {id_: (unit.number, placed[id_], counts[id_]) for id_, unit in held.items()})
-            gained = Counter(term for id_ in held for term in counts[id_])
-            length = sum(counts[id_].total() for id_ in held) - sum(unit.length or 0 for unit in replaced)
-            _count(cursor, number, units=len(held) - len(replaced), length=length, gained=gained, lost=lost)
+            _write(cursor, number, {id_: (unit.number, placed[id_], counts[id_]) for id_, unit in locked.items()})
+            gained = Counter(term for id_ in locked for term in counts[id_])
+            length = sum(counts[id_].total() for id_ in locked) - sum(unit.length or 0 for unit in replaced)
+            _add_counts(cursor, number, units=len(locked) - len(replaced), length=length, gained=gained, lost=lost)
 
     def drop(self, collection: str, space: Space, ids: Sequence[str]) -> None:
         """See `Words.drop`."""
@@ -147,17 +148,17 @@ class PostgresWords:
             _clear(cursor, {"collection": collection, "space": space, "except": None})
 
     def search(
-        self, collection: str, space: Space, text: str, *, most: int, groups: Sequence[str] | None = None
+        self, collection: str, space: Space, text: str, *, limit: int, groups: Sequence[str] | None = None
     ) -> list[WordHit]:
         """See `Words.search`."""
         asked = Counter(words(text))
-        if not asked or most < 1:
+        if not asked or limit < 1:
             return []
         with self._snapshot() as cursor:
-            counted = _counted(cursor, collection, space, asked, groups)
-            rows = [] if counted is None else _best(cursor, counted, most)
+            counted = _count_query(cursor, collection, space, asked, groups)
+            rows = [] if counted is None else _fetch_best(cursor, counted, limit)
         hits = [_hit(counted, *row) for row in rows if counted is not None]
-        return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:most]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
 
     def near(self, collection: str, space: Space, terms: Sequence[str]) -> Mapping[str, Sequence[str]]:
         """See `Words.near`."""
@@ -172,13 +173,13 @@ class PostgresWords:
 
     @contextmanager
     def _change(self) -> Iterator[Cursor[TupleRow]]:
-        """Lend a cursor for one transaction."""
+        """Lend a cursor within one transaction."""
         with lent(self._pool) as connection, connection.cursor() as cursor:
             yield cursor
 
     @contextmanager
     def _snapshot(self) -> Iterator[Cursor[TupleRow]]:
-        """Lend a cursor whose statements all see the same moment: counts and postings must agree."""
+        """Lend a cursor whose statements all see one snapshot, so that statistics and postings agree."""
         with borrowed(self._pool) as connection:
             connection.isolation_level = IsolationLevel.REPEATABLE_READ
             try:
@@ -189,7 +190,7 @@ class PostgresWords:
 
 
 def _own_space(cursor: Cursor[TupleRow], collection: str, space: Space) -> int:
-    """Return the number of the space as this tokeniser makes it; begin it if there is none."""
+    """Return the number of the index of this tokeniser version, and create the index if there is none."""
     place = {"collection": collection, "space": space, "version": WORDS_VERSION}
     while (found := cursor.execute(_SQL["word_space"], place).fetchone()) is None:
         cursor.execute(_SQL["add_word_space"], place)
@@ -209,14 +210,14 @@ def _clear(cursor: Cursor[TupleRow], place: Mapping[str, object]) -> None:
 
 
 def _drop(cursor: Cursor[TupleRow], number: int, ids: Sequence[str]) -> None:
-    held = [_Held(*row) for row in cursor.execute(_SQL["word_units"], {"number": number, "ids": ids})]
-    lost = _take_postings(cursor, held)
-    cursor.execute(_SQL["drop_word_units"], {"units": [unit.number for unit in held]})
-    length = sum(unit.length or 0 for unit in held)
-    _count(cursor, number, units=-len(held), length=-length, gained=Counter(), lost=lost)
+    locked = [_LockedUnit(*row) for row in cursor.execute(_SQL["word_units"], {"number": number, "ids": ids})]
+    lost = _take_postings(cursor, locked)
+    cursor.execute(_SQL["drop_word_units"], {"units": [unit.number for unit in locked]})
+    length = sum(unit.length or 0 for unit in locked)
+    _add_counts(cursor, number, units=-len(locked), length=-length, gained=Counter(), lost=lost)
 
 
-def _numbered_groups(cursor: Cursor[TupleRow], number: int, names: set[str]) -> dict[str, int]:
+def _number_groups(cursor: Cursor[TupleRow], number: int, names: set[str]) -> dict[str, int]:
     values = {"number": number, "groups": list(names)}
     numbers: dict[str, int] = dict(cursor.execute(_SQL["word_groups"], values).fetchall())
     if len(numbers) < len(names):
@@ -225,15 +226,15 @@ def _numbered_groups(cursor: Cursor[TupleRow], number: int, names: set[str]) -> 
     return numbers
 
 
-def _hold(cursor: Cursor[TupleRow], number: int, placed: Mapping[str, int]) -> dict[str, _Held]:
+def _lock(cursor: Cursor[TupleRow], number: int, placed: Mapping[str, int]) -> dict[str, _LockedUnit]:
     values = {"number": number, "ids": list(placed), "groups": list(placed.values())}
-    return {id_: _Held(unit, length) for id_, unit, length in cursor.execute(_SQL["hold_word_units"], values)}
+    return {id_: _LockedUnit(unit, length) for id_, unit, length in cursor.execute(_SQL["hold_word_units"], values)}
 
 
-def _take_postings(cursor: Cursor[TupleRow], held: Sequence[_Held]) -> Counter[str]:
-    if not held:
+def _take_postings(cursor: Cursor[TupleRow], locked: Sequence[_LockedUnit]) -> Counter[str]:
+    if not locked:
         return Counter()
-    taken = cursor.execute(_SQL["take_word_postings"], {"units": [unit.number for unit in held]})
+    taken = cursor.execute(_SQL["take_word_postings"], {"units": [unit.number for unit in locked]})
     return Counter(term for (term,) in taken)
 
 
@@ -248,11 +249,11 @@ def _write(cursor: Cursor[TupleRow], number: int, units: Mapping[str, tuple[int,
 
 
 def _columns(names: Sequence[str], rows: Sequence[tuple[object, ...]]) -> dict[str, list[object]]:
-    """Turn rows into an array per column, as ``unnest`` takes them."""
+    """Turn rows into one array per column, as ``unnest`` expects them."""
     return {name: [row[place] for row in rows] for place, name in enumerate(names)}
 
 
-def _count(
+def _add_counts(
     cursor: Cursor[TupleRow], number: int, *, units: int, length: int, gained: Counter[str], lost: Counter[str]
 ) -> None:
     cursor.execute(_SQL["count_word_units"], {"number": number, "units": units, "length": length})
@@ -266,16 +267,20 @@ def _count(
         cursor.execute(_SQL["forget_word_terms"], {"number": number, "terms": fewer})
 
 
-def _counted(
+def _count_query(
     cursor: Cursor[TupleRow], collection: str, space: Space, asked: Counter[str], groups: Sequence[str] | None
-) -> _Counted | None:
-    """Count the words that a query asks for; None when nothing can be found."""
+) -> _CountedQuery | None:
+    """Read the statistics for a query, or return None if nothing can be found.
+
+    Raises:
+        Refused: The index is stale.
+    """
     place = {"collection": collection, "space": space, "version": WORDS_VERSION}
     filters = None if groups is None else list(groups)
     row = cursor.execute(_SQL["word_statistics"], {**place, "terms": list(asked), "groups": filters}).fetchone()
     if row is None:
         if _is_stale(cursor, collection, space):
-            raise Refused(f"{collection}/{space}: made by another tokeniser; reindex the collection")
+            raise Refused(stale_index(collection, space))
         return None
     number, units, length, known, dfs, group_numbers = row
     if not known or (groups is not None and not group_numbers):
@@ -285,23 +290,24 @@ def _counted(
     terms.sort(key=lambda term: (-weights[term], term.term))
     in_order = tuple(weights[term] for term in terms)
     numbers = None if groups is None else group_numbers
-    return _Counted(number, bm25.Statistics(units, length), tuple(terms), in_order, numbers)
+    return _CountedQuery(number, bm25.Statistics(units, length), tuple(terms), in_order, numbers)
 
 
-def _best(cursor: Cursor[TupleRow], counted: _Counted, most: int) -> list[TupleRow]:
-    """Fetch the best units and those that may be their equals: exact, though frequent terms are seldom read whole.
+def _fetch_best(cursor: Cursor[TupleRow], counted: _CountedQuery, limit: int) -> list[TupleRow]:
+    """Fetch the best entries and any that may tie with them. The result is exact without reading frequent terms whole.
 
-    Turtle and Flood, "Query evaluation: strategies and optimizations" (1995), called MaxScore: a unit that has
-    only frequent terms cannot pass a bar which rare terms have set higher than all of those are worth.
+    This is MaxScore (Turtle and Flood, "Query evaluation: strategies and optimizations", 1995). Once entries with
+    rare terms have set a score that all frequent terms together cannot reach, entries with only frequent terms need
+    not be read.
     """
     leading = counted.cheap()
     if leading < len(counted.terms):
-        bar = cursor.execute(_SQL["word_bar"], counted.values(leading, most)).fetchone()
+        bar = cursor.execute(_SQL["word_bar"], counted.values(leading, limit)).fetchone()
         leading = len(counted.terms) if bar is None else max(leading, counted.enough(bar[0]))
-    return cursor.execute(_SQL["word_best"], counted.values(leading, most)).fetchall()
+    return cursor.execute(_SQL["word_best"], counted.values(leading, limit)).fetchall()
 
 
-def _hit(counted: _Counted, id_: str, length: int, terms: list[str], tfs: list[int]) -> WordHit:
+def _hit(counted: _CountedQuery, id_: str, length: int, terms: list[str], tfs: list[int]) -> WordHit:
     counts = dict(zip(terms, tfs, strict=True))
     scored = bm25.score(counts, length, terms=counted.terms, statistics=counted.statistics)
     return WordHit(id_, scored.score, scored)

@@ -1,4 +1,4 @@
-"""Every job of `modules`, and what each ends with."""
+"""The jobs of `modules` and their results."""
 
 from querymill_shared.contracts.modules.ingest import IngestModule, IngestModuleResult
 from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult

@@ -1,4 +1,4 @@
-"""The `ingest_module` kind: a code document in, searchable by its modules and words."""
+"""The `ingest_modules` kind: make a code document searchable by its modules and its text."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
@@ -15,12 +15,12 @@ from querymill_shared.contracts.fields import (
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
 
-#: A document's ``faiss_id`` if it is not None, else its ``file_path``. An id of 0 is an id.
+#: A document's ``faiss_id`` if it is not None, else its ``file_path``. 0 is a valid id.
 DocumentId = Annotated[int, Field(strict=True)] | str
 
 
 def _without_bare_vtk(names: object) -> object:
-    """Pass over the bare word ``vtk``, which is never a module."""
+    """Drop the bare word ``vtk``, which is never a module."""
     if not isinstance(names, list | tuple):
         return names
     return [name for name in names if not (isinstance(name, str) and _is_bare(name))]
@@ -30,7 +30,7 @@ def _is_bare(dotted: str) -> bool:
     return dotted.rpartition(".")[2].lower() == "vtk"
 
 
-#: Dotted ASCII names: what a document's module may be called.
+#: The name of a module: ASCII identifiers, joined by dots.
 ModuleName = Annotated[
     str,
     StringConstraints(max_length=300, pattern=r"^[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*)*$"),
@@ -38,7 +38,7 @@ ModuleName = Annotated[
 
 
 class MetaInfo(Described):
-    """What is known about a document's code; fields we do not know are kept as metadata."""
+    """The modules and the description of a document's code. Unknown fields are stored as metadata."""
 
     vtkjs_modules: Annotated[
         tuple[ModuleName, ...], Field(min_length=1, max_length=500), BeforeValidator(_without_bare_vtk)
@@ -47,7 +47,7 @@ class MetaInfo(Described):
 
 
 class ModuleDocument(Described):
-    """A code document as it is ingested; fields we do not know are kept as metadata."""
+    """A code document to ingest. Unknown fields are stored as metadata."""
 
     faiss_id: Annotated[int, Field(strict=True, ge=-(2**63), lt=2**63)] | None = None
     file_path: FilePath
@@ -56,18 +56,18 @@ class ModuleDocument(Described):
 
     @property
     def document(self) -> int | str:
-        """The document's id."""
+        """The document's id: ``faiss_id`` if it is not None, else ``file_path``."""
         return self.file_path if self.faiss_id is None else self.faiss_id
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """The fields we do not know."""
+        """The unknown fields of the document and, under ``meta_info``, those of its ``meta_info``."""
         own = dict(self.model_extra or {})
         return own | ({"meta_info": self.meta_info.model_extra} if self.meta_info.model_extra else {})
 
 
 class IngestModule(Request, Asks["IngestModuleResult"]):
-    """Take one code document in. Idempotent by content."""
+    """Ingest one code document. Ingesting the same content again changes nothing."""
 
     queue: ClassVar[Queue] = Queue.INGEST
     kind: Literal["ingest_modules"] = "ingest_modules"
@@ -77,12 +77,12 @@ class IngestModule(Request, Asks["IngestModuleResult"]):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """Ingestion is one step."""
+        """The steps of the job: one, ``ingest``."""
         return ("ingest",)
 
 
 class IngestModuleResult(JobResult):
-    """What ingestion did; ``outcome`` is "unchanged" when the same content was already there."""
+    """What ingestion did. ``outcome`` is "unchanged" if the same content was already stored."""
 
     kind: Literal["ingest_modules"] = "ingest_modules"
     document: DocumentId

@@ -1,4 +1,4 @@
-"""The `learn_lexicon` kind: which words of descriptions stand for which modules."""
+"""The `learn_lexicon` kind: learn which words of descriptions stand for which modules."""
 
 from typing import ClassVar, Literal
 
@@ -11,9 +11,9 @@ from querymill_shared.queues import Queue
 
 
 class LearnLexicon(Request, Asks["LexiconResult"]):
-    """Learn a collection's lexicon anew: which words of descriptions speak of which modules.
+    """Learn a collection's lexicon again from all its documents: which words stand for which modules.
 
-    In the ``background`` it first waits for more documents: whoever ingests one often ingests more.
+    With ``background`` the job first waits a few seconds, because more documents often follow.
     """
 
     queue: ClassVar[Queue] = Queue.INGEST
@@ -24,12 +24,12 @@ class LearnLexicon(Request, Asks["LexiconResult"]):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """Learning is one step."""
+        """The steps of the job: one, ``learn``."""
         return ("learn",)
 
 
 class LexiconResult(JobResult):
-    """The lexicon that every worker uses from now on; ``total`` counts its words."""
+    """The lexicon that every worker uses from now on. ``total`` is its number of words."""
 
     kind: Literal["learn_lexicon"] = "learn_lexicon"
     collection: str

@@ -1,4 +1,4 @@
-"""The `modules` kind: a request in, code that uses the modules it speaks of out."""
+"""The `modules` kind: search code documents by the modules that a request asks for."""
 
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -15,7 +15,7 @@ from querymill_shared.contracts.modules.ingest import DocumentId
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
 
-#: The branch that searches the request as it stands; every search has it.
+#: The branch that searches the request itself. Every search has it.
 ORIGINAL = "original"
 #: The branch in which a chat model splits the request into weighted sub-queries.
 SPLIT = "split"
@@ -25,14 +25,14 @@ MatchMode = Literal["suffix", "exact"]
 ScoreMode = Literal["hits", "coverage"]
 
 
-#: Weight of a sub-query that names none.
+#: The weight of a sub-query that has none.
 WEIGHT = 5.0
-#: Documents taken from each channel unless the request says otherwise.
+#: The default number of documents that each channel contributes.
 CANDIDATES = 50
 
 
 class SubQuery(Contract):
-    """A part of the request with its weight; a plain string is one of weight 5."""
+    """A part of the request with its weight. A plain string is a part of weight 5."""
 
     description: QueryText
     weight: Annotated[FiniteFloat, Field(ge=0)] = WEIGHT
@@ -43,12 +43,13 @@ def _with_weight(part: object) -> object:
 
 
 class ModuleSearch(Request, Asks["ModuleResult"]):
-    """Find the documents whose code uses the modules that a request speaks of.
+    """Find code documents that use the modules a request asks for.
 
-    ``top_k`` cuts the ranking; ``candidates`` is how many documents each channel brings to it. ``sub_queries``
-    weigh the parts of the request; without them the query is the only one, unless ``split`` lets a chat model
-    find parts. ``channels=["modules"]`` gives the module scores alone. ``prompt_tokens`` is the budget of the
-    prompt that is built from the hits; 0 builds none. ``match`` is "exact" by default because that measures better.
+    ``top_k`` is the number of hits returned, and ``candidates`` the number of documents that each channel contributes
+    to the ranking. ``sub_queries`` are the weighted parts of the request. Without them the query is the only part,
+    unless ``split`` lets a chat model find parts. ``channels=["modules"]`` ranks by module scores alone. ``match`` is
+    "exact" by default because that measures better. ``prompt_tokens`` limits the prompt that is built from the hits;
+    0 builds none.
     """
 
     queue: ClassVar[Queue] = Queue.SEARCH
@@ -73,16 +74,16 @@ class ModuleSearch(Request, Asks["ModuleResult"]):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The branches: the request as it stands, and split into parts where that is wanted and not given."""
+        """The branches: ``original``, and ``split`` if ``split`` is set and no sub-queries are given."""
         return (ORIGINAL, SPLIT) if self.split and not self.sub_queries else (ORIGINAL,)
 
     def queue_of(self, step: str) -> Queue:
-        """A chat model splits the request; the other branch needs only the stores."""
+        """Return the queue of a branch: a chat model splits the request, the other branch needs only the stores."""
         return Queue.EXPAND if step == SPLIT else self.queue
 
 
 class AskedModule(Contract):
-    """A module that a sub-query asks for, the rule that produced it, and the words that did."""
+    """A module that a sub-query asks for, the rule that found it, and the words it was found by."""
 
     module: str
     rule: str
@@ -90,7 +91,7 @@ class AskedModule(Contract):
 
 
 class RawRecall(Contract):
-    """What recall returned for one sub-query, before fusion: how many documents, and the first of them."""
+    """What recall found for one sub-query, before fusion: the number of documents, and the first of them."""
 
     description: str
     weight: float
@@ -101,7 +102,7 @@ class RawRecall(Contract):
 
 
 class RankedDocument(Contract):
-    """A document's place in the whole ranking, before the cut to top_k; ``channels`` are its ranks, from 1."""
+    """A document's place in the whole ranking, before the cut to ``top_k``. ``channels`` holds its ranks, from 1."""
 
     rank: int
     document: DocumentId
@@ -112,9 +113,9 @@ class RankedDocument(Contract):
 class ModuleDocumentHit(Contract):
     """A code document.
 
-    ``score`` is the module score where only that channel was searched, else the weighted RRF of the channels that
-    found it (``channels``: rank and score in each). ``explanation`` and ``match_explanation`` hold every number
-    needed to recompute it by hand; ``rerank_score`` is the same number under its older name.
+    ``score`` is the module score if only that channel was searched. Otherwise it is the weighted RRF of the channels
+    that found the document; ``channels`` holds its rank and score in each. ``explanation`` and ``match_explanation``
+    hold every number needed to recompute the score by hand. ``rerank_score`` is the same number under its older name.
     """
 
     document: DocumentId
@@ -132,7 +133,11 @@ class ModuleDocumentHit(Contract):
 
 
 class ModuleResult(JobResult):
-    """The answer to a `ModuleSearch`, best hit first. ``total`` counts the ranking before the cut to top_k."""
+    """The result of a `ModuleSearch`, best hit first.
+
+    ``total`` is the length of the ranking before the cut to ``top_k``. ``searched_by`` names the branch that the
+    result comes from.
+    """
 
     kind: Literal["modules"] = "modules"
     query: str

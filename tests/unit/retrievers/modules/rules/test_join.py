@@ -4,13 +4,12 @@ from querymill_workers.retrievers.modules.rules.join import (
     GUESSED_WEIGHT,
     NAMED_WEIGHT,
     TEXT_WEIGHT,
-    by_modules,
     channel_weights,
-    joined,
+    fuse_channels,
+    rank_by_modules,
 )
 from querymill_workers.retrievers.modules.rules.names import analyze_query, shorthands_of
-from querymill_workers.retrievers.modules.rules.scores import ModuleCard, ScoredDocument, SubQuery, rank, shares
-from querymill_workers.retrievers.modules.rules.text import searchable_text, weighted_parts
+from querymill_workers.retrievers.modules.rules.scores import DocumentSummary, ScoredDocument, SubQuery, rank, shares
 
 SHORT = shorthands_of({"actor": []}, [])
 
@@ -20,8 +19,8 @@ def asked(text: str) -> list[SubQuery]:
 
 
 def scored(*names: str) -> list[ScoredDocument]:
-    cards = [ModuleCard(number, (name,), "") for number, name in enumerate(names)]
-    return rank(cards, asked("vtkActor vtkPlane"), match="exact")
+    summaries = [DocumentSummary(number, (name,), "") for number, name in enumerate(names)]
+    return rank(summaries, asked("vtkActor vtkPlane"), match="exact")
 
 
 @pytest.mark.parametrize(
@@ -38,7 +37,7 @@ def test_only_modules_that_are_named_outright_weigh_fully(text: str, weight: flo
 
 
 def test_the_module_channel_alone_keeps_its_scores() -> None:
-    found = by_modules(scored("vtkActor", "vtkPlane"))
+    found = rank_by_modules(scored("vtkActor", "vtkPlane"))
     assert [(hit.document, hit.score, hit.channels) for hit in found] == [
         (0, 1.0, {"modules": (1, 1.0)}),
         (1, 1.0, {"modules": (1, 1.0)}),
@@ -46,46 +45,28 @@ def test_the_module_channel_alone_keeps_its_scores() -> None:
 
 
 def test_documents_that_tie_by_modules_are_told_apart_by_words() -> None:
-    found = joined(scored("vtkActor", "vtkPlane"), [(1, 7.5), (9, 2.0)], weights={"modules": 2.0, "text": 1.0})
+    found = fuse_channels(scored("vtkActor", "vtkPlane"), [(1, 7.5), (9, 2.0)], weights={"modules": 2.0, "text": 1.0})
     assert [hit.document for hit in found] == [1, 0, 9]
     assert found[0].score == pytest.approx(2 / 61 + 1 / 61)
     assert found[0].channels == {"modules": (1, 1.0), "text": (1, 7.5)}
 
 
 def test_documents_that_tie_in_all_channels_keep_the_order_of_their_exact_hits() -> None:
-    cards = [ModuleCard("a", ("vtkImageActor",), ""), ModuleCard("b", ("vtkActor",), "")]
-    ranked = rank(cards, asked("vtkActor"), match="suffix")
+    summaries = [DocumentSummary("a", ("vtkImageActor",), ""), DocumentSummary("b", ("vtkActor",), "")]
+    ranked = rank(summaries, asked("vtkActor"), match="suffix")
     assert [hit.document for hit in ranked] == ["b", "a"]
-    assert [hit.document for hit in joined(ranked, [], weights={"modules": 2.0, "text": 1.0})] == ["b", "a"]
+    assert [hit.document for hit in fuse_channels(ranked, [], weights={"modules": 2.0, "text": 1.0})] == ["b", "a"]
 
 
 def test_guesses_never_change_the_order_of_what_the_words_found() -> None:
     words = [(number, 1.0 / (1 + number)) for number in range(100, 200)]
-    cards = [ModuleCard(199, ("vtkActor",), "")]
-    guessed = rank(cards, asked("actor"), match="exact")
-    found = joined(guessed, words, weights=channel_weights(asked("actor")))
+    summaries = [DocumentSummary(199, ("vtkActor",), "")]
+    guessed = rank(summaries, asked("actor"), match="exact")
+    found = fuse_channels(guessed, words, weights=channel_weights(asked("actor")))
     assert [hit.document for hit in found] == [number for number, _ in words]
 
 
 def test_what_only_a_guess_finds_comes_after_what_the_words_found() -> None:
-    guessed = rank([ModuleCard(0, ("vtkActor",), "")], asked("actor"), match="exact")
-    found = joined(guessed, [(5, 3.0)], weights=channel_weights(asked("actor")))
+    guessed = rank([DocumentSummary(0, ("vtkActor",), "")], asked("actor"), match="exact")
+    found = fuse_channels(guessed, [(5, 3.0)], weights=channel_weights(asked("actor")))
     assert [hit.document for hit in found] == [5, 0]
-
-
-def test_what_is_searched_by_words_is_description_names_and_identifiers() -> None:
-    text = searchable_text("an orange cone", ["vtk.Filters.Sources.vtkConeSource"], "const $a = 2 + coneSize; // 锥体")
-    assert text == "an orange cone\nvtkConeSource\nconst $a coneSize"
-
-
-@pytest.mark.parametrize(
-    ("reply", "parts"),
-    [
-        ("<8: a cone>\n<3.5：axes>", [("a cone", 8.0), ("axes", 3.5)]),
-        ("<99: a cone> <plain>", [("a cone", 10.0), ("plain", 5.0)]),
-        ("no parts", []),
-        ("<0: nothing much>", [("nothing much", 0.0)]),
-    ],
-)
-def test_the_parts_of_a_reply(reply: str, parts: list[tuple[str, float]]) -> None:
-    assert weighted_parts(reply) == parts

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from querymill_workers.retrievers.modules.rules.lexicon import (
     EMPTY,
-    LEAST_RATIO,
-    MOST_MODULES,
+    MAX_MODULES_PER_WORD,
+    MIN_RATIO,
     Lexicon,
     learn,
     log_likelihood_ratio,
@@ -16,11 +16,11 @@ from querymill_workers.retrievers.modules.rules.lexicon import (
     words_in,
 )
 from querymill_workers.retrievers.modules.rules.names import NO_SHORTHANDS, shorthands_of
-from querymill_workers.retrievers.modules.rules.scores import ModuleCard
+from querymill_workers.retrievers.modules.rules.scores import DocumentSummary
 
-CARDS = [
-    *(ModuleCard(n, ("vtkConeSource", "vtkActor"), "An orange cone. 一个锥体") for n in range(5)),
-    *(ModuleCard(n, ("vtkPlane", "vtkActor"), "A cut by a plane") for n in range(5, 20)),
+SUMMARIES = [
+    *(DocumentSummary(n, ("vtkConeSource", "vtkActor"), "An orange cone. 一个锥体") for n in range(5)),
+    *(DocumentSummary(n, ("vtkPlane", "vtkActor"), "A cut by a plane") for n in range(5, 20)),
 ]
 
 
@@ -45,7 +45,7 @@ def test_every_word_stands_where_it_says(text: str) -> None:
 
 
 def test_words_learn_the_modules_they_go_together_with() -> None:
-    lexicon = learn(CARDS)
+    lexicon = learn(SUMMARIES)
     assert lexicon.words["cone"] == lexicon.words["orange"] == lexicon.words["锥体"] == ("vtkConeSource",)
     assert lexicon.words["plane"] == ("vtkPlane",)
     assert all("vtkActor" not in modules for modules in lexicon.words.values())
@@ -53,8 +53,8 @@ def test_words_learn_the_modules_they_go_together_with() -> None:
 
 def test_a_word_stands_for_few_modules() -> None:
     many = tuple(f"vtkM{n}" for n in range(9))
-    lexicon = learn([*(ModuleCard(n, many, "lamp") for n in range(5)), *CARDS])
-    assert len(lexicon.words["lamp"]) == MOST_MODULES
+    lexicon = learn([*(DocumentSummary(n, many, "lamp") for n in range(5)), *SUMMARIES])
+    assert len(lexicon.words["lamp"]) == MAX_MODULES_PER_WORD
 
 
 def test_the_ratio_worked_by_hand() -> None:
@@ -72,14 +72,14 @@ def test_the_ratio_is_symmetric_and_never_negative(both: int, first: int, second
     assert ratio == pytest.approx(log_likelihood_ratio(both, other, one, total))
 
 
-@given(st.permutations(CARDS))
-def test_the_order_of_the_documents_does_not_matter(cards: list[ModuleCard]) -> None:
-    assert learn(cards) == learn(CARDS)
+@given(st.permutations(SUMMARIES))
+def test_the_order_of_the_documents_does_not_matter(summaries: list[DocumentSummary]) -> None:
+    assert learn(summaries) == learn(SUMMARIES)
 
 
 def test_nothing_is_learned_from_nothing() -> None:
     assert learn([]) == EMPTY
-    assert log_likelihood_ratio(1, 1, 1, 1) < LEAST_RATIO
+    assert log_likelihood_ratio(1, 1, 1, 1) < MIN_RATIO
 
 
 def test_plain_words_say_which_word_spoke() -> None:

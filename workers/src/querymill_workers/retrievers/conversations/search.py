@@ -146,7 +146,7 @@ def recall(asked: Asked, ports: Ports) -> Recalled:
     synonyms = [word for one in understanding.synonyms for word in one.synonyms]
     text = searchable([weighted(understanding.searched, synonyms)])
     hits = ports.words.search(
-        asked.request.collection, SPACE, text, most=CANDIDATES[understanding.mode], groups=active(asked, ports)
+        asked.request.collection, SPACE, text, limit=CANDIDATES[understanding.mode], groups=active(asked, ports)
     )
     found = Recalled(understanding, text, tuple(hits))
     ports.conversation_caches.results.put(asked.key, found)
@@ -335,7 +335,7 @@ def why_not(asked: Asked, wanted: str, recalled: Recalled, ranking: Sequence[Sco
         return WhyNot(session_id=wanted, gate="time", reason="none of its messages is from the time asked for")
     if wanted in {one.hit.id for one in ranking}:
         return why_not_placed(asked, wanted, recalled, ranking)
-    own = ports.words.search(collection, SPACE, recalled.asked, most=1, groups=[wanted])
+    own = ports.words.search(collection, SPACE, recalled.asked, limit=1, groups=[wanted])
     if not own:
         return WhyNot(session_id=wanted, gate="words", reason="it has none of the words that were searched")
     least = recalled.candidates[-1].score if recalled.candidates else 0.0

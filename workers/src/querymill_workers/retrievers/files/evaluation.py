@@ -51,7 +51,7 @@ def evaluate(number: int, part: int, claim: Claim, request: FileSearch, ports: F
     """Evaluate one shard of a round's candidates; files that are no longer stored are left out."""
     rounds = rounds_of(ports.board.picture(claim.job_id))
     paths = [candidate.path for candidate in shards(candidates_of(rounds, number, request))[part - 1]]
-    hits = ports.words.search(request.collection, SPACE, code_text(request.query), most=SCORED)
+    hits = ports.words.search(request.collection, SPACE, code_text(request.query), limit=SCORED)
     scored = {hit.id: hit.scored for hit in hits if hit.scored is not None}
     intent = intent_of(request.query, list(scored.values()))
     texts = read_files(paths, request, ports)

@@ -99,7 +99,7 @@ def carry_out(
 
 def search_words(request: FileSearch, ports: FilePorts) -> SearchNotes:
     """Search paths and contents for the words of the request."""
-    hits = ports.words.search(request.collection, SPACE, code_text(request.query), most=MAX_CANDIDATES)
+    hits = ports.words.search(request.collection, SPACE, code_text(request.query), limit=MAX_CANDIDATES)
     return SearchNotes(found={"words": tuple(hit.id for hit in hits)})
 
 

@@ -1,1 +1,1 @@
-"""Code documents, found by the API modules they use."""
+"""Search of code documents by the API modules they use, and by their text."""

@@ -1,4 +1,4 @@
-"""Which flow serves which request of `modules`."""
+"""Choose the flow that serves a request of `modules`."""
 
 from typing import assert_never
 
@@ -6,20 +6,20 @@ from querymill_shared.contracts.modules import ModuleRequest
 from querymill_shared.contracts.modules.ingest import IngestModule
 from querymill_shared.contracts.modules.learn import LearnLexicon
 from querymill_shared.contracts.modules.search import ModuleSearch
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.flow import Flow, flow
-from querymill_workers.jobs.untyped import concluding
+from querymill_workers.jobs.one_step import one_step
 from querymill_workers.retrievers.modules import ingest, learn, search
+from querymill_workers.retrievers.modules.ports import ModulePorts
 
 
-def flow_of(request: ModuleRequest) -> Flow[Ports]:
-    """Choose the flow of a request."""
+def flow_of(request: ModuleRequest) -> Flow[ModulePorts]:
+    """Return the flow of a request."""
     match request:
         case ModuleSearch():
             return flow(request, search.step, search.conclude, search.settle)
         case IngestModule():
-            return flow(request, ingest.step, concluding(ingest.to_result))
+            return one_step(request, ingest.step, ingest.ENDING)
         case LearnLexicon():
-            return flow(request, learn.step, concluding(learn.to_result))
+            return one_step(request, learn.step, learn.ENDING)
         case _:
             assert_never(request)

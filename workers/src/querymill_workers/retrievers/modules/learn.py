@@ -1,49 +1,54 @@
-"""Learning a collection's lexicon in the background, and asking for it after ingestion.
+"""Learn a collection's lexicon, and submit the job that does so after ingestion.
 
-However many documents come in, one learning waits at a time: it is named after the version it will replace.
-Before one ends it looks back, and asks for the next if more came in meanwhile.
+At most one such job waits per collection: its key is the version of the lexicon that it will replace. Before the job
+ends, it submits the next one if documents were ingested while it learned.
 """
 
 from collections.abc import Sequence
+from typing import Final
 
-from querymill_shared.board import Claim
+from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult
-from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs import untyped as one_step
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.follow_up import asked_once
-from querymill_workers.jobs.untyped import Notes
+from querymill_workers.jobs.one_step import Ending, hand_in
+from querymill_workers.retrievers.modules.notes import LexiconNotes
+from querymill_workers.retrievers.modules.ports import ModulePorts
 from querymill_workers.retrievers.modules.rules.lexicon import learn
 
-#: Whoever ingests one document often ingests more: wait this long, in seconds, and longer for more documents,
-#: so that learning takes a small share of the time that ingesting takes.
-SETTLE_S, SETTLE_S_PER_DOCUMENT = 2.0, 0.001
+#: How long learning in the background waits for more documents, in seconds. The wait grows with the collection, so
+#: that learning takes a small share of the time that ingestion takes.
+DEBOUNCE_S, DEBOUNCE_S_PER_DOCUMENT = 2.0, 0.001
 
 
-def step(claim: Claim, request: LearnLexicon, ports: Ports) -> Sequence[Bell]:
-    """Learn from every description, and put the lexicon in force."""
+def step(claim: Claim, request: LearnLexicon, ports: ModulePorts) -> Sequence[Bell]:
+    """Learn a lexicon from every description, and publish it.
+
+    Raises:
+        Refused: The collection holds no document.
+    """
     collection = request.collection
     before = ports.modules.vocabulary(collection)
     if before.changes == 0:
         raise Refused(f"collection: no code documents in {collection!r}")
     if request.background and claim.attempt == 1:
-        delay = SETTLE_S + SETTLE_S_PER_DOCUMENT * before.changes
+        delay = DEBOUNCE_S + DEBOUNCE_S_PER_DOCUMENT * before.changes
         ports.board.postpone(claim, delay_s=delay, reason="waiting for more documents")
         return []
-    cards = list(ports.modules.every_card(collection))
+    summaries = list(ports.modules.describe_all(collection))
     lexicon, version = before.lexicon, before.version
     if before.changes != before.learned_changes:
-        lexicon = learn(cards)
+        lexicon = learn(summaries)
         version = ports.modules.publish_lexicon(collection, lexicon, replacing=version, changes=before.changes)
-    notes = {"words": len(lexicon.words), "version": version, "documents": len(cards)}
-    bells = learn_soon(collection, ports)
-    one_step.hand_in(claim, notes, to_result, ports)
+    notes = LexiconNotes(words=len(lexicon.words), version=version, documents=len(summaries))
+    bells = submit_learning(collection, ports)
+    hand_in(claim, request, notes, ENDING, ports)
     return bells
 
 
-def learn_soon(collection: str, ports: Ports) -> Sequence[Bell]:
-    """Ask for the lexicon to be learned anew, unless it has seen everything, or that is asked for already."""
+def submit_learning(collection: str, ports: ModulePorts) -> Sequence[Bell]:
+    """Submit the learning of the lexicon, unless it is up to date or such a job is still open; return the bells."""
     known = ports.modules.vocabulary(collection)
     if known.changes == known.learned_changes:
         return []
@@ -52,13 +57,16 @@ def learn_soon(collection: str, ports: Ports) -> Sequence[Bell]:
     return bells
 
 
-def to_result(request: LearnLexicon, job_id: str, notes: Notes) -> LexiconResult:
-    """Say which lexicon is in force."""
+def to_result(request: LearnLexicon, picture: Picture, notes: LexiconNotes) -> LexiconResult:
+    """Return which lexicon is in use."""
     return LexiconResult(
-        job_id=job_id,
-        total=notes["words"],
+        job_id=picture.record.job_id,
+        total=notes.words,
         complete=True,
         collection=request.collection,
-        version=notes["version"],
-        documents=notes["documents"],
+        version=notes.version,
+        documents=notes.documents,
     )
+
+
+ENDING: Final = Ending(LexiconNotes, to_result)

@@ -1,28 +1,30 @@
-"""Making the words of `modules` anew from what is stored, some at a time."""
+"""Rebuild the text index of `modules` from the stored documents, in batches."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from querymill_workers.dispatch.ports import Ports
-from querymill_workers.retrievers.modules.ports import SPACE
+from querymill_workers.retrievers.modules.ports import SPACE, ModulePorts
+from querymill_workers.retrievers.modules.rules.documents import encode_id
 from querymill_workers.retrievers.modules.rules.text import searchable_text
-from querymill_workers.retrievers.modules.search import encoded
 from querymill_workers.words.ports import Space, WordUnit
 
-#: Where the words are.
+#: The indexes to rebuild.
 SPACES: Final[Sequence[Space]] = (SPACE,)
-#: Documents whose words are made in one transaction.
+#: Documents indexed in one transaction.
 DOCUMENTS_BATCH: Final = 100
 
 
-def reindexed(collection: str, ports: Ports) -> Iterator[tuple[int, int, int]]:
-    """Go through the code documents; one that is ingested meanwhile has its words already, and keeps them."""
-    ids = [card.document for card in ports.modules.every_card(collection)]
+def reindexed(collection: str, ports: ModulePorts) -> Iterator[tuple[int, int, int]]:
+    """Index every stored document, and yield after each batch: documents done, documents in all, entries written.
+
+    A document that is ingested during the run keeps the newer entry that ingestion wrote.
+    """
+    ids = [summary.document for summary in ports.modules.describe_all(collection)]
     for start in range(0, len(ids), DOCUMENTS_BATCH):
         documents = ports.modules.documents(collection, ids[start : start + DOCUMENTS_BATCH])
         units = [
             WordUnit(
-                encoded(id_),
+                encode_id(id_),
                 searchable_text(document.meta_info.description, document.meta_info.vtkjs_modules, document.code),
             )
             for id_, document in documents.items()

@@ -1,55 +1,44 @@
-"""`modules`: a request in, the code that uses the modules it speaks of out.
+"""Search code documents for a request: first by the modules it asks for, then by its text.
 
     request ─> original ──────────────────┐ analyse -> recall -> score ┐
-            └> split (chat model: parts) ─┤                            ├-> join by rank -> hits on the board
-                                          └ words of the request ──────┘
+            └> split (chat model: parts) ─┤                            ├-> fuse by rank -> hits on the board
+                                          └ text of the request ───────┘
                the last branch settles: documents, explanations, prompt
 
-The parts of a finished split replace the request as it stands; a split that fails leaves it. Rules: ``domain/``.
+If the split succeeds, the result comes from its parts. If it fails, the result comes from the request itself.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
 
 from querymill_shared.board import Claim, Outcome, Picture, Step, Verdict
 from querymill_shared.contracts.events import Hits, PartialHit
-from querymill_shared.contracts.modules.ingest import ModuleDocument
-from querymill_shared.contracts.modules.search import (
-    ORIGINAL,
-    SPLIT,
-    WEIGHT,
-    ModuleDocumentHit,
-    ModuleResult,
-    ModuleSearch,
-    RawRecall,
-    ScoreMode,
-)
-from querymill_shared.contracts.modules.search import RankedDocument as RankedRow
+from querymill_shared.contracts.modules.search import ORIGINAL, SPLIT, WEIGHT, AskedModule, ModuleSearch, RawRecall
 from querymill_shared.contracts.results import Degradation
 from querymill_shared.hits import BoardHit
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.deadline import Caller
+from querymill_workers.jobs.deadline import caller_of
 from querymill_workers.jobs.faults import Refused, Unavailable
-from querymill_workers.jobs.stages import Laps, stage, timing, used, why_nothing, worth_telling
+from querymill_workers.jobs.stages import Laps, why_nothing, worth_telling
 from querymill_workers.jobs.usage import Usage
-from querymill_workers.retrievers.modules.ports import SPACE, Vocabulary
+from querymill_workers.jobs.verdicts import done, lost
+from querymill_workers.retrievers.modules.notes import Matches, SearchNotes
+from querymill_workers.retrievers.modules.ports import SPACE, ModulePorts, Vocabulary
+from querymill_workers.retrievers.modules.results import to_result
+from querymill_workers.retrievers.modules.rules.documents import DocumentId, decode_id, encode_id
 from querymill_workers.retrievers.modules.rules.join import (
     MODULES,
     TEXT,
-    RankedDocument,
-    by_modules,
+    FusedHit,
     channel_weights,
-    joined,
+    fuse_channels,
+    rank_by_modules,
 )
 from querymill_workers.retrievers.modules.rules.lexicon import EMPTY, modules_of
-from querymill_workers.retrievers.modules.rules.names import DocumentId, shorthands_of
-from querymill_workers.retrievers.modules.rules.prompt import PromptDocument, build_prompt
+from querymill_workers.retrievers.modules.rules.names import shorthands_of
 from querymill_workers.retrievers.modules.rules.scores import (
     SHOWN_PLACES,
-    Recalled,
+    ModuleRecall,
     ScoredDocument,
     SubQuery,
     candidates,
@@ -59,61 +48,53 @@ from querymill_workers.retrievers.modules.rules.scores import (
     shares,
 )
 from querymill_workers.retrievers.modules.rules.text import weighted_parts
-from querymill_workers.text.rank_fusion import K
 
-#: How a score follows from the explanation of each sub-query.
-FORMULAS: Final[Mapping[ScoreMode, str]] = {
-    "hits": "Σ hits × normalized_weight",
-    "coverage": "Σ hits / modules asked × normalized_weight",
-}
-#: What searching is left of the deadline when the chat call is cut, in seconds.
+#: Time before the deadline that is reserved for searching after the chat call, in seconds.
 SEARCH_MARGIN_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
-    """What one branch found, and how; ``weights`` is empty where no channels were joined."""
+class Findings:
+    """What one branch found, and how. ``weights`` is empty if no channels were fused."""
 
     sub_queries: Sequence[SubQuery]
-    recalled: Mapping[str, Recalled]
+    recalled: Mapping[str, ModuleRecall]
     scored: Sequence[ScoredDocument]
-    ranking: Sequence[RankedDocument]
+    ranking: Sequence[FusedHit]
     weights: Mapping[str, float]
     degraded: Sequence[Degradation]
 
 
-def step(claim: Claim, request: ModuleSearch, ports: Ports) -> Sequence[Bell]:
-    """Carry out one branch: find its parts, search both channels, hand in."""
+def step(claim: Claim, request: ModuleSearch, ports: ModulePorts) -> Sequence[Bell]:
+    """Run one branch: find its parts, search both channels, finish the branch on the board."""
     laps = Laps(ports)
     try:
-        parts, usage = parts_of(claim, request, ports)
+        parts, usage = find_parts(claim, request, ports)
     except Unavailable as error:
-        return handed_in(claim, Outcome(state="failed", reason=str(error), ms=laps.total_ms), request, ports)
+        finish_branch(claim, Outcome(state="failed", reason=str(error), ms=laps.total_ms), request, ports)
+        return []
     laps.lap("parts")
     vocabulary = ports.modules.vocabulary(request.collection)
-    found = searched(analysed(parts, vocabulary, request, ports), request, ports, laps)
-    hits = tuple(BoardHit(encoded(hit.document), hit.score, 0) for hit in found.ranking)
-    notes = noted(found, request) | {
-        "timing": laps.ms,
-        "lexicon_version": vocabulary.version,
-        "usage": {"provider_calls": usage.calls, "tokens": usage.tokens},
-    }
-    return handed_in(claim, Outcome(hits={claim.step: hits}, notes=notes, ms=laps.total_ms), request, ports)
+    found = search_channels(find_modules(parts, vocabulary, request, ports), request, ports, laps)
+    hits = tuple(BoardHit(encode_id(hit.document), hit.score, 0) for hit in found.ranking)
+    notes = notes_of(found, vocabulary, usage, request, laps).for_board()
+    finish_branch(claim, Outcome(hits={claim.step: hits}, notes=notes, ms=laps.total_ms), request, ports)
+    return []
 
 
-def parts_of(claim: Claim, request: ModuleSearch, ports: Ports) -> tuple[list[tuple[str, float]], Usage]:
-    """Take the parts that were given, let a chat model find some, or take the request as the only one.
+def find_parts(claim: Claim, request: ModuleSearch, ports: ModulePorts) -> tuple[list[tuple[str, float]], Usage]:
+    """Return the weighted parts to search, and what finding them used.
+
+    The split branch asks a chat model for them. The other branch takes the request's sub-queries, or the request
+    as its only part.
 
     Raises:
-        Unavailable: The chat model gave no parts.
+        Unavailable: The chat model did not reply in time, or its reply held no parts.
     """
     if claim.step != SPLIT:
         given = [(part.description, part.weight) for part in request.sub_queries]
         return given or [(request.query, WEIGHT)], Usage()
-    until = None if claim.expires_at is None else claim.expires_at - SEARCH_MARGIN_S
-    if until is not None and until <= ports.clock():
-        raise Unavailable("cut by the deadline before the chat model was asked")
-    caller = Caller(request.collection, request.lane, until)
+    caller = caller_of(claim, request, ports, margin_s=SEARCH_MARGIN_S, what="the chat model")
     reply, usage = ports.rewriter.rewrite("parts", request.query, terms={}, caller=caller)
     parts = weighted_parts(reply)
     if not parts:
@@ -121,10 +102,10 @@ def parts_of(claim: Claim, request: ModuleSearch, ports: Ports) -> tuple[list[tu
     return parts, usage
 
 
-def analysed(
-    parts: Sequence[tuple[str, float]], vocabulary: Vocabulary, request: ModuleSearch, ports: Ports
+def find_modules(
+    parts: Sequence[tuple[str, float]], vocabulary: Vocabulary, request: ModuleSearch, ports: ModulePorts
 ) -> list[SubQuery]:
-    """Find the modules that each part asks for."""
+    """Return the parts as sub-queries, each with the modules that it asks for."""
     shorthands = shorthands_of(ports.shorthands, vocabulary.names)
     lexicon = vocabulary.lexicon if request.lexicon else EMPTY
     return [
@@ -133,202 +114,109 @@ def analysed(
     ]
 
 
-def searched(sub_queries: Sequence[SubQuery], request: ModuleSearch, ports: Ports, laps: Laps) -> Searched:
-    """Search the channels that were asked for, and join them."""
-    recalled: Mapping[str, Recalled] = {}
+def search_channels(sub_queries: Sequence[SubQuery], request: ModuleSearch, ports: ModulePorts, laps: Laps) -> Findings:
+    """Search the channels of the request and fuse their rankings."""
+    recalled: Mapping[str, ModuleRecall] = {}
     scored: list[ScoredDocument] = []
     if MODULES in request.channels:
         keys = list(dict.fromkeys(module.key for sub_query in sub_queries for module in sub_query.modules))
         recalled = ports.modules.recall(request.collection, keys, match=request.match)
         laps.lap("recall")
-        chosen = candidates(recalled, sub_queries, most=request.candidates, mode=request.mode)
-        cards = ports.modules.cards(request.collection, chosen)
-        scored = rank(cards, sub_queries, match=request.match, mode=request.mode)
+        chosen = candidates(recalled, sub_queries, limit=request.candidates, mode=request.mode)
+        summaries = ports.modules.describe(request.collection, chosen)
+        scored = rank(summaries, sub_queries, match=request.match, mode=request.mode)
         laps.lap("score")
-    found, degraded = found_by_words(request, ports) if TEXT in request.channels else ([], [])
+    found, degraded = search_text(request, ports) if TEXT in request.channels else ([], [])
     laps.lap("text")
     weights = channel_weights(sub_queries)
-    # Without words there is nothing to join: the module scores stand as they are.
-    is_joined = TEXT in request.channels and not degraded
-    ranking = joined(scored, found, weights=weights) if is_joined else by_modules(scored)
-    return Searched(sub_queries, recalled, scored, ranking, weights if is_joined else {}, degraded)
+    # Without the text channel there is nothing to fuse, and the module scores are kept.
+    is_fused = TEXT in request.channels and not degraded
+    ranking = fuse_channels(scored, found, weights=weights) if is_fused else rank_by_modules(scored)
+    return Findings(sub_queries, recalled, scored, ranking, weights if is_fused else {}, degraded)
 
 
-def found_by_words(request: ModuleSearch, ports: Ports) -> tuple[list[tuple[DocumentId, float]], list[Degradation]]:
-    """Search the words of the request; where modules are searched too, their hits stand without it."""
+def search_text(request: ModuleSearch, ports: ModulePorts) -> tuple[list[tuple[DocumentId, float]], list[Degradation]]:
+    """Search by the text of the request.
+
+    If the text index does not respond and modules are searched too, return no hits and the reason.
+
+    Raises:
+        Unavailable: The text index does not respond, and the request asks for no other channel.
+    """
     try:
-        hits = ports.words.search(request.collection, SPACE, request.query, most=request.candidates)
+        hits = ports.words.search(request.collection, SPACE, request.query, limit=request.candidates)
     except Unavailable as error:
         if MODULES not in request.channels:
             raise
         return [], [Degradation(stage=TEXT, reason=str(error))]
-    return [(decoded(hit.id), hit.score) for hit in hits], []
+    return [(decode_id(hit.id), hit.score) for hit in hits], []
 
 
-def noted(found: Searched, request: ModuleSearch) -> dict[str, Any]:
-    """Put down what the result will need of a branch."""
+def notes_of(found: Findings, vocabulary: Vocabulary, usage: Usage, request: ModuleSearch, laps: Laps) -> SearchNotes:
+    """Collect what the result needs of a branch."""
     by_document = {hit.document: hit for hit in found.scored}
-    return {
-        "raw": [raw(sub_query, found.recalled, request) for sub_query in found.sub_queries],
-        "ranking": [
-            [hit.document, hit.score, {name: list(place) for name, place in hit.channels.items()}]
-            for hit in found.ranking
-        ],
-        "matches": [
-            [explain(hit, found.sub_queries), keywords(hit)] if (hit := by_document.get(ranked.document)) else [[], []]
+    return SearchNotes(
+        raw=tuple(raw_recall(sub_query, found.recalled, request) for sub_query in found.sub_queries),
+        ranking=tuple(found.ranking),
+        matches=tuple(
+            Matches(tuple(explain(hit, found.sub_queries)), tuple(keywords(hit)))
+            if (hit := by_document.get(ranked.document))
+            else Matches()
             for ranked in found.ranking[: request.top_k]
-        ],
-        "weights": dict(found.weights),
-        "degraded": [part.model_dump() for part in found.degraded],
-    }
+        ),
+        weights=dict(found.weights),
+        degraded=tuple(found.degraded),
+        timing=laps.ms,
+        lexicon_version=vocabulary.version,
+        usage=usage.noted(),
+    )
 
 
-def raw(sub_query: SubQuery, recalled: Mapping[str, Recalled], request: ModuleSearch) -> dict[str, Any]:
-    """Put down what recall returned for one part, before any scoring across parts."""
+def raw_recall(sub_query: SubQuery, recalled: Mapping[str, ModuleRecall], request: ModuleSearch) -> RawRecall:
+    """Return what recall found for one sub-query, before scoring combines the sub-queries."""
     own = {module.key: recalled[module.key] for module in sub_query.modules if module.key in recalled}
-    return {
-        "description": sub_query.description,
-        "weight": sub_query.weight,
-        "normalized_weight": round(sub_query.normalized_weight, SHOWN_PLACES),
-        "modules": [{"module": module.name, "rule": module.rule, "text": module.text} for module in sub_query.modules],
-        "total": len(set().union(*(one.all for one in own.values()))),
-        "documents": candidates(own, [sub_query], most=request.candidates) if own else [],
-    }
+    return RawRecall(
+        description=sub_query.description,
+        weight=sub_query.weight,
+        normalized_weight=round(sub_query.normalized_weight, SHOWN_PLACES),
+        modules=tuple(
+            AskedModule(module=module.name, rule=module.rule, text=module.text) for module in sub_query.modules
+        ),
+        total=len(set().union(*(recalled_.all for recalled_ in own.values()))),
+        documents=tuple(candidates(own, [sub_query], limit=request.candidates)) if own else (),
+    )
 
 
-def handed_in(claim: Claim, outcome: Outcome, request: ModuleSearch, ports: Ports) -> Sequence[Bell]:
-    """Close the branch on the board and go on from what the board then shows."""
+def finish_branch(claim: Claim, outcome: Outcome, request: ModuleSearch, ports: ModulePorts) -> None:
+    """Close the branch on the board, then settle the job or report progress."""
     picture = ports.board.finish(claim, outcome)
     if picture is not None:
         conclude(picture, request, ports)
-    return []
 
 
-def conclude(picture: Picture, request: ModuleSearch, ports: Ports) -> None:
-    """Settle if that was the last branch, else tell how the ranking stands."""
+def conclude(picture: Picture, request: ModuleSearch, ports: ModulePorts) -> None:
+    """Settle the job if no branch is open, else report the ranking so far."""
     if picture.record.open_steps <= 0:
         settle(picture, request, ports)
-    elif (best := chosen(picture)) is not None and worth_telling(picture):
-        ranking = best.notes["ranking"]
-        shown = [PartialHit(key=encoded(document), score=score) for document, score, _ in ranking[: request.top_k]]
-        ports.board.tell(picture.record.job_id, Hits(after_stage=best.name, total=len(ranking), hits=tuple(shown)))
+    elif (best := best_branch(picture)) is not None and worth_telling(picture):
+        ranking = SearchNotes.of(best).ranking
+        shown = tuple(PartialHit(key=encode_id(hit.document), score=hit.score) for hit in ranking[: request.top_k])
+        ports.board.tell(picture.record.job_id, Hits(after_stage=best.name, total=len(ranking), hits=shown))
 
 
-def settle(picture: Picture, request: ModuleSearch, ports: Ports) -> None:
-    """End the job with the best branch there is; without one it fails, with the reason."""
+def settle(picture: Picture, request: ModuleSearch, ports: ModulePorts) -> None:
+    """End the job with the result of the best branch. Without a finished branch the job fails with the reason."""
+    branch = best_branch(picture)
     try:
-        ending = verdict(picture, request, ports)
+        ending = (
+            lost(picture, why_nothing(picture)) if branch is None else done(to_result(picture, branch, request, ports))
+        )
     except (Unavailable, Refused) as error:
         ending = Verdict("failed", reason=str(error))
     ports.board.settle(picture.record.job_id, ending)
 
 
-def chosen(picture: Picture) -> Step | None:
-    """Choose the branch that the answer is from: the split request if it came through, else the request itself."""
-    done = {branch.name: branch for branch in picture.steps if branch.state == "done"}
-    return done.get(SPLIT) or done.get(ORIGINAL)
-
-
-def verdict(picture: Picture, request: ModuleSearch, ports: Ports) -> Verdict:
-    """Decide how the job ends with what the board shows."""
-    branch = chosen(picture)
-    if branch is None:
-        dead = any(one.notes.get("dead") for one in picture.steps)
-        return Verdict("dead" if dead else "failed", reason=why_nothing(picture))
-    notes = branch.notes
-    hits = shown(notes, request, ports)
-    degraded = [Degradation.model_validate(part) for part in notes["degraded"]]
-    degraded += [
-        Degradation(stage=one.name, reason=one.reason or "cut by the deadline")
-        for one in picture.steps
-        if one.state != "done"
-    ]
-    result = ModuleResult(
-        job_id=picture.record.job_id,
-        query=request.query,
-        collection=request.collection,
-        results=hits,
-        total=len(notes["ranking"]),
-        complete=not degraded,
-        degraded=tuple(degraded),
-        stages=tuple(stage(one) for one in picture.steps),
-        timing=timing(picture),
-        usage=used(picture),
-        searched_by=branch.name,
-        lexicon_version=notes["lexicon_version"],
-        raw_history=tuple(RawRecall.model_validate(part) for part in notes["raw"]),
-        reranked_history=tuple(ranked_rows(notes["ranking"])),
-        prompt=build_prompt(
-            request.query,
-            [PromptDocument(hit.file_path, hit.score, hit.matched_keywords, hit.description, hit.code) for hit in hits],
-            budget=request.prompt_tokens,
-            count_tokens=ports.count_tokens,
-        ),
-    )
-    return Verdict("done", result=result.model_dump_json(), complete=result.complete)
-
-
-def ranked_rows(ranking: Sequence[Sequence[Any]]) -> list[RankedRow]:
-    """Show the whole ranking: place, score, and the rank in each channel."""
-    return [
-        RankedRow(
-            rank=place,
-            document=document,
-            score=round(score, SHOWN_PLACES),
-            channels={name: found[0] for name, found in channels.items()},
-        )
-        for place, (document, score, channels) in enumerate(ranking, start=1)
-    ]
-
-
-def shown(notes: Mapping[str, Any], request: ModuleSearch, ports: Ports) -> tuple[ModuleDocumentHit, ...]:
-    """Put the documents behind the hits; one that was deleted meanwhile is dropped."""
-    best = notes["ranking"][: request.top_k]
-    documents = ports.modules.documents(request.collection, [document for document, _, _ in best])
-    return tuple(
-        hit_of(documents[document], score, channels, matches, notes["weights"], request)
-        for (document, score, channels), matches in zip(best, notes["matches"], strict=True)
-        if document in documents
-    )
-
-
-def hit_of(
-    document: ModuleDocument,
-    score: float,
-    channels: Mapping[str, Sequence[Any]],
-    matches: Sequence[Any],
-    weights: Mapping[str, float],
-    request: ModuleSearch,
-) -> ModuleDocumentHit:
-    """Show a document, with every number that its score is made of."""
-    why: dict[str, Any] = (
-        {"formula": "Σ weight / (k + rank)", "k": K, "weights": {name: weights[name] for name in channels}}
-        if weights
-        else {"formula": FORMULAS[request.mode], "mode": request.mode, "match": request.match}
-    )
-    shown_score = round(score, SHOWN_PLACES)
-    return ModuleDocumentHit(
-        document=document.document,
-        file_path=document.file_path,
-        code=document.code,
-        description=document.meta_info.description,
-        modules=document.meta_info.vtkjs_modules,
-        metadata=dict(document.metadata),
-        score=shown_score,
-        rerank_score=shown_score,
-        channels={name: {"rank": place, "score": round(own, SHOWN_PLACES)} for name, (place, own) in channels.items()},
-        match_explanation=tuple(matches[0]),
-        matched_keywords=tuple(matches[1]),
-        explanation=why,
-    )
-
-
-def encoded(document: DocumentId) -> str:
-    """Write a document id as text that keeps the number 0 and the path "0" apart."""
-    return json.dumps(document, ensure_ascii=False)
-
-
-def decoded(text: str) -> DocumentId:
-    """Read what `encoded` wrote."""
-    document: DocumentId = json.loads(text)
-    return document
+def best_branch(picture: Picture) -> Step | None:
+    """Return the branch that the result comes from: the split if it is done, else the original; None if neither is."""
+    branches = {branch.name: branch for branch in picture.steps if branch.state == "done"}
+    return branches.get(SPLIT) or branches.get(ORIGINAL)

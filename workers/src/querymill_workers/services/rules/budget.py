@@ -22,7 +22,7 @@ def fitted(texts: Sequence[str], *, max_tokens: int) -> list[str]:
     """
     shown = texts[: max(max_tokens // MIN_PASSAGE_TOKENS, 1)]
     share = _share([estimate(text) for text in shown], max_tokens)
-    return [cut(text, most_tokens=share) for text in shown]
+    return [cut(text, max_tokens=share) for text in shown]
 
 
 def _share(needs: Sequence[int], budget: int) -> int:

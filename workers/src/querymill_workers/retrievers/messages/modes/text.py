@@ -96,7 +96,7 @@ def rank_by_words(
     wanted = limit = candidates_of(request)
     groups = sessions_to_search(where, ports)
     while True:
-        hits = ports.words.search(where.collection, SPACES[vector_type], request.query, most=limit, groups=groups)
+        hits = ports.words.search(where.collection, SPACES[vector_type], request.query, limit=limit, groups=groups)
         rows = ports.messages.rows(where, [hit.id for hit in hits], vector, model=model)
         whole = len(hits) < limit
         if whole or len(rows) >= wanted:

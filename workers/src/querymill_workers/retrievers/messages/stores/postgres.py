@@ -14,7 +14,7 @@ from cachetools import TTLCache
 from psycopg import sql
 from psycopg.rows import TupleRow
 
-from querymill_workers.postgres.connection import Pool, fetched
+from querymill_workers.postgres.connection import Pool, fetch_all
 from querymill_workers.postgres.queries import SESSION, statements
 from querymill_workers.retrievers.messages.ports import Nearest
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow
@@ -80,7 +80,7 @@ class PostgresMessages:
     def _by_index(self, where: MessageFilter, values: Mapping[str, Any], *, dimensions: int) -> Nearest:
         candidates = max(MIN_CANDIDATES, CANDIDATES_PER_ROW * int(values["limit"]))
         ef_search = str(min(max(self._ef_search, candidates), 1_000))
-        _, skipped, rows = fetched(
+        _, skipped, rows = fetch_all(
             self._pool,
             (_SQL["as_reader_by_index"], {"collection": where.collection, "ef_search": ef_search}),
             (_statement("without_vector", where), {**values, "bound": MAX_SKIPPED}),
@@ -112,7 +112,7 @@ class PostgresMessages:
 
     def _read(self, collection: str, *asked: tuple[Any, Mapping[str, Any]]) -> list[list[TupleRow]]:
         """Run statements as the role that sees one collection, and return the rows of each."""
-        _, *rows = fetched(self._pool, (SESSION["as_reader"], {"collection": collection}), *asked)
+        _, *rows = fetch_all(self._pool, (SESSION["as_reader"], {"collection": collection}), *asked)
         return rows
 
 

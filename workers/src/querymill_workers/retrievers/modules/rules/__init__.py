@@ -1,1 +1,1 @@
-"""Pure rules of `modules`."""
+"""Pure rules of `modules`: plain values in, plain values out."""

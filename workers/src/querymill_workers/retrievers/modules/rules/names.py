@@ -1,7 +1,7 @@
-"""Which modules a text names, and when a document's module counts as one of them.
+"""Find the modules that a text names, and decide which modules of a document count as them.
 
-A module's name is the last segment of its dotted path (``vtkActor`` of ``vtk.Rendering.Core.vtkActor``). Every
-comparison ignores case. Word boundaries are ASCII look-arounds: in ``请用vtkActor渲染`` the name is ``vtkActor``.
+A module's name is the last segment of its dotted path (``vtkActor`` in ``vtk.Rendering.Core.vtkActor``). All
+comparisons ignore case. Word boundaries are ASCII look-arounds: in ``请用vtkActor渲染`` the name is ``vtkActor``.
 """
 
 import re
@@ -12,8 +12,6 @@ from typing import Final, Literal
 
 Rule = Literal["path", "class", "shorthand", "words", "alias", "lexicon"]
 Match = Literal["suffix", "exact"]
-#: A document's ``faiss_id`` if it is not None, else its ``file_path``.
-DocumentId = int | str
 
 PREFIX: Final = "vtk"
 _PATH: Final = re.compile(r"(?<![A-Za-z0-9_.])vtk(?:\.[A-Za-z0-9_]+)+", re.IGNORECASE | re.ASCII)
@@ -21,13 +19,13 @@ _CLASS: Final = re.compile(r"(?<![A-Za-z0-9_])vtk[A-Z][A-Za-z0-9]*", re.ASCII)
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_]+", re.ASCII)
 _CAMEL: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+", re.ASCII)
 _BETWEEN_WORDS: Final = re.compile(r"[ \t\n\r-]{1,3}", re.ASCII)
-#: Words that a split camel-case name may have in a text; longer names are found whole only.
-_MOST_WORDS: Final = 8
+#: A camel-case name of up to this many words is also found as separate words.
+_MAX_NAME_WORDS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class FoundModule:
-    """A module that a text asks for: the rule that produced it, and the words of the text that did."""
+    """A module that a text asks for, with the rule that found it and the words of the text that it was found by."""
 
     name: str
     rule: Rule
@@ -36,16 +34,16 @@ class FoundModule:
 
     @property
     def key(self) -> str:
-        """What the module is compared by."""
+        """The form of the name that comparisons use."""
         return key_of(self.name)
 
 
 @dataclass(frozen=True, slots=True)
 class Shorthand:
-    """One way of saying modules without naming them in full.
+    """A way to refer to modules without their full names.
 
-    ``joined`` is what is compared with the text, lower-case and without blanks; ``ends`` are the lengths at
-    which one of its words ends, where the text may have a blank.
+    ``joined`` is compared with the text; it is in lower case and has no blanks. ``ends`` holds the lengths at which
+    one of its words ends, where the text may have a blank.
     """
 
     joined: str
@@ -56,7 +54,7 @@ class Shorthand:
 
 @dataclass(frozen=True, slots=True)
 class Shorthands:
-    """Every shorthand: ASCII ones by their joined form, others (Chinese) to be found as substrings."""
+    """All shorthands: ASCII ones by their joined form, and others (Chinese), which are searched for as substrings."""
 
     by_joined: Mapping[str, tuple[Shorthand, ...]]
     substrings: tuple[Shorthand, ...]
@@ -66,26 +64,25 @@ NO_SHORTHANDS: Final = Shorthands({}, ())
 
 
 def last_segment(dotted: str) -> str:
-    """Take the module's own name from its dotted path."""
+    """Return a module's own name, without its dotted path."""
     return dotted.rpartition(".")[2]
 
 
 def key_of(name: str) -> str:
-    """Bring a name to what it is compared by: the last segment, lower-case, without a leading ``vtk``."""
+    """Return the form of a name that comparisons use: the last segment, in lower case, without a leading ``vtk``."""
     return last_segment(name).lower().removeprefix(PREFIX)
 
 
 def reversal(name: str) -> str:
-    """Reverse a name, lower-case: a suffix of the name is a prefix of its reversal."""
+    """Reverse a name, in lower case. A suffix of the name is then a prefix."""
     return last_segment(name).lower()[::-1]
 
 
 def hits(module: str, name: str, *, match: Match) -> bool:
-    """Whether a document's module name counts as the module asked for.
+    """Return whether the name of a document's module counts as the module asked for.
 
-    ``suffix``: it equals the module, or ends with it once the module's leading ``vtk`` is removed (so
-    ``vtkMapper`` also hits ``vtkImageMapper``). ``exact``: equal without a leading ``vtk``. Both ignore case;
-    an empty module hits nothing.
+    ``exact``: both are equal without a leading ``vtk``. ``suffix``: the name ends with the module without its leading
+    ``vtk``, so ``vtkMapper`` also hits ``vtkImageMapper``. Both ignore case. An empty module hits nothing.
     """
     key = key_of(module)
     if not key:
@@ -94,21 +91,21 @@ def hits(module: str, name: str, *, match: Match) -> bool:
 
 
 def camel_words(name: str) -> list[str]:
-    """Split a camel-case name into its words, lower-case: ``STLReader`` gives ``stl``, ``reader``."""
+    """Split a camel-case name into lower-case words: ``STLReader`` gives ``stl``, ``reader``."""
     return [word.lower() for word in _CAMEL.findall(name)]
 
 
 def shorthands_of(configured: Mapping[str, Sequence[str]], names: Iterable[str]) -> Shorthands:
-    """Gather the shorthands: the configured ones, and a collection's module names without ``vtk``.
+    """Return the configured shorthands and those of a collection: its module names without ``vtk``.
 
-    A configured entry without modules is a plain name and stands for itself; one with modules is an alias.
+    A configured entry with modules is an alias for them. An entry without modules stands for itself.
     """
     aliases = tuple((alias, tuple(modules)) for alias, modules in configured.items())
-    return _gathered(aliases, tuple(names))
+    return _gather(aliases, tuple(names))
 
 
 @lru_cache(maxsize=64)  # the names of a collection change seldom, and every query asks
-def _gathered(configured: tuple[tuple[str, tuple[str, ...]], ...], names: tuple[str, ...]) -> Shorthands:
+def _gather(configured: tuple[tuple[str, tuple[str, ...]], ...], names: tuple[str, ...]) -> Shorthands:
     found = [_shorthand(said, modules or (said,), is_alias=bool(modules)) for said, modules in configured]
     bare = dict.fromkeys(_without_prefix(last_segment(name)) for name in names)
     found += [_shorthand(name, (name,), is_alias=False) for name in bare]
@@ -121,13 +118,13 @@ def _gathered(configured: tuple[tuple[str, tuple[str, ...]], ...], names: tuple[
 
 
 def analyze_query(text: str, *, shorthands: Shorthands = NO_SHORTHANDS) -> tuple[FoundModule, ...]:
-    """Find the modules that a text names.
+    """Return the modules that a text names, in the order of their first appearance.
 
-    Full paths (the last segment is the module), bare class names (``vtk`` and a capital letter), and
-    shorthands as whole words, also split into their camel-case words ("cone source" → ``ConeSource``). Two
-    that differ only in case or in ``vtk`` are one; first appearance first. The bare word ``vtk`` is never a
-    module. Decided: a path ends at its first class name (``vtk.Rendering.Core.vtkActor.newInstance`` is
-    ``vtkActor``), and ``vtk.js`` is the library, not a path.
+    A module is named by a full path (its last segment), by a class name (``vtk`` and a capital letter), or by a
+    shorthand as a whole word. A shorthand is also found as its camel-case words ("cone source" → ``ConeSource``).
+    Names that differ only in case or in ``vtk`` are the same module. The bare word ``vtk`` is never a module.
+    Decided: a path ends at its first class name (``vtk.Rendering.Core.vtkActor.newInstance`` is ``vtkActor``), and
+    ``vtk.js`` is the library, not a path.
     """
     paths = list(_paths(text))
     covered = [(start, start + len(said)) for _, said, start in paths]
@@ -135,7 +132,7 @@ def analyze_query(text: str, *, shorthands: Shorthands = NO_SHORTHANDS) -> tuple
     covered += [match.span() for match in classes]
     found = [FoundModule(name, "path", said, start) for name, said, start in paths]
     found += [FoundModule(match[0], "class", match[0], match.start()) for match in classes]
-    found += [module for module in _said_shortly(text, shorthands) if not _inside(module.start, covered)]
+    found += [module for module in _find_shorthands(text, shorthands) if not _inside(module.start, covered)]
     return distinct_modules(found)
 
 
@@ -157,10 +154,10 @@ def _paths(text: str) -> Iterator[tuple[str, str, int]]:
             yield segments[whole], ".".join(segments[: whole + 1]), match.start()
 
 
-def _said_shortly(text: str, shorthands: Shorthands) -> Iterator[FoundModule]:
+def _find_shorthands(text: str, shorthands: Shorthands) -> Iterator[FoundModule]:
     tokens = list(_TOKEN.finditer(text))
     for first in range(len(tokens)):
-        yield from _starting_at(text, tokens, first, shorthands)
+        yield from _find_from(text, tokens, first, shorthands)
     for shorthand in shorthands.substrings:
         start = text.lower().find(shorthand.joined)
         if start >= 0:
@@ -168,12 +165,10 @@ def _said_shortly(text: str, shorthands: Shorthands) -> Iterator[FoundModule]:
             yield from (FoundModule(module, "alias", said, start) for module in shorthand.modules)
 
 
-def _starting_at(
-    text: str, tokens: Sequence[re.Match[str]], first: int, shorthands: Shorthands
-) -> Iterator[FoundModule]:
-    """Yield what the tokens from ``first`` on say: one word, or the words of a split name."""
+def _find_from(text: str, tokens: Sequence[re.Match[str]], first: int, shorthands: Shorthands) -> Iterator[FoundModule]:
+    """Yield the modules that the tokens from ``first`` on name: by one word, or by the words of a split name."""
     joined, ends = "", set[int]()
-    for position in range(first, min(first + _MOST_WORDS, len(tokens))):
+    for position in range(first, min(first + _MAX_NAME_WORDS, len(tokens))):
         token = tokens[position]
         if position > first and not _BETWEEN_WORDS.fullmatch(text, tokens[position - 1].end(), token.start()):
             return

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class PromptDocument:
-    """What the prompt shows of a hit."""
+    """The part of a hit that the prompt shows."""
 
     file_path: str
     score: float
@@ -19,10 +19,10 @@ class PromptDocument:
 def build_prompt(
     query: str, documents: Sequence[PromptDocument], *, budget: int, count_tokens: Callable[[str], int]
 ) -> str:
-    """Write the request followed by the documents in their order, never above ``budget`` tokens.
+    """Write the request and then the documents, in order, in at most ``budget`` tokens.
 
-    Documents are taken whole while they fit; the first that does not loses the end of its code, at a line,
-    and is the last. A request longer than the budget is cut itself. A budget of 0 gives no prompt.
+    Documents are written whole while they fit. The first document that does not fit loses the last lines of its code
+    and ends the prompt. A request longer than the budget is cut. A budget of 0 gives an empty prompt.
     """
 
     def fits(text: str) -> bool:
@@ -30,7 +30,7 @@ def build_prompt(
 
     head = f"# Request\n{query}\n"
     if not fits(head):
-        return head[: longest(len(head), lambda size: fits(head[:size]))]
+        return head[: largest_fit(len(head), lambda size: fits(head[:size]))]
     written = head
     for rank, document in enumerate(documents, start=1):
         whole = written + _section(rank, document, document.code)
@@ -40,9 +40,9 @@ def build_prompt(
     return written
 
 
-def longest(most: int, fits: Callable[[int], bool]) -> int:
-    """Find the largest size up to ``most`` that fits, where every smaller one fits too; 0 when none does."""
-    low, high = 0, most
+def largest_fit(limit: int, fits: Callable[[int], bool]) -> int:
+    """Return the largest size up to ``limit`` that fits, or 0 if none does. Sizes below one that fits must fit."""
+    low, high = 0, limit
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if fits(middle) else (low, middle - 1)
@@ -55,7 +55,7 @@ def _with_part_of(written: str, rank: int, document: PromptDocument, fits: Calla
     def part(kept: int) -> str:
         return written + _section(rank, document, "\n".join([*lines[:kept], "// … cut to the token budget"]))
 
-    kept = longest(len(lines), lambda size: fits(part(size)))
+    kept = largest_fit(len(lines), lambda size: fits(part(size)))
     return part(kept) if kept else written
 
 

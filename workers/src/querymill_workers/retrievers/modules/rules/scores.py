@@ -1,4 +1,4 @@
-"""Scoring documents by the modules they use: weighted sub-queries, hits, and what breaks ties.
+"""Score documents by the modules they use: weighted sub-queries, hits, and tie-breaks.
 
 normalized_weight_i = weight_i / Σ weight_j          (over all sub-queries; a Σ of 0 counts as 1)
 score(document)     = Σ hits_i × normalized_weight_i
@@ -12,12 +12,13 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final, Literal
 
-from querymill_workers.retrievers.modules.rules.names import DocumentId, FoundModule, Match, hits
+from querymill_workers.retrievers.modules.rules.documents import DocumentId, order_of
+from querymill_workers.retrievers.modules.rules.names import FoundModule, Match, hits
 
 Mode = Literal["hits", "coverage"]
 How = Literal["exact", "suffix", "description"]
 
-#: Places of a score that is shown.
+#: Decimal places of the scores in results.
 SHOWN_PLACES: Final = 6
 
 
@@ -32,13 +33,13 @@ class SubQuery:
 
     @property
     def normalized_weight(self) -> float:
-        """The share as a number."""
+        """The share as a float."""
         return float(self.share)
 
 
 @dataclass(frozen=True, slots=True)
-class ModuleCard:
-    """What scoring looks at in a document."""
+class DocumentSummary:
+    """The part of a document that scoring reads: its id, its modules and its description."""
 
     document: DocumentId
     names: tuple[str, ...]
@@ -47,7 +48,7 @@ class ModuleCard:
 
 @dataclass(frozen=True, slots=True)
 class ModuleHit:
-    """A module asked for that a document has: under which name, and how they met."""
+    """A module asked for that a document has, how it was matched, and the name it was matched with."""
 
     module: FoundModule
     how: How
@@ -56,7 +57,7 @@ class ModuleHit:
 
 @dataclass(frozen=True, slots=True)
 class ScoredDocument:
-    """A document with a hit; ``found`` holds its hits per sub-query, in the order of the sub-queries."""
+    """A document with at least one hit. ``found`` holds its hits for each sub-query, in order."""
 
     document: DocumentId
     score: Fraction
@@ -64,70 +65,93 @@ class ScoredDocument:
 
     @property
     def matched(self) -> int:
-        """How many sub-queries it matched."""
+        """The number of sub-queries that the document matches."""
         return sum(bool(hits_) for hits_ in self.found)
 
     @property
     def exact(self) -> int:
-        """How many of its hits are exact."""
+        """The number of exact hits."""
         return sum(hit.how == "exact" for hits_ in self.found for hit in hits_)
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
-    """The documents that have a module asked for: under its very name, and under any name that counts."""
+class ExplainedHit:
+    """A hit as results show it: the module, the rule and words that asked for it, and how it matched which name."""
+
+    module: str
+    rule: str
+    text: str
+    how: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedPart:
+    """What one sub-query adds to a document's score, as results show it. ``asked`` lists all modules it asks for."""
+
+    description: str
+    weight: float
+    normalized_weight: float
+    hits: int
+    modules: tuple[ExplainedHit, ...]
+    asked: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleRecall:
+    """The documents that have a module: ``exactly`` by its exact name, ``all`` by any name that counts."""
 
     exactly: Collection[DocumentId]
     all: Collection[DocumentId]
 
 
 def shares(weights: Sequence[float]) -> tuple[Fraction, ...]:
-    """Normalise weights exactly: 10 and 3 give 10/13 and 3/13; all zero stay zero.
+    """Divide each weight by their sum: 10 and 3 give 10/13 and 3/13. If all weights are 0, the shares are 0.
 
-    Fractions, so that scores which are equal on paper tie.
+    The shares are fractions, so that scores which are equal on paper tie.
     """
     exact = [Fraction(weight) for weight in weights]
     total = sum(exact) or Fraction(1)
     return tuple(weight / total for weight in exact)
 
 
-def order_of(document: DocumentId) -> tuple[bool, int, str]:
-    """Order document ids: numbers by value, then paths."""
-    return (False, document, "") if isinstance(document, int) else (True, 0, document)
-
-
 def score(
-    card: ModuleCard, sub_queries: Sequence[SubQuery], *, match: Match, mode: Mode = "hits"
+    summary: DocumentSummary, sub_queries: Sequence[SubQuery], *, match: Match, mode: Mode = "hits"
 ) -> ScoredDocument | None:
-    """Score one document; None when it has no hit.
+    """Score one document, or return None if it has no hit.
 
-    ``hits``: 2 hits at 10/13 and 1 at 3/13 give 23/13 = 1.769. ``coverage`` counts hits ÷ modules of the
-    sub-query instead. A sub-query without modules adds nothing and keeps its share.
+    In mode ``hits``, 2 hits at 10/13 and 1 at 3/13 give 23/13 = 1.769. Mode ``coverage`` divides the hits of each
+    sub-query by its number of modules. A sub-query without modules adds nothing and keeps its share.
     """
     found = tuple(
-        tuple(hit for module in sub_query.modules if (hit := _hit(module, card, match)) is not None)
+        tuple(hit for module in sub_query.modules if (hit := _hit(module, summary, match)) is not None)
         for sub_query in sub_queries
     )
     if not any(found):
         return None
     parts = zip(sub_queries, found, strict=True)
-    return ScoredDocument(card.document, _total([(sub, len(hits_)) for sub, hits_ in parts], mode), found)
+    return ScoredDocument(summary.document, _total([(sub, len(hits_)) for sub, hits_ in parts], mode), found)
 
 
 def rank(
-    cards: Iterable[ModuleCard], sub_queries: Sequence[SubQuery], *, match: Match, mode: Mode = "hits"
+    summaries: Iterable[DocumentSummary], sub_queries: Sequence[SubQuery], *, match: Match, mode: Mode = "hits"
 ) -> list[ScoredDocument]:
-    """Score documents, best first; ties: more sub-queries matched, more exact hits, then the document id."""
-    scored = [found for card in cards if (found := score(card, sub_queries, match=match, mode=mode)) is not None]
+    """Score documents and sort them, best first.
+
+    Ties are broken by sub-queries matched, then by exact hits, then by document id.
+    """
+    scored = [
+        found for summary in summaries if (found := score(summary, sub_queries, match=match, mode=mode)) is not None
+    ]
     return sorted(scored, key=lambda hit: (-hit.score, -hit.matched, -hit.exact, order_of(hit.document)))
 
 
 def candidates(
-    recalled: Mapping[str, Recalled], sub_queries: Sequence[SubQuery], *, most: int, mode: Mode = "hits"
+    recalled: Mapping[str, ModuleRecall], sub_queries: Sequence[SubQuery], *, limit: int, mode: Mode = "hits"
 ) -> list[DocumentId]:
-    """Choose the documents to score, best first, from what each module (by key) recalled.
+    """Choose at most ``limit`` documents to score, best first, from what each module recalled (by its key).
 
-    The order is that of `rank` without what descriptions say: those are read for the candidates only.
+    The order is that of `rank` without hits in descriptions, which are read for the candidates only.
     """
     asked = list(dict.fromkeys(module.key for sub_query in sub_queries for module in sub_query.modules))
     masks: defaultdict[DocumentId, int] = defaultdict(int)
@@ -145,40 +169,34 @@ def candidates(
         tiers[_tier(mask, sub_queries, places, mode)] += documents
     chosen: list[DocumentId] = []
     for tier in sorted(tiers):
-        if len(chosen) >= most:
+        if len(chosen) >= limit:
             break
-        chosen += sorted(tiers[tier], key=order_of)[: most - len(chosen)]
+        chosen += sorted(tiers[tier], key=order_of)[: limit - len(chosen)]
     return chosen
 
 
-def explain(hit: ScoredDocument, sub_queries: Sequence[SubQuery]) -> list[dict[str, object]]:
-    """Say, per sub-query, what its share is and which modules hit: hits × normalized_weight add up to the score."""
+def explain(hit: ScoredDocument, sub_queries: Sequence[SubQuery]) -> list[ExplainedPart]:
+    """Return for each sub-query its share and the modules that hit. Σ hits × normalized_weight is the score."""
     return [
-        {
-            "description": sub_query.description,
-            "weight": sub_query.weight,
-            "normalized_weight": round(sub_query.normalized_weight, SHOWN_PLACES),
-            "hits": len(found),
-            "modules": [
-                {
-                    "module": one.module.name,
-                    "rule": one.module.rule,
-                    "text": one.module.text,
-                    "how": one.how,
-                    "name": one.name,
-                }
-                for one in found
-            ],
-            "asked": [module.name for module in sub_query.modules],
-        }
+        ExplainedPart(
+            description=sub_query.description,
+            weight=sub_query.weight,
+            normalized_weight=round(sub_query.normalized_weight, SHOWN_PLACES),
+            hits=len(found),
+            modules=tuple(
+                ExplainedHit(met.module.name, met.module.rule, met.module.text, met.how, met.name) for met in found
+            ),
+            asked=tuple(module.name for module in sub_query.modules),
+        )
         for sub_query, found in zip(sub_queries, hit.found, strict=True)
     ]
 
 
 def keywords(hit: ScoredDocument) -> list[str]:
-    """List the modules that hit, each once, in the order of the sub-queries."""
-    named = {one.module.key: one.module.name for found in reversed(hit.found) for one in reversed(found)}
-    return list(dict.fromkeys(named[one.module.key] for found in hit.found for one in found))
+    """Return the modules that hit, each once, in the order of the sub-queries."""
+    modules = [met.module for found in hit.found for met in found]
+    names = {module.key: module.name for module in reversed(modules)}
+    return [names[key] for key in dict.fromkeys(module.key for module in modules)]
 
 
 def _tier(
@@ -197,20 +215,20 @@ def _total(counts: Sequence[tuple[SubQuery, int]], mode: Mode) -> Fraction:
     return sum(each, Fraction(0))
 
 
-def _hit(module: FoundModule, card: ModuleCard, match: Match) -> ModuleHit | None:
-    """Look for a module among the document's: exactly, by suffix, or failing both in the description."""
-    for name in card.names:
+def _hit(module: FoundModule, summary: DocumentSummary, match: Match) -> ModuleHit | None:
+    """Match a module with a document's names: exactly, else by suffix, else in the description."""
+    for name in summary.names:
         if hits(module.name, name, match="exact"):
             return ModuleHit(module, "exact", name)
-    for name in card.names:
+    for name in summary.names:
         if hits(module.name, name, match=match):
             return ModuleHit(module, "suffix", name)
-    # Most descriptions do not hold the letters at all, which is sooner seen than searched for as a word.
-    mentioned = module.key in card.description.lower() and _mention(module.key).search(card.description)
+    # Most descriptions lack these letters altogether, and that is quicker to check than to search for a word.
+    mentioned = module.key in summary.description.lower() and _mention(module.key).search(summary.description)
     return ModuleHit(module, "description", mentioned[0]) if mentioned else None
 
 
 @lru_cache(maxsize=4096)
 def _mention(key: str) -> re.Pattern[str]:
-    # Decided: "occurs" means as a whole word, or `actor` would be found in every factor.
+    # Decided: a mention is a whole word, or `actor` would be found in every "factor".
     return re.compile(rf"(?<![A-Za-z0-9_])(?:vtk)?{re.escape(key)}(?![A-Za-z0-9_])", re.IGNORECASE | re.ASCII)

@@ -1,1 +1,1 @@
-"""Where `modules` are stored, one technology a file."""
+"""Stores of code documents, one technology per file."""

@@ -1,4 +1,4 @@
-"""Code documents in this process: for unit tests, and to read what the store does without a database."""
+"""Code documents in memory, for unit tests and as the readable reference of what a store does."""
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,13 +8,14 @@ from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.modules.ports import Vocabulary
+from querymill_workers.retrievers.modules.rules.documents import DocumentId
 from querymill_workers.retrievers.modules.rules.lexicon import EMPTY, Lexicon
-from querymill_workers.retrievers.modules.rules.names import DocumentId, Match, hits, last_segment
-from querymill_workers.retrievers.modules.rules.scores import ModuleCard, Recalled
+from querymill_workers.retrievers.modules.rules.names import Match, hits, last_segment
+from querymill_workers.retrievers.modules.rules.scores import DocumentSummary, ModuleRecall
 
 
 class MemoryModules:
-    """`Modules` without a server; recall is the unindexed scan that an index must agree with."""
+    """`Modules` without a server. Recall scans every document; an index must return the same."""
 
     kind: Final = "modules"
 
@@ -32,32 +33,36 @@ class MemoryModules:
     def put(self, collection: str, documents: Sequence[tuple[ModuleDocument, Revision]]) -> None:
         """See `Modules.put`."""
         with self._lock:
-            self._stored.setdefault(collection, {}).update({one.document: (one, rev) for one, rev in documents})
+            self._stored.setdefault(collection, {}).update(
+                {document.document: (document, revision) for document, revision in documents}
+            )
             self._changes[collection] = self._changes.get(collection, 0) + len(documents)
 
     def vocabulary(self, collection: str) -> Vocabulary:
         """See `Modules.vocabulary`."""
         with self._lock:
-            names = {last_segment(name): None for card in self._cards(collection) for name in card.names}
+            names = {last_segment(name): None for summary in self._summaries(collection) for name in summary.names}
             lexicon, version, learned = self._lexicons.get(collection, (EMPTY, 0, 0))
             return Vocabulary(tuple(sorted(names)), lexicon, version, self._changes.get(collection, 0), learned)
 
-    def recall(self, collection: str, keys: Sequence[str], *, match: Match) -> Mapping[str, Recalled]:
+    def recall(self, collection: str, keys: Sequence[str], *, match: Match) -> Mapping[str, ModuleRecall]:
         """See `Modules.recall`."""
-        cards = self._cards(collection)
+        summaries = self._summaries(collection)
 
         def having(key: str, how: Match) -> list[DocumentId]:
-            return [card.document for card in cards if any(hits(key, name, match=how) for name in card.names)]
+            return [
+                summary.document for summary in summaries if any(hits(key, name, match=how) for name in summary.names)
+            ]
 
-        return {key: Recalled(exactly=having(key, "exact"), all=having(key, match)) for key in keys}
+        return {key: ModuleRecall(exactly=having(key, "exact"), all=having(key, match)) for key in keys}
 
-    def cards(self, collection: str, documents: Sequence[DocumentId]) -> list[ModuleCard]:
-        """See `Modules.cards`."""
-        return [_card(document) for document in self.documents(collection, documents).values()]
+    def describe(self, collection: str, documents: Sequence[DocumentId]) -> list[DocumentSummary]:
+        """See `Modules.describe`."""
+        return [_summary(document) for document in self.documents(collection, documents).values()]
 
-    def every_card(self, collection: str) -> Iterable[ModuleCard]:
-        """See `Modules.every_card`."""
-        return self._cards(collection)
+    def describe_all(self, collection: str) -> Iterable[DocumentSummary]:
+        """See `Modules.describe_all`."""
+        return self._summaries(collection)
 
     def documents(self, collection: str, documents: Sequence[DocumentId]) -> Mapping[DocumentId, ModuleDocument]:
         """See `Modules.documents`."""
@@ -69,7 +74,7 @@ class MemoryModules:
         """See `Modules.publish_lexicon`."""
         with self._lock:
             if self._lexicons.get(collection, (EMPTY, 0, 0))[1] != replacing:
-                raise Unavailable("another lexicon was published meanwhile")
+                raise Unavailable("another lexicon was published first")
             self._lexicons[collection] = (lexicon, replacing + 1, changes)
             return replacing + 1
 
@@ -77,10 +82,10 @@ class MemoryModules:
         """See `Modules.collections`."""
         return sorted(self._stored)
 
-    def _cards(self, collection: str) -> list[ModuleCard]:
+    def _summaries(self, collection: str) -> list[DocumentSummary]:
         with self._lock:
-            return [_card(document) for document, _ in self._stored.get(collection, {}).values()]
+            return [_summary(document) for document, _ in self._stored.get(collection, {}).values()]
 
 
-def _card(document: ModuleDocument) -> ModuleCard:
-    return ModuleCard(document.document, document.meta_info.vtkjs_modules, document.meta_info.description)
+def _summary(document: ModuleDocument) -> DocumentSummary:
+    return DocumentSummary(document.document, document.meta_info.vtkjs_modules, document.meta_info.description)

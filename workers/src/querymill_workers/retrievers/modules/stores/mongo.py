@@ -1,16 +1,17 @@
-"""Code documents in MongoDB; every query and key carries the collection.
+"""Code documents in MongoDB. Every query and every key names the collection.
 
-    module_documents   one per document: what scoring reads, and which postings may name it
-    module_codes       one per document: the document as it was ingested
-    module_names       one per name of a collection: its vocabulary, for shorthands
-    module_postings    names to documents: for each name's lower-case reversal some buckets of document ids.
+    module_documents   one record per document: what scoring reads, and which postings may name it
+    module_codes       one record per document: the document as it was ingested
+    module_names       one record per module name of a collection: its vocabulary, for shorthands
+    module_postings    documents by name: for each name, reversed and in lower case, some buckets of document ids.
                        A suffix of a name is a prefix of its reversal, so a suffix match is one range of the index
-    module_lexicons    learned lexicons, each one record
-    module_states      one per collection: how much was stored, which lexicon is in force
+    module_lexicons    one record per learned lexicon
+    module_states      one record per collection: how much was stored, and which lexicon is in use
 
-A document is the truth, and its postings only lead to it: they are written before it and taken back after. Its change
-is counted after it, because whoever learns in between must not believe to have seen it; until then it is ``uncounted``
-and does not count as ingested, so that a put that died in between is done again, and some lexicon learns of it.
+The document is the truth, and postings only lead to it. Postings are added before the document is written and
+outdated ones are removed after. The change is counted last: a lexicon that is learned in between must not count as
+having seen it. Until then the document is ``uncounted`` and does not count as ingested. If `put` dies in between, the
+next attempt therefore repeats it, and a lexicon learns from the document.
 """
 
 import threading
@@ -32,32 +33,33 @@ from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.modules.ports import Vocabulary
+from querymill_workers.retrievers.modules.rules.documents import DocumentId
 from querymill_workers.retrievers.modules.rules.lexicon import EMPTY, Lexicon
-from querymill_workers.retrievers.modules.rules.names import DocumentId, Match
-from querymill_workers.retrievers.modules.rules.scores import ModuleCard, Recalled
+from querymill_workers.retrievers.modules.rules.names import Match
+from querymill_workers.retrievers.modules.rules.scores import DocumentSummary, ModuleRecall
 from querymill_workers.retrievers.modules.stores.mongo_rows import (
     Row,
     bucket_of,
-    card_of,
     code_row,
-    counted,
     document_row,
+    mark_counted,
     posting_id,
     recall_filter,
-    recalled,
+    recall_of,
     reversals,
     row_id,
+    summary_of,
 )
 
-#: The embedded server compares each record it found with the whole list: half of it at a time is sooner done.
-_CARDS_AT_ONCE: Final = 25
+#: The embedded server compares each record it found with the whole list, so short lists are quicker.
+_SUMMARIES_PER_QUERY: Final = 25
 _DEFAULT_DATABASE: Final = "querymill"
-#: Collections whose vocabulary is kept in memory; it is read anew when it changed.
+#: The vocabularies of up to this many collections are cached; a vocabulary that has changed is read again.
 _CACHED_COLLECTIONS: Final = 64
 
 
 class MongoModules:
-    """`Modules` on MongoDB. Connects when first used: whoever needs no documents starts without it."""
+    """`Modules` on MongoDB. It connects when first used, so workers that need no code documents run without it."""
 
     kind: Final = "modules"
 
@@ -88,13 +90,13 @@ class MongoModules:
         return self._opened
 
     def close(self) -> None:
-        """Close the connections, if there are any."""
+        """Close the connections, if any were opened."""
         if self._opened is not None:
             self._opened.client.close()
 
     def revision(self, collection: str, document: DocumentId) -> Revision | None:
         """See `Modules.revision`."""
-        with self._reported():
+        with self._raise_faults():
             wanted = {"revision": 1, "uncounted": 1}
             row = self._rows("documents").find_one({"_id": row_id(collection, document)}, wanted) or {}
         return None if "revision" not in row or "uncounted" in row else Revision(row["revision"])
@@ -103,23 +105,25 @@ class MongoModules:
         """See `Modules.put`."""
         latest = {document.document: (document, revision) for document, revision in documents}
         names = {name: reversals(document) for name, (document, _) in latest.items()}
-        with self._reported():
+        with self._raise_faults():
             posted = self._announce(collection, names)
-            self._add_postings(collection, {one: names[one].keys() & posted[one] for one in latest}, "$addToSet")
-            # What was never announced is in no posting: no need to look for it there.
-            self._add_postings(collection, {one: names[one].keys() - posted[one] for one in latest}, "$push")
-            # Before the documents: one that is stored counts as ingested, and nobody would add its names then.
-            self._add_names(collection, {key: name for of_one in names.values() for key, name in of_one.items()})
-            self._rows("codes").bulk_write([_upsert(code_row(collection, one)) for one, _ in latest.values()])
-            rows = [document_row(collection, one, revision) for one, revision in latest.values()]
+            self._add_postings(collection, {id_: names[id_].keys() & posted[id_] for id_ in latest}, "$addToSet")
+            # A name that was never announced is in no posting, so there is no duplicate to look for.
+            self._add_postings(collection, {id_: names[id_].keys() - posted[id_] for id_ in latest}, "$push")
+            # Before the documents: once stored they count as ingested, and no attempt would add their names.
+            self._add_names(
+                collection, {key: name for by_reversal in names.values() for key, name in by_reversal.items()}
+            )
+            self._rows("codes").bulk_write([_upsert(code_row(collection, document)) for document, _ in latest.values()])
+            rows = [document_row(collection, document, revision) for document, revision in latest.values()]
             self._rows("documents").bulk_write([_upsert(row) for row in rows])
-            self._take_back(collection, {one: posted[one] - names[one].keys() for one in latest})
+            self._remove_postings(collection, {id_: posted[id_] - names[id_].keys() for id_ in latest})
             self._rows("states").update_one({"_id": collection}, {"$inc": {"changes": len(latest)}}, upsert=True)
-            self._rows("documents").bulk_write([counted(row) for row in rows])
+            self._rows("documents").bulk_write([mark_counted(row) for row in rows])
 
     def vocabulary(self, collection: str) -> Vocabulary:
         """See `Modules.vocabulary`."""
-        with self._reported():
+        with self._raise_faults():
             state = self._rows("states").find_one({"_id": collection}) or {}
             place = (collection, state.get("names", 0), state.get("lexicon", ""))
             with self._lock:
@@ -130,69 +134,69 @@ class MongoModules:
                     self._cached[place] = cached
         return Vocabulary(*cached, state.get("version", 0), state.get("changes", 0), state.get("learned_changes", 0))
 
-    def recall(self, collection: str, keys: Sequence[str], *, match: Match) -> Mapping[str, Recalled]:
+    def recall(self, collection: str, keys: Sequence[str], *, match: Match) -> Mapping[str, ModuleRecall]:
         """See `Modules.recall`."""
-        # Very names are asked for all at once; a suffix is a range of its own.
+        # Exact names take one query; each suffix is a range of its own.
         groups = [keys] if match == "exact" else [[key] for key in keys]
         fields = {"_id": 0, "reversed": 1, "documents": 1}
-        with self._reported():
+        with self._raise_faults():
             wanted = [recall_filter(collection, group, match=match) for group in groups if group]
-            rows = [row for one in wanted for row in self._rows("postings").find(one, fields)]
-        return {key: recalled(key, rows, match=match) for key in keys}
+            rows = [row for filter_ in wanted for row in self._rows("postings").find(filter_, fields)]
+        return {key: recall_of(key, rows, match=match) for key in keys}
 
-    def cards(self, collection: str, documents: Sequence[DocumentId]) -> list[ModuleCard]:
-        """See `Modules.cards`."""
+    def describe(self, collection: str, documents: Sequence[DocumentId]) -> list[DocumentSummary]:
+        """See `Modules.describe`."""
         keys = [row_id(collection, document) for document in documents]
-        cards: list[ModuleCard] = []
-        with self._reported():
-            for start in range(0, len(keys), _CARDS_AT_ONCE):
-                rows = self._rows("documents").find({"_id": {"$in": keys[start : start + _CARDS_AT_ONCE]}})
-                cards += [card_of(row) for row in rows if "revision" in row]
-        return cards
+        found: list[DocumentSummary] = []
+        with self._raise_faults():
+            for start in range(0, len(keys), _SUMMARIES_PER_QUERY):
+                rows = self._rows("documents").find({"_id": {"$in": keys[start : start + _SUMMARIES_PER_QUERY]}})
+                found += [summary_of(row) for row in rows if "revision" in row]
+        return found
 
-    def every_card(self, collection: str) -> Iterator[ModuleCard]:
-        """See `Modules.every_card`."""
-        with self._reported():
+    def describe_all(self, collection: str) -> Iterator[DocumentSummary]:
+        """See `Modules.describe_all`."""
+        with self._raise_faults():
             for row in self._rows("documents").find({"collection": collection}):
                 if "revision" in row:
-                    yield card_of(row)
+                    yield summary_of(row)
 
     def documents(self, collection: str, documents: Sequence[DocumentId]) -> Mapping[DocumentId, ModuleDocument]:
         """See `Modules.documents`."""
         wanted = {"_id": {"$in": [row_id(collection, document) for document in documents]}}
-        with self._reported():
+        with self._raise_faults():
             rows = list(self._rows("codes").find(wanted))
         return {row["document"]: ModuleDocument.model_validate_json(row["json"]) for row in rows}
 
     def publish_lexicon(self, collection: str, lexicon: Lexicon, *, replacing: int, changes: int) -> int:
         """See `Modules.publish_lexicon`."""
-        # As pairs: a word may begin with what MongoDB takes for an operator. Written first, then put in force.
+        # Pairs, not keys: MongoDB may take a word for an operator. The lexicon is written first, then activated.
         words = [[word, list(modules)] for word, modules in lexicon.words.items()]
         row = {"_id": f"{collection}/{uuid4().hex}", "collection": collection, "words": words}
         expected = {"_id": collection, "version": replacing if replacing else {"$in": [0, None]}}
-        in_force = {"version": replacing + 1, "lexicon": row["_id"], "learned_changes": changes}
-        with self._reported():
+        activated = {"version": replacing + 1, "lexicon": row["_id"], "learned_changes": changes}
+        with self._raise_faults():
             self._rows("lexicons").insert_one(row)
-            before = self._rows("states").find_one_and_update(expected, {"$set": in_force})
+            before = self._rows("states").find_one_and_update(expected, {"$set": activated})
             outdated = row["_id"] if before is None else before.get("lexicon")
             self._rows("lexicons").delete_one({"_id": outdated})
         if before is None:
-            raise Unavailable("another lexicon was published meanwhile")
+            raise Unavailable("another lexicon was published first")
         return replacing + 1
 
     def collections(self) -> Sequence[str]:
         """See `Modules.collections`."""
-        with self._reported():
+        with self._raise_faults():
             return sorted(row["_id"] for row in self._rows("states").find({}, {"_id": 1}))
 
     def explain_recall(self, collection: str, key: str, *, match: Match) -> Row:
-        """Show the server's plan for one recall."""
-        with self._reported():
+        """Return the server's query plan for one recall."""
+        with self._raise_faults():
             plan: Row = self._rows("postings").find(recall_filter(collection, [key], match=match)).explain()
             return plan
 
     def _announce(self, collection: str, names: Mapping[DocumentId, Iterable[str]]) -> dict[DocumentId, set[str]]:
-        """Note down which postings will name the documents; returns those that may name them already."""
+        """Record which postings will name the documents; return, by document, the postings that may name it already."""
         keys = {row_id(collection, document): document for document in names}
         before = {row["_id"]: row for row in self._rows("documents").find({"_id": {"$in": list(keys)}}, {"posted": 1})}
         self._rows("documents").bulk_write([
@@ -210,8 +214,8 @@ class MongoModules:
 
     def _add_postings(self, collection: str, names: Mapping[DocumentId, Iterable[str]], how: str) -> None:
         buckets: defaultdict[tuple[str, int], list[DocumentId]] = defaultdict(list)
-        for document, of_one in names.items():
-            for reverse in of_one:
+        for document, reverses in names.items():
+            for reverse in reverses:
                 buckets[reverse, bucket_of(document)].append(document)
         if buckets:
             self._rows("postings").bulk_write([
@@ -226,18 +230,18 @@ class MongoModules:
                 for (reverse, number), documents in buckets.items()
             ])  # fmt: skip
 
-    def _take_back(self, collection: str, stale: Mapping[DocumentId, set[str]]) -> None:
-        """Take documents out of postings of names that they no longer have."""
-        gone = [(document, reverse) for document, names in stale.items() for reverse in names]
-        if not gone:
+    def _remove_postings(self, collection: str, stale: Mapping[DocumentId, set[str]]) -> None:
+        """Remove documents from the postings of names that they no longer have."""
+        outdated = [(document, reverse) for document, names in stale.items() for reverse in names]
+        if not outdated:
             return
         self._rows("postings").bulk_write([
             UpdateOne(
                 {"_id": posting_id(collection, reverse, bucket_of(document))}, {"$pull": {"documents": document}}
             )
-            for document, reverse in gone
+            for document, reverse in outdated
         ])  # fmt: skip
-        # Another version of the document may have announced one of these names meanwhile: give it back.
+        # Another version of the document may have announced one of these names since: add it again.
         keys = [row_id(collection, document) for document in stale]
         rows = self._rows("documents").find({"_id": {"$in": keys}}, {"document": 1, "posted": 1})
         again = {row["document"]: stale[row["document"]].intersection(row["posted"]) for row in rows}
@@ -270,11 +274,11 @@ class MongoModules:
         return self._database[f"module_{kind}"]
 
     @contextmanager
-    def _reported(self) -> Iterator[None]:
-        """A server that is away is `Unavailable`, one that says no `Refused`; neither is a bug."""
+    def _raise_faults(self) -> Iterator[None]:
+        """Raise `Unavailable` if the server does not respond, and `Refused` if it rejects an operation."""
         try:
             yield
-        # Two that write one record at once: the one who comes second tries again.
+        # Of two workers that write the same record at once, the second tries again.
         except (ConnectionFailure, DuplicateKeyError, BulkWriteError) as error:
             raise Unavailable(f"MongoDB: {type(error).__name__}") from error
         except (PyMongoError, BSONError) as error:

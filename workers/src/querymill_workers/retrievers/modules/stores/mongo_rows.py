@@ -1,4 +1,4 @@
-"""How a code document becomes records of MongoDB, and a record a document again."""
+"""Convert code documents to MongoDB records and back."""
 
 import json
 import zlib
@@ -9,10 +9,11 @@ from pymongo import UpdateOne
 
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.retrievers.modules.rules.names import PREFIX, DocumentId, Match, last_segment, reversal
-from querymill_workers.retrievers.modules.rules.scores import ModuleCard, Recalled
+from querymill_workers.retrievers.modules.rules.documents import DocumentId
+from querymill_workers.retrievers.modules.rules.names import PREFIX, Match, last_segment, reversal
+from querymill_workers.retrievers.modules.rules.scores import DocumentSummary, ModuleRecall
 
-#: Postings of a name are spread over this many records: fewer are read quicker, more are rewritten quicker.
+#: The postings of a name are spread over this many records. Fewer are quicker to read, more are quicker to change.
 BUCKETS: Final = 16
 
 #: Greater than every character of a name.
@@ -22,29 +23,29 @@ Row = dict[str, Any]
 
 
 def row_id(collection: str, document: DocumentId) -> str:
-    """Name a document's records. JSON keeps the number 0 and the path "0" apart."""
+    """Return the id of a document's records. In JSON the number 0 and the path "0" differ."""
     return f"{collection}/{json.dumps(document)}"
 
 
 def posting_id(collection: str, reverse: str, bucket: int) -> str:
-    """Name the record that holds one bucket of a name's documents."""
+    """Return the id of the record that holds one bucket of a name's documents."""
     return f"{collection}/{reverse}/{bucket}"
 
 
 def bucket_of(document: DocumentId) -> int:
-    """Choose the bucket of a document, in every name's postings the same."""
+    """Return the bucket of a document. It is the same in the postings of every name."""
     return zlib.crc32(json.dumps(document).encode()) % BUCKETS
 
 
 def reversals(document: ModuleDocument) -> dict[str, str]:
-    """Map each name's reversal, which tells names apart, to the name."""
+    """Return a document's module names by their reversals. Names with the same reversal are the same module."""
     return {reversal(name): last_segment(name) for name in document.meta_info.vtkjs_modules}
 
 
 def document_row(collection: str, document: ModuleDocument, revision: Revision) -> Row:
-    """Write what scoring reads; ``posted`` are the names whose postings may hold the document.
+    """Build the record that scoring reads. ``posted`` holds the reversals whose postings may name the document.
 
-    It is there, but its change is not counted yet.
+    The change is still ``uncounted``.
     """
     return {
         "_id": row_id(collection, document.document),
@@ -58,13 +59,13 @@ def document_row(collection: str, document: ModuleDocument, revision: Revision) 
     }
 
 
-def counted(row: Row) -> UpdateOne:
-    """Note that the change of what `document_row` wrote is counted, unless another version took its place."""
+def mark_counted(row: Row) -> UpdateOne:
+    """Mark the change of a written `document_row` as counted, unless another version has replaced the document."""
     return UpdateOne({"_id": row["_id"], "revision": row["revision"]}, {"$unset": {"uncounted": ""}})
 
 
 def code_row(collection: str, document: ModuleDocument) -> Row:
-    """Write the whole document, as text: what it brings along may look like operators."""
+    """Build the record of the whole document. It is stored as text, because its metadata may look like operators."""
     return {
         "_id": row_id(collection, document.document),
         "collection": collection,
@@ -73,31 +74,31 @@ def code_row(collection: str, document: ModuleDocument) -> Row:
     }
 
 
-def card_of(row: Row) -> ModuleCard:
-    """Read what `document_row` wrote."""
-    return ModuleCard(row["document"], tuple(row["names"]), row["description"])
+def summary_of(row: Row) -> DocumentSummary:
+    """Read a record that `document_row` built."""
+    return DocumentSummary(row["document"], tuple(row["names"]), row["description"])
 
 
 def recall_filter(collection: str, keys: Sequence[str], *, match: Match) -> Row:
-    """Say what is asked of the index of postings: the exact reversals of several modules, or the range of one."""
+    """Build the query for postings: the exact names of several modules, or the range of suffixes of one."""
     if match == "exact":
-        return {"collection": collection, "reversed": {"$in": [name for key in keys for name in _very_names(key)]}}
+        return {"collection": collection, "reversed": {"$in": [name for key in keys for name in _exact_reversals(key)]}}
     (key,) = keys
     return {"collection": collection, "reversed": {"$gte": reversal(key), "$lt": reversal(key) + _END}}
 
 
-def recalled(key: str, postings: Iterable[Row], *, match: Match) -> Recalled:
-    """Gather what postings, of this module and of others, say of one."""
+def recall_of(key: str, postings: Iterable[Row], *, match: Match) -> ModuleRecall:
+    """Collect the documents of one module from postings, which may include those of other modules."""
     exactly: set[DocumentId] = set()
     by_suffix: set[DocumentId] = set()
     for row in postings:
-        if row["reversed"] in _very_names(key):
+        if row["reversed"] in _exact_reversals(key):
             exactly.update(row["documents"])
         elif match == "suffix" and row["reversed"].startswith(reversal(key)):
             by_suffix.update(row["documents"])
-    return Recalled(exactly=exactly, all=exactly | by_suffix)
+    return ModuleRecall(exactly=exactly, all=exactly | by_suffix)
 
 
-def _very_names(key: str) -> tuple[str, str]:
-    """Reverse the two names that are the module itself: with and without ``vtk``."""
+def _exact_reversals(key: str) -> tuple[str, str]:
+    """Return the reversals of the module's two exact names, with and without ``vtk``."""
     return reversal(key), reversal(PREFIX + key)

@@ -1,0 +1,115 @@
+"""How code documents become records of MongoDB."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from querymill_shared.contracts.modules.ingest import ModuleDocument
+from querymill_workers.jobs.revisions import Revision
+from querymill_workers.retrievers.modules.rules.names import Match, hits, key_of, reversal
+from querymill_workers.retrievers.modules.rules.scores import DocumentSummary
+from querymill_workers.retrievers.modules.stores.mongo_rows import (
+    BUCKETS,
+    Row,
+    bucket_of,
+    code_row,
+    document_row,
+    mark_counted,
+    posting_id,
+    recall_filter,
+    recall_of,
+    reversals,
+    row_id,
+    summary_of,
+)
+from tests.fixtures.world import example
+
+DOCUMENT = ModuleDocument.model_validate(
+    example(0, "vtk.Filters.Sources.vtkConeSource", "vtkActor", description="A $cone") | {"$where": {"a.b": 1}}
+)
+
+
+def test_a_record_holds_what_scoring_reads_and_is_not_counted_yet() -> None:
+    assert document_row("code", DOCUMENT, Revision("r")) == {
+        "_id": "code/0",
+        "collection": "code",
+        "document": 0,
+        "names": ["vtk.Filters.Sources.vtkConeSource", "vtkActor"],
+        "description": "A $cone",
+        "posted": ["ecruosenocktv", "rotcaktv"],
+        "revision": "r",
+        "uncounted": True,
+    }
+
+
+def test_a_record_is_read_back_as_what_scoring_reads() -> None:
+    summary = summary_of(document_row("code", DOCUMENT, Revision("r")))
+    assert summary == DocumentSummary(0, ("vtk.Filters.Sources.vtkConeSource", "vtkActor"), "A $cone")
+
+
+def test_a_whole_document_is_text_so_that_its_metadata_is_no_operator() -> None:
+    row = code_row("code", DOCUMENT)
+    assert set(row) == {"_id", "collection", "document", "json"}
+    assert ModuleDocument.model_validate_json(row["json"]) == DOCUMENT
+
+
+def test_only_the_version_that_was_written_is_marked_as_counted() -> None:
+    change: Any = mark_counted(document_row("code", DOCUMENT, Revision("r")))
+    assert change._filter == {"_id": "code/0", "revision": "r"}
+    assert change._doc == {"$unset": {"uncounted": ""}}
+
+
+def test_the_number_0_and_the_path_0_have_records_and_buckets_of_their_own() -> None:
+    assert (row_id("code", 0), row_id("code", "0")) == ("code/0", 'code/"0"')
+    assert posting_id("code", "rotca", 3) == "code/rotca/3"
+
+
+@given(st.integers(-(2**63), 2**63 - 1) | st.text(max_size=20))
+def test_a_document_has_one_bucket_of_those_there_are(document: int | str) -> None:
+    assert 0 <= bucket_of(document) < BUCKETS
+    assert bucket_of(document) == bucket_of(document)
+
+
+def test_names_that_differ_in_case_alone_are_one() -> None:
+    document = ModuleDocument.model_validate(example(1, "vtkActor", "VTKactor", "vtk.A.vtkActor"))
+    assert list(reversals(document)) == ["rotcaktv"]
+
+
+def test_the_query_for_exact_names_has_both_forms_and_that_for_suffixes_is_a_range() -> None:
+    assert recall_filter("code", ["actor", "plane"], match="exact") == {
+        "collection": "code", "reversed": {"$in": ["rotca", "rotcaktv", "enalp", "enalpktv"]},
+    }  # fmt: skip
+    assert recall_filter("code", ["actor"], match="suffix") == {
+        "collection": "code", "reversed": {"$gte": "rotca", "$lt": "rotca\uffff"},
+    }  # fmt: skip
+
+
+_NAMES = st.from_regex(r"\A(vtk|VTK)?[A-Ca-c]{1,4}\Z")
+
+
+def postings_of(names: dict[int, list[str]]) -> list[Row]:
+    found: dict[str, list[int]] = {}
+    for document, own in names.items():
+        for reverse in {reversal(name) for name in own}:
+            found.setdefault(reverse, []).append(document)
+    return [{"reversed": reverse, "documents": documents} for reverse, documents in found.items()]
+
+
+@pytest.mark.parametrize("match", ["suffix", "exact"])
+@given(
+    names=st.dictionaries(st.integers(0, 9), st.lists(_NAMES, min_size=1, max_size=3), max_size=6),
+    module=_NAMES,
+)
+def test_postings_recall_what_a_scan_of_the_names_finds(match: Match, names: dict[int, list[str]], module: str) -> None:
+    key = key_of(module)
+    if not key:
+        return
+    found = recall_of(key, postings_of(names), match=match)
+    assert found.all == {
+        document for document, own in names.items() if any(hits(module, name, match=match) for name in own)
+    }
+    assert found.exactly == {
+        document for document, own in names.items() if any(hits(module, name, match="exact") for name in own)
+    }

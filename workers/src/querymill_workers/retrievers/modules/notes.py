@@ -1,0 +1,50 @@
+"""What the steps of `modules` note on the board for the code that ends their job."""
+
+from typing import Literal, NamedTuple
+
+from querymill_shared.contracts.modules.search import RawRecall
+from querymill_shared.contracts.results import Degradation
+from querymill_workers.jobs.notes import Notes, StepNotes
+from querymill_workers.retrievers.modules.rules.join import FusedHit
+from querymill_workers.retrievers.modules.rules.scores import ExplainedPart
+
+
+class Matches(NamedTuple):
+    """Why a document was found: what each sub-query adds to its score, and the modules that hit.
+
+    Both are empty for a document that only the text channel found.
+    """
+
+    parts: tuple[ExplainedPart, ...] = ()
+    keywords: tuple[str, ...] = ()
+
+
+class SearchNotes(StepNotes):
+    """What a branch found, and how.
+
+    ``raw`` is what recall returned for each sub-query. ``ranking`` is the whole ranking, best first, and ``matches``
+    explains its first ``top_k`` documents. ``weights`` are the weights of the fused channels; they are empty if only
+    module scores were used. The board holds named tuples as arrays.
+    """
+
+    raw: tuple[RawRecall, ...]
+    ranking: tuple[FusedHit, ...]
+    matches: tuple[Matches, ...]
+    weights: dict[str, float]
+    degraded: tuple[Degradation, ...]
+    lexicon_version: int
+
+
+class IngestNotes(Notes):
+    """What ingestion did, and how many modules the document has (0 if nothing changed)."""
+
+    outcome: Literal["ingested", "unchanged"]
+    modules: int
+
+
+class LexiconNotes(Notes):
+    """The lexicon in use: its number of words, its version, and the number of documents it was learned from."""
+
+    words: int
+    version: int
+    documents: int
