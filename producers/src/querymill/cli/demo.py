@@ -14,16 +14,16 @@ from rich.text import Text
 from querymill.cli import ingest as ingest_command
 from querymill.cli import screen
 from querymill.cli.demo_answers import answered_and_judged
-from querymill.cli.demo_conversations import show_conversation_search
-from querymill.cli.demo_files import search_packages
-from querymill.cli.demo_messages import show_message_search
 from querymill.cli.demo_models import rerank_and_embed
 from querymill.cli.exits import WrongUse
-from querymill.cli.screen_modules import show_modules
 from querymill.cli.stack import services
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill.ingestion import GoodLine, read_modules, read_reports
+from querymill.kinds.conversations.demo import show_conversation_search
+from querymill.kinds.files.demo import search_packages
+from querymill.kinds.messages.demo import show_message_search
+from querymill.kinds.modules.screen import show_modules
 from querymill_shared.contracts.modules.learn import LearnLexicon
 from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch, SubQuery
 from querymill_shared.contracts.reports.ingest import IngestReport

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from querymill.cli.exits import Exit, WrongUse
-from querymill.cli.ingest_files import load_files
 from querymill.cli.progress import with_bar
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill.ingestion import READERS, Advance, BadLine, GoodLine
+from querymill.kinds.files.load import load_files
 
 #: What the totals of each kind count.
 COUNTED = {"reports": "passages", "modules": "modules", "messages": "vectors", "conversations": "messages"}

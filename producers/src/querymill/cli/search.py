@@ -11,13 +11,13 @@ import typer
 from querymill.cli import screen
 from querymill.cli.exits import WrongUse
 from querymill.cli.request_file import fields_in
-from querymill.cli.screen_conversations import show_conversations
-from querymill.cli.screen_files import follow_rounds, show_files
-from querymill.cli.screen_messages import show_messages
-from querymill.cli.screen_modules import show_modules
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill.job import Job
+from querymill.kinds.conversations.screen import show_conversations
+from querymill.kinds.files.screen import follow_rounds, show_files
+from querymill.kinds.messages.screen import show_messages
+from querymill.kinds.modules.screen import show_modules
 from querymill_shared.contracts.conversations.search import ConversationResult
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.files.search import FileResult, FileSearch

@@ -11,8 +11,8 @@ import psycopg
 import pytest
 
 from querymill import ConversationResult, ConversationSearch, Querymill, UnknownCollection
-from querymill.cli.demo_conversations import ASKED
 from querymill.ingestion import GoodLine, read_conversations
+from querymill.kinds.conversations.demo import ASKED
 from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Final
 
 from querymill.cli import ingest as ingest_command
-from querymill.cli.screen_messages import show_messages
 from querymill.cli.terminal import Console
 from querymill.client import Querymill
 from querymill.ingestion import GoodLine, read_sessions
+from querymill.kinds.messages.screen import show_messages
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 
 #: In no word like its answer, in Chinese, and by words and vectors together.

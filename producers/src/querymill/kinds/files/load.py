@@ -13,8 +13,8 @@ from querymill.cli.exits import Exit, WrongUse
 from querymill.cli.progress import with_bar
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
-from querymill.code_base import CodeBase, Listed, Skipped, code_base_at
 from querymill.ingestion import Advance, GoodLine
+from querymill.kinds.files.code_base import CodeBase, Listed, Skipped, code_base_at
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.files.ingest import (
     MOST_LISTED,

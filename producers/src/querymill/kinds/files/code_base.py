@@ -10,8 +10,8 @@ from typing import Protocol
 
 import pydantic
 
-from querymill.ignoring import Ignored
 from querymill.ingestion import rule_broken
+from querymill.kinds.files.ignoring import Ignored
 from querymill_shared.contracts.fields import without_nul
 from querymill_shared.contracts.files.ingest import LARGEST_FILE, LONGEST_PATH, SourceFile
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Final
 
 from querymill.cli.progress import with_bar
-from querymill.cli.screen_files import follow_rounds, show_files
 from querymill.cli.terminal import Console
 from querymill.client import Querymill
 from querymill.evaluation.file_sets import batches
 from querymill.ingestion import GoodLine
+from querymill.kinds.files.screen import follow_rounds, show_files
 from querymill_shared.contracts.files.ingest import LARGEST_FILE, IngestFiles, SourceFile
 from querymill_shared.contracts.files.search import FileResult, FileSearch
 

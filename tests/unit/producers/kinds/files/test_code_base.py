@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from querymill.cli.ingest_files import BATCH_FILES, batched
-from querymill.code_base import Directory, JsonLines, Listed, Skipped, text_of
+from querymill.kinds.files.code_base import Directory, JsonLines, Listed, Skipped, text_of
+from querymill.kinds.files.load import BATCH_FILES, batched
 
 
 def write(root: Path, **files: str) -> None:

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Final
 
 from querymill.cli import ingest as ingest_command
-from querymill.cli.screen_conversations import show_conversations
 from querymill.cli.terminal import Console
 from querymill.client import Querymill
 from querymill.ingestion import READERS, GoodLine
+from querymill.kinds.conversations.screen import show_conversations
 from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch
 
 COLLECTION: Final = "demo"

@@ -1,0 +1,1 @@
+"""The five retrievers as the command line shows them, a folder each."""

@@ -1,0 +1,1 @@
+"""`conversations` on the command line."""

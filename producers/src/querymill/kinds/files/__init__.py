@@ -1,0 +1,1 @@
+"""`files` on the command line."""

@@ -1,0 +1,1 @@
+"""`messages` on the command line."""

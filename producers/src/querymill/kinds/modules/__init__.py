@@ -1,0 +1,1 @@
+"""`modules` on the command line."""

@@ -1,0 +1,1 @@
+"""`reports` on the command line."""
