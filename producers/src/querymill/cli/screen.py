@@ -1,7 +1,6 @@
 """What a job looks like on a terminal while it runs, and when it is done."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from rich.console import Group, RenderableType
 from rich.live import Live
@@ -9,7 +8,6 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from querymill.cli.screen_answers import show_answer
 from querymill.cli.terminal import Console
 from querymill_shared.contracts.events import (
     AnswerPart,
@@ -21,7 +19,6 @@ from querymill_shared.contracts.events import (
     StageFinished,
     StageStarted,
 )
-from querymill_shared.contracts.reports.search import ReportHit, ReportResult
 from querymill_shared.contracts.rerank import RerankedHit, RerankResult
 
 _SHOWN_HITS = 5
@@ -80,26 +77,6 @@ def follow(console: Console, title: str, events: Iterable[Event]) -> None:
             live.refresh()
 
 
-def show_reports(console: Console, result: ReportResult, *, most: int | None = None) -> None:
-    """Print the hits with what their scores are made of, then how the search went."""
-    if result.answer is not None:
-        show_answer(console, result.answer)
-    hits = result.results if most is None else result.results[:most]
-    for rank, hit in enumerate(hits, start=1):
-        heading = f"  {hit.title}, page {hit.page}"
-        console.print(Text.assemble((f"{rank:>2}", "bold"), "  ", (f"{hit.score:.4f}", "green"), heading))
-        console.print(Text(f"      {_why(hit)}", style="dim"), no_wrap=True, overflow="ellipsis")
-        console.print(Text(f"      {_excerpt(hit.text)}"), no_wrap=True, overflow="ellipsis", soft_wrap=False)
-    if not result.results:
-        console.print("  no hits", style="yellow")
-    console.print(Text(f"  searched: {result.routing.reason}", style="dim"))
-    for part in result.degraded:
-        console.print(Text(f"  degraded: {part.stage}: {part.reason}", style="yellow"))
-    timing = ", ".join(f"{name.removesuffix('_ms')} {ms:,.0f} ms" for name, ms in result.timing.items())
-    usage = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in result.usage.items())
-    console.print(Text(f"  {result.total} hits in all · {timing} · {usage}", style="dim"))
-
-
 def show_reranked(console: Console, result: RerankResult) -> None:
     """Print the hits in their new order with what their scores are made of, then what is missing."""
     for rank, hit in enumerate(result.results, start=1):
@@ -115,25 +92,6 @@ def _made_of(hit: RerankedHit) -> str:
     for name in sorted(numbers, key=len, reverse=True):
         formula = formula.replace(name, f"{numbers[name]:.4g}")
     return f"{formula} similarity alone: nobody judged it" if hit.relevance is None else formula
-
-
-def _why(hit: ReportHit) -> str:
-    why = hit.explanation
-    found = f"{why['count']} of the queries found it" if why["count"] > 1 else "one query found it"
-    return f"{hit.score:.4f} = {_product(why)}   ({found}: {'; '.join(_excerpt(q)[:60] for q in why['queries'])})"
-
-
-def _product(why: Mapping[str, Any]) -> str:
-    factors = [f"{why['max_inner_product']:.4f} similarity"]
-    if why["inner_factor"] != 1:
-        factors.insert(0, f"{why['inner_factor']:g}")
-    if why["agreement_factor"] != 1:
-        factors.append(f"(1 + {why['agreement']:g} × {why['count'] - 1})")
-    return " × ".join(factors)
-
-
-def _excerpt(text: str) -> str:
-    return " ".join(text.split())[:200]
 
 
 def _named(hit: PartialHit) -> str:

@@ -18,6 +18,7 @@ from querymill.kinds.conversations.screen import show_conversations
 from querymill.kinds.files.screen import follow_rounds, show_files
 from querymill.kinds.messages.screen import show_messages
 from querymill.kinds.modules.screen import show_modules
+from querymill.kinds.reports.screen import show_reports
 from querymill_shared.contracts.conversations.search import ConversationResult
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.files.search import FileResult, FileSearch
@@ -248,7 +249,7 @@ def show(console: Console, result: SearchResult) -> None:
     """Print the hits of any kind."""
     match result:
         case ReportResult():
-            screen.show_reports(console, result)
+            show_reports(console, result)
         case ModuleResult():
             show_modules(console, result)
         case MessageResult():
