@@ -12,10 +12,10 @@ from pydantic import BaseModel
 
 from querymill.cli import jobs, ranks, screen, stack
 from querymill.cli.screen_answers import show_answered
-from querymill.cli.search import show
 from querymill.cli.terminal import Console, echo
 from querymill.fleet import tables
-from querymill.kinds.files.screen import follow_rounds
+from querymill.kinds import show
+from querymill.kinds.files.screen import follow
 from querymill_embedded import PartStatus
 from querymill_embedded.supervisor import ProcessState
 from querymill_shared.contracts.answer import AnswerResult
@@ -48,7 +48,7 @@ SCREENS: dict[str, Callable[[Console], Any]] = {
     "rerank": lambda console: screen.show_reranked(console, hostile(RerankResult)),
     "answer": lambda console: show_answered(console, hostile(AnswerResult)),
     "job": lambda console: console.print(job_screen()),
-    "rounds": lambda console: follow_rounds(console, TEXT, EVENTS),
+    "rounds": lambda console: follow(console, TEXT, EVENTS),
     "jobs": lambda console: console.print(jobs.table_of([ROW])),
     "ranks": lambda console: console.print(ranks.table_of(hostile(RankListResult))),
     "fleet": lambda console: console.print(*tables({"providers": [STATE], "counts": {}})),

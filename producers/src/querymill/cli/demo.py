@@ -2,8 +2,10 @@
 
 import json
 import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import resources
+from itertools import count
 from pathlib import Path
 from typing import Annotated
 
@@ -11,17 +13,15 @@ import typer
 from pydantic import BaseModel
 from rich.text import Text
 
-from querymill.cli.demo_answers import answered_and_judged
+from querymill.cli.demo_answers import answer_and_judge
 from querymill.cli.demo_models import rerank_and_embed
 from querymill.cli.exits import WrongUse
 from querymill.cli.stack import services
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
-from querymill.kinds.conversations.demo import show_conversation_search
-from querymill.kinds.files.demo import search_packages
-from querymill.kinds.messages.demo import show_message_search
-from querymill.kinds.modules.demo import code_examples
-from querymill.kinds.reports.demo import ask, load_reports, questions
+from querymill.kinds import KINDS
+from querymill.kinds.kind import DemoStep
+from querymill.kinds.reports.demo import questions
 from querymill_shared.contracts.reports.search import ReportResult
 
 
@@ -57,26 +57,38 @@ class Shown:
 
 
 def show_everything(mill: Querymill, sample: Path, console: Console) -> Shown:
-    """Run every step but the start of the servers, each under its heading."""
-    heading(console, "2. Fictional annual reports: chunked, embedded, stored")
-    load_reports(mill, sample, console)
-    heading(console, "3. Three questions, each expanded by four branches of a small chat model")
-    asked = questions(sample)
-    reports = [ask(mill, question, console) for question in asked]
-    heading(console, "4. Code examples, by the modules they use")
-    found = code_examples(mill, sample, console)
-    heading(console, "5. Chat messages, by what they mean")
-    said = show_message_search(mill, sample, console)
-    heading(console, "6. Whole conversations, by what was talked about, and when")
-    talked = show_conversation_search(mill, sample, console)
-    heading(console, "7. The models alone: hits reranked, texts embedded")
-    alone = rerank_and_embed(mill, reports[0], console)
-    heading(console, "8. The first question again, answered from its hits, and the answer judged")
-    answered = answered_and_judged(mill, asked[0].text, asked[0].answer, console)
-    # The last: its vectors are made in the background, and leave the small models of one machine no time for others.
-    heading(console, "9. A code base, searched in rounds: the source of two installed packages")
-    code = search_packages(mill, console)
-    return Shown(reports, [*found, *said, *talked, *alone, answered, *code])
+    """Run every step except the start of the servers, each under its heading."""
+    numbers = count(2)
+
+    def show(steps: Iterable[DemoStep]) -> Iterator[BaseModel]:
+        for step in steps:
+            heading(console, f"{next(numbers)}. {step.heading}")
+            yield from step.show(mill, sample, console)
+
+    steps = [step for kind in KINDS for step in kind.demo]
+    found = list(show(step for step in steps if not step.leaves_models_busy))
+    reports = [result for result in found if isinstance(result, ReportResult)]
+    others = [result for result in found if not isinstance(result, ReportResult)]
+    others += show(service_steps(reports[0]))
+    others += show(step for step in steps if step.leaves_models_busy)
+    return Shown(reports, others)
+
+
+def service_steps(found: ReportResult) -> tuple[DemoStep, ...]:
+    """List the steps on the services, which go on from the result of the first question."""
+    return (
+        DemoStep(
+            "The models alone: hits reranked, texts embedded",
+            lambda mill, _, console: rerank_and_embed(mill, found, console),
+        ),
+        DemoStep("The first question again, answered from its hits, and the answer judged", answer_first_question),
+    )
+
+
+def answer_first_question(mill: Querymill, sample: Path, console: Console) -> list[ReportResult]:
+    """Answer the first question on the reports."""
+    first = questions(sample)[0]
+    return [answer_and_judge(mill, first.text, first.answer, console)]
 
 
 def after(console: Console, results: list[ReportResult], seconds: float) -> None:

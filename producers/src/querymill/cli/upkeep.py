@@ -16,7 +16,7 @@ from querymill_shared.settings import Settings
 
 Collection = Annotated[str, typer.Option(help="the collection")]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON object")]
-MessagesOnly = Annotated[str, typer.Argument(help="what of the collection: messages")]
+MessagesOnly = Annotated[str, typer.Argument(help="the kind of the collection: messages")]
 
 
 def register(app: typer.Typer) -> None:
@@ -36,7 +36,7 @@ def reembed(kind: MessagesOnly, collection: Collection, as_json: Json = False) -
 
 
 def reindex(
-    kind: Annotated[str, typer.Argument(help="what of the collection: modules, messages")],
+    kind: Annotated[str, typer.Argument(help=f"which index to rebuild: {', '.join(get_args(IndexedKind))}")],
     collection: Collection,
     as_json: Json = False,
 ) -> None:

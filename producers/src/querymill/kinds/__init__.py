@@ -1,1 +1,36 @@
-"""The five retrievers as the command line shows them, a folder each."""
+"""The retrievers as the command line knows them: whatever lists kinds is derived from `KINDS`."""
+
+from typing import Any, Final
+
+from querymill.cli.exits import WrongUse
+from querymill.cli.terminal import Console
+from querymill.kinds import conversations, files, messages, modules, reports
+from querymill.kinds.kind import Kind
+from querymill_shared.contracts.jobs import SearchResult
+
+#: In the order of help texts and of the demo.
+KINDS: Final[tuple[Kind[Any], ...]] = (
+    reports.KIND,
+    modules.KIND,
+    messages.KIND,
+    conversations.KIND,
+    files.KIND,
+)
+NAMES: Final = ", ".join(kind.name for kind in KINDS)
+
+
+def kind_named(name: str) -> Kind[Any]:
+    """Look a kind up.
+
+    Raises:
+        WrongUse: No kind has this name.
+    """
+    for kind in KINDS:
+        if kind.name == name:
+            return kind
+    raise WrongUse(f"kind: {name!r} is not one of: {NAMES}")
+
+
+def show(console: Console, result: SearchResult) -> None:
+    """Print the result of a search, on the screen of its kind."""
+    kind_named(result.kind).show(console, result)

@@ -13,11 +13,11 @@ from querymill_shared.contracts.conversations.search import (
 )
 
 
-def show_conversations(console: Console, result: ConversationResult, *, most: int | None = None) -> None:
+def show(console: Console, result: ConversationResult, *, limit: int | None = None) -> None:
     """Print how the query was understood, then the hits with what their scores are made of."""
     for line in _understood(result.understanding):
         console.print(Text(f"  {line}", "dim"))
-    for place, hit in enumerate(result.results[:most], start=1):
+    for place, hit in enumerate(result.results[:limit], start=1):
         console.print(_heading(place, hit))
         console.print(Text(f"      {_why(hit)}", "dim"), no_wrap=True, overflow="ellipsis")
         console.print(_snippet(hit), no_wrap=True, overflow="ellipsis")

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -13,20 +13,17 @@ from querymill.cli.exits import Exit, WrongUse
 from querymill.cli.progress import with_bar
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
-from querymill.ingestion import Advance, GoodLine
+from querymill.ingestion import Advance
 from querymill.kinds.files.code_base import CodeBase, Listed, Skipped, code_base_at
+from querymill.kinds.files.lines import batched
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.files.ingest import (
     MOST_LISTED,
     CompareFiles,
     CompareFilesResult,
-    IngestFiles,
     IngestFilesResult,
-    SourceFile,
 )
 
-#: Files, and characters of their contents, that are sent in one job: some seconds of work.
-BATCH_FILES, BATCH_CHARACTERS = 64, 300_000
 #: Seconds that comparing may take.
 COMPARE_S: Final = 600
 #: Skipped files that are named for each reason; ``--json`` names all.
@@ -46,14 +43,14 @@ class Found:
         return not any(skipped.failed for skipped in self.skipped)
 
 
-def load_files(path: Path, collection: str, *, as_json: bool) -> None:
+def load(path: Path, collection: str, *, as_json: bool) -> None:
     """Bring a collection up to date with a directory, or add files from JSON lines."""
     console = Console(stderr=True)
     code_base = code_base_at(path)
     found = find(code_base, path)
     with Querymill() as mill:
         compared = compare(mill, found, collection, remove=path.is_dir() and found.is_whole)
-        batches = batched(code_base, compared.changed, collection)
+        batches = batched(code_base.read(frozenset(compared.changed)), collection)
         size = sum(found.listed[changed].size for changed in compared.changed)
         outcomes = with_bar(mill, batches, console, size=size)
     report(found, compared, outcomes, console, as_json=as_json)
@@ -97,26 +94,6 @@ def compare(mill: Querymill, found: Found, collection: str, *, remove: bool) -> 
         return mill.submit(request).result(timeout=COMPARE_S)
     except (ValueError, JobEnded) as error:
         raise WrongUse(f"collection: {error}") from error
-
-
-def batched(code_base: CodeBase, changed: Sequence[str], collection: str) -> Iterator[GoodLine[IngestFiles]]:
-    """Read the files that changed, and join them into jobs."""
-    held: list[SourceFile] = []
-    number = 0
-    for file in code_base.read(frozenset(changed)):
-        full = sum(len(one.content) for one in held) + len(file.content) > BATCH_CHARACTERS
-        if held and (full or len(held) == BATCH_FILES):
-            number += 1
-            yield _batch(number, held, collection)
-            held = []
-        held.append(file)
-    if held:
-        yield _batch(number + 1, held, collection)
-
-
-def _batch(number: int, files: Sequence[SourceFile], collection: str) -> GoodLine[IngestFiles]:
-    size = sum(len(file.content.encode()) for file in files)
-    return GoodLine(number, size, IngestFiles(collection=collection, files=tuple(files)), unit="batch")
 
 
 def report(

@@ -12,7 +12,7 @@ from querymill_shared.contracts.files.search import FileHit, FileResult
 _SHOWN = 5
 
 
-def follow_rounds(console: Console, title: str, events: Iterable[Event]) -> None:
+def follow(console: Console, title: str, events: Iterable[Event]) -> None:
     """Print each round as it ends: what it asked, how its files fell into the bands, and what is missing."""
     console.print(Text(title, style="bold"))
     for event in events:
@@ -35,9 +35,9 @@ def show_round(console: Console, told: SearchRound) -> None:
         _dim(console, f"     stop: {told.stop}")
 
 
-def show_files(console: Console, result: FileResult, *, most: int | None = None) -> None:
+def show(console: Console, result: FileResult, *, limit: int | None = None) -> None:
     """Print the files with what speaks for them, then what the search cost."""
-    hits = result.results if most is None else result.results[:most]
+    hits = result.results[:limit]
     for rank, hit in enumerate(hits, start=1):
         score = f"{hit.score:.4f}" if result.mode == "oneshot" else f"{hit.relevance:.2f}"
         console.print(Text.assemble((f"{rank:>2}", "bold"), (f"  {score} {hit.band:<6} ", "green"), hit.path))

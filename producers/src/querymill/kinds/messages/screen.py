@@ -6,9 +6,9 @@ from querymill.cli.terminal import Console
 from querymill_shared.contracts.messages.search import MessageHit, MessageResult
 
 
-def show_messages(console: Console, result: MessageResult, *, most: int | None = None) -> None:
+def show(console: Console, result: MessageResult, *, limit: int | None = None) -> None:
     """Print the hits with what their similarity is made of, then how the search went."""
-    for rank, hit in enumerate(result.results[:most], start=1):
+    for rank, hit in enumerate(result.results[:limit], start=1):
         place = " · ".join(part for part in (hit.session_name or hit.session_id, hit.message_role) if part)
         line = Text.assemble((f"{rank:>2}", "bold"), "  ", (f"{hit.similarity:.3f}", "green"), f"  {hit.band}  {place}")
         console.print(line.append("  must use" if hit.must_use else "", "bold yellow"))

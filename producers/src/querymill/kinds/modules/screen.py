@@ -8,9 +8,9 @@ from querymill.cli.terminal import Console
 from querymill_shared.contracts.modules.search import ModuleDocumentHit, ModuleResult
 
 
-def show_modules(console: Console, result: ModuleResult, *, most: int | None = None) -> None:
+def show(console: Console, result: ModuleResult, *, limit: int | None = None) -> None:
     """Print the hits with what their scores are made of, then how the search went."""
-    hits = result.results if most is None else result.results[:most]
+    hits = result.results[:limit]
     for rank, hit in enumerate(hits, start=1):
         console.print(Text.assemble((f"{rank:>2}", "bold"), (f"  {hit.score:.4f}  ", "green"), hit.file_path))
         for line in _why(hit):

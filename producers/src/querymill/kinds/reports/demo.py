@@ -1,32 +1,32 @@
-"""The demo's steps on reports: annual reports are taken in, and asked three questions."""
+"""The demo's steps on reports: annual reports are ingested, and asked three questions."""
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from rich.text import Text
 
-from querymill.cli import ingest as ingest_command
 from querymill.cli import screen
 from querymill.cli.terminal import Console
 from querymill.client import Querymill
-from querymill.ingestion import GoodLine, read_reports
-from querymill.kinds.reports.screen import show_reports
-from querymill_shared.contracts.reports.ingest import IngestReport
+from querymill.kinds.kind import DemoStep
+from querymill.kinds.reports.lines import LINES
+from querymill.kinds.reports.screen import show
+from querymill.kinds.sample import COLLECTION, load_sample
 from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
 
-COLLECTION = "demo"
 #: Of the sample's questions: one by ticker, one by period, one in Chinese.
-ASKED = ("q01", "q03", "q07")
+ASKED: Final = ("q01", "q03", "q07")
 
 
-def load_reports(mill: Querymill, sample: Path, console: Console) -> None:
-    """Take the sample's reports in."""
-    lines = [line for line in read_reports(sample / "reports.jsonl", COLLECTION) if isinstance(line, GoodLine)]
-    outcomes = ingest_command.follow(mill, lines, console)
+def load_reports(mill: Querymill, sample: Path, console: Console) -> list[ReportResult]:
+    """Ingest the sample's reports; nothing is asked yet."""
+    lines, outcomes = load_sample(mill, LINES, sample / "reports.jsonl", console)
     passages = sum(outcome.result.total for outcome in outcomes if outcome.result is not None)
-    pages = sum(len(line.request.report.pages) for line in lines if isinstance(line.request, IngestReport))
+    pages = sum(len(line.request.report.pages) for line in lines)
     console.print(f"   {len(lines)} reports, {pages} pages, {passages} passages")
+    return []
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,11 @@ def questions(sample: Path) -> list[Question]:
     ]
 
 
+def ask_questions(mill: Querymill, sample: Path, console: Console) -> list[ReportResult]:
+    """Ask each of the questions."""
+    return [ask(mill, question, console) for question in questions(sample)]
+
+
 def ask(mill: Querymill, question: Question, console: Console) -> ReportResult:
     """Ask with HyDE and every multi-query method on; show the branches live, then the scores explained."""
     job = mill.submit(
@@ -60,7 +65,7 @@ def ask(mill: Querymill, question: Question, console: Console) -> ReportResult:
     console.print()
     screen.follow(console, question.text, job.events(timeout=40))
     result = job.result(timeout=5)
-    show_reports(console, result, most=3)
+    show(console, result, limit=3)
     for branch, texts in result.expansion_texts.items():
         console.print(
             Text(
@@ -76,3 +81,9 @@ def ask(mill: Querymill, question: Question, console: Console) -> ReportResult:
     place = f"at rank {ranks[0]}" if ranks else "not among these"
     console.print(Text(f"  the answer the sample knows: {question.answer} (page {question.pages[0]}): {place}", "bold"))
     return result
+
+
+STEPS: Final = (
+    DemoStep("Fictional annual reports: chunked, embedded, stored", load_reports),
+    DemoStep("Three questions, each expanded by four branches of a small chat model", ask_questions),
+)

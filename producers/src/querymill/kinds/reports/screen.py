@@ -10,11 +10,11 @@ from querymill.cli.terminal import Console
 from querymill_shared.contracts.reports.search import ReportHit, ReportResult
 
 
-def show_reports(console: Console, result: ReportResult, *, most: int | None = None) -> None:
+def show(console: Console, result: ReportResult, *, limit: int | None = None) -> None:
     """Print the hits with what their scores are made of, then how the search went."""
     if result.answer is not None:
         show_answer(console, result.answer)
-    hits = result.results if most is None else result.results[:most]
+    hits = result.results[:limit]
     for rank, hit in enumerate(hits, start=1):
         heading = f"  {hit.title}, page {hit.page}"
         console.print(Text.assemble((f"{rank:>2}", "bold"), "  ", (f"{hit.score:.4f}", "green"), heading))

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from querymill.kinds.files.code_base import Directory, JsonLines, Listed, Skipped, text_of
-from querymill.kinds.files.load import BATCH_FILES, batched
+from querymill.kinds.files.lines import BATCH_FILES, batched
 
 
 def write(root: Path, **files: str) -> None:
@@ -151,7 +151,7 @@ def test_fields_of_json_lines_that_we_do_not_know_are_taken_in_where_they_can_be
 
 def test_batches_hold_every_file_once_and_not_too_many(tmp_path: Path) -> None:
     write(tmp_path, **{f"{number:03}.py": "x" * (200_000 if number < 3 else 10) for number in range(150)})
-    batches = [line.request for line in batched(Directory(tmp_path), paths(tmp_path), "code")]
+    batches = [line.request for line in batched(Directory(tmp_path).read(paths(tmp_path)), "code")]
     sent = [file.path for batch in batches for file in batch.files]
     assert sent == paths(tmp_path)
     assert all(len(batch.files) <= BATCH_FILES for batch in batches)
