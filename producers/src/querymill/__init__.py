@@ -65,7 +65,7 @@ from querymill_shared.contracts.messages.life import (
     ReembedResult,
 )
 from querymill_shared.contracts.messages.search import MessageHit, MessageResult, MessageSearch
-from querymill_shared.contracts.modules.ingest import IngestModule, IngestModuleResult, ModuleDocument
+from querymill_shared.contracts.modules.ingest import IngestModule, IngestModuleResult, MetaInfo, ModuleDocument
 from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult
 from querymill_shared.contracts.modules.search import ModuleDocumentHit, ModuleResult, ModuleSearch, SubQuery
 from querymill_shared.contracts.reindex import Reindex, ReindexResult
@@ -123,6 +123,7 @@ __all__ = [
     "MessageHit",
     "MessageResult",
     "MessageSearch",
+    "MetaInfo",
     "ModuleDocument",
     "ModuleDocumentHit",
     "ModuleResult",

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import wraps
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Protocol
 
 import typer
 from pydantic import Field, TypeAdapter
@@ -24,12 +24,20 @@ def register(app: typer.Typer) -> None:
     """Add the commands, one per kind."""
     group = typer.Typer(help="Search a collection: live progress, then the hits.", no_args_is_help=True)
     for kind in KINDS:
-        group.command(kind.name)(command_of(kind))
+        group.command(kind.name)(command_of(kind, run))
     app.add_typer(group, name="search")
 
 
-def command_of(kind: Kind[Any]) -> Callable[..., None]:
-    """Make the command of a kind: its options, and what is done with them."""
+class Run(Protocol):
+    """Does what a command is for."""
+
+    def __call__(self, kind: Kind[Any], request: Search, *, as_json: bool) -> None:
+        """Do it."""
+        ...
+
+
+def command_of(kind: Kind[Any], run: Run) -> Callable[..., None]:
+    """Make the command of a kind: it has the kind's options, and runs with the request that they make."""
 
     @wraps(kind.options)
     def command(**parameters: Any) -> None:

@@ -3,10 +3,8 @@
 from typing import Any, Final
 
 from querymill.cli.exits import WrongUse
-from querymill.cli.terminal import Console
 from querymill.kinds import conversations, files, messages, modules, reports
 from querymill.kinds.kind import Kind
-from querymill_shared.contracts.jobs import SearchResult
 
 #: In the order of help texts and of the demo.
 KINDS: Final[tuple[Kind[Any], ...]] = (
@@ -29,8 +27,3 @@ def kind_named(name: str) -> Kind[Any]:
         if kind.name == name:
             return kind
     raise WrongUse(f"kind: {name!r} is not one of: {NAMES}")
-
-
-def show(console: Console, result: SearchResult) -> None:
-    """Print the result of a search, on the screen of its kind."""
-    kind_named(result.kind).show(console, result)
