@@ -6,32 +6,12 @@ from typing import Any
 from celery import Celery
 from kombu import Queue as BrokerQueue
 from kombu.exceptions import KombuError, OperationalError
-from kombu.transport import redis
 
+from querymill_shared.broker import transport_options
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.queues import Queue, task_of, transport_options
+from querymill_shared.queues import Queue, task_of
 
 _log = logging.getLogger(__name__)
-
-
-class KeptClientChannel(redis.Channel):
-    """kombu's channel, which makes a new Redis client for each message, keeping one for as long as it serves."""
-
-    _kept_client: Any = None
-
-    def _create_client(self, asynchronous: bool = False) -> Any:  # noqa: FBT001, FBT002  # kombu's signature
-        if asynchronous:
-            return super()._create_client(asynchronous=True)  # type: ignore[misc]  # not in its stubs
-        # A pool is replaced when its connections broke, and its client with it.
-        if self._kept_client is None or self._kept_client.connection_pool is not self.pool:
-            self._kept_client = super()._create_client()  # type: ignore[misc]  # not in its stubs
-        return self._kept_client
-
-
-class Transport(redis.Transport):
-    """The transport of `KeptClientChannel`."""
-
-    Channel = KeptClientChannel
 
 
 class Doorbell:
@@ -49,7 +29,7 @@ class Doorbell:
             task_create_missing_queues=False,
             broker_transport_options=dict(transport_options(broker_url)),
             broker_pool_limit=32,
-            broker_transport=f"{__name__}:Transport" if on_redis else None,
+            broker_transport="querymill_shared.broker:KeptClientTransport" if on_redis else None,
         )
 
     def ring(self, job_id: str, request: JobRequest) -> None:

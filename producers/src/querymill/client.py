@@ -1,12 +1,12 @@
 """The client, synchronous and asynchronous: validate, write to the board, ring, go on."""
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any, Self, TypeVar, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, Self, TypeVar, cast
 
 from querymill.broker import Doorbell
 from querymill.job import AsyncJob, Job
-from querymill_shared.board import AsyncValkeyBoard, ValkeyBoard
+from querymill_shared.board import AsyncValkeyBoard, Board, ValkeyBoard
 from querymill_shared.contracts.errors import UnknownCollection
 from querymill_shared.contracts.jobs import JobRequest, Search
 from querymill_shared.contracts.results import Asks, JobResult
@@ -15,13 +15,26 @@ from querymill_shared.settings import Settings
 R = TypeVar("R", bound=JobResult)
 
 
+class Rings(Protocol):
+    """Tells the workers that a job is on the board."""
+
+    def ring(self, job_id: str, request: JobRequest) -> None:
+        """Ring for every step of a job."""
+        ...
+
+
 class Querymill:
     """A connection to the board and its doorbells; safe to share between threads."""
 
     def __init__(self, *, redis_url: str | None = None, settings: Settings | None = None) -> None:
-        self._settings = _chosen(redis_url, settings)
-        self._board = ValkeyBoard.connect(self._settings)
-        self._doorbell = Doorbell(self._settings.broker_url)
+        chosen = _chosen(redis_url, settings)
+        board, doorbell = ValkeyBoard.connect(chosen), Doorbell(chosen.broker_url)
+        self._use(board, doorbell, close=(board.close, doorbell.close))
+
+    def _use(self, board: Board, doorbell: Rings, *, close: Sequence[Callable[[], None]]) -> None:
+        self._board = board
+        self._doorbell = doorbell
+        self._close = close
         self._known: dict[str, set[str]] = {}
 
     def __enter__(self) -> Self:
@@ -32,8 +45,8 @@ class Querymill:
 
     def close(self) -> None:
         """Close the connections."""
-        self._board.close()
-        self._doorbell.close()
+        for close in self._close:
+            close()
 
     def submit(self, request: Asks[R], *, idempotency_key: str | None = None) -> Job[R]:
         """Hand a job over; it is on the board when this returns, and will end, whatever dies.

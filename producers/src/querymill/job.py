@@ -4,7 +4,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Generic, TypeVar, cast
 
-from querymill_shared.board import AsyncValkeyBoard, Picture, ValkeyBoard, Verdict
+from querymill_shared.board import AsyncValkeyBoard, Board, Picture, Verdict
 from querymill_shared.contracts.errors import JobCancelled, JobFailed, UnknownJob
 from querymill_shared.contracts.events import LAST, Cancelled, Done, Event, Failed
 from querymill_shared.contracts.jobs import decode_result
@@ -22,7 +22,7 @@ class Job(Generic[R]):
     ``is_new`` says whether this submission made it: an idempotency key may have led back to an earlier one.
     """
 
-    def __init__(self, job_id: str, board: ValkeyBoard, *, is_new: bool = False) -> None:
+    def __init__(self, job_id: str, board: Board, *, is_new: bool = False) -> None:
         self.id = job_id
         self.is_new = is_new
         self._board = board

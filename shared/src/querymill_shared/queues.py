@@ -1,6 +1,5 @@
 """The queues: one per resource that can run short."""
 
-from collections.abc import Mapping
 from enum import StrEnum
 
 
@@ -18,21 +17,3 @@ class Queue(StrEnum):
 def task_of(queue: Queue) -> str:
     """Name the Celery task that listens on a queue; the version changes when the message does."""
     return f"querymill.{queue}.v1"
-
-
-#: How producers and workers hold on to a Redis broker; the library's defaults hang on a half-open connection.
-_REDIS_TRANSPORT: Mapping[str, float | bool] = {
-    # A message of a worker that was killed comes back after this; the board's lease is quicker anyway.
-    "visibility_timeout": 300,
-    "unacked_restore_interval": 5,
-    "unacked_restore_throttle": 1,
-    "socket_timeout": 10,
-    "socket_connect_timeout": 5,
-    "socket_keepalive": True,
-    "health_check_interval": 5,
-}
-
-
-def transport_options(broker_url: str) -> Mapping[str, float | bool]:
-    """Give the broker transport's options; RabbitMQ confirms what it took, or a killed one loses it."""
-    return _REDIS_TRANSPORT if broker_url.startswith("redis") else {"confirm_publish": True}

@@ -11,7 +11,7 @@ def test_a_heading_begins_each_statement() -> None:
 
 
 def test_a_name_given_twice_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"session\.sql: the statement 'unhurried' is there twice"):
+    with pytest.raises(ValueError, match=r"session\.sql: the statement 'unhurried' is defined twice"):
         statements("querymill_workers.postgres", "session.sql", "session.sql")
 
 

@@ -6,7 +6,8 @@ Each option was measured; the reasons stand beside them and in ADR 3 of this pac
 from celery import Celery
 from kombu import Queue as BrokerQueue
 
-from querymill_shared.queues import Queue, transport_options
+from querymill_shared.broker import transport_options
+from querymill_shared.queues import Queue
 from querymill_workers import wiring
 
 _ON_REDIS = wiring.settings().broker_url.startswith("redis")

@@ -4,8 +4,7 @@ What kombu or Celery cannot read raises in their loop and ends the process. So e
 first; what is no bell is dropped and counted, and never reaches them.
 
 A bell may be lost or doubled (the board knows), so it is consumed without acknowledgement. kombu keeps no
-record of such a message, but pays for acknowledging it all the same, and makes a new client for each of its
-commands: together half of the interpreter's time of a busy worker. Both end here.
+record of such a message, but pays for acknowledging it all the same; that ends here.
 """
 
 import time
@@ -16,6 +15,7 @@ from typing import Any
 import structlog
 from kombu.transport import redis
 
+from querymill_shared.broker import KeptClientChannel
 from querymill_shared.queues import Queue, task_of
 from querymill_workers import wiring
 from querymill_workers.jobs.elements import NoBell, element_of, heard
@@ -49,13 +49,12 @@ class NoLedger(redis.QoS):
         """Leave alone what others wrote there: an entry that cannot be read would let no worker start."""
 
 
-class BellChannel(redis.Channel):
-    """A channel through which only bells come, that acknowledges only what it must, and keeps its client."""
+class BellChannel(KeptClientChannel):
+    """A channel through which only bells come, and that acknowledges only what it must."""
 
     QoS = NoLedger
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._kept_client: Any = None
         self._acknowledges = True
         self._dropped = Dropped()
         super().__init__(*args, **kwargs)
@@ -72,14 +71,10 @@ class BellChannel(redis.Channel):
             super().basic_ack(delivery_tag, multiple)
 
     def _create_client(self, asynchronous: bool = False) -> Any:  # noqa: FBT001, FBT002  # kombu's signature
+        client = super()._create_client(asynchronous)
         if asynchronous:
-            client = super()._create_client(asynchronous=True)  # type: ignore[misc]  # not in its stubs
             client.set_response_callback("BRPOP", self._bell_or_nothing)
-            return client
-        # A pool is replaced when its connections broke, and its client with it.
-        if self._kept_client is None or self._kept_client.connection_pool is not self.pool:
-            self._kept_client = super()._create_client()  # type: ignore[misc]  # not in its stubs
-        return self._kept_client
+        return client
 
     def _bell_or_nothing(self, popped: tuple[bytes, bytes] | None, **_: Any) -> tuple[bytes, bytes] | None:
         """Hand a bell on; for anything else say what Redis says when nothing came in time."""

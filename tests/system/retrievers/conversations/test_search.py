@@ -4,6 +4,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import resources
 from pathlib import Path
 from uuid import uuid4
 
@@ -22,7 +23,7 @@ from tests.fakes.worker import WorkerProcess
 from tests.fixtures.chats import session
 from tests.fixtures.deployment import Deployment
 
-SAMPLE = Path(__file__).parents[2] / "deploy/embedded/src/querymill_embedded/sample/conversations.jsonl"
+SAMPLE = Path(str(resources.files("querymill_embedded") / "sample" / "conversations.jsonl"))
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Callable
+from importlib import resources
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -22,7 +23,7 @@ from tests.fakes.worker import WorkerProcess
 from tests.fixtures.chats import session
 from tests.fixtures.command_line import CommandLine
 
-SAMPLE = Path(__file__).parents[2] / "deploy/embedded/src/querymill_embedded/sample/sessions.jsonl"
+SAMPLE = Path(str(resources.files("querymill_embedded") / "sample" / "sessions.jsonl"))
 
 
 @pytest.fixture

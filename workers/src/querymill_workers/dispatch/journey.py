@@ -4,14 +4,11 @@ bell -> claim (lease, attempt) -> flow's step -> finish (fenced) -> the last one
 """
 
 from collections.abc import Sequence
-from typing import assert_never
 
 import structlog
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
-from querymill_shared.contracts.answer import AnswerQuestion
 from querymill_shared.contracts.conversations import ConversationRequest
-from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.errors import UnreadableJob
 from querymill_shared.contracts.files import FileRequest
 from querymill_shared.contracts.jobs import JobRequest
@@ -19,7 +16,6 @@ from querymill_shared.contracts.messages import MessageRequest
 from querymill_shared.contracts.modules import ModuleRequest
 from querymill_shared.contracts.reindex import Reindex
 from querymill_shared.contracts.reports import ReportRequest
-from querymill_shared.contracts.rerank import Rerank
 from querymill_workers.dispatch import reindex
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
@@ -42,7 +38,7 @@ DURABLE_BACKOFF_S = (1.0, 10.0, 30.0, 60.0)
 
 
 def flow_of(request: JobRequest) -> Flow[Ports]:
-    """Choose the flow of a request: one arm for each retriever, and one for the services."""
+    """Choose the flow of a request: one arm for each retriever."""
     if isinstance(request, ReportRequest):
         return reports.flow_of(request)
     if isinstance(request, MessageRequest):
@@ -53,13 +49,12 @@ def flow_of(request: JobRequest) -> Flow[Ports]:
         return conversations.flow_of(request)
     if isinstance(request, FileRequest):
         return files.flow_of(request)
-    match request:
-        case EmbedTexts() | Rerank() | AnswerQuestion():
-            return services.flow_of(request)
-        case Reindex():
-            return reindex.flow_of(request)
-        case _:
-            assert_never(request)
+    return flow_of_service(request)
+
+
+def flow_of_service(request: services.ServiceRequest | Reindex) -> Flow[Ports]:
+    """Choose the flow of a request that no retriever serves."""
+    return reindex.flow_of(request) if isinstance(request, Reindex) else services.flow_of(request)
 
 
 def answer(bell: Bell, ports: Ports) -> Sequence[Bell]:

@@ -1,7 +1,7 @@
 """The `files` kind: an iterative search over a code base."""
 
 import re
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
@@ -51,6 +51,7 @@ class FileSearch(Request, Asks["FileResult"]):
     bounds the joined text of the high files, 0 makes none. Low files are returned with ``return_low``.
     """
 
+    queue: ClassVar[Queue] = Queue.SEARCH
     kind: Literal["files"] = "files"
     query: QueryText
     mode: Literal["iterative", "oneshot"] = "iterative"
@@ -76,7 +77,7 @@ class FileSearch(Request, Asks["FileResult"]):
     def queue_of(self, step: str) -> Queue:
         """A judge is waited for elsewhere than the stores."""
         is_judged = self.evaluator == "judge" and step.startswith("evaluate")
-        return Queue.RERANK if is_judged else Queue.SEARCH
+        return Queue.RERANK if is_judged else self.queue
 
     @property
     def most_rounds(self) -> int:

@@ -1,6 +1,6 @@
 """The `modules` kind: a request in, code that uses the modules it speaks of out."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, FiniteFloat, model_validator
 
@@ -51,6 +51,7 @@ class ModuleSearch(Request, Asks["ModuleResult"]):
     prompt that is built from the hits; 0 builds none. ``match`` is "exact" by default because that measures better.
     """
 
+    queue: ClassVar[Queue] = Queue.SEARCH
     kind: Literal["modules"] = "modules"
     query: QueryText
     sub_queries: Annotated[tuple[Annotated[SubQuery, BeforeValidator(_with_weight)], ...], Field(max_length=32)] = ()
@@ -77,7 +78,7 @@ class ModuleSearch(Request, Asks["ModuleResult"]):
 
     def queue_of(self, step: str) -> Queue:
         """A chat model splits the request; the other branch needs only the stores."""
-        return Queue.EXPAND if step == SPLIT else Queue.SEARCH
+        return Queue.EXPAND if step == SPLIT else self.queue
 
 
 class AskedModule(Contract):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import date
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -52,6 +52,7 @@ class ReportSearch(Request, Asks["ReportResult"]):
     hits may take of the prompt.
     """
 
+    queue: ClassVar[Queue] = Queue.SEARCH
     kind: Literal["reports"] = "reports"
     query: QueryText
     top_n: TopN = 10
@@ -94,7 +95,7 @@ class ReportSearch(Request, Asks["ReportResult"]):
 
     def queue_of(self, step: str) -> Queue:
         """The original needs only the stores; the others wait for the chat model."""
-        return Queue.SEARCH if step == ORIGINAL else Queue.EXPAND
+        return self.queue if step == ORIGINAL else Queue.EXPAND
 
 
 class Routing(Contract):

@@ -1,0 +1,43 @@
+import importlib
+import pkgutil
+from types import ModuleType, UnionType
+from typing import Any, get_args
+
+import pytest
+
+from querymill_shared import contracts
+from querymill_shared.contracts.jobs import AnyResult, JobRequest, Search, SearchResult
+from querymill_shared.queues import Queue
+
+FOLDERS = [module.name for module in pkgutil.iter_modules(contracts.__path__) if module.ispkg]
+
+
+def union_of(folder: str, ending: str) -> set[Any]:
+    module: ModuleType = importlib.import_module(f"querymill_shared.contracts.{folder}")
+    (union,) = [value for name, value in vars(module).items() if name.endswith(ending) and isinstance(value, UnionType)]
+    return set(get_args(union))
+
+
+def kind_of(contract: Any) -> str:
+    return str(contract.model_fields["kind"].default)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_job_of_a_folder_is_a_job(folder: str) -> None:
+    assert union_of(folder, "Request") <= set(get_args(JobRequest))
+    assert union_of(folder, "JobResult") <= set(get_args(AnyResult))
+
+
+def test_every_folder_has_one_search_named_after_it() -> None:
+    assert {kind_of(search) for search in get_args(Search)} == set(FOLDERS)
+    assert {kind_of(result) for result in get_args(SearchResult)} == set(FOLDERS)
+
+
+def test_kinds_are_distinct_and_every_request_has_a_result_of_its_kind() -> None:
+    kinds = [kind_of(request) for request in get_args(JobRequest)]
+    assert len(set(kinds)) == len(kinds)
+    assert {kind_of(result) for result in get_args(AnyResult)} <= set(kinds)
+
+
+def test_every_job_names_the_queue_of_its_steps() -> None:
+    assert {type(request.queue) for request in get_args(JobRequest)} == {Queue}

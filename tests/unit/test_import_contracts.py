@@ -1,0 +1,69 @@
+"""The contracts that guard the walls: each is broken by an import that it is there to refuse."""
+
+import tomllib
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import grimp
+import pytest
+from importlinter import configuration
+from importlinter.application import use_cases
+from importlinter.domain.contract import registry
+
+ROOT = Path(__file__).parents[2]
+W = "querymill_workers"
+
+#: For each contract, an import that nobody may write: who imports, and what.
+SEEDS = {
+    "Producers and workers meet only in shared": ("querymill.client", f"{W}.wiring"),
+    "Workers know neither producers nor the embedded stack": (f"{W}.wiring", "querymill.client"),
+    "The embedded stack knows neither producers nor workers": ("querymill_embedded.stack", f"{W}.wiring"),
+    "Shared depends on nobody, and on no driver but the board's and the broker's": (
+        "querymill_shared.queues",
+        "celery",
+    ),
+    "Producers are light: no database driver, no model client": ("querymill.client", "psycopg"),
+    "Workers are layered": (f"{W}.jobs.bell", f"{W}.dispatch.journey"),
+    "No retriever knows another": (f"{W}.retrievers.reports.search", f"{W}.retrievers.files.ports"),
+    "Rules are pure: no clock, chance, logs, settings or I/O": (f"{W}.retrievers.reports.rules.fusion", "redis"),
+    "Celery only in the glue": (f"{W}.retrievers.files.search", "celery"),
+    "The client knows Celery in one file": ("querymill.fleet", "celery"),
+    "In the client, a terminal carries the kinds": ("querymill.cli.progress", "querymill.kinds.kind"),
+    "In the client, no kind knows another": ("querymill.kinds.reports.lines", "querymill.kinds.files.lines"),
+    "No cycles": (f"{W}.text.stemming", f"{W}.text.words"),
+}
+
+
+@pytest.fixture(scope="module")
+def options() -> Any:
+    configuration.configure()
+    read = use_cases.read_user_options(str(ROOT / "pyproject.toml"))
+    use_cases._register_contract_types(read)
+    return read
+
+
+@pytest.fixture(scope="module")
+def graph() -> grimp.ImportGraph:
+    linted = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    first, *others = linted["root_packages"]
+    return grimp.build_graph(first, *others, include_external_packages=True, exclude_type_checking_imports=True)
+
+
+def kept(options: Any, name: str, graph: grimp.ImportGraph) -> bool:
+    (chosen,) = (contract for contract in options.contracts_options if contract["name"] == name)
+    contract = registry.get_contract_class(chosen["type"])(name, options.session_options, chosen)
+    return bool(contract.check(graph=deepcopy(graph), verbose=False).kept)
+
+
+def test_every_contract_has_a_seed(options: Any) -> None:
+    assert {contract["name"] for contract in options.contracts_options} == set(SEEDS)
+
+
+@pytest.mark.parametrize("name", SEEDS)
+def test_a_contract_is_kept_until_somebody_breaks_it(options: Any, graph: grimp.ImportGraph, name: str) -> None:
+    assert kept(options, name, graph)
+    seeded = deepcopy(graph)
+    importer, imported = SEEDS[name]
+    seeded.add_import(importer=importer, imported=imported)
+    assert not kept(options, name, seeded)

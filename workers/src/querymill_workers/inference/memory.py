@@ -1,0 +1,100 @@
+"""Models in this process that need no network and no key: what they say follows from the words alone.
+
+They stand in for a provider in unit tests, ours and our users'. The same text always gets the same answer.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from querymill_workers.inference.answer_ports import Hear, Judged, Written
+from querymill_workers.inference.ports import InputType, Vectors
+from querymill_workers.jobs.deadline import Caller
+from querymill_workers.jobs.usage import Usage
+from querymill_workers.text.languages import Language
+from querymill_workers.text.tokens import estimate
+from querymill_workers.text.words import words
+
+#: Length of a vector.
+DIMENSIONS: Final = 384
+
+
+@lru_cache(maxsize=50_000)
+def _direction(word: str) -> npt.NDArray[np.float32]:
+    seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "big")
+    return np.random.default_rng(seed).standard_normal(DIMENSIONS).astype(np.float32)
+
+
+def vector_of(text: str) -> npt.NDArray[np.float32]:
+    """Sum the directions of a text's words, to length 1: the more words two texts share, the greater their cosine."""
+    total = np.sum([_direction(word) for word in words(text) or ["(none)"]], axis=0)
+    return np.asarray(total / np.linalg.norm(total), dtype=np.float32)
+
+
+class WordEmbeddings:
+    """`Embeddings` by `vector_of`."""
+
+    model: Final = "words"
+    dimensions: Final = DIMENSIONS
+
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:  # noqa: ARG002  # the port's signature
+        """See `Embeddings.embed`."""
+        rows = [vector_of(text) for text in texts]
+        spent = Usage(1, sum(map(estimate, texts)))
+        return np.stack(rows) if rows else np.empty((0, DIMENSIONS), np.float32), spent
+
+
+class WordRewriter:
+    """`Rewriter` that repeats the question: in a table for ``hyde``, beside the method's name for the others."""
+
+    def rewrite(self, method: str, question: str, *, terms: Mapping[str, str], caller: Caller) -> tuple[str, Usage]:  # noqa: ARG002  # the port's signature
+        """See `Rewriter.rewrite`."""
+        reply = f"| question |\n|---|\n| {question} |" if method == "hyde" else f"<{question} ({method})>"
+        return reply, Usage(1, estimate(question) + estimate(reply))
+
+
+class WordJudge:
+    """`Judge` by the share of the query's words that a passage has."""
+
+    def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:  # noqa: ARG002  # the port's signature
+        """See `Judge.judge`."""
+        asked = set(words(query))
+        judged = {key: len(asked & set(words(text))) / max(len(asked), 1) for key, text in passages.items()}
+        return judged, Usage(1, estimate(query) + sum(map(estimate, passages.values())))
+
+
+class WordAnswers:
+    """`Answers` that quotes the first passage, and finds every answer good."""
+
+    passage_tokens: Final = 4_000
+
+    def write(
+        self,
+        question: str,
+        passages: Sequence[str],
+        *,
+        language: Language,  # noqa: ARG002  # the port's signature
+        most_tokens: int,  # noqa: ARG002
+        caller: Caller,  # noqa: ARG002
+        hear: Hear,
+    ) -> Written:
+        """See `Answers.write`."""
+        reply = f"{passages[0]} [1]"
+        hear(reply)
+        return Written(is_whole=True, usage=Usage(1, estimate(question) + estimate(reply)))
+
+    def judge(
+        self,
+        question: str,
+        passages: Sequence[str],  # noqa: ARG002  # the port's signature
+        sentences: Sequence[str],  # noqa: ARG002
+        *,
+        language: Language,  # noqa: ARG002
+        caller: Caller,  # noqa: ARG002
+    ) -> tuple[Judged, Usage]:
+        """See `Answers.judge`."""
+        return Judged(grounded=1.0, relevant=1.0, complete=1.0, unsupported=()), Usage(1, estimate(question))
