@@ -1,4 +1,4 @@
-"""Querymill's client: hand a question over, go on, and read the answer when it comes.
+"""Querymill's client: submit a question, carry on, and read the result when it is there.
 
 >>> from querymill import Querymill, ReportSearch
 >>> mill = Querymill()

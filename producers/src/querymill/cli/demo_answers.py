@@ -9,7 +9,7 @@ from querymill.client import Querymill
 from querymill.kinds.sample import COLLECTION
 from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
 
-#: A chat model on one's own cores reads slowly: few passages, and a short answer.
+#: A chat model on a few CPU cores reads slowly: few passages, and a short answer.
 HITS, PASSAGE_TOKENS, ANSWER_TOKENS = 3, 300, 60
 
 

@@ -1,4 +1,4 @@
-"""The demo's step on the models alone: hits of one's own reranked, texts embedded."""
+"""The demo's step on the models alone: the hits of a search reranked, texts embedded."""
 
 from querymill.cli import screen
 from querymill.cli.terminal import Console
@@ -8,7 +8,7 @@ from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbe
 from querymill_shared.contracts.reports.search import ReportResult
 from querymill_shared.contracts.rerank import Rerank, RerankCandidate, RerankResult
 
-#: Hits that are judged: a chat model on one's own cores reads slowly.
+#: Hits that are judged: a chat model on a few CPU cores reads slowly.
 JUDGED = 3
 TEXTS = ("The harbour froze in January.", "Im Januar fror der Hafen zu.", "一月港口结冰了。")
 

@@ -22,12 +22,12 @@ from querymill_shared.contracts.events import (
 from querymill_shared.contracts.rerank import RerankedHit, RerankResult
 
 _SHOWN_HITS = 5
-#: Of an answer under way its end is shown, in characters: a picture higher than the screen would hide it.
+#: How many characters of an unfinished answer are shown, from its end: what is higher than the screen is hidden.
 _SHOWN_ANSWER = 800
 
 
 class JobScreen:
-    """The live picture: each branch a line that moves, and the best hits as they come."""
+    """The live screen: one moving line for each branch, and the best hits so far."""
 
     def __init__(self, title: str) -> None:
         self._title = title
@@ -37,7 +37,7 @@ class JobScreen:
         self._answer = ""
 
     def see(self, event: Event) -> None:
-        """Take one event into the picture."""
+        """Add an event to the screen."""
         match event:
             case Queued(stages=stages):
                 self._states = {stage: Text("·", style="dim") for stage in stages}
@@ -53,7 +53,7 @@ class JobScreen:
             case AnswerPart(offset=offset, text=text):
                 self._answer = self._answer[:offset] + text
             case Done():
-                self._answer = ""  # printed below, whole and with its citations
+                self._answer = ""  # printed below, complete and with its citations
             case _:
                 pass
 
@@ -69,7 +69,7 @@ class JobScreen:
 
 
 def follow(console: Console, title: str, events: Iterable[Event]) -> None:
-    """Show a job's events live until the last one; on something that is no terminal, show nothing."""
+    """Show a job's events live until the last one; show nothing if the output is not a terminal."""
     screen = JobScreen(title)
     with Live(screen, console=console, refresh_per_second=12, transient=not console.is_terminal) as live:
         for event in events:

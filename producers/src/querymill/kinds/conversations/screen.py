@@ -34,8 +34,8 @@ def _understood(found: Understanding) -> Iterator[str]:
     yield f"understood: {found.intent}, importance {found.importance:g}, {found.mode}; searched: {found.searched}"
     if found.time is not None:
         yield f"only {_range(found.time)} ({found.time.phrase})"
-    for one in found.corrections:
-        yield f"read {one.written} as {one.read_as}"
+    for correction in found.corrections:
+        yield f"read {correction.written} as {correction.read_as}"
     for added in found.synonyms:
         yield f"also, at a lower weight, for {added.term}: {', '.join(added.synonyms)}"
 

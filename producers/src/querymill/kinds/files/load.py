@@ -1,4 +1,4 @@
-"""``querymill ingest files``: bring a collection up to date with a code base; what is unchanged is not sent."""
+"""``querymill ingest files``: bring a collection up to date with a code base; unchanged files are not sent."""
 
 import json
 from collections import Counter
@@ -39,7 +39,7 @@ class Found:
 
     @property
     def is_whole(self) -> bool:
-        """Whether everything could be read: only then a file that is missing is known to be gone."""
+        """Whether everything could be read: only then is a missing file known to be deleted."""
         return not any(skipped.failed for skipped in self.skipped)
 
 
@@ -75,7 +75,7 @@ def find(code_base: CodeBase, path: Path) -> Found:
     except OSError as error:
         raise WrongUse(f"path: {error}") from error
     if not listed:
-        reasons = "; ".join(f"{one.path}: {one.reason}" for one in skipped[:3])
+        reasons = "; ".join(f"{file.path}: {file.reason}" for file in skipped[:3])
         raise WrongUse(f"path: {path} holds no file that can be loaded" + (f" ({reasons})" if reasons else ""))
     if len(listed) > MOST_LISTED:
         raise WrongUse(f"path: {path} holds {len(listed)} files, more than {MOST_LISTED}")
@@ -83,7 +83,7 @@ def find(code_base: CodeBase, path: Path) -> Found:
 
 
 def compare(mill: Querymill, found: Found, collection: str, *, remove: bool) -> CompareFilesResult:
-    """Ask which files changed, and let those that are gone be taken away.
+    """Ask which files changed, and with ``remove`` drop those that are no longer in the code base.
 
     Raises:
         WrongUse: The collection's name breaks a rule, or comparing failed.
@@ -99,7 +99,7 @@ def compare(mill: Querymill, found: Found, collection: str, *, remove: bool) -> 
 def report(
     found: Found, compared: CompareFilesResult, outcomes: Sequence[Advance], console: Console, *, as_json: bool
 ) -> None:
-    """Print what was loaded, what was not, and what was taken away."""
+    """Print what was loaded, what was not, and what was dropped."""
     summary = summarised(found, compared, outcomes)
     if as_json:
         echo(json.dumps(summary, ensure_ascii=False))
@@ -110,14 +110,14 @@ def report(
     for failed in summary["failed"]:
         console.print(f"{failed['document']}: {failed['reason']}", style="red")
     if compared.removed:
-        console.print(f"taken away: {', '.join(compared.removed[:NAMED])}")
+        console.print(f"dropped: {', '.join(compared.removed[:NAMED])}")
     echo(
         f"{summary['ingested']} files ingested ({summary['symbols']} symbols, {summary['chunks']} chunks),"
-        f" {summary['unchanged']} unchanged, {len(compared.removed)} taken away, {len(found.skipped)} skipped,"
+        f" {summary['unchanged']} unchanged, {len(compared.removed)} dropped, {len(found.skipped)} skipped,"
         f" {len(summary['failed'])} batches failed; {summary['pending']} chunks wait for their vectors"
     )
     if not found.is_whole:
-        echo("Not everything could be read, so nothing was taken away.")
+        echo("Not everything could be read, so nothing was dropped.")
 
 
 def summarised(found: Found, compared: CompareFilesResult, outcomes: Sequence[Advance]) -> dict[str, Any]:
@@ -134,14 +134,14 @@ def summarised(found: Found, compared: CompareFilesResult, outcomes: Sequence[Ad
         "chunks": counted["chunks"],
         "pending": results[-1].pending if results else compared.pending,
         "removed": list(compared.removed),
-        "skipped": [{"path": one.path, "reason": one.reason} for one in found.skipped],
-        "remarks": [{"path": one.path, "remark": one.remark} for one in found.listed.values() if one.remark],
-        "failed": [{"document": one.document, "reason": one.reason} for one in outcomes if one.result is None],
+        "skipped": [{"path": file.path, "reason": file.reason} for file in found.skipped],
+        "remarks": [{"path": file.path, "remark": file.remark} for file in found.listed.values() if file.remark],
+        "failed": [{"document": lost.document, "reason": lost.reason} for lost in outcomes if lost.result is None],
     }
 
 
 def by_reason(found: Found) -> dict[str, list[str]]:
-    """Gather paths under what there is to say of them."""
+    """Group the paths of files by what there is to report about them."""
     said: dict[str, list[str]] = {}
     for skipped in found.skipped:
         said.setdefault(f"skipped, {skipped.reason}", []).append(skipped.path)

@@ -18,7 +18,7 @@ def show(console: Console, result: MessageResult, *, limit: int | None = None) -
         console.print(f"  no hits{_nearest(result)}", style="yellow")
     how = result.mode if result.searched is None else f"{result.mode}, {result.searched}"
     why = f" ({result.why})" if result.why else ""
-    skipped = f" · {result.skipped} rows without a vector of this model" if result.skipped else ""
+    skipped = f" · {result.skipped} messages without a vector of this model" if result.skipped else ""
     least = "" if result.total_is_exact else "at least "
     took = ", ".join(f"{name.removesuffix('_ms')} {ms:,.0f} ms" for name, ms in result.timing.items())
     console.print(Text(f"  searched: {how}{why}{skipped}", "dim"))
