@@ -31,7 +31,7 @@ NAMED: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Listing:
     """What a code base holds."""
 
     listed: Mapping[str, Listed]
@@ -58,7 +58,7 @@ def load(path: Path, collection: str, *, as_json: bool) -> None:
         raise typer.Exit(Exit.FAILED)
 
 
-def find(code_base: CodeBase, path: Path) -> Found:
+def find(code_base: CodeBase, path: Path) -> Listing:
     """List a code base.
 
     Raises:
@@ -79,10 +79,10 @@ def find(code_base: CodeBase, path: Path) -> Found:
         raise WrongUse(f"path: {path} holds no file that can be loaded" + (f" ({reasons})" if reasons else ""))
     if len(listed) > MOST_LISTED:
         raise WrongUse(f"path: {path} holds {len(listed)} files, more than {MOST_LISTED}")
-    return Found(listed, skipped)
+    return Listing(listed, skipped)
 
 
-def compare(mill: Querymill, found: Found, collection: str, *, remove: bool) -> CompareFilesResult:
+def compare(mill: Querymill, found: Listing, collection: str, *, remove: bool) -> CompareFilesResult:
     """Ask which files changed, and with ``remove`` drop those that are no longer in the code base.
 
     Raises:
@@ -97,7 +97,7 @@ def compare(mill: Querymill, found: Found, collection: str, *, remove: bool) -> 
 
 
 def report(
-    found: Found, compared: CompareFilesResult, outcomes: Sequence[Advance], console: Console, *, as_json: bool
+    found: Listing, compared: CompareFilesResult, outcomes: Sequence[Advance], console: Console, *, as_json: bool
 ) -> None:
     """Print what was loaded, what was not, and what was dropped."""
     summary = summarised(found, compared, outcomes)
@@ -120,7 +120,7 @@ def report(
         echo("Not everything could be read, so nothing was dropped.")
 
 
-def summarised(found: Found, compared: CompareFilesResult, outcomes: Sequence[Advance]) -> dict[str, Any]:
+def summarised(found: Listing, compared: CompareFilesResult, outcomes: Sequence[Advance]) -> dict[str, Any]:
     """Count what was done."""
     results = [outcome.result for outcome in outcomes if isinstance(outcome.result, IngestFilesResult)]
     counted = Counter[str]()
@@ -140,7 +140,7 @@ def summarised(found: Found, compared: CompareFilesResult, outcomes: Sequence[Ad
     }
 
 
-def by_reason(found: Found) -> dict[str, list[str]]:
+def by_reason(found: Listing) -> dict[str, list[str]]:
     """Group the paths of files by what there is to report about them."""
     said: dict[str, list[str]] = {}
     for skipped in found.skipped:

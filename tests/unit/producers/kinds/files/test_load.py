@@ -10,11 +10,11 @@ from querymill.cli.exits import WrongUse
 from querymill.cli.terminal import Console
 from querymill.ingestion import Advance
 from querymill.kinds.files.code_base import code_base_at
-from querymill.kinds.files.load import Found, by_reason, find, report, summarised
+from querymill.kinds.files.load import Listing, by_reason, find, report, summarised
 from querymill_shared.contracts.files.ingest import CompareFilesResult, IngestFilesResult
 
 
-def found_in(path: Path) -> Found:
+def found_in(path: Path) -> Listing:
     return find(code_base_at(path), path)
 
 
