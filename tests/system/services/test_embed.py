@@ -223,7 +223,7 @@ def test_vectors_of_two_models_do_not_meet_in_one_file(
 
     process = WorkerProcess(other)
     try:
-        with VectorFile(tmp_path / "out") as file, pytest.raises(UnusableFile, match="to other meanwhile"):
+        with VectorFile(tmp_path / "out") as file, pytest.raises(UnusableFile, match="to other during the run"):
             list(Backfill(mill, Order("c"), file).run(changing()))
     finally:
         process.kill()
