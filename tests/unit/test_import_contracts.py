@@ -30,6 +30,8 @@ SEEDS = {
     "Rules are pure: no clock, chance, logs, settings or I/O": (f"{W}.retrievers.reports.rules.fusion", "redis"),
     "Celery only in the glue": (f"{W}.retrievers.files.search", "celery"),
     "The client knows Celery in one file": ("querymill.fleet", "celery"),
+    "In the client, a terminal carries the kinds": ("querymill.cli.progress", "querymill.kinds.kind"),
+    "In the client, no kind knows another": ("querymill.kinds.reports.lines", "querymill.kinds.files.lines"),
     "No cycles": (f"{W}.text.stemming", f"{W}.text.words"),
 }
 

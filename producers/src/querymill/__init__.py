@@ -1,4 +1,4 @@
-"""Querymill's client: hand a question over, go on, and read the answer when it comes.
+"""Querymill's client: submit a question, carry on, and read the result when it is there.
 
 >>> from querymill import Querymill, ReportSearch
 >>> mill = Querymill()
@@ -65,7 +65,7 @@ from querymill_shared.contracts.messages.life import (
     ReembedResult,
 )
 from querymill_shared.contracts.messages.search import MessageHit, MessageResult, MessageSearch
-from querymill_shared.contracts.modules.ingest import IngestModule, IngestModuleResult, ModuleDocument
+from querymill_shared.contracts.modules.ingest import IngestModule, IngestModuleResult, MetaInfo, ModuleDocument
 from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult
 from querymill_shared.contracts.modules.search import ModuleDocumentHit, ModuleResult, ModuleSearch, SubQuery
 from querymill_shared.contracts.reindex import Reindex, ReindexResult
@@ -123,6 +123,7 @@ __all__ = [
     "MessageHit",
     "MessageResult",
     "MessageSearch",
+    "MetaInfo",
     "ModuleDocument",
     "ModuleDocumentHit",
     "ModuleResult",

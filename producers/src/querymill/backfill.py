@@ -25,9 +25,9 @@ from querymill_shared.contracts.jobs import fingerprint
 
 #: Texts per job: a result of about 2 MB where vectors have 1,536 dimensions.
 TEXTS_PER_JOB = 256
-#: Jobs handed over before the first must be done: enough to keep the workers busy, few enough for the board.
+#: Jobs in flight at once: enough to keep the workers busy, few enough for the board.
 IN_FLIGHT = 8
-#: How often a job is handed over whose result expired before it was read.
+#: How often a job is submitted again if its result expired before it was read.
 HANDED_OVER = 3
 
 
@@ -44,14 +44,14 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is wanted of every text of the file."""
+    """What is asked for with every text of the file."""
 
     collection: str
     input_type: str = "passage"
     into: Literal["result", "table"] = "result"
 
     def request(self, piece: Piece) -> EmbedTexts:
-        """Ask for the vectors of a piece.
+        """Make the request for the vectors of a piece.
 
         Raises:
             pydantic.ValidationError: The collection or the input type breaks a rule.
@@ -76,14 +76,14 @@ class Advance:
 
 
 class _Line(pydantic.BaseModel):
-    """A line of the file; what else it holds is no concern of ours."""
+    """A line of the file; other fields are ignored."""
 
     id: TextId = pydantic.Field(alias="_id")
     text: EmbeddedText
 
 
 def read_pieces(path: Path, *, texts_per_job: int = TEXTS_PER_JOB) -> Iterator[Piece]:
-    """Cut a file of JSON lines into pieces of so many good lines; blank lines are passed over.
+    """Cut a file of JSON lines into pieces with a fixed number of good lines; blank lines are skipped.
 
     Raises:
         OSError: The file cannot be read.
@@ -116,13 +116,13 @@ def _parsed(number: int, line: bytes, lines_of: dict[str, int]) -> TextToEmbed |
         return BadLine(number, rule_broken(error))
     earlier = lines_of.setdefault(read.id, number)
     if earlier != number:
-        return BadLine(number, f"_id: must occur once, and is in line {earlier} already")
+        return BadLine(number, f"_id: must be unique; line {earlier} has the same")
     return TextToEmbed(id=read.id, text=read.text)
 
 
 @dataclass(frozen=True, slots=True)
 class _Handed:
-    """A request that was handed over; ``turn`` counts the jobs that were made of it, from 0."""
+    """A submitted request; ``turn`` counts the jobs that were made of it, from 0."""
 
     request: EmbedTexts
     job: Job[EmbedResult]
@@ -130,7 +130,7 @@ class _Handed:
 
 
 class Backfill:
-    """Embeds pieces of a file into ``out``, or without one into the table."""
+    """Embeds pieces of a file into ``out``, or into the table if there is no ``out``."""
 
     def __init__(self, mill: Querymill, order: Order, out: VectorFile | None) -> None:
         self._mill = mill
@@ -164,11 +164,11 @@ class Backfill:
     def _launched(self, piece: Piece) -> _Handed | None:
         if self._there(piece) == len(piece.texts):
             return None
-        # The whole piece, also where a part is there already: that is the job that may be under way.
+        # The whole piece, even if a part of it is embedded: an earlier run may have submitted exactly this job.
         return self._handed(self._order.request(piece))
 
     def _handed(self, request: EmbedTexts, *, turn: int = 0) -> _Handed:
-        """Submit, or join the job of an earlier run; those that were lost are passed over."""
+        """Submit, or join the job of an earlier run; jobs that were lost are skipped."""
         while True:
             job = self._mill.submit(request, idempotency_key=f"embed {fingerprint(request)} {turn}")
             if job.is_new or not _is_lost(job):
@@ -184,7 +184,7 @@ class Backfill:
         if self._out is not None:
             self._refuse_other_model(result)
             self._out.write((text.id, result.embedding(text.id)) for text in piece.texts)
-        # Collected: thousands of vectors must not fill the board until their time runs out.
+        # Fetched results are deleted: thousands of vectors must not fill the board until they expire.
         job.release()
         return Advance(piece.end, piece, there, result)
 
@@ -192,7 +192,7 @@ class Backfill:
         for _ in range(HANDED_OVER):
             try:
                 return handed.job, handed.job.result()
-            except UnknownJob:  # it expired, or another run collected it
+            except UnknownJob:  # it expired, or another run fetched and deleted it
                 handed = self._handed(handed.request, turn=handed.turn + 1)
         raise JobEnded(handed.job.id, "expired before it could be read (QUERYMILL_RESULT_TTL_S)")
 
@@ -202,22 +202,22 @@ class Backfill:
     def _refuse_other_model(self, result: EmbedResult) -> None:
         if self._model not in (None, result.model):
             raise UnusableFile(
-                f"the workers' model changed from {self._model} to {result.model} meanwhile;"
+                f"the workers' model changed from {self._model} to {result.model} during the run;"
                 " the vectors of another model belong in another file"
             )
         self._model = result.model
 
 
 def _shares(job: Job[EmbedResult]) -> Iterator[float]:
-    """Follow a job to its end, as the share of it that is done."""
-    with suppress(UnknownJob):  # it expired; fetching its result finds that out, too
+    """Follow a job to its end; yields the share of it that is done."""
+    with suppress(UnknownJob):  # it expired; fetching its result will find that out, too
         for event in job.events():
             if isinstance(event, Progress):
                 yield event.done / event.total
 
 
 def _is_lost(job: Job[EmbedResult]) -> bool:
-    """Whether an earlier run's job will never give a result (again)."""
+    """Return whether the job of an earlier run can no longer give a result."""
     try:
         return job.picture().record.state in ("failed", "cancelled", "dead")
     except UnknownJob:

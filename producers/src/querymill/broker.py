@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 
 
 class Doorbell:
-    """Tells the workers that a job is on the board. A bell carries a job id and a step name, nothing else."""
+    """Tells the workers that a job is on the board. A bell carries only a job id and the name of a step."""
 
     def __init__(self, broker_url: str) -> None:
         self._celery = Celery("querymill-client", broker=broker_url, set_as_current=False)
@@ -33,7 +33,7 @@ class Doorbell:
         )
 
     def ring(self, job_id: str, request: JobRequest) -> None:
-        """Ring for every step of a job. A bell that cannot be rung is rung later by the sweeper."""
+        """Ring for every step of a job. If ringing fails, the sweeper rings later."""
         try:
             with self._celery.producer_or_acquire() as producer:
                 for step in request.steps:

@@ -1,4 +1,4 @@
-"""The client, synchronous and asynchronous: validate, write to the board, ring, go on."""
+"""The client, synchronous and asynchronous: it validates a request, writes the job to the board, and rings."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -49,12 +49,12 @@ class Querymill:
             close()
 
     def submit(self, request: Asks[R], *, idempotency_key: str | None = None) -> Job[R]:
-        """Hand a job over; it is on the board when this returns, and will end, whatever dies.
+        """Submit a job. When this returns, the job is on the board and is certain to end, even if workers die.
 
-        With an ``idempotency_key`` that was used before, the first job is returned and nothing is started.
+        If the ``idempotency_key`` was used before, the first job is returned and nothing is started.
 
         Raises:
-            UnknownCollection: Nothing was ever ingested there; nothing is enqueued.
+            UnknownCollection: Nothing was ever ingested into the collection; nothing is enqueued.
             IdempotencyConflict: The key belongs to another request.
         """
         asked = cast("JobRequest", request)
@@ -67,7 +67,7 @@ class Querymill:
         return Job(job_id, self._board, is_new=is_new)
 
     def job(self, job_id: str) -> Job[Any]:
-        """Return to a job that was submitted before, here or elsewhere."""
+        """Return a job that was submitted before, by this process or another."""
         return Job(job_id, self._board)
 
     def recent(self, *, most: int = 20) -> list[Job[Any]]:
@@ -107,7 +107,7 @@ class AsyncQuerymill:
         return AsyncJob(job_id, self._board, is_new=is_new)
 
     def job(self, job_id: str) -> AsyncJob[Any]:
-        """Return to a job that was submitted before, here or elsewhere."""
+        """Return a job that was submitted before, by this process or another."""
         return AsyncJob(job_id, self._board)
 
 

@@ -1,4 +1,4 @@
-"""Say what the settings are and whether every service they name answers."""
+"""The settings, and whether every service that they name answers."""
 
 import http.client
 import socket
@@ -127,7 +127,7 @@ def _connect(host: Host, *, database: bool) -> None:
         return
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(_TIMEOUT_S)
-        # libpq is told the folder of the socket.
+        # libpq expects the folder of the socket.
         connection.connect(f"{name}/.s.PGSQL.{port}" if database else name)
 
 

@@ -1,4 +1,4 @@
-"""How the fleet fares with its model providers, for people: the figures that /metrics gives to machines."""
+"""How the fleet is doing with its model providers, for people: the figures that /metrics serves to machines."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -13,7 +13,7 @@ from querymill_shared.board.connections import open_commands
 
 
 def figures(redis_url: str) -> dict[str, Any] | None:
-    """Read providers and counters of the fleet on a board's server; None when it does not answer."""
+    """Return the fleet's providers and counters from a board's server, or None if the server does not answer."""
     try:
         with open_commands(redis_url) as client:
             states = [asdict(account) for account in meters.accounts(client)]
@@ -23,7 +23,7 @@ def figures(redis_url: str) -> dict[str, Any] | None:
 
 
 def tables(fleet: Mapping[str, Any]) -> list[Table]:
-    """Lay the figures out: providers, then what was granted, cached and shared."""
+    """Format the figures as tables: providers, then what was granted, cached and shared."""
     providers = Table("provider's model", "breaker", "failures in a row", "paused", box=None)
     for state in fleet["providers"]:
         style = "green" if state["breaker"] == "closed" else "red"

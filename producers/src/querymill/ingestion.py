@@ -1,31 +1,40 @@
-"""Bringing files of documents in: validate line by line, keep a few jobs in flight, tell how far it is."""
+"""Ingesting files of documents: check each line, keep a few jobs in flight, report progress."""
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Generic, TypeVar, assert_never
+from typing import Any, Generic, Protocol, TypeVar
 
 import pydantic
 
 from querymill.client import Querymill
 from querymill.job import Job
-from querymill_shared.contracts.conversations.ingest import IngestConversation, IngestConversationResult
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.events import Progress
-from querymill_shared.contracts.files.ingest import IngestFiles, IngestFilesResult
-from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
+from querymill_shared.contracts.fields import Request
+from querymill_shared.contracts.messages.ingest import IngestSessionResult
 from querymill_shared.contracts.messages.life import EmbedMessagesResult
-from querymill_shared.contracts.modules.ingest import IngestModule, IngestModuleResult
-from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult
 
-Ingestion = IngestReport | IngestModule | IngestSession | IngestConversation | IngestFiles
-Ingested = IngestResult | IngestModuleResult | IngestSessionResult | IngestConversationResult | IngestFilesResult
-Q = TypeVar("Q", IngestReport, IngestModule, IngestSession, IngestConversation, IngestFiles, covariant=True)
+Q = TypeVar("Q", bound=Request)
 
-#: Documents handed over before the first must be done: enough to keep the workers busy, few enough for the board.
+#: Documents in flight at once: enough to keep the workers busy, few enough for the board.
 IN_FLIGHT = 8
+
+
+class Ingested(Protocol):
+    """What the results of every kind of ingestion say."""
+
+    @property
+    def outcome(self) -> str:
+        """What became of the document, such as "ingested" or "unchanged"."""
+        ...
+
+    @property
+    def total(self) -> int:
+        """How many parts of the document are stored."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +47,22 @@ class BadLine:
 
 @dataclass(frozen=True, slots=True)
 class GoodLine(Generic[Q]):
-    """A line, or another ``unit``, that can be loaded; ``size`` is its length in bytes."""
+    """A line, or another ``unit``, that can be loaded; ``size`` is its length in bytes.
+
+    ``document`` is the id of what is ingested: lines with the same id are loaded one after the other. Without an id
+    a line is known by its number.
+    """
 
     number: int
     size: int
     request: Q
     unit: str = "line"
+    document: str = ""
+
+    @property
+    def name(self) -> str:
+        """The id of the document, or the place of the line."""
+        return self.document or f"{self.unit} {self.number}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,55 +75,39 @@ class Advance:
     reason: str = ""
 
 
-def read_reports(path: Path, collection: str) -> Iterator[GoodLine[IngestReport] | BadLine]:
-    """Read reports from JSON lines; blank lines are passed over.
+@dataclass(frozen=True, slots=True)
+class Lines(Generic[Q]):
+    """JSON lines, each of which is one document: what a ``request`` of ingestion holds in this ``field``.
 
-    Raises:
-        OSError: The file cannot be read.
+    ``document_of`` returns the document's own id; ``counted`` names what the ``total`` of a result counts.
     """
-    return _read(path, collection, IngestReport, "report")
 
+    request: type[Q]
+    field: str
+    document_of: Callable[[Q], str]
+    counted: str
 
-def read_sessions(path: Path, collection: str) -> Iterator[GoodLine[IngestSession] | BadLine]:
-    """Read sessions of messages, as `read_reports` reads reports."""
-    return _read(path, collection, IngestSession, "session")
+    def read(self, path: Path, collection: str) -> Iterator[GoodLine[Q] | BadLine]:
+        """Read a file; blank lines are skipped.
 
+        Raises:
+            OSError: The file cannot be read.
+        """
+        with path.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    yield self._parse(number, line, collection)
 
-def read_conversations(path: Path, collection: str) -> Iterator[GoodLine[IngestConversation] | BadLine]:
-    """Read whole conversations, as `read_reports` reads reports."""
-    return _read(path, collection, IngestConversation, "session")
-
-
-def read_modules(path: Path, collection: str) -> Iterator[GoodLine[IngestModule] | BadLine]:
-    """Read code documents, as `read_reports` reads reports."""
-    return _read(path, collection, IngestModule, "document")
-
-
-READERS: Final[Mapping[str, Callable[[Path, str], Iterator[GoodLine[Any] | BadLine]]]] = {
-    "reports": read_reports,
-    "messages": read_sessions,
-    "conversations": read_conversations,
-    "modules": read_modules,
-}
-
-
-def _read(path: Path, collection: str, asked: type[Q], field: str) -> Iterator[GoodLine[Q] | BadLine]:
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            if line.strip():
-                yield _parsed(number, line, collection, asked, field)
-
-
-def _parsed(number: int, line: bytes, collection: str, asked: type[Q], field: str) -> GoodLine[Q] | BadLine:
-    try:
-        request = asked.model_validate({"collection": collection, field: json.loads(line)})
-    except (ValueError, RecursionError) as error:
-        return BadLine(number, rule_broken(error, below=field))
-    return GoodLine(number, len(line), request)
+    def _parse(self, number: int, line: bytes, collection: str) -> GoodLine[Q] | BadLine:
+        try:
+            request = self.request.model_validate({"collection": collection, self.field: json.loads(line)})
+        except (ValueError, RecursionError) as error:
+            return BadLine(number, rule_broken(error, below=self.field))
+        return GoodLine(number, len(line), request, document=self.document_of(request))
 
 
 def rule_broken(error: ValueError | RecursionError, *, below: str = "") -> str:
-    """Say what is wrong with a line, field by field; fields are named from ``below`` on."""
+    """Say which rules a line breaks, field by field; fields are named from ``below`` on."""
     match error:
         case UnicodeDecodeError():
             return "not UTF-8"
@@ -123,21 +126,21 @@ def rule_broken(error: ValueError | RecursionError, *, below: str = "") -> str:
 
 
 def ingest(mill: Querymill, lines: Iterable[GoodLine[Any]]) -> Iterator[Advance]:
-    """Hand documents over and follow them; yields as they advance. A session is in when its vectors are there too.
+    """Submit documents and follow their jobs; yields as they advance. A session is in once its vectors are stored.
 
-    Ingestion is durable: when this stops half-way, what was handed over still gets in, and handing the
-    same content over again changes nothing.
+    Ingestion is durable: if this stops half-way, the documents that were submitted are still ingested, and
+    submitting the same content again changes nothing.
     """
     waiting = iter(lines)
     held = next(waiting, None)
-    flying: deque[tuple[GoodLine[Any], Job[Ingested]]] = deque()
+    flying: deque[tuple[GoodLine[Any], Job[Any]]] = deque()
     before = 0
     while held is not None or flying:
-        # Two versions of one document that are under way together may be stored in any order: the later one waits.
-        names = {named(line.request) for line, _ in flying}
-        while held is not None and len(flying) < IN_FLIGHT and named(held.request) not in names:
+        # Two versions of one document that are in flight together may be stored in any order: the later one waits.
+        names = {line.name for line, _ in flying}
+        while held is not None and len(flying) < IN_FLIGHT and held.name not in names:
             flying.append((held, mill.submit(held.request)))
-            names.add(named(held.request))
+            names.add(held.name)
             held = next(waiting, None)
         line, job = flying.popleft()
         yield from _followed(job, before, line)
@@ -156,34 +159,18 @@ def _followed(job: Job[Any], before: int, line: GoodLine[Any]) -> Iterator[Advan
             yield Advance(before + line.size * event.done / max(event.total, 1))
 
 
-def named(request: Ingestion) -> str:
-    """Name what is ingested by its own id."""
-    match request:
-        case IngestReport(report=report):
-            return report.sha1
-        case IngestModule(document=document):
-            return str(document.document)
-        case IngestSession(session=session) | IngestConversation(session=session):
-            return session.session_id
-        case IngestFiles(files=files):
-            return files[0].path if len(files) == 1 else f"{files[0].path} and {len(files) - 1} more"
-        case _:
-            assert_never(request)
-
-
 def _embedded(arrived: Advance, line: GoodLine[Any], embedding: Job[EmbedMessagesResult]) -> Advance:
-    """Tell a session that is stored from one whose vectors are there too."""
+    """Tell a session that is only stored from one whose vectors are stored too."""
     try:
         embedding.result(timeout=5)
     except JobEnded as error:
-        reason = f"line {line.number}: stored and found by its words, but not embedded: {error.reason}"
+        reason = f"line {line.number}: stored and searchable by text, but embedding failed: {error.reason}"
         return Advance(arrived.size, document=arrived.document, reason=reason)
     return arrived
 
 
-def _arrived(size: int, line: GoodLine[Any], job: Job[Ingested]) -> Advance:
-    document = named(line.request)
+def _arrived(size: int, line: GoodLine[Any], job: Job[Any]) -> Advance:
     try:
-        return Advance(size, result=job.result(timeout=5), document=document)
+        return Advance(size, result=job.result(timeout=5), document=line.name)
     except JobEnded as error:
-        return Advance(size, document=document, reason=f"{line.unit} {line.number}: {error.reason}")
+        return Advance(size, document=line.name, reason=f"{line.unit} {line.number}: {error.reason}")

@@ -1,4 +1,4 @@
-"""A job that was handed over: watch it, wait for it, cancel it."""
+"""A submitted job: watch it, wait for it, cancel it."""
 
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -12,14 +12,14 @@ from querymill_shared.contracts.results import JobResult
 
 R = TypeVar("R", bound=JobResult)
 
-#: How long one look at the event stream waits, in seconds.
+#: How long one read of the event stream waits, in seconds.
 _LOOK_S = 2.0
 
 
 class Job(Generic[R]):
     """A job on the board; ``R`` is the type of its result.
 
-    ``is_new`` says whether this submission made it: an idempotency key may have led back to an earlier one.
+    ``is_new`` is False if an idempotency key led to an earlier job.
     """
 
     def __init__(self, job_id: str, board: Board, *, is_new: bool = False) -> None:
@@ -39,40 +39,40 @@ class Job(Generic[R]):
         while True:
             found = self._board.events(self.id, after=after, wait_s=_look(self.id, until))
             if not found:
-                self._board.picture(self.id)  # expired meanwhile: say so instead of waiting on
+                self._board.picture(self.id)  # if the job has expired since, say so instead of waiting on
             for after, event in found:  # noqa: B007  # the last id is where the next look begins
                 yield event
                 if isinstance(event, LAST):
                     return
 
     def result(self, timeout: float | None = None) -> R:
-        """Wait for the result.
+        """Wait for the result and return it.
 
         Raises:
             JobFailed: It failed, with its reason.
             JobCancelled: It was cancelled.
-            TimeoutError: It was not over after ``timeout`` seconds; the job goes on.
+            TimeoutError: The job has not ended after ``timeout`` seconds; it keeps running.
             UnknownJob: It is not on the board.
         """
         until = None if timeout is None else time.monotonic() + timeout
         while (last := self._board.ended(self.id, wait_s=_look(self.id, until))) is None:
-            self._board.picture(self.id)  # expired meanwhile: say so instead of waiting on
+            self._board.picture(self.id)  # if the job has expired since, say so instead of waiting on
         _raise_if_lost(self.id, last)
         return cast("R", _decoded(self.id, self._board.result(self.id)))
 
     def cancel(self) -> bool:
-        """Cancel the job; False when it was over already."""
+        """Cancel the job. Return False if it had already ended."""
         return self._board.settle(self.id, Verdict("cancelled", reason="cancelled by its caller"))
 
     def release(self) -> bool:
-        """Let the board forget a job that ended, before its result expires; False when it is not over.
+        """Delete an ended job from the board before its result expires. Return False if it has not ended.
 
-        Large results, collected, need not take up the board's memory for longer.
+        This frees the board's memory after a large result was fetched.
         """
         return self._board.release(self.id)
 
     def picture(self) -> Picture:
-        """Look at the whole job as it stands: state, steps, hits so far."""
+        """Return a snapshot of the job: its state, its steps, and the hits so far."""
         return self._board.picture(self.id)
 
 
@@ -121,7 +121,7 @@ class AsyncJob(Generic[R]):
 def _look(job_id: str, until: float | None) -> float:
     left = _LOOK_S if until is None else min(_LOOK_S, until - time.monotonic())
     if left <= 0:
-        raise TimeoutError(f"job {job_id} is not over yet")
+        raise TimeoutError(f"job {job_id} is still running; the wait timed out")
     return left
 
 

@@ -1,6 +1,6 @@
-"""A file of vectors that a backfill appends to: JSON lines of {"_id", "embedding"}, each text's once.
+"""A file of vectors that a backfill appends to: JSON lines of {"_id", "embedding"}, one for each text.
 
-A kill leaves whole lines and at most one that is torn, the last; opened again, that one is dropped.
+After a kill, only the last line can be torn; it is dropped when the file is opened again.
 """
 
 import fcntl
@@ -16,14 +16,14 @@ _BEGINNING = b'{"_id": '
 
 
 class UnusableFile(QuerymillError):
-    """The file holds something else, or somebody else is writing it; it was left as it was."""
+    """Raised when the file holds something else, or another process is writing it. The file is not changed."""
 
 
 class VectorFile:
-    """The vectors written so far: ``ids`` are their texts', ``dimensions`` is theirs (None while there is none)."""
+    """The vectors written so far: the ``ids`` of their texts, and their ``dimensions`` (None if there are none)."""
 
     def __init__(self, path: Path) -> None:
-        """Open a file to go on with, or begin one.
+        """Open a file to append to, or create it.
 
         Raises:
             OSError: It cannot be opened.
@@ -47,14 +47,14 @@ class VectorFile:
         self.close()
 
     def close(self) -> None:
-        """Close the file, and let others in."""
+        """Close the file, and release its lock."""
         self._file.close()
 
     def write(self, vectors: Iterable[tuple[str, Sequence[float]]]) -> int:
-        """Append the vectors of texts that have none yet, and see them on the disk; return how many.
+        """Append the vectors of texts that have none yet, and sync them to disk. Return how many were appended.
 
         Raises:
-            UnusableFile: They have another dimension than those that are there.
+            UnusableFile: Their dimension is not that of the vectors in the file.
         """
         fresh = [(text_id, vector) for text_id, vector in vectors if text_id not in self.ids]
         for text_id, vector in fresh:
@@ -71,13 +71,13 @@ class VectorFile:
             raise UnusableFile(f"{self._path}: another process is writing it") from error
 
     def _end_of_whole_lines(self) -> int:
-        """Read what is there; return where its last whole line ends, in bytes."""
+        """Read the file. Return where its last whole line ends, in bytes."""
         end = 0
         self._file.seek(0)
         for number, line in enumerate(self._file, start=1):
             place = f"{self._path}: line {number}"
             if not line.endswith(b"\n"):
-                # Only what one of our own writes can have left is cut off.
+                # Cut off nothing but what an interrupted write of ours can have left.
                 if not (line.startswith(_BEGINNING) or _BEGINNING.startswith(line)):
                     raise UnusableFile(f'{place} is no line of {{"_id", "embedding"}}')
                 break
@@ -87,7 +87,7 @@ class VectorFile:
 
     def _enter(self, text_id: str, dimensions: int, place: object) -> None:
         if text_id in self.ids:
-            raise UnusableFile(f"{place}: the vector of {text_id!r} is there already")
+            raise UnusableFile(f"{place}: duplicate _id {text_id!r}")
         if self.dimensions not in (None, dimensions):
             raise UnusableFile(
                 f"{place}: {dimensions} dimensions where the vectors before have {self.dimensions};"
@@ -98,7 +98,7 @@ class VectorFile:
 
 
 def line_of(text_id: str, vector: Sequence[float]) -> bytes:
-    """Write one vector as a JSON line: nine digits give back every float32 exactly."""
+    """Format one vector as a JSON line: nine digits restore every float32 exactly."""
     numbers = ", ".join(["%.9g"] * len(vector)) % tuple(vector)
     return f'{{"_id": {json.dumps(text_id, ensure_ascii=False)}, "embedding": [{numbers}]}}\n'.encode()
 

@@ -96,7 +96,7 @@ def test_bad_lines_are_reported_with_number_and_rule_and_the_rest_is_embedded(
     run = querymill("embed", path, "--out", out, "--json")
     assert run.returncode == 1
     assert [bad["line"] for bad in json.loads(run.stdout)["bad_lines"]] == [11, 12, 13]
-    assert "line 11: _id: must occur once, and is in line 4 already" in run.stderr
+    assert "line 11: _id: must be unique; line 4 has the same" in run.stderr
     assert_right(out, texts | {"last": "last"})
 
 
@@ -223,7 +223,7 @@ def test_vectors_of_two_models_do_not_meet_in_one_file(
 
     process = WorkerProcess(other)
     try:
-        with VectorFile(tmp_path / "out") as file, pytest.raises(UnusableFile, match="to other meanwhile"):
+        with VectorFile(tmp_path / "out") as file, pytest.raises(UnusableFile, match="to other during the run"):
             list(Backfill(mill, Order("c"), file).run(changing()))
     finally:
         process.kill()

@@ -30,7 +30,7 @@ BAD: list[tuple[bytes, str]] = [
     (line("b", None), "text: Input should be a valid string"),
     (line("b", "x" * (LONGEST_TEXT + 1)), "text: String should have at most 32000 characters"),
     (b'{"_id": "b", "text": "\\ud800"}', "text: "),
-    (line("first"), "_id: must occur once, and is in line 1 already"),
+    (line("first"), "_id: must be unique; line 1 has the same"),
 ]
 
 

@@ -4,27 +4,25 @@ import io
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
-from querymill.cli import jobs, ranks, screen, screen_files, stack
+from querymill.cli import jobs, ranks, screen, stack
 from querymill.cli.screen_answers import show_answered
-from querymill.cli.search import show
 from querymill.cli.terminal import Console, echo
 from querymill.fleet import tables
+from querymill.kinds import KINDS
+from querymill.kinds.files.screen import follow
+from querymill.kinds.kind import Kind
 from querymill_embedded import PartStatus
 from querymill_embedded.supervisor import ProcessState
 from querymill_shared.contracts.answer import AnswerResult
 from querymill_shared.contracts.conversations.ranks import RankListResult
-from querymill_shared.contracts.conversations.search import ConversationResult
 from querymill_shared.contracts.events import AnswerPart, Event, Hits, Queued, SearchRound, StageFinished, StageStarted
-from querymill_shared.contracts.files.search import FileResult
-from querymill_shared.contracts.messages.search import MessageResult
-from querymill_shared.contracts.modules.search import ModuleResult
-from querymill_shared.contracts.reports.search import ReportResult
 from querymill_shared.contracts.rerank import RerankResult
 from tests.fakes.hostile import TEXT, hostile
 
@@ -38,16 +36,17 @@ EVENTS: list[Event] = [
 STATE = {"model": TEXT, "breaker": "closed", "failures": 0, "paused_s": 0}
 ROW = dict.fromkeys(("job_id", "kind", "collection", "state", "submitted", "reason"), TEXT)
 PART = PartStatus(TEXT, ProcessState.RUNNING, 1, TEXT, Path(TEXT), 1.0, 0)
-SCREENS: dict[str, Callable[[Console], Any]] = {
-    "reports": lambda console: show(console, hostile(ReportResult)),
-    "modules": lambda console: show(console, hostile(ModuleResult)),
-    "messages": lambda console: show(console, hostile(MessageResult)),
-    "conversations": lambda console: show(console, hostile(ConversationResult)),
-    "files": lambda console: show(console, hostile(FileResult)),
+
+
+def show_hostile(kind: Kind[Any], console: Console) -> None:
+    kind.show(console, hostile(kind.result))
+
+
+SCREENS: dict[str, Callable[[Console], Any]] = {kind.name: partial(show_hostile, kind) for kind in KINDS} | {
     "rerank": lambda console: screen.show_reranked(console, hostile(RerankResult)),
     "answer": lambda console: show_answered(console, hostile(AnswerResult)),
     "job": lambda console: console.print(job_screen()),
-    "rounds": lambda console: screen_files.follow_rounds(console, TEXT, EVENTS),
+    "rounds": lambda console: follow(console, TEXT, EVENTS),
     "jobs": lambda console: console.print(jobs.table_of([ROW])),
     "ranks": lambda console: console.print(ranks.table_of(hostile(RankListResult))),
     "fleet": lambda console: console.print(*tables({"providers": [STATE], "counts": {}})),

@@ -1,4 +1,4 @@
-"""``querymill answer``: answer a question from hits that one has already."""
+"""``querymill answer``: answer a question from hits that you already have."""
 
 from pathlib import Path
 from typing import Annotated
@@ -22,13 +22,13 @@ def register(app: typer.Typer) -> None:
 def answer(
     file: Annotated[Path, typer.Argument(help='a JSON file: {"query", "hits": [{"id", "text", "title"?, "page"?}]}')],
     judge: Annotated[bool | None, typer.Option(help="judge the answer: grounded, relevant, complete")] = None,
-    answer_tokens: Annotated[int | None, typer.Option(help="the longest answer asked for, 16 to 4000")] = None,
-    passage_tokens: Annotated[int | None, typer.Option(help="what the hits may take of the prompt")] = None,
+    answer_tokens: Annotated[int | None, typer.Option(help="longest answer, in tokens, 16 to 4000")] = None,
+    passage_tokens: Annotated[int | None, typer.Option(help="tokens of the prompt that the hits may take")] = None,
     collection: Annotated[
-        str | None, typer.Option(help="whose budget it is; none must exist  [default: default]")
+        str | None, typer.Option(help="collection to charge for provider calls; it need not exist  [default: default]")
     ] = None,
-    deadline: Annotated[float | None, typer.Option(help="seconds until the answer is due")] = None,
-    lane: Annotated[Lane | None, typer.Option(help="who goes first")] = None,
+    deadline: Annotated[float | None, typer.Option(help="seconds until the result is due")] = None,
+    lane: Annotated[Lane | None, typer.Option(help="priority under a provider's rate limit")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Answer the query from the hits; shows the answer as it is written, then what it cites."""

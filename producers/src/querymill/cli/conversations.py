@@ -1,4 +1,4 @@
-"""``querymill conversations``: live messages in, sessions away."""
+"""``querymill conversations``: add live messages, drop sessions."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ from querymill_shared.contracts.conversations.ingest import (
     UpdateConversation,
 )
 
-Collection = Annotated[str, typer.Option(help="whose conversations")]
+Collection = Annotated[str, typer.Option(help="the collection")]
 
 
 def register(app: typer.Typer) -> None:
@@ -33,7 +33,7 @@ def update(
     collection: Collection,
     as_json: JsonOption = False,
 ) -> None:
-    """Add messages to a session, or put them in the places of those with their ids."""
+    """Add messages to a session; a message replaces the one with the same id."""
     try:
         given = {"collection": collection, "update": json.loads(file.read_bytes())}
         asked = UpdateConversation.model_validate(given)
@@ -48,7 +48,7 @@ def update(
 def drop(
     session_id: Annotated[str, typer.Argument(help="the session")], collection: Collection, as_json: JsonOption = False
 ) -> None:
-    """Take a session away; one that is not there is taken away already."""
+    """Drop a session; dropping a session that does not exist changes nothing."""
     with Querymill() as mill:
         report(mill.submit(DropConversation(collection=collection, session_id=session_id)).result(), as_json=as_json)
 

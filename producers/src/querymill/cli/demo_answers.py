@@ -6,16 +6,17 @@ from querymill.cli import screen
 from querymill.cli.screen_answers import show_answer
 from querymill.cli.terminal import Console
 from querymill.client import Querymill
+from querymill.kinds.sample import COLLECTION
 from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
 
-#: A chat model on one's own cores reads slowly: few passages, and a short answer.
+#: A chat model on a few CPU cores reads slowly: few passages, and a short answer.
 HITS, PASSAGE_TOKENS, ANSWER_TOKENS = 3, 300, 60
 
 
-def answered_and_judged(mill: Querymill, question: str, known: str, console: Console) -> ReportResult:
-    """Search, let the chat model answer from the hits while one watches, and judge; print what it cites."""
+def answer_and_judge(mill: Querymill, question: str, known: str, console: Console) -> ReportResult:
+    """Search, show the chat model answering from the hits, and let it judge the answer; print what it cites."""
     request = ReportSearch(
-        query=question, collection="demo", top_n=HITS, answer=True, judge=True,
+        query=question, collection=COLLECTION, top_n=HITS, answer=True, judge=True,
         answer_tokens=ANSWER_TOKENS, passage_tokens=PASSAGE_TOKENS, deadline=40,
     )  # fmt: skip
     job = mill.submit(request)

@@ -1,13 +1,14 @@
-"""The demo's step on the models alone: hits of one's own reranked, texts embedded."""
+"""The demo's step on the models alone: the hits of a search reranked, texts embedded."""
 
 from querymill.cli import screen
 from querymill.cli.terminal import Console
 from querymill.client import Querymill
+from querymill.kinds.sample import COLLECTION
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed
 from querymill_shared.contracts.reports.search import ReportResult
 from querymill_shared.contracts.rerank import Rerank, RerankCandidate, RerankResult
 
-#: Hits that are judged: a chat model on one's own cores reads slowly.
+#: Hits that are judged: a chat model on a few CPU cores reads slowly.
 JUDGED = 3
 TEXTS = ("The harbour froze in January.", "Im Januar fror der Hafen zu.", "一月港口结冰了。")
 
@@ -18,7 +19,7 @@ def rerank_and_embed(mill: Querymill, found: ReportResult, console: Console) -> 
         RerankCandidate(id=f"{hit.title}, page {hit.page}", text=hit.text, score=hit.similarity)
         for hit in found.results[:JUDGED]
     )
-    job = mill.submit(Rerank(collection="demo", query=found.query, hits=hits, deadline=30))
+    job = mill.submit(Rerank(collection=COLLECTION, query=found.query, hits=hits, deadline=30))
     screen.follow(console, f"{found.query} (its best {len(hits)} hits, judged)", job.events(timeout=40))
     reranked = job.result(timeout=5)
     screen.show_reranked(console, reranked)
@@ -27,6 +28,6 @@ def rerank_and_embed(mill: Querymill, found: ReportResult, console: Console) -> 
             "   The chat model from the wheel is too small to judge; a larger one, or a rerank endpoint, is a setting."
         )
     texts = tuple(TextToEmbed(id=str(number), text=text) for number, text in enumerate(TEXTS))
-    embedded = mill.submit(EmbedTexts(collection="demo", texts=texts)).result(timeout=30)
+    embedded = mill.submit(EmbedTexts(collection=COLLECTION, texts=texts)).result(timeout=30)
     console.print(f"   {embedded.total} texts embedded by {embedded.model}: {embedded.dimensions} numbers each")
     return reranked, embedded

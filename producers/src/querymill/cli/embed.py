@@ -1,4 +1,4 @@
-"""``querymill embed``: the vectors of a file of texts; killed and run again, it goes on where it was."""
+"""``querymill embed``: embed a file of texts; a killed run resumes when it is run again."""
 
 import json
 import os
@@ -63,7 +63,7 @@ class Tally:
     bad: list[BadLine] = field(default_factory=list)
 
     def see(self, advance: Advance, piece: Piece) -> None:
-        """Count a piece that is through."""
+        """Count a piece that is finished."""
         self.texts += len(piece.texts)
         self.there += advance.there
         self.bad += piece.bad
@@ -87,7 +87,7 @@ def follow(advances: Iterable[Advance], size: int, console: Console) -> Tally:
         task = bar.add_task("embedding", total=size)
         for advance in advances:
             if (piece := advance.piece) is not None:
-                # What an earlier run embedded took this one no time: the estimate must not count on that speed.
+                # Texts of an earlier run took no time: the estimate must not count on that speed.
                 skipped += 0 if advance.result or advance.reason else piece.end - before
                 before = piece.end
                 tally.see(advance, piece)

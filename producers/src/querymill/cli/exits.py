@@ -1,4 +1,4 @@
-"""Exit codes, and the one place where errors become words and codes."""
+"""Exit codes, and the one place where errors become messages and codes."""
 
 import sys
 from collections.abc import Callable
@@ -24,11 +24,11 @@ class Exit(IntEnum):
 
 
 class WrongUse(Exception):
-    """The command was given something it cannot use; the message names it and the rule."""
+    """Raised when a command cannot use what it was given; the message names the field and the rule."""
 
 
 class Unreachable(Exception):
-    """A service does not answer; the message names it and the mend."""
+    """Raised when a service does not answer; the message names it and the remedy."""
 
 
 def rules_broken(error: pydantic.ValidationError) -> list[str]:

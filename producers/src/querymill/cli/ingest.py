@@ -1,4 +1,4 @@
-"""``querymill ingest``: load a file of documents, with progress; what is there already costs nothing."""
+"""``querymill ingest``: load a file of documents, with progress; documents that are stored already cost nothing."""
 
 import json
 from collections.abc import Sequence
@@ -8,14 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from querymill.cli.exits import Exit, WrongUse
-from querymill.cli.ingest_files import load_files
 from querymill.cli.progress import with_bar
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
-from querymill.ingestion import READERS, Advance, BadLine, GoodLine
-
-#: What the totals of each kind count.
-COUNTED = {"reports": "passages", "modules": "modules", "messages": "vectors", "conversations": "messages"}
+from querymill.ingestion import Advance, BadLine, GoodLine, Lines
+from querymill.kinds import NAMES, kind_named
 
 
 def register(app: typer.Typer) -> None:
@@ -24,30 +21,39 @@ def register(app: typer.Typer) -> None:
 
 
 def load(
-    kind: Annotated[str, typer.Argument(help="what is loaded: reports, modules, messages, conversations, files")],
+    kind: Annotated[str, typer.Argument(help=f"what is loaded: {NAMES}")],
     path: Annotated[Path, typer.Argument(help="a file of JSON lines; for files a directory, or JSON lines")],
     collection: Annotated[str, typer.Option(help="the collection to load into")],
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Load documents; a bad line is reported with its number and reason, the rest is loaded.
 
-    Of a directory of files, those that its ignore files name are left out, and what is no more in it is taken
-    away from the collection.
+    With files, those that the ignore files of a directory name are left out, and those that are no longer in the
+    directory are dropped from the collection.
     """
-    if kind == "files":
-        load_files(path, collection, as_json=as_json)
-        return
-    if kind not in READERS:
-        raise WrongUse(f"kind: {kind!r} is not one of: {', '.join([*READERS, 'files'])}")
+    way = kind_named(kind).ingest
+    if isinstance(way, Lines):
+        load_lines(way, path, collection, as_json=as_json)
+    else:
+        way(path, collection, as_json=as_json)
+
+
+def load_lines(lines: Lines[Any], path: Path, collection: str, *, as_json: bool) -> None:
+    """Ingest the documents of a file of JSON lines.
+
+    Raises:
+        WrongUse: The file cannot be read, or none of its lines can be loaded.
+        typer.Exit: A line or a document was not loaded; the others were.
+    """
     try:
-        lines = list(READERS[kind](path, collection))
+        read = list(lines.read(path, collection))
     except OSError as error:
         raise WrongUse(f"path: {error}") from error
     console = Console(stderr=True)
-    bad = [line for line in lines if isinstance(line, BadLine)]
+    bad = [line for line in read if isinstance(line, BadLine)]
     for line in bad:
         console.print(f"line {line.number}: {line.reason}", style="red")
-    good = [line for line in lines if isinstance(line, GoodLine)]
+    good = [line for line in read if isinstance(line, GoodLine)]
     if not good:
         raise WrongUse(f"path: {path} holds no line that can be loaded")
     with Querymill() as mill:
@@ -55,7 +61,7 @@ def load(
     failed = [outcome for outcome in outcomes if outcome.result is None]
     for outcome in failed:
         console.print(f"{outcome.document}: {outcome.reason}", style="red")
-    report(outcomes, bad, counted=COUNTED[kind], as_json=as_json)
+    report(outcomes, bad, counted=lines.counted, as_json=as_json)
     if bad or failed:
         raise typer.Exit(Exit.FAILED)
 

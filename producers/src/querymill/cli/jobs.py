@@ -54,12 +54,12 @@ def cancel(job_id: JobId, as_json: JsonOption = False) -> None:
         job = mill.job(job_id)
         job.picture()
         cancelled = job.cancel()
-    message = "cancelled" if cancelled else "was over already"
+    message = "cancelled" if cancelled else "had already ended"
     echo(json.dumps({"job_id": job_id, "cancelled": cancelled}) if as_json else f"{job_id} {message}")
 
 
 def recent(
-    most: Annotated[int, typer.Option(help="how many")] = 20,
+    most: Annotated[int, typer.Option(help="number of jobs to list")] = 20,
     state: Annotated[str | None, typer.Option(help="only this state: running, failed, dead…")] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -74,7 +74,7 @@ def recent(
 
 
 def table_of(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """Lay jobs out, a row each."""
+    """Format jobs as a table, one row each."""
     table = Table("job", "kind", "collection", "state", "submitted", "reason", box=None)
     for row in rows:
         columns = ("job_id", "kind", "collection", "state", "submitted", "reason")
@@ -83,7 +83,7 @@ def table_of(rows: Iterable[Mapping[str, Any]]) -> Table:
 
 
 def describe(picture: Picture) -> dict[str, Any]:
-    """Put a picture into plain words; the question itself is not shown."""
+    """Describe a snapshot of a job; the question itself is not shown."""
     record = picture.record
     return {
         "job_id": record.job_id,

@@ -1,4 +1,4 @@
-"""The commands, joined to one command line."""
+"""All commands, joined into one command line."""
 
 from importlib.metadata import entry_points
 
@@ -22,7 +22,7 @@ from querymill.cli.installed import GROUP, add_commands
 
 app = typer.Typer(
     name="querymill",
-    help="Event-driven retrieval: hand a question over, watch it travel, read the answer.",
+    help="Event-driven retrieval: submit a question, watch the search, read the result.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )

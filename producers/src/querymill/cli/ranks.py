@@ -1,4 +1,4 @@
-"""``querymill ranks``: make the ranks of conversations anew, or look at them."""
+"""``querymill ranks``: rebuild the ranks of conversations, or list them."""
 
 from typing import Annotated
 
@@ -10,12 +10,12 @@ from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill_shared.contracts.conversations.ranks import RankList, RankListResult, RecomputeRanks
 
-Collection = Annotated[str, typer.Option(help="whose conversations")]
+Collection = Annotated[str, typer.Option(help="the collection")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(help="ConversationRank: make it anew, look at it.", no_args_is_help=True)
+    group = typer.Typer(help="ConversationRank: rebuild it, list it.", no_args_is_help=True)
     group.command("rebuild")(rebuild)
     group.command("show")(show)
     app.add_typer(group, name="ranks")
@@ -27,7 +27,7 @@ def rebuild(
     parts: Annotated[int, typer.Option(help="steps that workers share, 1 to 64")] = 2,
     as_json: JsonOption = False,
 ) -> None:
-    """Work out all references and ranks anew; in force whole and at once, until then the old ones are."""
+    """Rebuild all references and ranks; searches use the old ranks until all new ones are there."""
     asked = RecomputeRanks.model_validate({"collection": collection, "mode": mode, "parts": parts})
     with Querymill() as mill:
         result = mill.submit(asked).result()
@@ -39,10 +39,10 @@ def rebuild(
 
 def show(
     collection: Collection,
-    limit: Annotated[int, typer.Option(help="how many, 1 to 200")] = 20,
+    limit: Annotated[int, typer.Option(help="number of sessions to list, 1 to 200")] = 20,
     as_json: JsonOption = False,
 ) -> None:
-    """List the sessions of the highest ranks, with the parts of each."""
+    """List the sessions with the highest ranks, and what each rank is made of."""
     asked = RankList(collection=collection, limit=limit)
     with Querymill() as mill:
         result = mill.submit(asked).result(timeout=asked.deadline + 10)
@@ -54,7 +54,7 @@ def show(
 
 
 def table_of(result: RankListResult) -> Table:
-    """Lay the ranks out, a row each."""
+    """Format the ranks as a table, one row each."""
     table = Table("session", "rank", "base", "depth", "reference", "quality", "recency", "references", box=None)
     for row in result.results:
         parts = (row.rank, row.base, row.depth, row.reference, row.quality, row.recency)

@@ -8,7 +8,7 @@ from querymill.cli.exits import WrongUse
 
 
 def fields_in(path: Path, *, named: str) -> dict[str, Any]:
-    """Read the one JSON object that a file holds; errors call the file what the command calls it (``named``)."""
+    """Read the one JSON object in a file; errors name the file as the command does (``named``)."""
     try:
         fields = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:

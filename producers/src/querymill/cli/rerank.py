@@ -1,4 +1,4 @@
-"""``querymill rerank``: put hits that one has already in the order of their relevance."""
+"""``querymill rerank``: put hits that you already have in the order of their relevance."""
 
 from pathlib import Path
 from typing import Annotated
@@ -21,12 +21,12 @@ def register(app: typer.Typer) -> None:
 def rerank(
     file: Annotated[Path, typer.Argument(help='a JSON file: {"query", "hits": [{"id", "text", "score"}]}')],
     combine: Annotated[str | None, typer.Option(help="product (relevance × similarity) or weighted")] = None,
-    top_n: Annotated[int | None, typer.Option(help="hits returned, 1 to 200; all without it")] = None,
+    top_n: Annotated[int | None, typer.Option(help="number of hits returned, 1 to 200; all without it")] = None,
     collection: Annotated[
-        str | None, typer.Option(help="whose budget it is; none must exist  [default: default]")
+        str | None, typer.Option(help="collection to charge for provider calls; it need not exist  [default: default]")
     ] = None,
-    deadline: Annotated[float | None, typer.Option(help="seconds until the answer is due")] = None,
-    lane: Annotated[Lane | None, typer.Option(help="who goes first")] = None,
+    deadline: Annotated[float | None, typer.Option(help="seconds until the result is due")] = None,
+    lane: Annotated[Lane | None, typer.Option(help="priority under a provider's rate limit")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Judge each hit's relevance to the query; shows each batch live, then the hits in their new order."""

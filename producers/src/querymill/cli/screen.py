@@ -1,7 +1,6 @@
 """What a job looks like on a terminal while it runs, and when it is done."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from rich.console import Group, RenderableType
 from rich.live import Live
@@ -9,7 +8,6 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from querymill.cli.screen_answers import show_answer
 from querymill.cli.terminal import Console
 from querymill_shared.contracts.events import (
     AnswerPart,
@@ -21,16 +19,15 @@ from querymill_shared.contracts.events import (
     StageFinished,
     StageStarted,
 )
-from querymill_shared.contracts.reports.search import ReportHit, ReportResult
 from querymill_shared.contracts.rerank import RerankedHit, RerankResult
 
 _SHOWN_HITS = 5
-#: Of an answer under way its end is shown, in characters: a picture higher than the screen would hide it.
+#: How many characters of an unfinished answer are shown, from its end: what is higher than the screen is hidden.
 _SHOWN_ANSWER = 800
 
 
 class JobScreen:
-    """The live picture: each branch a line that moves, and the best hits as they come."""
+    """The live screen: one moving line for each branch, and the best hits so far."""
 
     def __init__(self, title: str) -> None:
         self._title = title
@@ -40,7 +37,7 @@ class JobScreen:
         self._answer = ""
 
     def see(self, event: Event) -> None:
-        """Take one event into the picture."""
+        """Add an event to the screen."""
         match event:
             case Queued(stages=stages):
                 self._states = {stage: Text("·", style="dim") for stage in stages}
@@ -56,7 +53,7 @@ class JobScreen:
             case AnswerPart(offset=offset, text=text):
                 self._answer = self._answer[:offset] + text
             case Done():
-                self._answer = ""  # printed below, whole and with its citations
+                self._answer = ""  # printed below, complete and with its citations
             case _:
                 pass
 
@@ -72,32 +69,12 @@ class JobScreen:
 
 
 def follow(console: Console, title: str, events: Iterable[Event]) -> None:
-    """Show a job's events live until the last one; on something that is no terminal, show nothing."""
+    """Show a job's events live until the last one; show nothing if the output is not a terminal."""
     screen = JobScreen(title)
     with Live(screen, console=console, refresh_per_second=12, transient=not console.is_terminal) as live:
         for event in events:
             screen.see(event)
             live.refresh()
-
-
-def show_reports(console: Console, result: ReportResult, *, most: int | None = None) -> None:
-    """Print the hits with what their scores are made of, then how the search went."""
-    if result.answer is not None:
-        show_answer(console, result.answer)
-    hits = result.results if most is None else result.results[:most]
-    for rank, hit in enumerate(hits, start=1):
-        heading = f"  {hit.title}, page {hit.page}"
-        console.print(Text.assemble((f"{rank:>2}", "bold"), "  ", (f"{hit.score:.4f}", "green"), heading))
-        console.print(Text(f"      {_why(hit)}", style="dim"), no_wrap=True, overflow="ellipsis")
-        console.print(Text(f"      {_excerpt(hit.text)}"), no_wrap=True, overflow="ellipsis", soft_wrap=False)
-    if not result.results:
-        console.print("  no hits", style="yellow")
-    console.print(Text(f"  searched: {result.routing.reason}", style="dim"))
-    for part in result.degraded:
-        console.print(Text(f"  degraded: {part.stage}: {part.reason}", style="yellow"))
-    timing = ", ".join(f"{name.removesuffix('_ms')} {ms:,.0f} ms" for name, ms in result.timing.items())
-    usage = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in result.usage.items())
-    console.print(Text(f"  {result.total} hits in all · {timing} · {usage}", style="dim"))
 
 
 def show_reranked(console: Console, result: RerankResult) -> None:
@@ -115,25 +92,6 @@ def _made_of(hit: RerankedHit) -> str:
     for name in sorted(numbers, key=len, reverse=True):
         formula = formula.replace(name, f"{numbers[name]:.4g}")
     return f"{formula} similarity alone: nobody judged it" if hit.relevance is None else formula
-
-
-def _why(hit: ReportHit) -> str:
-    why = hit.explanation
-    found = f"{why['count']} of the queries found it" if why["count"] > 1 else "one query found it"
-    return f"{hit.score:.4f} = {_product(why)}   ({found}: {'; '.join(_excerpt(q)[:60] for q in why['queries'])})"
-
-
-def _product(why: Mapping[str, Any]) -> str:
-    factors = [f"{why['max_inner_product']:.4f} similarity"]
-    if why["inner_factor"] != 1:
-        factors.insert(0, f"{why['inner_factor']:g}")
-    if why["agreement_factor"] != 1:
-        factors.append(f"(1 + {why['agreement']:g} × {why['count'] - 1})")
-    return " × ".join(factors)
-
-
-def _excerpt(text: str) -> str:
-    return " ".join(text.split())[:200]
 
 
 def _named(hit: PartialHit) -> str:

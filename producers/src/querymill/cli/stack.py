@@ -1,4 +1,4 @@
-"""``querymill up | down | status | doctor``: the embedded stack, and whether what the settings name is there."""
+"""``querymill up | down | status | doctor``: the embedded stack, and whether the configured services are available."""
 
 import json
 import os
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 DataOption = Annotated[Path | None, typer.Option("--data", help="the folder that holds everything")]
 JsonOption = Annotated[bool, typer.Option("--json", help="print JSON")]
 
-#: Settings that name a service of one's own; with one of them set nothing embedded is started.
+#: Settings that name a service of your own; if one of them is set, nothing embedded is started.
 OWN_SERVICES = ("REDIS_URL", "DATABASE_URL")
 
 
@@ -114,7 +114,7 @@ def table_of(parts: "Iterable[embedded.PartStatus]") -> Table:
 
 
 def doctor(as_json: JsonOption = False) -> None:
-    """Print the effective settings and whether each service answers, with a mend for each that does not."""
+    """Print the effective settings and whether each service answers, with a fix for each that does not."""
     try:
         findings, failed = diagnose(), Exit.UNREACHABLE
     except pydantic.ValidationError as error:
@@ -151,7 +151,7 @@ def _temporary(environment: Mapping[str, str] | None) -> "AbstractContextManager
 
 @contextmanager
 def _kept(stack: "embedded.Stack", environment: Mapping[str, str] | None) -> "Iterator[embedded.Stack]":
-    """A stack whose data stays; one that ran before goes on running."""
+    """A stack whose data stays; a stack that was running before keeps running."""
     ran_before = bool(stack.status())
     stack.up(programs=workers(environment or {}), prepare=_migrate)
     try:
@@ -185,7 +185,7 @@ def workers(environment: Mapping[str, str]) -> "list[embedded.Program]":
     """Say how the workers are started: by name, for this package knows nothing of them."""
     return [
         _worker("worker-search", queues="search,expand,rerank", threads=64, environment=environment),
-        # Two calls at a time keep a small embedding server busy; documents do not wait behind them to be taken in.
+        # Two calls at a time keep a small embedding server busy; ingestion does not wait behind them.
         _worker("worker-embed", queues="embed", threads=2, environment=environment),
         _worker("worker-ingest", queues="ingest", threads=2, environment=environment),
         # Rebuilding ranks keeps a processor busy: apart from the searches, whose threads would wait for it.
@@ -225,7 +225,7 @@ def _migrate(environment: Mapping[str, str]) -> None:
         env={**os.environ, **environment}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode != 0:
-        # Masked before it is cut: the rest of a URL is not known as one.
+        # Masked before it is cut: the rest of a URL is not recognised as a URL.
         raise Unreachable(f"the database could not be prepared: {mask_text(done.stderr.strip())[-500:]}")
 
 

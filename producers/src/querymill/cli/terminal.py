@@ -1,4 +1,4 @@
-"""The only way to the terminal: what strangers stored is text there, and does nothing.
+"""The only way to the terminal: stored text is printed as text and has no effect.
 
 Messages, titles, paths, ids and reasons may hold escape sequences, which set a terminal's title, clear it or draw a
 prompt, and brackets that rich would read as markup.

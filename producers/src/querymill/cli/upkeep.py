@@ -1,4 +1,4 @@
-"""``querymill reembed``, ``reindex`` and ``forget``: what is there, made anew or dropped."""
+"""``querymill reembed``, ``reindex`` and ``forget``: rebuild or drop what a collection holds."""
 
 from typing import Annotated, Any, get_args
 
@@ -16,7 +16,7 @@ from querymill_shared.settings import Settings
 
 Collection = Annotated[str, typer.Option(help="the collection")]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON object")]
-MessagesOnly = Annotated[str, typer.Argument(help="what of the collection: messages")]
+MessagesOnly = Annotated[str, typer.Argument(help="the kind of the collection: messages")]
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
 
 def reembed(kind: MessagesOnly, collection: Collection, as_json: Json = False) -> None:
-    """Embed what has no vector of EMBEDDING_MODEL yet, then search by that model; it goes on where it was cut."""
+    """Embed every text that has no vector of EMBEDDING_MODEL, then search by that model; resumes after a stop."""
     _refuse_other(kind, "messages")
     with Querymill() as mill:
         job = mill.submit(ReembedMessages(collection=collection, model=Settings().embedding_model))
@@ -36,16 +36,16 @@ def reembed(kind: MessagesOnly, collection: Collection, as_json: Json = False) -
 
 
 def reindex(
-    kind: Annotated[str, typer.Argument(help="what of the collection: modules, messages")],
+    kind: Annotated[str, typer.Argument(help=f"which index to rebuild: {', '.join(get_args(IndexedKind))}")],
     collection: Collection,
     as_json: Json = False,
 ) -> None:
-    """Make the words anew where another version of the tokeniser made them."""
+    """Rebuild the text index if another version of the tokeniser built it."""
     _refuse_other(kind, *get_args(IndexedKind))
     with Querymill() as mill:
         request = Reindex.model_validate({"collection": collection, "of": kind})
         result = followed(mill.submit(request), "reindexing")
-    echo(result.model_dump_json() if as_json else f"{result.outcome}: the words of {result.total} texts made anew")
+    echo(result.model_dump_json() if as_json else f"{result.outcome}: {result.total} texts")
 
 
 def forget(
@@ -54,7 +54,7 @@ def forget(
     collection: Collection,
     as_json: Json = False,
 ) -> None:
-    """Drop a session: its messages, their words and their vectors."""
+    """Drop a session with its messages, index entries and vectors."""
     _refuse_other(kind, "messages")
     with Querymill() as mill:
         result = mill.submit(ForgetSession(collection=collection, session_id=session_id)).result(timeout=120)
@@ -62,10 +62,10 @@ def forget(
 
 
 def followed(job: Job[Any], named: str) -> Any:
-    """Show how far a job is, part by part; returns its result.
+    """Show the progress of a job, part by part; returns its result.
 
     Raises:
-        JobEnded: It ended without one.
+        JobEnded: The job ended without a result.
     """
     bar = Progress(
         TextColumn("{task.description}", markup=False), BarColumn(),

@@ -14,7 +14,7 @@ from querymill_shared.contracts.messages.search import MessageResult, MessageSea
 from querymill_shared.metrics import FleetFigures
 from querymill_shared.settings import Settings
 
-#: A job answers by its deadline; this is for the answer's way back, in seconds.
+#: A job ends by its deadline; this is how much longer its response may take, in seconds.
 ANSWER_MARGIN_S = 2.0
 
 
@@ -35,23 +35,23 @@ def create_app(settings: Settings) -> FastAPI:
 
     @app.get("/healthz", tags=["operation"])
     def healthz() -> dict[str, str]:
-        """Say that the process lives."""
+        """Return that the process is alive."""
         return {"status": "ok"}
 
     @app.get("/readyz", tags=["operation"])
     def readyz() -> Response:
-        """Say whether the board answers: without it nothing can be accepted."""
+        """Return whether the board answers; without it no job can be accepted."""
         client.ping()
         return JSONResponse({"status": "ready"})
 
     @app.get("/metrics", tags=["operation"])
     def metrics() -> Response:
-        """Give the fleet's figures in the format of Prometheus."""
+        """Return the fleet's figures in the format of Prometheus."""
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
     @app.post("/api/chat/vectors", tags=["search"])
     async def chat_vectors(asked: MessageSearch) -> MessageResult:
-        """Search the messages of chats, and wait for the answer."""
+        """Search the messages of chats, and wait for the result."""
         mill: AsyncQuerymill = app.state.mill
         job = await mill.submit(asked)
         return await job.result(timeout=asked.deadline + ANSWER_MARGIN_S)

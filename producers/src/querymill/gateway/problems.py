@@ -34,7 +34,7 @@ STATUS: dict[type[Exception], tuple[int, str]] = {
 
 
 def register(app: FastAPI) -> None:
-    """Answer every error of ours as a problem."""
+    """Turn every error of Querymill into a problem response."""
     for kind in STATUS:
         app.add_exception_handler(kind, _ours)
     app.add_exception_handler(RequestValidationError, _invalid)

@@ -12,8 +12,9 @@ import psycopg
 import pytest
 
 from querymill import ConversationResult, ConversationSearch, Querymill, UnknownCollection
-from querymill.cli.demo_conversations import ASKED
-from querymill.ingestion import GoodLine, read_conversations
+from querymill.ingestion import GoodLine
+from querymill.kinds.conversations.demo import ASKED
+from querymill.kinds.conversations.lines import LINES
 from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE
@@ -71,7 +72,7 @@ def paused(worker: WorkerProcess) -> Iterator[None]:
 
 
 def test_the_sample_is_found_by_what_was_said_and_when(mill: Querymill, collection: str) -> None:
-    for line in read_conversations(SAMPLE, collection):
+    for line in LINES.read(SAMPLE, collection):
         assert isinstance(line, GoodLine)
         mill.submit(line.request).result(20)
     by_time, chinese, lost = (

@@ -92,7 +92,7 @@ def test_a_session_whose_vectors_cannot_be_had_is_named_and_found_by_its_words(
     run = querymill("ingest", "messages", path, "--collection", collection, "--json")
     (failed,) = json.loads(run.stdout)["failed"]
     assert (run.returncode, failed["document"]) == (1, "s")
-    assert "line 1: stored and found by its words, but not embedded: " in failed["reason"]
+    assert "line 1: stored and searchable by text, but embedding failed: " in failed["reason"]
     assert "embedding unavailable" in failed["reason"]
     openai_server.reset()
     result = ask(mill, collection, "heron at the weir")

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from querymill.cli.exits import WrongUse
 from querymill.client import Querymill
-from querymill.code_base import batches
 from querymill.ingestion import GoodLine
+from querymill.kinds.files.lines import batched
 from querymill_evaluation.cli.evaluate_kinds import Evaluation, Sample, score_by_rank
 from querymill_evaluation.file_sets import FileSet, read_file_set
-from querymill_shared.contracts.files.ingest import CompareFiles, IngestFiles
+from querymill_shared.contracts.files.ingest import CompareFiles
 from querymill_shared.contracts.files.search import FileResult, FileSearch
 
 #: Seconds until all chunks must have their vectors, and between two checks.
@@ -67,16 +67,7 @@ def prepare_files(folder: Path, options: Mapping[str, Any], sample: Sample) -> E
 
 
 def _lines(chosen: FileSet) -> list[GoodLine[Any]]:
-    cut = [(collection, batch) for collection, files in chosen.files.items() for batch in batches(files)]
-    return [
-        GoodLine(
-            number,
-            sum(len(file.content.encode()) for file in batch),
-            IngestFiles(collection=collection, files=tuple(batch)),
-            unit="batch",
-        )
-        for number, (collection, batch) in enumerate(cut, start=1)
-    ]
+    return [line for collection, files in chosen.files.items() for line in batched(files, collection)]
 
 
 def _await_vectors(mill: Querymill, chosen: FileSet) -> None:

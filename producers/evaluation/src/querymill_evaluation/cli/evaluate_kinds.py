@@ -8,7 +8,11 @@ from typing import Any, get_args
 
 from querymill.cli.exits import WrongUse
 from querymill.client import Querymill
-from querymill.ingestion import GoodLine, Q
+from querymill.ingestion import GoodLine, Lines, Q
+from querymill.kinds.conversations import lines as conversations
+from querymill.kinds.messages import lines as messages
+from querymill.kinds.modules import lines as modules
+from querymill.kinds.reports import lines as reports
 from querymill_evaluation.conversation_sets import asked_at, read_conversation_set
 from querymill_evaluation.message_sets import filter_fields, read_message_set
 from querymill_evaluation.module_sets import module_request, read_module_set
@@ -98,7 +102,8 @@ def prepare_reports(folder: Path, options: Mapping[str, Any], sample: Sample) ->
     return Evaluation(
         name=chosen.name,
         lines=[
-            _line(n, IngestReport(collection=chosen.name, report=report)) for n, report in enumerate(chosen.reports, 1)
+            _line(n, IngestReport(collection=chosen.name, report=report), reports.LINES)
+            for n, report in enumerate(chosen.reports, 1)
         ],
         requests=[(query.query_id, asked(query)) for query in chosen.queries],
         qrels=chosen.qrels,
@@ -133,7 +138,7 @@ def prepare_modules(folder: Path, options: Mapping[str, Any], sample: Sample) ->
     lines = [IngestModule(collection=chosen.name, document=document) for document in chosen.documents]
     return Evaluation(
         name=chosen.name,
-        lines=[_line(number, request) for number, request in enumerate(lines, start=1)],
+        lines=[_line(number, request, modules.LINES) for number, request in enumerate(lines, start=1)],
         requests=[(query.query_id, asked(query)) for query in chosen.queries],
         qrels=chosen.qrels,
         groups={query_id: str(kind) for query_id, kind in kinds.items() if kind is not None},
@@ -164,7 +169,7 @@ def prepare_messages(folder: Path, options: Mapping[str, Any], sample: Sample) -
     lines = [IngestSession(collection=chosen.name, session=session) for session in chosen.sessions]
     return Evaluation(
         name=chosen.name,
-        lines=[_line(number, request) for number, request in enumerate(lines, start=1)],
+        lines=[_line(number, request, messages.LINES) for number, request in enumerate(lines, start=1)],
         requests=[(query.query_id, asked(query)) for query in chosen.queries],
         qrels=chosen.qrels,
         groups={},
@@ -210,7 +215,7 @@ def prepare_conversations(folder: Path, options: Mapping[str, Any], sample: Samp
     lines = [IngestConversation(collection=collection, session=session) for collection, session in chosen.sessions]
     return Evaluation(
         name=chosen.name,
-        lines=[_line(number, request) for number, request in enumerate(lines, start=1)],
+        lines=[_line(number, request, conversations.LINES) for number, request in enumerate(lines, start=1)],
         requests=[(query.query_id, asked(query)) for query in chosen.queries],
         qrels=chosen.qrels,
         groups={},
@@ -233,5 +238,5 @@ def score_by_rank(judged: Sequence[str]) -> dict[str, float]:
     return {judged_id: 1 / rank for rank, judged_id in enumerate(judged, start=1)}
 
 
-def _line(number: int, request: Q) -> GoodLine[Q]:
-    return GoodLine(number, len(request.model_dump_json()), request)
+def _line(number: int, request: Q, lines: Lines[Q]) -> GoodLine[Q]:
+    return GoodLine(number, len(request.model_dump_json()), request, document=lines.document_of(request))

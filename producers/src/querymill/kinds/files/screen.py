@@ -12,7 +12,7 @@ from querymill_shared.contracts.files.search import FileHit, FileResult
 _SHOWN = 5
 
 
-def follow_rounds(console: Console, title: str, events: Iterable[Event]) -> None:
+def follow(console: Console, title: str, events: Iterable[Event]) -> None:
     """Print each round as it ends: what it asked, how its files fell into the bands, and what is missing."""
     console.print(Text(title, style="bold"))
     for event in events:
@@ -20,24 +20,24 @@ def follow_rounds(console: Console, title: str, events: Iterable[Event]) -> None
             show_round(console, event)
 
 
-def show_round(console: Console, told: SearchRound) -> None:
+def show_round(console: Console, ended: SearchRound) -> None:
     """Print one round."""
-    bands = ", ".join(f"{count} {name}" for name, count in told.bands.items())
+    bands = ", ".join(f"{count} {name}" for name, count in ended.bands.items())
     console.print(
-        Text.assemble((f"  round {told.round}  ", "cyan"), f"{told.evaluated} files: {bands}"), highlight=False
+        Text.assemble((f"  round {ended.round}  ", "cyan"), f"{ended.evaluated} files: {bands}"), highlight=False
     )
-    _dim(console, f"     asked: {_some(told.queries)}")
-    for file in told.files[:_SHOWN]:
+    _dim(console, f"     asked: {_some(ended.queries)}")
+    for file in ended.files[:_SHOWN]:
         console.print(Text(f"     {file.score:.2f}  {file.key}"), highlight=False)
-    if told.gaps:
-        _dim(console, f"     used there and not found yet: {_some(told.gaps)}")
-    if told.stop is not None:
-        _dim(console, f"     stop: {told.stop}")
+    if ended.gaps:
+        _dim(console, f"     used there and not found yet: {_some(ended.gaps)}")
+    if ended.stop is not None:
+        _dim(console, f"     stop: {ended.stop}")
 
 
-def show_files(console: Console, result: FileResult, *, most: int | None = None) -> None:
+def show(console: Console, result: FileResult, *, limit: int | None = None) -> None:
     """Print the files with what speaks for them, then what the search cost."""
-    hits = result.results if most is None else result.results[:most]
+    hits = result.results[:limit]
     for rank, hit in enumerate(hits, start=1):
         score = f"{hit.score:.4f}" if result.mode == "oneshot" else f"{hit.relevance:.2f}"
         console.print(Text.assemble((f"{rank:>2}", "bold"), (f"  {score} {hit.band:<6} ", "green"), hit.path))
@@ -52,7 +52,7 @@ def show_files(console: Console, result: FileResult, *, most: int | None = None)
     _dim(
         console,
         f"  {len(result.rounds)} rounds ({result.stop}), {result.files_read} files read, each once; "
-        f"{cost.spent:,} tokens handed over, {cost.all_candidates:,} to read every candidate whole",
+        f"{cost.spent:,} tokens returned, {cost.all_candidates:,} to read every candidate whole",
     )
     if result.context_files:
         _dim(console, f"  context of {cost.context:,} tokens, ready to paste: {_some(result.context_files)}")

@@ -1,18 +1,18 @@
-"""The demo's step on conversations: sessions are taken in, and found again by what was talked about, and when."""
+"""The demo's step on conversations: sessions are ingested, and found again by what was talked about, and when."""
 
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from querymill.cli import ingest as ingest_command
-from querymill.cli.screen_conversations import show_conversations
 from querymill.cli.terminal import Console
 from querymill.client import Querymill
-from querymill.ingestion import READERS, GoodLine
+from querymill.kinds.conversations.lines import LINES
+from querymill.kinds.conversations.screen import show
+from querymill.kinds.kind import DemoStep
+from querymill.kinds.sample import COLLECTION, load_sample
 from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch
 
-COLLECTION: Final = "demo"
-#: The day from which the sample's dates are told.
+#: The day on which the sample's questions are asked.
 SAMPLE_DAY: Final = datetime(2026, 6, 30, 9, tzinfo=UTC)
 #: A time and a spelling mistake; Chinese with synonyms; a question about a session that is not found.
 ASKED: Final = (
@@ -32,14 +32,16 @@ ASKED: Final = (
 )  # fmt: skip
 
 
-def show_conversation_search(mill: Querymill, sample: Path, console: Console) -> list[ConversationResult]:
+def search_sessions(mill: Querymill, sample: Path, console: Console) -> list[ConversationResult]:
     """Load the sample's sessions (``conversations.jsonl``), ask, and print the hits; returns the results."""
-    read = READERS["conversations"](sample / "conversations.jsonl", COLLECTION)
-    ingest_command.follow(mill, [line for line in read if isinstance(line, GoodLine)], console)
+    load_sample(mill, LINES, sample / "conversations.jsonl", console)
     results = []
     for request in ASKED:
         result = mill.submit(request).result(timeout=request.deadline + 10)
         console.print(f"\n  {request.query}", style="bold")
-        show_conversations(console, result, most=2)
+        show(console, result, limit=2)
         results.append(result)
     return results
+
+
+STEPS: Final = (DemoStep("Whole conversations, by what was talked about, and when", search_sessions),)

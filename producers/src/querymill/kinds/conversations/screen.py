@@ -13,11 +13,11 @@ from querymill_shared.contracts.conversations.search import (
 )
 
 
-def show_conversations(console: Console, result: ConversationResult, *, most: int | None = None) -> None:
+def show(console: Console, result: ConversationResult, *, limit: int | None = None) -> None:
     """Print how the query was understood, then the hits with what their scores are made of."""
     for line in _understood(result.understanding):
         console.print(Text(f"  {line}", "dim"))
-    for place, hit in enumerate(result.results[:most], start=1):
+    for place, hit in enumerate(result.results[:limit], start=1):
         console.print(_heading(place, hit))
         console.print(Text(f"      {_why(hit)}", "dim"), no_wrap=True, overflow="ellipsis")
         console.print(_snippet(hit), no_wrap=True, overflow="ellipsis")
@@ -34,8 +34,8 @@ def _understood(found: Understanding) -> Iterator[str]:
     yield f"understood: {found.intent}, importance {found.importance:g}, {found.mode}; searched: {found.searched}"
     if found.time is not None:
         yield f"only {_range(found.time)} ({found.time.phrase})"
-    for one in found.corrections:
-        yield f"read {one.written} as {one.read_as}"
+    for correction in found.corrections:
+        yield f"read {correction.written} as {correction.read_as}"
     for added in found.synonyms:
         yield f"also, at a lower weight, for {added.term}: {', '.join(added.synonyms)}"
 

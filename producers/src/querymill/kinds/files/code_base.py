@@ -1,4 +1,4 @@
-"""The files of a code base: a directory, or JSON lines. What is not taken in is named, with the reason."""
+"""The files of a code base: a directory, or JSON lines. Files that are skipped are listed with the reason."""
 
 import json
 import os
@@ -10,14 +10,14 @@ from typing import Protocol
 
 import pydantic
 
-from querymill.ignoring import Ignored
 from querymill.ingestion import rule_broken
+from querymill.kinds.files.ignoring import Ignored
 from querymill_shared.contracts.fields import without_nul
 from querymill_shared.contracts.files.ingest import LARGEST_FILE, LONGEST_PATH, SourceFile
 
-#: A NUL among so many first bytes makes a file a binary one, as for git.
+#: A NUL among this many first bytes makes a file binary, as for git.
 LOOKED_AT = 8_000
-#: Of a text that is not UTF-8, what cannot be read is replaced; more than this share of it makes a file a binary one.
+#: In a text that is not UTF-8, unreadable bytes are replaced; if they are more than this share, the file is binary.
 MOST_REPLACED = 0.1
 
 BINARY = "binary"
@@ -28,7 +28,7 @@ NOT_UTF8 = "not UTF-8: what cannot be read was replaced"
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A file to take in; with a ``remark`` it is not taken in as it stands."""
+    """A file to ingest; a ``remark`` says what is changed in it before."""
 
     path: str
     sha256: str
@@ -38,7 +38,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file that is not taken in. One that ``failed`` should have been."""
+    """A file that is not ingested; ``failed`` if it should have been."""
 
     path: str
     reason: str
@@ -46,10 +46,10 @@ class Skipped:
 
 
 class CodeBase(Protocol):
-    """Where files are read from: once to compare them, once more to send those that changed."""
+    """Where files are read from: once to compare them, and again to send those that changed."""
 
     def listed(self) -> Iterator[Listed | Skipped]:
-        """List what is there, and what of it is not taken in."""
+        """List the files to ingest, and those that are skipped."""
         ...
 
     def read(self, paths: Collection[str]) -> Iterator[SourceFile]:
@@ -64,7 +64,7 @@ class Directory:
         self._root = root.resolve()
 
     def listed(self) -> Iterator[Listed | Skipped]:
-        """List what is there, in the order of names."""
+        """List the files in the order of their names."""
         ignored = Ignored.above(self._root)
         yield from (Skipped(path, reason, failed=True) for path, reason in ignored.unread)
         yield from self._within("", ignored)
@@ -123,7 +123,7 @@ class Directory:
             return Skipped(shown, rule_broken(error))
 
     def _bytes(self, path: str) -> bytes | str:
-        """Read a file that is one; a link that took its place meanwhile is not followed."""
+        """Read a regular file; a link that has replaced it since is not followed."""
         descriptor = os.open(self._root / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as file:
             status = os.fstat(descriptor)
@@ -136,7 +136,7 @@ class Directory:
 
 
 class JsonLines:
-    """Files as JSON lines: ``{"path": …, "content": …}``. Of two with one path the later counts."""
+    """Files as JSON lines: ``{"path": …, "content": …}``. Of two lines with the same path, the later counts."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -169,7 +169,7 @@ def code_base_at(path: Path) -> CodeBase:
 
 
 def text_of(raw: bytes) -> tuple[str, str] | None:
-    """Read bytes as text, with a remark if some could not be read; None for what is no text."""
+    """Return bytes as text, with a remark if some could not be read, or None if they are not text."""
     if b"\x00" in raw[:LOOKED_AT]:
         return None
     text = without_nul(raw.decode("utf-8-sig", errors="replace"))
@@ -180,7 +180,7 @@ def text_of(raw: bytes) -> tuple[str, str] | None:
 
 
 def printable(path: str) -> str:
-    """Write a path so that it can be shown, whatever its bytes."""
+    """Return a path that can be shown, whatever its bytes."""
     return path.encode(errors="surrogateescape").decode(errors="replace")
 
 

@@ -3,9 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from querymill.cli.ingest_files import BATCH_FILES, batched
-from querymill.code_base import Directory, JsonLines, Listed, Skipped, batches, text_of
-from querymill_shared.contracts.files.ingest import SourceFile
+from querymill.kinds.files.code_base import Directory, JsonLines, Listed, Skipped, text_of
 
 
 def write(root: Path, **files: str) -> None:
@@ -151,19 +149,3 @@ def test_fields_of_json_lines_that_we_do_not_know_are_taken_in_where_they_can_be
     first, second = JsonLines(path).listed()
     assert (first.reason if isinstance(first, Skipped) else "listed") == said
     assert second.path == "b"
-
-
-def test_batches_hold_every_file_once_and_not_too_many(tmp_path: Path) -> None:
-    write(tmp_path, **{f"{number:03}.py": "x" * (200_000 if number < 3 else 10) for number in range(150)})
-    batches = [line.request for line in batched(Directory(tmp_path), paths(tmp_path), "code")]
-    sent = [file.path for batch in batches for file in batch.files]
-    assert sent == paths(tmp_path)
-    assert all(len(batch.files) <= BATCH_FILES for batch in batches)
-    assert [len(batch.files) for batch in batches][:2] == [1, 1]
-
-
-def test_batches_hold_every_file_once() -> None:
-    files = tuple(SourceFile(path=f"{n}.py", content="x" * 100) for n in range(10))
-    cut = list(batches(files, most=4, characters=250))
-    assert [len(batch) for batch in cut] == [2] * 5
-    assert [file for batch in cut for file in batch] == list(files)

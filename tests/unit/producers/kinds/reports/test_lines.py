@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from querymill.ingestion import BadLine, GoodLine, read_reports
+from querymill.ingestion import BadLine, GoodLine
+from querymill.kinds.reports.lines import LINES
 from querymill_shared.contracts.reports.ingest import IngestReport
 
 GOOD = {"sha1": "a1", "title": "t", "company": "c", "pages": [{"page": 1, "text": "x"}]}
@@ -12,7 +13,7 @@ GOOD = {"sha1": "a1", "title": "t", "company": "c", "pages": [{"page": 1, "text"
 def lines(tmp_path: Path, *raw: bytes) -> list[GoodLine[IngestReport] | BadLine]:
     path = tmp_path / "reports.jsonl"
     path.write_bytes(b"\n".join(raw))
-    return list(read_reports(path, "filings"))
+    return list(LINES.read(path, "filings"))
 
 
 def line(**changes: object) -> bytes:
@@ -62,4 +63,4 @@ def test_nul_characters_of_extracted_text_become_blanks(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="nowhere"):
-        list(read_reports(tmp_path / "nowhere.jsonl", "filings"))
+        list(LINES.read(tmp_path / "nowhere.jsonl", "filings"))

@@ -1,8 +1,8 @@
-"""``querymill ingest files``: bring a collection up to date with a code base; what is unchanged is not sent."""
+"""``querymill ingest files``: bring a collection up to date with a code base; unchanged files are not sent."""
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -13,20 +13,17 @@ from querymill.cli.exits import Exit, WrongUse
 from querymill.cli.progress import with_bar
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
-from querymill.code_base import CodeBase, Listed, Skipped, code_base_at
-from querymill.ingestion import Advance, GoodLine
+from querymill.ingestion import Advance
+from querymill.kinds.files.code_base import CodeBase, Listed, Skipped, code_base_at
+from querymill.kinds.files.lines import batched
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.files.ingest import (
     MOST_LISTED,
     CompareFiles,
     CompareFilesResult,
-    IngestFiles,
     IngestFilesResult,
-    SourceFile,
 )
 
-#: Files, and characters of their contents, that are sent in one job: some seconds of work.
-BATCH_FILES, BATCH_CHARACTERS = 64, 300_000
 #: Seconds that comparing may take.
 COMPARE_S: Final = 600
 #: Skipped files that are named for each reason; ``--json`` names all.
@@ -34,7 +31,7 @@ NAMED: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Listing:
     """What a code base holds."""
 
     listed: Mapping[str, Listed]
@@ -42,18 +39,18 @@ class Found:
 
     @property
     def is_whole(self) -> bool:
-        """Whether everything could be read: only then a file that is missing is known to be gone."""
+        """Whether everything could be read: only then is a missing file known to be deleted."""
         return not any(skipped.failed for skipped in self.skipped)
 
 
-def load_files(path: Path, collection: str, *, as_json: bool) -> None:
+def load(path: Path, collection: str, *, as_json: bool) -> None:
     """Bring a collection up to date with a directory, or add files from JSON lines."""
     console = Console(stderr=True)
     code_base = code_base_at(path)
     found = find(code_base, path)
     with Querymill() as mill:
         compared = compare(mill, found, collection, remove=path.is_dir() and found.is_whole)
-        batches = batched(code_base, compared.changed, collection)
+        batches = batched(code_base.read(frozenset(compared.changed)), collection)
         size = sum(found.listed[changed].size for changed in compared.changed)
         outcomes = with_bar(mill, batches, console, size=size)
     report(found, compared, outcomes, console, as_json=as_json)
@@ -61,7 +58,7 @@ def load_files(path: Path, collection: str, *, as_json: bool) -> None:
         raise typer.Exit(Exit.FAILED)
 
 
-def find(code_base: CodeBase, path: Path) -> Found:
+def find(code_base: CodeBase, path: Path) -> Listing:
     """List a code base.
 
     Raises:
@@ -78,15 +75,15 @@ def find(code_base: CodeBase, path: Path) -> Found:
     except OSError as error:
         raise WrongUse(f"path: {error}") from error
     if not listed:
-        reasons = "; ".join(f"{one.path}: {one.reason}" for one in skipped[:3])
+        reasons = "; ".join(f"{file.path}: {file.reason}" for file in skipped[:3])
         raise WrongUse(f"path: {path} holds no file that can be loaded" + (f" ({reasons})" if reasons else ""))
     if len(listed) > MOST_LISTED:
         raise WrongUse(f"path: {path} holds {len(listed)} files, more than {MOST_LISTED}")
-    return Found(listed, skipped)
+    return Listing(listed, skipped)
 
 
-def compare(mill: Querymill, found: Found, collection: str, *, remove: bool) -> CompareFilesResult:
-    """Ask which files changed, and let those that are gone be taken away.
+def compare(mill: Querymill, found: Listing, collection: str, *, remove: bool) -> CompareFilesResult:
+    """Ask which files changed, and with ``remove`` drop those that are no longer in the code base.
 
     Raises:
         WrongUse: The collection's name breaks a rule, or comparing failed.
@@ -99,30 +96,10 @@ def compare(mill: Querymill, found: Found, collection: str, *, remove: bool) -> 
         raise WrongUse(f"collection: {error}") from error
 
 
-def batched(code_base: CodeBase, changed: Sequence[str], collection: str) -> Iterator[GoodLine[IngestFiles]]:
-    """Read the files that changed, and join them into jobs."""
-    held: list[SourceFile] = []
-    number = 0
-    for file in code_base.read(frozenset(changed)):
-        full = sum(len(one.content) for one in held) + len(file.content) > BATCH_CHARACTERS
-        if held and (full or len(held) == BATCH_FILES):
-            number += 1
-            yield _batch(number, held, collection)
-            held = []
-        held.append(file)
-    if held:
-        yield _batch(number + 1, held, collection)
-
-
-def _batch(number: int, files: Sequence[SourceFile], collection: str) -> GoodLine[IngestFiles]:
-    size = sum(len(file.content.encode()) for file in files)
-    return GoodLine(number, size, IngestFiles(collection=collection, files=tuple(files)), unit="batch")
-
-
 def report(
-    found: Found, compared: CompareFilesResult, outcomes: Sequence[Advance], console: Console, *, as_json: bool
+    found: Listing, compared: CompareFilesResult, outcomes: Sequence[Advance], console: Console, *, as_json: bool
 ) -> None:
-    """Print what was loaded, what was not, and what was taken away."""
+    """Print what was loaded, what was not, and what was dropped."""
     summary = summarised(found, compared, outcomes)
     if as_json:
         echo(json.dumps(summary, ensure_ascii=False))
@@ -133,17 +110,17 @@ def report(
     for failed in summary["failed"]:
         console.print(f"{failed['document']}: {failed['reason']}", style="red")
     if compared.removed:
-        console.print(f"taken away: {', '.join(compared.removed[:NAMED])}")
+        console.print(f"dropped: {', '.join(compared.removed[:NAMED])}")
     echo(
         f"{summary['ingested']} files ingested ({summary['symbols']} symbols, {summary['chunks']} chunks),"
-        f" {summary['unchanged']} unchanged, {len(compared.removed)} taken away, {len(found.skipped)} skipped,"
+        f" {summary['unchanged']} unchanged, {len(compared.removed)} dropped, {len(found.skipped)} skipped,"
         f" {len(summary['failed'])} batches failed; {summary['pending']} chunks wait for their vectors"
     )
     if not found.is_whole:
-        echo("Not everything could be read, so nothing was taken away.")
+        echo("Not everything could be read, so nothing was dropped.")
 
 
-def summarised(found: Found, compared: CompareFilesResult, outcomes: Sequence[Advance]) -> dict[str, Any]:
+def summarised(found: Listing, compared: CompareFilesResult, outcomes: Sequence[Advance]) -> dict[str, Any]:
     """Count what was done."""
     results = [outcome.result for outcome in outcomes if isinstance(outcome.result, IngestFilesResult)]
     counted = Counter[str]()
@@ -157,14 +134,14 @@ def summarised(found: Found, compared: CompareFilesResult, outcomes: Sequence[Ad
         "chunks": counted["chunks"],
         "pending": results[-1].pending if results else compared.pending,
         "removed": list(compared.removed),
-        "skipped": [{"path": one.path, "reason": one.reason} for one in found.skipped],
-        "remarks": [{"path": one.path, "remark": one.remark} for one in found.listed.values() if one.remark],
-        "failed": [{"document": one.document, "reason": one.reason} for one in outcomes if one.result is None],
+        "skipped": [{"path": file.path, "reason": file.reason} for file in found.skipped],
+        "remarks": [{"path": file.path, "remark": file.remark} for file in found.listed.values() if file.remark],
+        "failed": [{"document": lost.document, "reason": lost.reason} for lost in outcomes if lost.result is None],
     }
 
 
-def by_reason(found: Found) -> dict[str, list[str]]:
-    """Gather paths under what there is to say of them."""
+def by_reason(found: Listing) -> dict[str, list[str]]:
+    """Group the paths of files by what there is to report about them."""
     said: dict[str, list[str]] = {}
     for skipped in found.skipped:
         said.setdefault(f"skipped, {skipped.reason}", []).append(skipped.path)

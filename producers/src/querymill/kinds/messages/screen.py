@@ -6,9 +6,9 @@ from querymill.cli.terminal import Console
 from querymill_shared.contracts.messages.search import MessageHit, MessageResult
 
 
-def show_messages(console: Console, result: MessageResult, *, most: int | None = None) -> None:
+def show(console: Console, result: MessageResult, *, limit: int | None = None) -> None:
     """Print the hits with what their similarity is made of, then how the search went."""
-    for rank, hit in enumerate(result.results[:most], start=1):
+    for rank, hit in enumerate(result.results[:limit], start=1):
         place = " · ".join(part for part in (hit.session_name or hit.session_id, hit.message_role) if part)
         line = Text.assemble((f"{rank:>2}", "bold"), "  ", (f"{hit.similarity:.3f}", "green"), f"  {hit.band}  {place}")
         console.print(line.append("  must use" if hit.must_use else "", "bold yellow"))
@@ -18,7 +18,7 @@ def show_messages(console: Console, result: MessageResult, *, most: int | None =
         console.print(f"  no hits{_nearest(result)}", style="yellow")
     how = result.mode if result.searched is None else f"{result.mode}, {result.searched}"
     why = f" ({result.why})" if result.why else ""
-    skipped = f" · {result.skipped} rows without a vector of this model" if result.skipped else ""
+    skipped = f" · {result.skipped} messages without a vector of this model" if result.skipped else ""
     least = "" if result.total_is_exact else "at least "
     took = ", ".join(f"{name.removesuffix('_ms')} {ms:,.0f} ms" for name, ms in result.timing.items())
     console.print(Text(f"  searched: {how}{why}{skipped}", "dim"))

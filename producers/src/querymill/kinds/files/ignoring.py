@@ -1,4 +1,4 @@
-"""Ignore files, as git reads them: the deepest that says something of a path decides, its last line first."""
+"""Ignore files, as git reads them: the deepest one that matches a path decides, by its last matching line."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ IGNORE_FILE = ".gitignore"
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """What the ignore files of a folder and of those above it say; ``unread`` is what was not understood."""
+    """The ignore files of a folder and of the folders above it; ``unread`` lists lines that are not patterns."""
 
     specs: tuple[tuple[Path, GitIgnoreSpec], ...] = ()
     unread: tuple[tuple[str, str], ...] = ()
@@ -21,7 +21,7 @@ class Ignored:
     def above(cls, root: Path) -> Self:
         """Read the ignore files above a folder (a resolved path), if it is part of a git repository.
 
-        Whoever names a folder that they ignore, such as an installed package, wants it all the same.
+        If those ignore the folder itself, such as an installed package, they are left out: the caller asked for it.
         """
         folders = list(root.parents)
         if (root / ".git").exists():
@@ -46,7 +46,7 @@ class Ignored:
         return type(self)((*self.specs, (folder, spec)), unread)
 
     def has(self, path: Path, *, is_folder: bool) -> bool:
-        """Tell whether a path is ignored."""
+        """Return whether a path is ignored."""
         for folder, spec in reversed(self.specs):
             said = spec.check_file(path.relative_to(folder).as_posix() + ("/" if is_folder else ""))
             if said.include is not None:
@@ -55,7 +55,7 @@ class Ignored:
 
 
 def _read(lines: Iterable[str]) -> tuple[GitIgnoreSpec, list[int]]:
-    """Read patterns; a bad one makes itself void, and not the others."""
+    """Read patterns. A bad pattern is skipped; returns the numbers of such lines, too."""
     good, bad = [], []
     for number, line in enumerate(lines, start=1):
         try:

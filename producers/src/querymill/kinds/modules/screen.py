@@ -1,4 +1,4 @@
-"""How found code looks on a terminal."""
+"""What a search of modules looks like on a terminal."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ from querymill.cli.terminal import Console
 from querymill_shared.contracts.modules.search import ModuleDocumentHit, ModuleResult
 
 
-def show_modules(console: Console, result: ModuleResult, *, most: int | None = None) -> None:
+def show(console: Console, result: ModuleResult, *, limit: int | None = None) -> None:
     """Print the hits with what their scores are made of, then how the search went."""
-    hits = result.results if most is None else result.results[:most]
+    hits = result.results[:limit]
     for rank, hit in enumerate(hits, start=1):
         console.print(Text.assemble((f"{rank:>2}", "bold"), (f"  {hit.score:.4f}  ", "green"), hit.file_path))
         for line in _why(hit):
@@ -21,7 +21,7 @@ def show_modules(console: Console, result: ModuleResult, *, most: int | None = N
     if not result.results:
         console.print("  no hits", style="yellow")
     for part in result.raw_history:
-        asked = ", ".join(f"{one.module} ({one.rule}: {one.text})" for one in part.modules) or "no modules"
+        asked = ", ".join(f"{module.module} ({module.rule}: {module.text})" for module in part.modules) or "no modules"
         console.print(Text(f"  asked: {' '.join(part.description.split())[:60]} → {asked}", style="dim"))
     for missing in result.degraded:
         console.print(Text(f"  degraded: {missing.stage}: {missing.reason}", style="yellow"))
@@ -30,7 +30,7 @@ def show_modules(console: Console, result: ModuleResult, *, most: int | None = N
 
 
 def _why(hit: ModuleDocumentHit) -> list[str]:
-    """Say how the score came about, so that it can be computed again."""
+    """Show every number that the score is computed from."""
     lines = []
     if "k" in hit.explanation:
         k, weights = hit.explanation["k"], hit.explanation["weights"]
@@ -44,4 +44,4 @@ def _why(hit: ModuleDocumentHit) -> list[str]:
 
 
 def _names(part: dict[str, Any]) -> str:
-    return ", ".join(f"{one['module']} as {one['name'].rpartition('.')[2]}" for one in part["modules"])
+    return ", ".join(f"{module['module']} as {module['name'].rpartition('.')[2]}" for module in part["modules"])

@@ -6,38 +6,35 @@ from pathlib import Path
 from typing import Final
 
 from querymill.cli.progress import with_bar
-from querymill.cli.screen_files import follow_rounds, show_files
 from querymill.cli.terminal import Console
 from querymill.client import Querymill
-from querymill.code_base import batches
-from querymill.ingestion import GoodLine
-from querymill_shared.contracts.files.ingest import LARGEST_FILE, IngestFiles, SourceFile
+from querymill.kinds.files.lines import batched
+from querymill.kinds.files.screen import follow, show
+from querymill.kinds.kind import DemoStep
+from querymill_shared.contracts.files.ingest import LARGEST_FILE, SourceFile
 from querymill_shared.contracts.files.search import FileResult, FileSearch
 
 COLLECTION: Final = "demo-code"
-#: Celery hands its messages to kombu, whose transports restore what was not acknowledged: the answer is there.
+#: Celery leaves its messages to kombu, whose transports restore those that were not acknowledged.
 PARTS: Final = (("celery", "worker"), ("kombu", "transport"))
 ASKED: Final = FileSearch(
     query="where are unacknowledged messages restored?", collection=COLLECTION, context_budget=3_000
 )
 
 
-def search_packages(mill: Querymill, console: Console) -> list[FileResult]:
-    """Take the source of Celery's worker and of kombu's transports in, ask, and show the rounds and the files."""
+def search_packages(mill: Querymill, _sample: Path, console: Console) -> list[FileResult]:
+    """Ingest the source of Celery's worker and of kombu's transports, ask, and show the rounds and the files."""
     files = tuple(file for package, folder in PARTS for file in sources(package, folder))
-    lines = [
-        GoodLine(number, sum(len(one.content) for one in batch), IngestFiles(collection=COLLECTION, files=tuple(batch)))
-        for number, batch in enumerate(batches(files), start=1)
-    ]
+    lines = list(batched(files, COLLECTION))
     with_bar(mill, lines, console, size=sum(line.size for line in lines))
     console.print(
         f"   {len(files)} files of celery.worker and kombu.transport, as installed here; their vectors follow unasked\n"
     )
     job = mill.submit(ASKED)
-    follow_rounds(console, ASKED.query, job.events(timeout=ASKED.deadline + 10))
+    follow(console, ASKED.query, job.events(timeout=ASKED.deadline + 10))
     result = job.result(timeout=5)
     console.print()
-    show_files(console, result, most=5)
+    show(console, result, limit=5)
     return [result]
 
 
@@ -48,3 +45,13 @@ def sources(package: str, folder: str) -> Iterator[SourceFile]:
         if 0 < path.stat().st_size < LARGEST_FILE:
             content = path.read_text(encoding="utf-8", errors="replace")
             yield SourceFile(path=f"{package}/{path.relative_to(root).as_posix()}", content=content)
+
+
+# The vectors are made in the background, and leave the small models of one machine no time for other steps.
+STEPS: Final = (
+    DemoStep(
+        "A code base, searched in rounds: the source of two installed packages",
+        search_packages,
+        leaves_models_busy=True,
+    ),
+)

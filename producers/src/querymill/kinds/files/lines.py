@@ -1,0 +1,36 @@
+"""How files are joined into jobs; their JSON lines are read by `code_base.JsonLines`."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from querymill.ingestion import GoodLine
+from querymill_shared.contracts.files.ingest import IngestFiles, SourceFile
+
+#: Files, and characters of their contents, that are sent in one job: some seconds of work.
+BATCH_FILES, BATCH_CHARACTERS = 64, 300_000
+
+
+def batched(files: Iterable[SourceFile], collection: str) -> Iterator[GoodLine[IngestFiles]]:
+    """Join files into jobs."""
+    held: list[SourceFile] = []
+    number = 0
+    for file in files:
+        full = sum(len(other.content) for other in held) + len(file.content) > BATCH_CHARACTERS
+        if held and (full or len(held) == BATCH_FILES):
+            number += 1
+            yield _batch(number, held, collection)
+            held = []
+        held.append(file)
+    if held:
+        yield _batch(number + 1, held, collection)
+
+
+def document_of(request: IngestFiles) -> str:
+    """Name the files of a job by the first of them."""
+    first, *others = (file.path for file in request.files)
+    return f"{first} and {len(others)} more" if others else first
+
+
+def _batch(number: int, files: Sequence[SourceFile], collection: str) -> GoodLine[IngestFiles]:
+    size = sum(len(file.content.encode()) for file in files)
+    request = IngestFiles(collection=collection, files=tuple(files))
+    return GoodLine(number, size, request, unit="batch", document=document_of(request))

@@ -1,0 +1,49 @@
+"""What a search of reports looks like on a terminal."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.text import Text
+
+from querymill.cli.screen_answers import show_answer
+from querymill.cli.terminal import Console
+from querymill_shared.contracts.reports.search import ReportHit, ReportResult
+
+
+def show(console: Console, result: ReportResult, *, limit: int | None = None) -> None:
+    """Print the hits with what their scores are made of, then how the search went."""
+    if result.answer is not None:
+        show_answer(console, result.answer)
+    hits = result.results[:limit]
+    for rank, hit in enumerate(hits, start=1):
+        heading = f"  {hit.title}, page {hit.page}"
+        console.print(Text.assemble((f"{rank:>2}", "bold"), "  ", (f"{hit.score:.4f}", "green"), heading))
+        console.print(Text(f"      {_why(hit)}", style="dim"), no_wrap=True, overflow="ellipsis")
+        console.print(Text(f"      {_excerpt(hit.text)}"), no_wrap=True, overflow="ellipsis", soft_wrap=False)
+    if not result.results:
+        console.print("  no hits", style="yellow")
+    console.print(Text(f"  searched: {result.routing.reason}", style="dim"))
+    for part in result.degraded:
+        console.print(Text(f"  degraded: {part.stage}: {part.reason}", style="yellow"))
+    timing = ", ".join(f"{name.removesuffix('_ms')} {ms:,.0f} ms" for name, ms in result.timing.items())
+    usage = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in result.usage.items())
+    console.print(Text(f"  {result.total} hits in all · {timing} · {usage}", style="dim"))
+
+
+def _why(hit: ReportHit) -> str:
+    why = hit.explanation
+    found = f"{why['count']} of the queries found it" if why["count"] > 1 else "one query found it"
+    return f"{hit.score:.4f} = {_product(why)}   ({found}: {'; '.join(_excerpt(q)[:60] for q in why['queries'])})"
+
+
+def _product(why: Mapping[str, Any]) -> str:
+    factors = [f"{why['max_inner_product']:.4f} similarity"]
+    if why["inner_factor"] != 1:
+        factors.insert(0, f"{why['inner_factor']:g}")
+    if why["agreement_factor"] != 1:
+        factors.append(f"(1 + {why['agreement']:g} × {why['count'] - 1})")
+    return " × ".join(factors)
+
+
+def _excerpt(text: str) -> str:
+    return " ".join(text.split())[:200]

@@ -1,0 +1,57 @@
+"""Each option of ``querymill search messages`` reaches its field; a wrong value is refused by name."""
+
+from typing import Any
+
+import pytest
+
+from querymill.kinds.messages import KIND
+from tests.fixtures.options import fields_of, given_by, request_from
+
+OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
+    ((), {}),
+    (("--session-id", "s1"), {"session_id": "s1"}),
+    (("--limit", "7"), {"limit": 7}),
+    (("--similarity-threshold", "0.25"), {"similarity_threshold": 0.25}),
+    (("--similarity-threshold", "null"), {"similarity_threshold": None}),
+    (("--exclude-message-id", "m"), {"exclude_message_id": "m"}),
+    (("--vector-type", "context"), {"vector_type": "context"}),
+    (("--include-context",), {"include_context": True}),
+    (("--preset", "faq"), {"preset": "faq", "similarity_threshold": 0.8, "limit": 5}),
+    (
+        ("--preset", "faq", "--similarity-threshold", "null", "--limit", "9"),
+        {"preset": "faq", "similarity_threshold": None, "limit": 9},
+    ),
+    (("--hybrid",), {"hybrid": True}),
+    (("--vector-weight", "2"), {"vector_weight": 2.0}),
+    (("--words-weight", "0.5"), {"words_weight": 0.5}),
+    (("--rrf-k", "10"), {"rrf_k": 10}),
+    (("--deadline", "2.5"), {"deadline": 2.5}),
+    (("--lane", "bulk"), {"lane": "bulk"}),
+]
+WRONG: list[tuple[tuple[str, ...], str]] = [
+    (("--similarity-threshold", "much"), "similarity_threshold: Input should be a valid number"),
+    (("--similarity-threshold", "1.1"), "similarity_threshold: Input should be less than or equal to 1"),
+    (("--limit", "201"), "limit: Input should be less than or equal to 200"),
+    (("--preset", "poem"), "preset: Input should be"),
+    (("--words-weight", "0"), "words_weight: Input should be greater than 0"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "fields"), OPTIONS)
+def test_an_option_reaches_its_field(arguments: tuple[str, ...], fields: dict[str, Any]) -> None:
+    assert given_by(KIND, *arguments) == fields
+
+
+def test_every_option_is_tried() -> None:
+    tried = {name for _, fields in OPTIONS for name in fields}
+    assert tried | {"query", "collection"} == fields_of(KIND)
+
+
+@pytest.mark.parametrize(("arguments", "said"), WRONG)
+def test_a_wrong_value_exits_with_two_and_names_field_and_rule(
+    arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        request_from(KIND, "q", "--collection", "c", *arguments)
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err

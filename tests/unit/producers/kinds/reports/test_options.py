@@ -1,0 +1,57 @@
+"""Each option of ``querymill search reports`` reaches its field; a wrong value is refused by name."""
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from querymill.kinds.reports import KIND
+from tests.fixtures.options import fields_of, given_by, request_from
+
+OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
+    ((), {}),
+    (("--top-n", "3"), {"top_n": 3}),
+    (("--candidates", "40"), {"candidates": 40}),
+    (("--hyde",), {"hyde": True}),
+    (("--no-hyde",), {"hyde": False}),
+    (("--multi-query", "synonym", "--multi-query", "variant"), {"multi_query": ("synonym", "variant")}),
+    (("--return-parent-pages",), {"return_parent_pages": True}),
+    (("--inner-factor", "0.5"), {"inner_factor": 0.5}),
+    (("--company", "Nordhav"), {"company": "Nordhav"}),
+    (("--period", "FY2021 Q3"), {"period": "FY2021 Q3"}),
+    (("--documents", "a1", "--documents", "b2"), {"documents": ("a1", "b2")}),
+    (("--today", "2026-02-28"), {"today": date(2026, 2, 28)}),
+    (("--answer", "--judge"), {"answer": True, "judge": True}),
+    (("--answer-tokens", "99"), {"answer_tokens": 99}),
+    (("--passage-tokens", "500"), {"passage_tokens": 500}),
+    (("--deadline", "2.5"), {"deadline": 2.5}),
+    (("--lane", "bulk"), {"lane": "bulk"}),
+]
+WRONG: list[tuple[tuple[str, ...], str]] = [
+    (("--top-n", "0"), "top_n: Input should be greater than or equal to 1"),
+    (("--inner-factor", "nan"), "inner_factor: Input should be a finite number"),
+    (("--multi-query", "poem"), "multi_query.0: Input should be"),
+    (("--documents", "a", "--documents", "a"), "documents: "),
+    (("--judge",), "judge: needs answer"),
+    (("--deadline", "0"), "deadline: Input should be greater than 0"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "fields"), OPTIONS)
+def test_an_option_reaches_its_field(arguments: tuple[str, ...], fields: dict[str, Any]) -> None:
+    assert given_by(KIND, *arguments) == fields
+
+
+def test_every_option_is_tried() -> None:
+    tried = {name for _, fields in OPTIONS for name in fields}
+    assert tried | {"query", "collection"} == fields_of(KIND)
+
+
+@pytest.mark.parametrize(("arguments", "said"), WRONG)
+def test_a_wrong_value_exits_with_two_and_names_field_and_rule(
+    arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        request_from(KIND, "q", "--collection", "c", *arguments)
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
