@@ -6,8 +6,9 @@ kill leaves neither. Ranks follow in the background.
 """
 
 from collections.abc import Sequence
+from typing import Final
 
-from querymill_shared.board import Claim
+from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.conversations.ingest import (
     DropConversation,
     IngestConversation,
@@ -18,15 +19,28 @@ from querymill_shared.contracts.conversations.ingest import (
 )
 from querymill_shared.contracts.sessions import MOST_MESSAGES, ChatMessage, ChatSession
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs import untyped as one_step
+from querymill_workers.jobs import one_step
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Refused
-from querymill_workers.jobs.untyped import Notes
+from querymill_workers.jobs.notes import Notes
+from querymill_workers.jobs.one_step import Ending
+from querymill_workers.jobs.ports import Common
 from querymill_workers.retrievers.conversations.drafts import drafted
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE, ConversationDraft, StoredSession
 from querymill_workers.retrievers.conversations.ranks.recompute import update_soon, update_what_waits
 from querymill_workers.retrievers.conversations.rules.text import searchable
 from querymill_workers.words.ports import WordUnit
+
+#: The requests that change one session.
+SessionChange = IngestConversation | UpdateConversation | DropConversation
+
+
+class ChangeNotes(Notes):
+    """What became of a session; ``total`` counts its messages now."""
+
+    session_id: str
+    outcome: Outcome
+    total: int
 
 
 def step(claim: Claim, request: IngestConversation, ports: Ports) -> Sequence[Bell]:
@@ -35,7 +49,7 @@ def step(claim: Claim, request: IngestConversation, ports: Ports) -> Sequence[Be
     with ports.conversations.changing(request.collection, request.session.session_id):
         known = ports.conversations.stored(request.collection, request.session.session_id)
         outcome = store(request.collection, draft, known, ports)
-    return hand_in(claim, request.collection, draft.session, outcome, ports)
+    return hand_in(claim, request, draft.session, outcome, ports)
 
 
 def update(claim: Claim, request: UpdateConversation, ports: Ports) -> Sequence[Bell]:
@@ -45,7 +59,7 @@ def update(claim: Claim, request: UpdateConversation, ports: Ports) -> Sequence[
         known = ports.conversations.stored(collection, session_id)
         session = updated(None if known is None else known.session, request.update)
         outcome = store(collection, drafted(session, ports.technical_keywords), known, ports)
-    return hand_in(claim, collection, session, outcome, ports)
+    return hand_in(claim, request, session, outcome, ports)
 
 
 def drop(claim: Claim, request: DropConversation, ports: Ports) -> Sequence[Bell]:
@@ -55,9 +69,14 @@ def drop(claim: Claim, request: DropConversation, ports: Ports) -> Sequence[Bell
         ports.words.drop(collection, SPACE, [session_id])
         was_there = ports.conversations.drop(collection, session_id)
     bells = update_soon(collection, ports) if was_there else update_what_waits(collection, ports)
-    outcome = "dropped" if was_there else "unchanged"
-    one_step.hand_in(claim, {"session_id": session_id, "outcome": outcome, "total": 0}, to_result, ports)
+    outcome: Outcome = "dropped" if was_there else "unchanged"
+    one_step.hand_in(claim, request, ChangeNotes(session_id=session_id, outcome=outcome, total=0), ENDING, ports)
     return bells
+
+
+def conclude(picture: Picture, request: SessionChange, ports: Common) -> None:
+    """Settle with what became of the session."""
+    one_step.conclude(picture, request, ENDING, ports)
 
 
 def store(collection: str, draft: ConversationDraft, known: StoredSession | None, ports: Ports) -> Outcome:
@@ -71,13 +90,16 @@ def store(collection: str, draft: ConversationDraft, known: StoredSession | None
     return "ingested"
 
 
-def hand_in(claim: Claim, collection: str, session: ChatSession, outcome: Outcome, ports: Ports) -> Sequence[Bell]:
+def hand_in(
+    claim: Claim, request: SessionChange, session: ChatSession, outcome: Outcome, ports: Ports
+) -> Sequence[Bell]:
     """Announce the collection, have ranks updated, and close the step."""
+    collection = request.collection
     # Also if nothing changed: an attempt before this one may have been killed after it had stored the session.
     ports.board.add_collections("conversations", [collection])
     bells = update_soon(collection, ports) if outcome == "ingested" else update_what_waits(collection, ports)
-    notes = {"session_id": session.session_id, "outcome": outcome, "total": len(session.messages)}
-    one_step.hand_in(claim, notes, to_result, ports)
+    notes = ChangeNotes(session_id=session.session_id, outcome=outcome, total=len(session.messages))
+    one_step.hand_in(claim, request, notes, ENDING, ports)
     return bells
 
 
@@ -116,8 +138,13 @@ def _begun(update: SessionUpdate) -> ChatSession:
     )  # fmt: skip
 
 
-def to_result(
-    request: IngestConversation | UpdateConversation | DropConversation, job_id: str, notes: Notes
-) -> IngestConversationResult:
+def to_result(request: SessionChange, picture: Picture, notes: ChangeNotes) -> IngestConversationResult:
     """Say what became of the session."""
-    return IngestConversationResult(job_id=job_id, kind=request.kind, complete=True, **notes)
+    return IngestConversationResult(
+        job_id=picture.record.job_id, kind=request.kind, complete=True, session_id=notes.session_id,
+        outcome=notes.outcome, total=notes.total,
+    )  # fmt: skip
+
+
+#: How each of these jobs ends.
+ENDING: Final = Ending(ChangeNotes, to_result)

@@ -13,7 +13,6 @@ collection and its generation, which is read anew for each search. Rules and for
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any, Final
 
 from querymill_shared.board import Claim, Outcome, Picture
@@ -32,10 +31,13 @@ from querymill_shared.contracts.conversations.search import (
     zone_named,
 )
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs import untyped as one_step
+from querymill_workers.jobs import one_step
 from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.notes import Notes
+from querymill_workers.jobs.one_step import Ending
+from querymill_workers.jobs.ports import Common
 from querymill_workers.jobs.stages import Laps, stage, timing
-from querymill_workers.jobs.untyped import Notes
+from querymill_workers.jobs.usage import Usage
 from querymill_workers.retrievers.conversations.ports.caches import BestPassage, ConversationCard, Recalled
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE, Conversation, ConversationHead
 from querymill_workers.retrievers.conversations.rules.best_passage import Snippet, best_passage
@@ -66,6 +68,13 @@ from querymill_workers.words.ports import WordHit
 
 #: How many sessions BM25 hands on to ranking.
 CANDIDATES: Final[Mapping[SearchMode, int]] = {"normal": 50, "deep": 100}
+
+
+class SearchNotes(Notes):
+    """The result as far as the step knows it, and how long each phase of the step took, in milliseconds."""
+
+    found: ConversationResult
+    timing: dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,18 +128,18 @@ def step(claim: Claim, request: ConversationSearch, ports: Ports) -> Sequence[Be
         complete=True,
         understanding=recalled.understanding,
         why_not=reason,
-        usage={"provider_calls": 0, "tokens": 0},
+        usage=Usage().noted(),
     )
-    notes = {"found": result.model_dump(mode="json"), "timing": laps.ms}
-    picture = ports.board.finish(claim, Outcome(notes=notes, ms=laps.total_ms))
+    notes = SearchNotes(found=result, timing=laps.ms)
+    picture = ports.board.finish(claim, Outcome(notes=notes.for_board(), ms=laps.total_ms))
     if picture is not None:
         conclude(picture, request, ports)
     return []
 
 
-def conclude(picture: Picture, _: ConversationSearch, ports: Ports) -> None:
+def conclude(picture: Picture, request: ConversationSearch, ports: Common) -> None:
     """Settle with what the search found, or with the reason why it could not."""
-    one_step.conclude(picture, partial(to_result, picture), ports)
+    one_step.conclude(picture, request, ENDING, ports)
 
 
 def recall(asked: Asked, ports: Ports) -> Recalled:
@@ -355,9 +364,12 @@ def why_not_placed(asked: Asked, wanted: str, recalled: Recalled, ranking: Seque
     return WhyNot(session_id=wanted, gate="diversification" if place <= most else "score", reason=reason)
 
 
-def to_result(picture: Picture, request: ConversationSearch, job_id: str, notes: Notes) -> ConversationResult:
-    """Read what the step found, and say how it went."""
-    del request, job_id
-    took = timing(picture) | {f"{name}_ms": ms for name, ms in notes["timing"].items()}
+def to_result(_: ConversationSearch, picture: Picture, notes: SearchNotes) -> ConversationResult:
+    """Add to the result that the step noted how the step went."""
+    took = timing(picture) | {f"{name}_ms": ms for name, ms in notes.timing.items()}
     stages = tuple(stage(search) for search in picture.steps)
-    return ConversationResult.model_validate(notes["found"]).model_copy(update={"stages": stages, "timing": took})
+    return notes.found.model_copy(update={"stages": stages, "timing": took})
+
+
+#: How a search ends.
+ENDING: Final = Ending(SearchNotes, to_result)

@@ -3,15 +3,24 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from typing import Final
 
-from querymill_shared.board import Claim
+from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.conversations.ranks import RankedSession, RankList, RankListResult
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs import untyped as one_step
+from querymill_workers.jobs import one_step
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.untyped import Notes
+from querymill_workers.jobs.notes import Notes
+from querymill_workers.jobs.one_step import Ending
 from querymill_workers.retrievers.conversations.ranks.recompute import refuse_unknown
 from querymill_workers.retrievers.conversations.rules.rank import age_days, rank, recency
+
+
+class ListNotes(Notes):
+    """The list, and how many sessions await an update of their ranks."""
+
+    results: tuple[RankedSession, ...]
+    waiting: int
 
 
 def step(claim: Claim, request: RankList, ports: Ports) -> Sequence[Bell]:
@@ -35,17 +44,18 @@ def step(claim: Claim, request: RankList, ports: Ports) -> Sequence[Bell]:
             **asdict(row.parts),
         )
         rows.append(ranked)
-    notes = {
-        "results": [one.model_dump(mode="json") for one in rows],
-        "waiting": ports.ranks.waiting(request.collection),
-    }
-    return one_step.hand_in(claim, notes, to_result, ports)
+    notes = ListNotes(results=tuple(rows), waiting=ports.ranks.waiting(request.collection))
+    one_step.hand_in(claim, request, notes, ENDING, ports)
+    return []
 
 
-def to_result(request: RankList, job_id: str, notes: Notes) -> RankListResult:
+def to_result(request: RankList, picture: Picture, notes: ListNotes) -> RankListResult:
     """Show the list."""
-    results = tuple(RankedSession.model_validate(one) for one in notes["results"])
     return RankListResult(
-        job_id=job_id, total=len(results), complete=True, collection=request.collection, waiting=notes["waiting"],
-        results=results,
+        job_id=picture.record.job_id, total=len(notes.results), complete=True, collection=request.collection,
+        waiting=notes.waiting, results=notes.results,
     )  # fmt: skip
+
+
+#: How the job ends.
+ENDING: Final = Ending(ListNotes, to_result)

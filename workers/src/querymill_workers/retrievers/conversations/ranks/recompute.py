@@ -5,19 +5,20 @@ there were. A rebuild's parts are found by many workers; whoever brings the last
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import partial
+from typing import Final
 
-from querymill_shared.board import Claim, Outcome, Picture, Verdict
+from querymill_shared.board import Claim, Outcome, Picture
 from querymill_shared.contracts.conversations.ranks import RanksResult, RecomputeRanks
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs import untyped as one_step
+from querymill_workers.jobs import one_step, verdicts
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.follow_up import asked_once
-from querymill_workers.jobs.untyped import Notes
+from querymill_workers.jobs.notes import Notes
+from querymill_workers.jobs.one_step import Ending
 from querymill_workers.retrievers.conversations.drafts import facts_in
-from querymill_workers.retrievers.conversations.ports.ranks import ConversationRanks
+from querymill_workers.retrievers.conversations.ports.ranks import ConversationRanks, Published
 from querymill_workers.retrievers.conversations.ranks.update import update
 from querymill_workers.retrievers.conversations.rules.reference_search import ReferenceSearch
 from querymill_workers.retrievers.conversations.rules.session_facts import facts_version
@@ -26,6 +27,21 @@ from querymill_workers.retrievers.conversations.rules.session_facts import facts
 SETTLE_S = 1.0
 #: Sessions that are updated in one transaction, and sessions whose facts are found anew in one.
 UPDATED_AT_ONCE, FACTS_AT_ONCE = 50, 50
+
+
+class UpdateNotes(Notes):
+    """How many sessions were updated, and how many references changed."""
+
+    sessions: int
+    references: int
+
+
+class PartNotes(Notes):
+    """What a rebuild put in force, noted by the part that did so; any other part notes nothing."""
+
+    sessions: int = 0
+    references: int = 0
+    version: int | None = None
 
 
 def step(claim: Claim, request: RecomputeRanks, ports: Ports) -> Sequence[Bell]:
@@ -42,7 +58,7 @@ def update_changed(claim: Claim, request: RecomputeRanks, ports: Ports) -> Seque
         return []
     sessions, references = update_all(request.collection, ports.ranks)
     bells = update_what_waits(request.collection, ports)
-    one_step.hand_in(claim, {"sessions": sessions, "references": references}, to_result, ports)
+    one_step.hand_in(claim, request, UpdateNotes(sessions=sessions, references=references), UPDATE_ENDING, ports)
     return bells
 
 
@@ -91,10 +107,10 @@ def rebuild_part(claim: Claim, request: RecomputeRanks, ports: Ports) -> Sequenc
         found = ReferenceSearch(table).found(table.part(part, parts=request.parts))
         ports.ranks.draft(collection, rebuild, part, found, table)
     published = ports.ranks.publish(collection, rebuild, parts=request.parts)
-    notes = {} if published is None else asdict(published)
+    outcome = Outcome() if published is None else Outcome(notes=part_notes(published).for_board())
     # What changed since the rebuild began is not in it: publishing it made that wait again.
     bells = [] if published is None else update_what_waits(collection, ports)
-    picture = ports.board.finish(claim, Outcome(notes=notes))
+    picture = ports.board.finish(claim, outcome)
     if picture is not None:
         conclude(picture, request, ports)
     return bells
@@ -103,20 +119,17 @@ def rebuild_part(claim: Claim, request: RecomputeRanks, ports: Ports) -> Sequenc
 def conclude(picture: Picture, request: RecomputeRanks, ports: Ports) -> None:
     """Settle once all parts are closed; a rebuild is done when one of them put it in force."""
     if request.scope == "changed":
-        one_step.conclude(picture, to_result, ports)
+        one_step.conclude(picture, request, UPDATE_ENDING, ports)
         return
     if not all(part.is_closed for part in picture.steps):
         return
     failed = [part for part in picture.steps if part.state == "failed"]
-    published = [part.notes for part in picture.steps if part.notes.get("version") is not None]
-    job_id = picture.record.job_id
+    published = [notes for notes in map(PartNotes.of, picture.steps) if notes.version is not None]
     if published:
-        verdict = Verdict("done", result=to_result(request, job_id, published[0]).model_dump_json())
+        verdict = verdicts.done(to_result(request, picture, published[0]))
     else:
-        dead = any(part.notes.get("dead") for part in failed)
-        reason = failed[0].reason if failed else "another rebuild has begun since"
-        verdict = Verdict("dead" if dead else "failed", reason=reason)
-    ports.board.settle(job_id, verdict)
+        verdict = verdicts.lost(picture, failed[0].reason if failed else "another rebuild has begun since")
+    ports.board.settle(picture.record.job_id, verdict)
 
 
 def refuse_unknown(collection: str, ports: Ports) -> None:
@@ -125,14 +138,23 @@ def refuse_unknown(collection: str, ports: Ports) -> None:
         raise Refused(f"collection: no conversations in {collection!r}")
 
 
-def to_result(request: RecomputeRanks, job_id: str, notes: Notes) -> RanksResult:
+def part_notes(published: Published) -> PartNotes:
+    """Note what a rebuild put in force."""
+    return PartNotes(sessions=published.sessions, references=published.references, version=published.version)
+
+
+def to_result(request: RecomputeRanks, picture: Picture, notes: UpdateNotes | PartNotes) -> RanksResult:
     """Say what was worked out."""
     return RanksResult(
-        job_id=job_id,
-        total=notes["sessions"],
+        job_id=picture.record.job_id,
+        total=notes.sessions,
         complete=True,
         collection=request.collection,
         scope=request.scope,
-        references=notes["references"],
-        version=notes.get("version"),
+        references=notes.references,
+        version=notes.version if isinstance(notes, PartNotes) else None,
     )
+
+
+#: How an update of what changed ends.
+UPDATE_ENDING: Final[Ending[RecomputeRanks, UpdateNotes]] = Ending(UpdateNotes, to_result)
