@@ -6,14 +6,14 @@ from querymill_shared.contracts.conversations import ConversationRequest
 from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation, UpdateConversation
 from querymill_shared.contracts.conversations.ranks import RankList, RecomputeRanks
 from querymill_shared.contracts.conversations.search import ConversationSearch
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.flow import Flow, flow
 from querymill_workers.jobs.one_step import one_step
 from querymill_workers.retrievers.conversations import ingest, search
+from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ranks import listing, recompute
 
 
-def flow_of(request: ConversationRequest) -> Flow[Ports]:
+def flow_of(request: ConversationRequest) -> Flow[ConversationPorts]:
     """Choose the flow of a request."""
     match request:
         case ConversationSearch():

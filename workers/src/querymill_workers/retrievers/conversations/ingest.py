@@ -18,7 +18,6 @@ from querymill_shared.contracts.conversations.ingest import (
     UpdateConversation,
 )
 from querymill_shared.contracts.sessions import MOST_MESSAGES, ChatMessage, ChatSession
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs import one_step
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Refused
@@ -26,6 +25,7 @@ from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending
 from querymill_workers.jobs.ports import Common
 from querymill_workers.retrievers.conversations.drafts import drafted
+from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE, ConversationDraft, StoredSession
 from querymill_workers.retrievers.conversations.ranks.recompute import update_soon, update_what_waits
 from querymill_workers.retrievers.conversations.rules.text import searchable
@@ -43,7 +43,7 @@ class ChangeNotes(Notes):
     total: int
 
 
-def step(claim: Claim, request: IngestConversation, ports: Ports) -> Sequence[Bell]:
+def step(claim: Claim, request: IngestConversation, ports: ConversationPorts) -> Sequence[Bell]:
     """Ingest one session, whole; the same content again changes nothing."""
     draft = drafted(request.session, ports.technical_keywords)
     with ports.conversations.changing(request.collection, request.session.session_id):
@@ -52,7 +52,7 @@ def step(claim: Claim, request: IngestConversation, ports: Ports) -> Sequence[Be
     return hand_in(claim, request, draft.session, outcome, ports)
 
 
-def update(claim: Claim, request: UpdateConversation, ports: Ports) -> Sequence[Bell]:
+def update(claim: Claim, request: UpdateConversation, ports: ConversationPorts) -> Sequence[Bell]:
     """Add messages to the stored session; a message replaces the stored one with its id."""
     collection, session_id = request.collection, request.update.session_id
     with ports.conversations.changing(collection, session_id):
@@ -62,7 +62,7 @@ def update(claim: Claim, request: UpdateConversation, ports: Ports) -> Sequence[
     return hand_in(claim, request, session, outcome, ports)
 
 
-def drop(claim: Claim, request: DropConversation, ports: Ports) -> Sequence[Bell]:
+def drop(claim: Claim, request: DropConversation, ports: ConversationPorts) -> Sequence[Bell]:
     """Drop a session."""
     collection, session_id = request.collection, request.session_id
     with ports.conversations.changing(collection, session_id):
@@ -79,7 +79,7 @@ def conclude(picture: Picture, request: SessionChange, ports: Common) -> None:
     one_step.conclude(picture, request, ENDING, ports)
 
 
-def store(collection: str, draft: ConversationDraft, known: StoredSession | None, ports: Ports) -> Outcome:
+def store(collection: str, draft: ConversationDraft, known: StoredSession | None, ports: ConversationPorts) -> Outcome:
     """Store a session and its words over the known ones, unless they are the same already."""
     before = None if known is None else known.revision
     if draft.revision == before:
@@ -91,7 +91,7 @@ def store(collection: str, draft: ConversationDraft, known: StoredSession | None
 
 
 def hand_in(
-    claim: Claim, request: SessionChange, session: ChatSession, outcome: Outcome, ports: Ports
+    claim: Claim, request: SessionChange, session: ChatSession, outcome: Outcome, ports: ConversationPorts
 ) -> Sequence[Bell]:
     """Announce the collection, have ranks updated, and close the step."""
     collection = request.collection

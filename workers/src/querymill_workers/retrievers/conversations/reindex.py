@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.retrievers.conversations.ingest import unit_of
+from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE
 from querymill_workers.words.ports import Space
 
@@ -14,7 +14,7 @@ SPACES: Final[Sequence[Space]] = (SPACE,)
 DOCUMENTS_BATCH: Final = 100
 
 
-def reindexed(collection: str, ports: Ports) -> Iterator[tuple[int, int, int]]:
+def reindexed(collection: str, ports: ConversationPorts) -> Iterator[tuple[int, int, int]]:
     """Go through the sessions; no other worker changes a session while its words are made."""
     ids = ports.conversations.active_between(collection, None, None)
     for done, session_id in enumerate(ids, start=1):

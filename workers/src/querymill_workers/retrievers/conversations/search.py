@@ -30,7 +30,6 @@ from querymill_shared.contracts.conversations.search import (
     WhyNot,
     zone_named,
 )
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs import one_step
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.notes import Notes
@@ -38,6 +37,7 @@ from querymill_workers.jobs.one_step import Ending
 from querymill_workers.jobs.ports import Common
 from querymill_workers.jobs.stages import Laps, stage, timing
 from querymill_workers.jobs.usage import Usage
+from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.caches import BestPassage, ConversationCard, Recalled
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE, Conversation, ConversationHead
 from querymill_workers.retrievers.conversations.rules.best_passage import Snippet, best_passage
@@ -104,7 +104,7 @@ class Asked:
         return (request.collection, self.generation, request.query, *switches, timed and timed.range)
 
 
-def step(claim: Claim, request: ConversationSearch, ports: Ports) -> Sequence[Bell]:
+def step(claim: Claim, request: ConversationSearch, ports: ConversationPorts) -> Sequence[Bell]:
     """Search, and hand the hits in."""
     laps = Laps(ports)
     now = request.now or datetime.now(UTC)
@@ -142,7 +142,7 @@ def conclude(picture: Picture, request: ConversationSearch, ports: Common) -> No
     one_step.conclude(picture, request, ENDING, ports)
 
 
-def recall(asked: Asked, ports: Ports) -> Recalled:
+def recall(asked: Asked, ports: ConversationPorts) -> Recalled:
     """Understand the question and find its candidates, or remember them.
 
     Raises:
@@ -162,7 +162,7 @@ def recall(asked: Asked, ports: Ports) -> Recalled:
     return found
 
 
-def understood(asked: Asked, ports: Ports) -> Understanding:
+def understood(asked: Asked, ports: ConversationPorts) -> Understanding:
     """Take the time out of the question, drop filler, mend its spelling, and find what else to search for."""
     request, timed = asked.request, asked.timed
     technical = ports.technical_keywords.of(request.query)
@@ -188,13 +188,13 @@ def understood(asked: Asked, ports: Ports) -> Understanding:
     )
 
 
-def terms_of(text: str, ports: Ports) -> list[str]:
+def terms_of(text: str, ports: ConversationPorts) -> list[str]:
     """List the technical keywords of a text in the order in which it has them."""
     lower = text.lower()
     return sorted(ports.technical_keywords.of(text), key=lambda term: (lower.find(term), -len(term)))
 
 
-def mendings(text: str, asked: Asked, ports: Ports) -> list[Correction]:
+def mendings(text: str, asked: Asked, ports: ConversationPorts) -> list[Correction]:
     """Correct the words that the collection does not know and has something near to."""
     suspected = suspects(text)
     if not suspected:
@@ -203,7 +203,7 @@ def mendings(text: str, asked: Asked, ports: Ports) -> list[Correction]:
     return corrections(suspected, near=near)
 
 
-def active(asked: Asked, ports: Ports) -> Sequence[str] | None:
+def active(asked: Asked, ports: ConversationPorts) -> Sequence[str] | None:
     """List the sessions that the time in the question lets through; None lets all through."""
     if asked.timed is None:
         return None
@@ -211,7 +211,7 @@ def active(asked: Asked, ports: Ports) -> Sequence[str] | None:
     return ports.conversations.active_between(asked.request.collection, span.start, span.end)
 
 
-def ranked(asked: Asked, recalled: Recalled, ports: Ports) -> list[Scored]:
+def ranked(asked: Asked, recalled: Recalled, ports: ConversationPorts) -> list[Scored]:
     """Score the candidates as of now, best first, ties on the id; a session that is gone is no candidate."""
     cards = cards_of(asked, [hit.id for hit in recalled.candidates], ports)
     best = max((hit.score for hit in recalled.candidates if hit.id in cards), default=0.0)
@@ -231,7 +231,7 @@ def score(asked: Asked, hit: WordHit, card: ConversationCard, best: float) -> Sc
     return Scored(hit, card, days, final_score(worth, scoring=request.scoring, bounds=bounds))
 
 
-def cards_of(asked: Asked, session_ids: Sequence[str], ports: Ports) -> dict[str, ConversationCard]:
+def cards_of(asked: Asked, session_ids: Sequence[str], ports: ConversationPorts) -> dict[str, ConversationCard]:
     """Fetch what ranking needs of sessions, or remember it; a session that is gone has no card."""
     ranks, collection = ports.conversation_caches.ranks, asked.request.collection
     kept = {id_: ranks.get((collection, asked.generation, id_)) for id_ in session_ids}
@@ -256,7 +256,9 @@ def card_of(head: ConversationHead) -> ConversationCard:
     )
 
 
-def placed(asked: Asked, recalled: Recalled, ranking: Sequence[Scored], ports: Ports) -> list[ConversationHit]:
+def placed(
+    asked: Asked, recalled: Recalled, ranking: Sequence[Scored], ports: ConversationPorts
+) -> list[ConversationHit]:
     """Choose the hits, in the order of the list, and show each with its best passage."""
     by_id = {one.hit.id: one for one in ranking}
     order = order_of(asked, recalled.understanding.mode, ranking)
@@ -286,7 +288,9 @@ def top_n(request: ConversationSearch, mode: SearchMode) -> int:
     return request.top_n or (DEEP_TOP_N if mode == "deep" else TOP_N)
 
 
-def passages_of(asked: Asked, recalled: Recalled, hits: Sequence[WordHit], ports: Ports) -> Mapping[str, BestPassage]:
+def passages_of(
+    asked: Asked, recalled: Recalled, hits: Sequence[WordHit], ports: ConversationPorts
+) -> Mapping[str, BestPassage]:
     """Cut the best passage of each hit, or remember it."""
     unread = {hit.id: hit for hit in hits if hit.id not in recalled.passages}
     sessions = ports.conversations.sessions(asked.request.collection, list(unread)) if unread else {}
@@ -334,7 +338,9 @@ def shown(request: ConversationSearch, one: Scored, passage: BestPassage, place:
     )
 
 
-def why_not(asked: Asked, wanted: str, recalled: Recalled, ranking: Sequence[Scored], ports: Ports) -> WhyNot:
+def why_not(
+    asked: Asked, wanted: str, recalled: Recalled, ranking: Sequence[Scored], ports: ConversationPorts
+) -> WhyNot:
     """Name the first gate that a session did not pass."""
     collection = asked.request.collection
     if wanted not in ports.conversations.heads(collection, [wanted]):

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from querymill_shared.contracts.conversations.ranks import RecomputeRanks
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
+from querymill_workers.retrievers.conversations.ports import RankPorts
 
 #: How old ranks grow before they are rebuilt.
 EVERY: Final = timedelta(days=1)
@@ -14,7 +14,7 @@ EVERY: Final = timedelta(days=1)
 LOOK_S: Final = 60.0
 
 
-def rebuilds_due(ports: Ports, now: datetime) -> Sequence[Bell]:
+def rebuilds_due(ports: RankPorts, now: datetime) -> Sequence[Bell]:
     """Ask for the rebuilds that are due, each once a day; return the bells to ring.
 
     A rebuild goes on in the mode of the one before. That it is asked for once, whoever sweeps, is the key's doing.

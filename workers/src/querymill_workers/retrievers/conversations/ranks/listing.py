@@ -7,11 +7,11 @@ from typing import Final
 
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.conversations.ranks import RankedSession, RankList, RankListResult
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs import one_step
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending
+from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ranks.recompute import refuse_unknown
 from querymill_workers.retrievers.conversations.rules.rank import age_days, rank, recency
 
@@ -23,13 +23,13 @@ class ListNotes(Notes):
     waiting: int
 
 
-def step(claim: Claim, request: RankList, ports: Ports) -> Sequence[Bell]:
+def step(claim: Claim, request: RankList, ports: ConversationPorts) -> Sequence[Bell]:
     """List the sessions of the highest ranks as of a time, with what each rank is made of.
 
     Raises:
         Refused: There is no conversation in the collection.
     """
-    refuse_unknown(request.collection, ports)
+    refuse_unknown(request.collection, ports.conversations)
     now = request.now or datetime.now(UTC)
     rows = []
     for row in ports.ranks.top(request.collection, now=now, most=request.limit):

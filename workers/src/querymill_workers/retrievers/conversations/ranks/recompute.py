@@ -10,15 +10,17 @@ from typing import Final
 
 from querymill_shared.board import Claim, Outcome, Picture
 from querymill_shared.contracts.conversations.ranks import RanksResult, RecomputeRanks
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs import one_step, verdicts
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.follow_up import asked_once
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending
+from querymill_workers.jobs.ports import Common
 from querymill_workers.retrievers.conversations.drafts import facts_in
+from querymill_workers.retrievers.conversations.ports import ConversationPorts, RankPorts
 from querymill_workers.retrievers.conversations.ports.ranks import ConversationRanks, Published
+from querymill_workers.retrievers.conversations.ports.sessions import Conversations
 from querymill_workers.retrievers.conversations.ranks.update import update
 from querymill_workers.retrievers.conversations.rules.reference_search import ReferenceSearch
 from querymill_workers.retrievers.conversations.rules.session_facts import facts_version
@@ -44,14 +46,14 @@ class PartNotes(Notes):
     version: int | None = None
 
 
-def step(claim: Claim, request: RecomputeRanks, ports: Ports) -> Sequence[Bell]:
+def step(claim: Claim, request: RecomputeRanks, ports: ConversationPorts) -> Sequence[Bell]:
     """Bring the changed sessions up to date, or find one part of a rebuild."""
     if request.scope == "changed":
         return update_changed(claim, request, ports)
     return rebuild_part(claim, request, ports)
 
 
-def update_changed(claim: Claim, request: RecomputeRanks, ports: Ports) -> Sequence[Bell]:
+def update_changed(claim: Claim, request: RecomputeRanks, ports: RankPorts) -> Sequence[Bell]:
     """Update the references of every session that changed, some at a time."""
     if request.background and claim.attempt == 1:
         ports.board.postpone(claim, delay_s=SETTLE_S, reason="waiting for more changes")
@@ -76,25 +78,25 @@ def update_all(collection: str, ranks: ConversationRanks) -> tuple[int, int]:
             return sessions, references
 
 
-def update_what_waits(collection: str, ports: Ports) -> Sequence[Bell]:
+def update_what_waits(collection: str, ports: RankPorts) -> Sequence[Bell]:
     """Ask for an update if a session waits for one."""
     return update_soon(collection, ports) if ports.ranks.waiting(collection) else []
 
 
-def update_soon(collection: str, ports: Ports) -> Sequence[Bell]:
+def update_soon(collection: str, ports: RankPorts) -> Sequence[Bell]:
     """Ask for the changed sessions to be brought up to date, unless that is asked for already."""
     request = RecomputeRanks(collection=collection, scope="changed", background=True)
     _, bells = asked_once(request, f"ranks {ports.ranks.updates(collection)}", ports)
     return bells
 
 
-def rebuild_part(claim: Claim, request: RecomputeRanks, ports: Ports) -> Sequence[Bell]:
+def rebuild_part(claim: Claim, request: RecomputeRanks, ports: ConversationPorts) -> Sequence[Bell]:
     """Find the references from one part of the sessions, store them, and publish when all parts are there.
 
     Raises:
         Refused: There never was a conversation in the collection, or another rebuild has begun since.
     """
-    refuse_unknown(request.collection, ports)
+    refuse_unknown(request.collection, ports.conversations)
     collection, rebuild = request.collection, claim.job_id
     part = request.steps.index(claim.step)
     vocabulary = ports.technical_keywords
@@ -116,7 +118,7 @@ def rebuild_part(claim: Claim, request: RecomputeRanks, ports: Ports) -> Sequenc
     return bells
 
 
-def conclude(picture: Picture, request: RecomputeRanks, ports: Ports) -> None:
+def conclude(picture: Picture, request: RecomputeRanks, ports: Common) -> None:
     """Settle once all parts are closed; a rebuild is done when one of them put it in force."""
     if request.scope == "changed":
         one_step.conclude(picture, request, UPDATE_ENDING, ports)
@@ -132,9 +134,9 @@ def conclude(picture: Picture, request: RecomputeRanks, ports: Ports) -> None:
     ports.board.settle(picture.record.job_id, verdict)
 
 
-def refuse_unknown(collection: str, ports: Ports) -> None:
+def refuse_unknown(collection: str, conversations: Conversations) -> None:
     """Refuse a collection that never held a conversation."""
-    if ports.conversations.generation(collection) == 0:
+    if conversations.generation(collection) == 0:
         raise Refused(f"collection: no conversations in {collection!r}")
 
 
