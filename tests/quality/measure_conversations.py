@@ -14,19 +14,21 @@ from typing import Any, cast
 
 from querymill.evaluation.conversation_sets import ConversationSet, asked_at, read_conversation_set
 from querymill.evaluation.measures import measured
-from querymill_shared.contracts.conversations.search import ConversationSearch, zone_named
-from querymill_workers.dispatch.ports import Ports
-from querymill_workers.retrievers.conversations import search as flow
+from querymill_shared.contracts.conversations.search import ConversationSearch
 from querymill_workers.retrievers.conversations.drafts import drafted
+from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.caches import ConversationCaches
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE
+from querymill_workers.retrievers.conversations.ranking import ranked
 from querymill_workers.retrievers.conversations.ranks.recompute import update_all
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
 from querymill_workers.retrievers.conversations.rules.text import searchable
-from querymill_workers.retrievers.conversations.rules.times.find import find_time
+from querymill_workers.retrievers.conversations.search import recall
+from querymill_workers.retrievers.conversations.showing import order_of
 from querymill_workers.retrievers.conversations.stores.caches import MemoryKept
 from querymill_workers.retrievers.conversations.stores.memory import MemoryConversations
 from querymill_workers.retrievers.conversations.stores.memory_ranks import MemoryRanks
+from querymill_workers.retrievers.conversations.understanding import question_of
 from querymill_workers.words.memory import MemoryWords
 from querymill_workers.words.ports import WordUnit
 
@@ -51,7 +53,7 @@ def main() -> int:
     folder = parser.parse_args().folder
     for name in SETS:
         chosen = read_conversation_set(folder / name)
-        ports = cast("Ports", world_of(chosen))
+        ports = cast("ConversationPorts", world_of(chosen))
         for now in ("asked", "after"):
             for options in variants():
                 figures = measured(run(chosen, ports, now, options), chosen.qrels)
@@ -87,7 +89,9 @@ def world_of(chosen: ConversationSet) -> World:
     return World(conversations, words, keywords, caches)
 
 
-def run(chosen: ConversationSet, ports: Ports, now: str, options: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+def run(
+    chosen: ConversationSet, ports: ConversationPorts, now: str, options: Mapping[str, Any]
+) -> dict[str, dict[str, float]]:
     """Rank the sessions for every query."""
     found = {}
     for query in chosen.queries:
@@ -100,15 +104,13 @@ def run(chosen: ConversationSet, ports: Ports, now: str, options: Mapping[str, A
     return found
 
 
-def ranking(request: ConversationSearch, ports: Ports) -> Sequence[str]:
+def ranking(request: ConversationSearch, ports: ConversationPorts) -> Sequence[str]:
     """Rank as the flow does."""
     now = cast("datetime", request.now)
-    zone = zone_named(request.time_zone)
-    timed = find_time(request.query, now=now, zone=zone) if request.time_filter else None
-    asked = flow.Asked(request, now, timed, ports.conversations.generation(request.collection))
-    recalled = flow.recall(asked, ports)
-    scored = flow.ranked(asked, recalled, ports)
-    return [place.session_id for place in flow.order_of(asked, recalled.understanding.mode, scored)]
+    asked = question_of(request, now, ports.conversations.generation(request.collection))
+    recalled = recall(asked, ports)
+    scored = ranked(asked, recalled, ports)
+    return [place.session_id for place in order_of(asked, recalled.understanding.mode, scored)]
 
 
 if __name__ == "__main__":

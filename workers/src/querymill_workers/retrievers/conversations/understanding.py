@@ -1,0 +1,102 @@
+"""What a question of a search asks for: when, without filler, spelled right, with its synonyms."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+from querymill_shared.contracts.conversations.search import (
+    ConversationSearch,
+    SpellingCorrection,
+    SynonymsOf,
+    Understanding,
+    UnderstoodTime,
+    zone_named,
+)
+from querymill_workers.retrievers.conversations.ports import ConversationPorts
+from querymill_workers.retrievers.conversations.ports.sessions import SPACE, Conversations
+from querymill_workers.retrievers.conversations.rules.query_understanding import (
+    importance,
+    intent_of,
+    keywords,
+    mode_of,
+    simplify,
+)
+from querymill_workers.retrievers.conversations.rules.spelling import Correction, corrected, corrections, suspects
+from querymill_workers.retrievers.conversations.rules.synonyms import expand
+from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
+from querymill_workers.retrievers.conversations.rules.times.find import Timed, find_time
+from querymill_workers.text.words import words
+from querymill_workers.words.ports import Words
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request at its moment: when it is, what time it speaks of, and the state of the collection it is asked of."""
+
+    request: ConversationSearch
+    now: datetime
+    timed: Timed | None
+    generation: int
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Name what the candidates depend on, and nothing else."""
+        request, timed = self.request, self.timed
+        switches = (request.time_filter, request.expansion, request.spelling, request.simplification)
+        return (request.collection, self.generation, request.query, *switches, timed and timed.range)
+
+
+def question_of(request: ConversationSearch, now: datetime, generation: int) -> Asked:
+    """Find the time that a request speaks of at a moment, unless its time filter is off."""
+    zone = zone_named(request.time_zone)
+    timed = find_time(request.query, now=now, zone=zone) if request.time_filter else None
+    return Asked(request, now, timed, generation)
+
+
+def understood(asked: Asked, ports: ConversationPorts) -> Understanding:
+    """Take the time out of the question, drop filler, mend its spelling, and find what else to search for."""
+    request, timed = asked.request, asked.timed
+    technical = ports.technical_keywords.of(request.query)
+    worth = importance(request.query, technical=len(technical))
+    mode = mode_of(worth)
+    # A question of nothing but a time keeps its words: something must be searched for.
+    text = timed.rest if timed is not None and words(timed.rest) else request.query
+    simple = simplify(text) if request.simplification else None
+    text = text if simple is None else simple.text
+    mended = mendings(text, request.collection, ports.words) if request.spelling else []
+    text = corrected(text, mended)
+    wanted = mode == "deep" if request.expansion is None else request.expansion
+    return Understanding(
+        searched=text,
+        intent=intent_of(request.query),
+        importance=worth,
+        mode=mode,
+        keywords=tuple(keywords(text, terms_of(text, ports.technical_keywords))),
+        time=None if timed is None else UnderstoodTime(**asdict(timed.range), phrase=timed.phrase),
+        corrections=tuple(SpellingCorrection(**asdict(one)) for one in mended),
+        synonyms=tuple(SynonymsOf(**asdict(one)) for one in expand(text)) if wanted else (),
+        dropped=() if simple is None else simple.dropped,
+    )
+
+
+def terms_of(text: str, vocabulary: TechnicalKeywords) -> list[str]:
+    """List the technical keywords of a text in the order in which it has them."""
+    lower = text.lower()
+    return sorted(vocabulary.of(text), key=lambda term: (lower.find(term), -len(term)))
+
+
+def mendings(text: str, collection: str, postings: Words) -> list[Correction]:
+    """Correct the words that the collection does not know and has something near to."""
+    suspected = suspects(text)
+    if not suspected:
+        return []
+    near = postings.near(collection, SPACE, sorted(set(suspected.values())))
+    return corrections(suspected, near=near)
+
+
+def active(asked: Asked, conversations: Conversations) -> Sequence[str] | None:
+    """List the sessions that the time in the question lets through; None lets all through."""
+    if asked.timed is None:
+        return None
+    span = asked.timed.range
+    return conversations.active_between(asked.request.collection, span.start, span.end)
