@@ -15,14 +15,13 @@ from typing import Any, cast
 from querymill.evaluation.conversation_sets import ConversationSet, asked_at, read_conversation_set
 from querymill.evaluation.measures import measured
 from querymill_shared.contracts.conversations.search import ConversationSearch
-from querymill_workers.retrievers.conversations.drafts import drafted
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.caches import ConversationCaches
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE
+from querymill_workers.retrievers.conversations.prepare import entry_of, prepare_session
 from querymill_workers.retrievers.conversations.ranking import ranked
 from querymill_workers.retrievers.conversations.ranks.recompute import update_all
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
-from querymill_workers.retrievers.conversations.rules.text import searchable
 from querymill_workers.retrievers.conversations.search import recall
 from querymill_workers.retrievers.conversations.showing import order_of
 from querymill_workers.retrievers.conversations.stores.caches import MemoryKept
@@ -30,7 +29,6 @@ from querymill_workers.retrievers.conversations.stores.memory import MemoryConve
 from querymill_workers.retrievers.conversations.stores.memory_ranks import MemoryRanks
 from querymill_workers.retrievers.conversations.understanding import question_of
 from querymill_workers.words.memory import MemoryWords
-from querymill_workers.words.ports import WordUnit
 
 SETS = ("dev_sessions", "irc_threads")
 SWINGS = (0.1, 0.2, 0.4)
@@ -80,9 +78,8 @@ def world_of(chosen: ConversationSet) -> World:
     """Take a set in, and bring the ranks up to date."""
     conversations, words, keywords = MemoryConversations(), MemoryWords(), TechnicalKeywords()
     for collection, session in chosen.sessions:
-        text = searchable(message.text for message in session.messages)
-        words.put(collection, SPACE, [WordUnit(session.session_id, text, session.session_id)])
-        conversations.put(collection, drafted(session, keywords), replacing=None)
+        words.put(collection, SPACE, [entry_of(session)])
+        conversations.put(collection, prepare_session(session, keywords), replacing=None)
     for collection in {collection for collection, _ in chosen.sessions}:
         update_all(collection, MemoryRanks(conversations))
     caches = ConversationCaches(ranks=MemoryKept(10_000, 1e6), results=MemoryKept(10_000, 1e6))

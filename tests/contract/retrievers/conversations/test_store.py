@@ -16,8 +16,8 @@ from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.connection import open_pool
-from querymill_workers.retrievers.conversations.drafts import drafted, facts_in
 from querymill_workers.retrievers.conversations.ports.sessions import head_of
+from querymill_workers.retrievers.conversations.prepare import facts_in, prepare_session
 from querymill_workers.retrievers.conversations.rules.rank import RankParts
 from querymill_workers.retrievers.conversations.rules.reference_search import ReferenceSearch
 from querymill_workers.retrievers.conversations.rules.references import Reference
@@ -61,7 +61,7 @@ def test_a_session_comes_back_with_its_messages_and_its_own_parts_at_once(store:
             {"message_id": "c", "role": "user", "text": "谢谢", "created_at": "2026-01-01T10:30:00Z"},
         ],
     })  # fmt: skip
-    store.conversations.put(collection, drafted(session, VOCABULARY), replacing=None)
+    store.conversations.put(collection, prepare_session(session, VOCABULARY), replacing=None)
     (found,) = store.conversations.sessions(collection, ["s", "nowhere"]).values()
     assert (found.session_id, found.name, found.user_name) == ("s", "Pools", "Ada")
     assert [(message.key, message.role, message.text) for message in found.messages] == [

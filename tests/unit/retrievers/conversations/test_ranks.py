@@ -16,8 +16,8 @@ from querymill_shared.contracts.conversations.ingest import (
 from querymill_shared.contracts.conversations.ranks import RankList, RankListResult, RanksResult, RecomputeRanks
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.queues import Queue
-from querymill_workers.retrievers.conversations.drafts import drafted
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE
+from querymill_workers.retrievers.conversations.prepare import prepare_session
 from querymill_workers.retrievers.conversations.ranks.daily import rebuilds_due
 from querymill_workers.retrievers.conversations.rules.reference_search import ReferenceSearch
 from querymill_workers.retrievers.conversations.rules.text import searchable
@@ -164,7 +164,7 @@ def test_an_attempt_after_one_that_was_killed_once_it_had_stored_does_what_follo
     world: World, stored_by: str
 ) -> None:
     told = session("s", *POOLS)
-    world.conversations.put("chats", drafted(told, world.ports.technical_keywords), replacing=None)
+    world.conversations.put("chats", prepare_session(told, world.ports.technical_keywords), replacing=None)
     asked = {"session_id": "s", "messages": [one.model_dump() for one in told.messages]}
     live = UpdateConversation.model_validate({"collection": "chats", "update": asked})
     whole = IngestConversation(collection="chats", session=told)

@@ -17,13 +17,13 @@ from querymill_workers.retrievers.conversations.rules.references import (
 )
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
 from tests.fixtures.conversations import all_pairs, memory_store
-from tests.fixtures.conversations import draft as drafted
+from tests.fixtures.conversations import draft as prepare_session
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def later(*phrases: int, explicit: bool = False) -> SessionFacts:
-    return drafted("later", day=9, phrases=phrases, explicit=explicit).facts
+    return prepare_session("later", day=9, phrases=phrases, explicit=explicit).facts
 
 
 def near(name: str, shared: int, size: int, *, day: float = 1, explicit: bool = False) -> Near:
@@ -91,7 +91,7 @@ def test_searching_all_at_once_finds_what_comparing_all_pairs_finds(
     some: list[tuple[int, frozenset[int], bool]], block: int, parts: int
 ) -> None:
     store = memory_store()
-    drafts = [drafted(f"s{n}", day=day, phrases=has, explicit=said) for n, (day, has, said) in enumerate(some)]
+    drafts = [prepare_session(f"s{n}", day=day, phrases=has, explicit=said) for n, (day, has, said) in enumerate(some)]
     for one in drafts:
         store.put("c", one)
     table = store.ranks.table("c")

@@ -24,12 +24,10 @@ from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending
 from querymill_workers.jobs.ports import Common
-from querymill_workers.retrievers.conversations.drafts import drafted
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
-from querymill_workers.retrievers.conversations.ports.sessions import SPACE, ConversationDraft, StoredSession
+from querymill_workers.retrievers.conversations.ports.sessions import SPACE, PreparedConversation, StoredConversation
+from querymill_workers.retrievers.conversations.prepare import entry_of, prepare_session
 from querymill_workers.retrievers.conversations.ranks.recompute import update_soon, update_what_waits
-from querymill_workers.retrievers.conversations.rules.text import searchable
-from querymill_workers.words.ports import WordUnit
 
 #: The requests that change one session.
 SessionChange = IngestConversation | UpdateConversation | DropConversation
@@ -45,11 +43,11 @@ class ChangeNotes(Notes):
 
 def step(claim: Claim, request: IngestConversation, ports: ConversationPorts) -> Sequence[Bell]:
     """Ingest one session, whole; the same content again changes nothing."""
-    draft = drafted(request.session, ports.technical_keywords)
+    prepared = prepare_session(request.session, ports.technical_keywords)
     with ports.conversations.changing(request.collection, request.session.session_id):
         known = ports.conversations.stored(request.collection, request.session.session_id)
-        outcome = store(request.collection, draft, known, ports)
-    return hand_in(claim, request, draft.session, outcome, ports)
+        outcome = store(request.collection, prepared, known, ports)
+    return hand_in(claim, request, prepared.session, outcome, ports)
 
 
 def update(claim: Claim, request: UpdateConversation, ports: ConversationPorts) -> Sequence[Bell]:
@@ -58,7 +56,7 @@ def update(claim: Claim, request: UpdateConversation, ports: ConversationPorts) 
     with ports.conversations.changing(collection, session_id):
         known = ports.conversations.stored(collection, session_id)
         session = updated(None if known is None else known.session, request.update)
-        outcome = store(collection, drafted(session, ports.technical_keywords), known, ports)
+        outcome = store(collection, prepare_session(session, ports.technical_keywords), known, ports)
     return hand_in(claim, request, session, outcome, ports)
 
 
@@ -79,14 +77,16 @@ def conclude(picture: Picture, request: SessionChange, ports: Common) -> None:
     one_step.conclude(picture, request, ENDING, ports)
 
 
-def store(collection: str, draft: ConversationDraft, known: StoredSession | None, ports: ConversationPorts) -> Outcome:
+def store(
+    collection: str, prepared: PreparedConversation, known: StoredConversation | None, ports: ConversationPorts
+) -> Outcome:
     """Store a session and its words over the known ones, unless they are the same already."""
     before = None if known is None else known.revision
-    if draft.revision == before:
+    if prepared.revision == before:
         return "unchanged"
     # Words before rows, as every writer does: none waits in a circle for the locks of both.
-    ports.words.put(collection, SPACE, [unit_of(draft.session)])
-    ports.conversations.put(collection, draft, replacing=before)
+    ports.words.put(collection, SPACE, [entry_of(prepared.session)])
+    ports.conversations.put(collection, prepared, replacing=before)
     return "ingested"
 
 
@@ -101,12 +101,6 @@ def hand_in(
     notes = ChangeNotes(session_id=session.session_id, outcome=outcome, total=len(session.messages))
     one_step.hand_in(claim, request, notes, ENDING, ports)
     return bells
-
-
-def unit_of(session: ChatSession) -> WordUnit:
-    """Say by which words a session is found: those of all its messages."""
-    text = searchable(message.text for message in session.messages)
-    return WordUnit(session.session_id, text, group=session.session_id)
 
 
 def updated(known: ChatSession | None, update: SessionUpdate) -> ChatSession:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from querymill_workers.retrievers.conversations.ingest import unit_of
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE
+from querymill_workers.retrievers.conversations.prepare import entry_of
 from querymill_workers.words.ports import Space
 
 #: Where the words are.
@@ -20,6 +20,6 @@ def reindexed(collection: str, ports: ConversationPorts) -> Iterator[tuple[int, 
     for done, session_id in enumerate(ids, start=1):
         with ports.conversations.changing(collection, session_id):
             known = ports.conversations.stored(collection, session_id)
-            units = [] if known is None else [unit_of(known.session)]
+            units = [] if known is None else [entry_of(known.session)]
             ports.words.refill(collection, SPACE, units)
         yield done, len(ids), len(units)

@@ -55,7 +55,7 @@ class ConversationHead:
 
 
 @dataclass(frozen=True, slots=True)
-class ConversationDraft:
+class PreparedConversation:
     """A session as it is to be stored, with what ranking knows of it, and by which rules."""
 
     session: ChatSession
@@ -65,7 +65,7 @@ class ConversationDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredSession:
+class StoredConversation:
     """A session as it was taken in, and its revision."""
 
     session: ChatSession
@@ -148,11 +148,11 @@ class Conversations(Protocol):
         """List the collections that hold a session."""
         ...
 
-    def stored(self, collection: str, session_id: str) -> StoredSession | None:
+    def stored(self, collection: str, session_id: str) -> StoredConversation | None:
         """Fetch one session as it was taken in."""
         ...
 
-    def put(self, collection: str, draft: ConversationDraft, *, replacing: Revision | None) -> None:
+    def put(self, collection: str, prepared: PreparedConversation, *, replacing: Revision | None) -> None:
         """Store a session in place of what was there, and note that its rank is to be updated.
 
         Its own parts (base, depth, quality) are right at once; references await the update.

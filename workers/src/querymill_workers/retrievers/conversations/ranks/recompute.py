@@ -17,10 +17,10 @@ from querymill_workers.jobs.follow_up import asked_once
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending
 from querymill_workers.jobs.ports import Common
-from querymill_workers.retrievers.conversations.drafts import facts_in
 from querymill_workers.retrievers.conversations.ports import ConversationPorts, RankPorts
 from querymill_workers.retrievers.conversations.ports.ranks import ConversationRanks, Published
 from querymill_workers.retrievers.conversations.ports.sessions import Conversations
+from querymill_workers.retrievers.conversations.prepare import facts_in
 from querymill_workers.retrievers.conversations.ranks.update import update
 from querymill_workers.retrievers.conversations.rules.reference_search import ReferenceSearch
 from querymill_workers.retrievers.conversations.rules.session_facts import facts_version

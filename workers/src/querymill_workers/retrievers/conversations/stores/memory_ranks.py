@@ -73,13 +73,13 @@ class MemoryRanks:
         with self._kept.lock:
             stale = [
                 place
-                for place, draft in self._kept.drafts.items()
-                if place[0] == collection and draft.facts_version != version
+                for place, prepared in self._kept.prepared.items()
+                if place[0] == collection and prepared.facts_version != version
             ]
             for place in stale[:most]:
-                draft = self._kept.drafts[place]
-                facts = facts_of(draft.session)
-                self._kept.drafts[place] = replace(draft, facts=facts, facts_version=version)
+                prepared = self._kept.prepared[place]
+                facts = facts_of(prepared.session)
+                self._kept.prepared[place] = replace(prepared, facts=facts, facts_version=version)
             return bool(stale)
 
     def begin(self, collection: str, rebuild: str, *, mode: RankMode) -> set[int]:
@@ -93,7 +93,7 @@ class MemoryRanks:
     def table(self, collection: str) -> FactTable:
         """See `ConversationRanks.table`."""
         with self._kept.lock:
-            facts = [draft.facts for (name, _), draft in self._kept.drafts.items() if name == collection]
+            facts = [prepared.facts for (name, _), prepared in self._kept.prepared.items() if name == collection]
         facts.sort(key=lambda one: (one.started_at, one.session_id))
         return FactTable(
             [one.session_id for one in facts],
@@ -130,10 +130,10 @@ class MemoryRanks:
             known = self._kept.known_references.get(collection, frozenset())
             rows = [
                 RankRow(
-                    id_, draft.session.name, draft.facts.last_active, self._kept.parts[name, id_],
+                    id_, prepared.session.name, prepared.facts.last_active, self._kept.parts[name, id_],
                     counted(one for one in known if one.target == id_),
                 )
-                for (name, id_), draft in self._kept.drafts.items()
+                for (name, id_), prepared in self._kept.prepared.items()
                 if name == collection
             ]  # fmt: skip
         return sorted(rows, key=lambda row: (-rank(row.parts, age_days(row.last_active, now)), row.session_id))[:most]
@@ -143,12 +143,12 @@ class MemoryRanks:
         with self.graph(collection) as graph:
             graph.mode = rebuild.mode
             graph.known = set().union(*rebuild.parts.values())
-            graph.count([id_ for name, id_ in self._kept.drafts if name == collection])
+            graph.count([id_ for name, id_ in self._kept.prepared if name == collection])
         for place, generation in self._kept.changed.items():
             if place[0] == collection:
                 self._updated[place] = generation if generation <= rebuild.since else 0
         version = self._versions[collection] = self._versions.get(collection, 0) + 1
-        sessions = len([1 for name, _ in self._kept.drafts if name == collection])
+        sessions = len([1 for name, _ in self._kept.prepared if name == collection])
         self._rebuilt[collection] = datetime.now(UTC)
         self._kept.generations[collection] += 1
         return Published(sessions, len(self._kept.known_references[collection]), version)
@@ -173,7 +173,7 @@ class _Graph:
 
     def __init__(self, kept: MemoryConversations, collection: str, mode: RankMode, waiting: list[str]) -> None:
         self.mode: RankMode = mode
-        self._facts = {id_: draft.facts for (name, id_), draft in kept.drafts.items() if name == collection}
+        self._facts = {id_: prepared.facts for (name, id_), prepared in kept.prepared.items() if name == collection}
         self._kept = kept
         self._collection = collection
         self._waiting = waiting

@@ -15,9 +15,9 @@ from querymill_workers.postgres.connection import Pool, joined, lent
 from querymill_workers.postgres.queries import SESSION, statements
 from querymill_workers.retrievers.conversations.ports.sessions import (
     Conversation,
-    ConversationDraft,
     ConversationHead,
-    StoredSession,
+    PreparedConversation,
+    StoredConversation,
     conversation_of,
 )
 from querymill_workers.retrievers.conversations.rules.rank import RankParts, parts_of
@@ -99,17 +99,17 @@ class PostgresConversations:
         with lent(self._pool) as connection:
             return [name for (name,) in connection.execute(_SQL["conversation_collections_filled"])]
 
-    def stored(self, collection: str, session_id: str) -> StoredSession | None:
+    def stored(self, collection: str, session_id: str) -> StoredConversation | None:
         """See `Conversations.stored`."""
         with within(self._pool, collection) as connection:
             row = connection.execute(
                 _SQL["conversation_stored"], {"collection": collection, "session_id": session_id}
             ).fetchone()
-        return None if row is None else StoredSession(ChatSession.model_validate_json(row[0]), Revision(row[1]))
+        return None if row is None else StoredConversation(ChatSession.model_validate_json(row[0]), Revision(row[1]))
 
-    def put(self, collection: str, draft: ConversationDraft, *, replacing: Revision | None) -> None:
+    def put(self, collection: str, prepared: PreparedConversation, *, replacing: Revision | None) -> None:
         """See `Conversations.put`."""
-        place = {"collection": collection, "session_id": draft.facts.session_id}
+        place = {"collection": collection, "session_id": prepared.facts.session_id}
         with within(self._pool, collection) as connection:
             changed = connection.execute(_SQL["conversation_change"], place).fetchone()
             known = connection.execute(_SQL["conversation_known"], place).fetchone()
@@ -121,8 +121,8 @@ class PostgresConversations:
                 )
             else:
                 connection.execute(_SQL["conversation_total"], {**place, "change": 1})
-            write(connection, collection, draft)
-            put_own_parts(connection, collection, draft.facts, version=changed[0] if changed else 0)
+            write(connection, collection, prepared)
+            put_own_parts(connection, collection, prepared.facts, version=changed[0] if changed else 0)
 
     def drop(self, collection: str, session_id: str) -> bool:
         """See `Conversations.drop`."""
@@ -152,9 +152,9 @@ def within(pool: Pool, collection: str) -> Iterator[psycopg.Connection]:
         yield connection
 
 
-def write(connection: psycopg.Connection, collection: str, draft: ConversationDraft) -> None:
+def write(connection: psycopg.Connection, collection: str, prepared: PreparedConversation) -> None:
     """Write a session and its postings; old postings are gone already."""
-    session, facts = draft.session, draft.facts
+    session, facts = prepared.session, prepared.facts
     place: dict[str, Any] = {"collection": collection, "session_id": facts.session_id}
     phrases = sorted(facts.key_phrases)
     columns = facts_columns(facts) | {"leading": rarest(connection, collection, phrases), "phrases": phrases}
@@ -163,8 +163,8 @@ def write(connection: psycopg.Connection, collection: str, draft: ConversationDr
         "user_name": session.user_name,
         "times": [message.created_at or session.started_at for message in session.messages],
         "document": session.model_dump_json(),
-        "revision": draft.revision,
-        "facts_version": draft.facts_version,
+        "revision": prepared.revision,
+        "facts_version": prepared.facts_version,
     }
     row = connection.execute(_SQL["put_conversation"], place | described | columns).fetchone()
     connection.execute(_SQL["add_conversation_phrases"], place | columns | {"number": row[0] if row else 0})

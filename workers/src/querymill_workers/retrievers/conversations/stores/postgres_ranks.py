@@ -15,7 +15,7 @@ from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.connection import Pool, lent
 from querymill_workers.postgres.queries import statements
 from querymill_workers.retrievers.conversations.ports.ranks import Published, RankMode, RankRow
-from querymill_workers.retrievers.conversations.ports.sessions import ConversationDraft
+from querymill_workers.retrievers.conversations.ports.sessions import PreparedConversation
 from querymill_workers.retrievers.conversations.rules import rank
 from querymill_workers.retrievers.conversations.rules.rank import RankParts
 from querymill_workers.retrievers.conversations.rules.reference_search import FactTable, Found
@@ -81,10 +81,10 @@ class PostgresRanks:
                 return connection.execute(_SQL["stale_facts_elsewhere"], values).fetchone() is not None
             for id_, document, revision, number, phrases in stale:
                 session = ChatSession.model_validate_json(document)
-                draft = ConversationDraft(session, facts_of(session), version, Revision(revision))
+                prepared = PreparedConversation(session, facts_of(session), version, Revision(revision))
                 place = {"collection": collection, "session_id": id_, "number": number, "phrases": phrases}
                 connection.execute(_SQL["drop_conversation_phrases"], place)
-                write(connection, collection, draft)
+                write(connection, collection, prepared)
         return True
 
     def begin(self, collection: str, rebuild: str, *, mode: RankMode) -> set[int]:
