@@ -19,12 +19,12 @@ from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.caches import ConversationCaches
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE
 from querymill_workers.retrievers.conversations.prepare import entry_of, prepare_session
-from querymill_workers.retrievers.conversations.ranking import ranked
+from querymill_workers.retrievers.conversations.ranking import rank_candidates
 from querymill_workers.retrievers.conversations.ranks.recompute import update_all
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
 from querymill_workers.retrievers.conversations.search import recall
 from querymill_workers.retrievers.conversations.showing import order_of
-from querymill_workers.retrievers.conversations.stores.caches import MemoryKept
+from querymill_workers.retrievers.conversations.stores.caches import MemoryCache
 from querymill_workers.retrievers.conversations.stores.memory import MemoryConversations
 from querymill_workers.retrievers.conversations.stores.memory_ranks import MemoryRanks
 from querymill_workers.retrievers.conversations.understanding import question_of
@@ -82,7 +82,7 @@ def world_of(chosen: ConversationSet) -> World:
         conversations.put(collection, prepare_session(session, keywords), replacing=None)
     for collection in {collection for collection, _ in chosen.sessions}:
         update_all(collection, MemoryRanks(conversations))
-    caches = ConversationCaches(ranks=MemoryKept(10_000, 1e6), results=MemoryKept(10_000, 1e6))
+    caches = ConversationCaches(sessions=MemoryCache(10_000, 1e6), searches=MemoryCache(10_000, 1e6))
     return World(conversations, words, keywords, caches)
 
 
@@ -104,10 +104,10 @@ def run(
 def ranking(request: ConversationSearch, ports: ConversationPorts) -> Sequence[str]:
     """Rank as the flow does."""
     now = cast("datetime", request.now)
-    asked = question_of(request, now, ports.conversations.generation(request.collection))
-    recalled = recall(asked, ports)
-    scored = ranked(asked, recalled, ports)
-    return [place.session_id for place in order_of(asked, recalled.understanding.mode, scored)]
+    question = question_of(request, now, ports.conversations.generation(request.collection))
+    recalled = recall(question, ports)
+    scored = rank_candidates(question, recalled, ports)
+    return [place.session_id for place in order_of(question, recalled.understanding.mode, scored)]
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.connection import open_pool
-from querymill_workers.retrievers.conversations.ports.sessions import head_of
+from querymill_workers.retrievers.conversations.ports.sessions import info_of
 from querymill_workers.retrievers.conversations.prepare import facts_in, prepare_session
 from querymill_workers.retrievers.conversations.rules.rank import RankParts
 from querymill_workers.retrievers.conversations.rules.reference_search import ReferenceSearch
@@ -70,7 +70,7 @@ def test_a_session_comes_back_with_its_messages_and_its_own_parts_at_once(store:
     assert found.messages[1].created_at == found.started_at == datetime(2026, 1, 1, 10, tzinfo=UTC)
     assert found.last_active == datetime(2026, 1, 1, 11, tzinfo=UTC)
     assert found.parts == RankParts(base=0.06, depth=0.05, reference=0, quality=1.0)
-    assert store.conversations.heads(collection, ["s", "nowhere"]) == {"s": head_of(found)}
+    assert store.conversations.describe(collection, ["s", "nowhere"]) == {"s": info_of(found)}
     stored = store.conversations.stored(collection, "s")
     assert stored is not None
     assert stored.session == session

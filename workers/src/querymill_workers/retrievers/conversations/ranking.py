@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
-from querymill_workers.retrievers.conversations.ports.caches import ConversationCard, Recalled
-from querymill_workers.retrievers.conversations.ports.sessions import ConversationHead
+from querymill_workers.retrievers.conversations.ports.caches import CachedConversation, CachedSearch
+from querymill_workers.retrievers.conversations.ports.sessions import ConversationInfo
 from querymill_workers.retrievers.conversations.rules.rank import age_days, rank, recency
 from querymill_workers.retrievers.conversations.rules.scores import (
     Bounds,
@@ -15,60 +15,64 @@ from querymill_workers.retrievers.conversations.rules.scores import (
     final_score,
 )
 from querymill_workers.retrievers.conversations.rules.synonyms import topic_of
-from querymill_workers.retrievers.conversations.understanding import Asked
+from querymill_workers.retrievers.conversations.understanding import Question
 from querymill_workers.words.ports import WordHit
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredSession:
     """A candidate with its session and its final score."""
 
     hit: WordHit
-    card: ConversationCard
+    session: CachedConversation
     days: float
     final: FinalScore
 
 
-def ranked(asked: Asked, recalled: Recalled, ports: ConversationPorts) -> list[Scored]:
+def rank_candidates(question: Question, recalled: CachedSearch, ports: ConversationPorts) -> list[ScoredSession]:
     """Score the candidates as of now, best first, ties on the id; a session that is gone is no candidate."""
-    cards = cards_of(asked, [hit.id for hit in recalled.candidates], ports)
-    best = max((hit.score for hit in recalled.candidates if hit.id in cards), default=0.0)
+    sessions = fetch_sessions(question, [hit.id for hit in recalled.candidates], ports)
+    best = max((hit.score for hit in recalled.candidates if hit.id in sessions), default=0.0)
     if best <= 0:
         return []
-    scored = [score(asked, hit, cards[hit.id], best) for hit in recalled.candidates if hit.id in cards]
-    return sorted(scored, key=lambda one: (-one.final.score, one.hit.id))
+    scored = [
+        score_candidate(question, hit, sessions[hit.id], best) for hit in recalled.candidates if hit.id in sessions
+    ]
+    return sorted(scored, key=lambda candidate: (-candidate.final.score, candidate.hit.id))
 
 
-def score(asked: Asked, hit: WordHit, card: ConversationCard, best: float) -> Scored:
+def score_candidate(question: Question, hit: WordHit, session: CachedConversation, best: float) -> ScoredSession:
     """Weigh one candidate by what it is worth now, to who asks."""
-    request = asked.request
-    days = age_days(card.last_active, asked.now)
-    context = context_of(card.session_id, current=request.current_session, recent=frozenset(request.recent_sessions))
-    worth = Worth(hit.score / best, rank(card.parts, days), recency(days), context)
+    request = question.request
+    days = age_days(session.last_active, question.now)
+    context = context_of(session.session_id, current=request.current_session, recent=frozenset(request.recent_sessions))
+    worth = Worth(hit.score / best, rank(session.parts, days), recency(days), context)
     bounds = Bounds(request.rank_swing, request.decay_swing, request.context_cap)
-    return Scored(hit, card, days, final_score(worth, scoring=request.scoring, bounds=bounds))
+    return ScoredSession(hit, session, days, final_score(worth, scoring=request.scoring, bounds=bounds))
 
 
-def cards_of(asked: Asked, session_ids: Sequence[str], ports: ConversationPorts) -> dict[str, ConversationCard]:
-    """Fetch what ranking needs of sessions, or remember it; a session that is gone has no card."""
-    ranks, collection = ports.conversation_caches.ranks, asked.request.collection
-    kept = {id_: ranks.get((collection, asked.generation, id_)) for id_ in session_ids}
-    unknown = [id_ for id_, card in kept.items() if card is None]
-    heads = ports.conversations.heads(collection, unknown) if unknown else {}
-    fresh = {id_: card_of(head) for id_, head in heads.items()}
-    for id_, card in fresh.items():
-        ranks.put((collection, asked.generation, id_), card)
-    return fresh | {id_: card for id_, card in kept.items() if card is not None}
+def fetch_sessions(
+    question: Question, session_ids: Sequence[str], ports: ConversationPorts
+) -> dict[str, CachedConversation]:
+    """Fetch what ranking needs of sessions, or remember it; a session that is gone is left out."""
+    cache, collection = ports.conversation_caches.sessions, question.request.collection
+    known = {id_: cache.get((collection, question.generation, id_)) for id_ in session_ids}
+    unknown = [id_ for id_, session in known.items() if session is None]
+    infos = ports.conversations.describe(collection, unknown) if unknown else {}
+    fresh = {id_: cached_conversation(info) for id_, info in infos.items()}
+    for id_, session in fresh.items():
+        cache.put((collection, question.generation, id_), session)
+    return fresh | {id_: session for id_, session in known.items() if session is not None}
 
 
-def card_of(head: ConversationHead) -> ConversationCard:
+def cached_conversation(info: ConversationInfo) -> CachedConversation:
     """Note what ranking needs of a session; its topic is what its name or its first message speaks of."""
-    return ConversationCard(
-        head.session_id,
-        head.name,
-        head.user_name,
-        head.started_at,
-        head.last_active,
-        head.parts,
-        topic_of(head.name or "", head.opening),
+    return CachedConversation(
+        info.session_id,
+        info.name,
+        info.user_name,
+        info.started_at,
+        info.last_active,
+        info.parts,
+        topic_of(info.name or "", info.opening),
     )

@@ -28,14 +28,14 @@ from querymill_workers.jobs.ports import Common
 from querymill_workers.jobs.stages import Laps, stage, timing
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
-from querymill_workers.retrievers.conversations.ports.caches import Recalled
+from querymill_workers.retrievers.conversations.ports.caches import CachedSearch
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE
-from querymill_workers.retrievers.conversations.ranking import ranked
+from querymill_workers.retrievers.conversations.ranking import rank_candidates
 from querymill_workers.retrievers.conversations.rules.synonyms import weighted
 from querymill_workers.retrievers.conversations.rules.text import searchable
-from querymill_workers.retrievers.conversations.showing import placed
-from querymill_workers.retrievers.conversations.understanding import Asked, active, question_of, understood
-from querymill_workers.retrievers.conversations.why_not import why_not
+from querymill_workers.retrievers.conversations.showing import show_hits
+from querymill_workers.retrievers.conversations.understanding import Question, question_of, sessions_in_time, understand
+from querymill_workers.retrievers.conversations.why_not import explain_absence
 
 #: How many sessions BM25 hands on to ranking.
 CANDIDATES: Final[Mapping[SearchMode, int]] = {"normal": 50, "deep": 100}
@@ -52,13 +52,13 @@ def step(claim: Claim, request: ConversationSearch, ports: ConversationPorts) ->
     """Search, and hand the hits in."""
     laps = Laps(ports)
     generation = ports.conversations.generation(request.collection)
-    asked = question_of(request, request.now or datetime.now(UTC), generation)
-    recalled = recall(asked, ports)
+    question = question_of(request, request.now or datetime.now(UTC), generation)
+    recalled = recall(question, ports)
     laps.lap("recall")
-    ranking = ranked(asked, recalled, ports)
+    ranking = rank_candidates(question, recalled, ports)
     laps.lap("rank")
-    hits = placed(asked, recalled, ranking, ports.conversations)
-    reason = None if request.why_not is None else why_not(asked, request.why_not, recalled, ranking, ports)
+    hits = show_hits(question, recalled, ranking, ports.conversations)
+    reason = None if request.why_not is None else explain_absence(question, request.why_not, recalled, ranking, ports)
     laps.lap("show")
     result = ConversationResult(
         job_id=claim.job_id,
@@ -84,23 +84,23 @@ def conclude(picture: Picture, request: ConversationSearch, ports: Common) -> No
     one_step.conclude(picture, request, ENDING, ports)
 
 
-def recall(asked: Asked, ports: ConversationPorts) -> Recalled:
+def recall(question: Question, ports: ConversationPorts) -> CachedSearch:
     """Understand the question and find its candidates, or remember them.
 
     Raises:
         Refused: The words were made by another tokeniser.
     """
-    kept = ports.conversation_caches.results.get(asked.key)
-    if kept is not None:
-        return kept
-    understanding = understood(asked, ports)
-    synonyms = [word for one in understanding.synonyms for word in one.synonyms]
+    cached = ports.conversation_caches.searches.get(question.key)
+    if cached is not None:
+        return cached
+    understanding = understand(question, ports)
+    synonyms = [word for expansion in understanding.synonyms for word in expansion.synonyms]
     text = searchable([weighted(understanding.searched, synonyms)])
-    let_through = active(asked, ports.conversations)
+    let_through = sessions_in_time(question, ports.conversations)
     most = CANDIDATES[understanding.mode]
-    hits = ports.words.search(asked.request.collection, SPACE, text, most=most, groups=let_through)
-    found = Recalled(understanding, text, tuple(hits))
-    ports.conversation_caches.results.put(asked.key, found)
+    hits = ports.words.search(question.request.collection, SPACE, text, most=most, groups=let_through)
+    found = CachedSearch(understanding, text, tuple(hits))
+    ports.conversation_caches.searches.put(question.key, found)
     return found
 
 

@@ -30,7 +30,7 @@ from querymill_workers.words.ports import Words
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Question:
     """A request at its moment: when it is, what time it speaks of, and the state of the collection it is asked of."""
 
     request: ConversationSearch
@@ -46,16 +46,16 @@ class Asked:
         return (request.collection, self.generation, request.query, *switches, timed and timed.range)
 
 
-def question_of(request: ConversationSearch, now: datetime, generation: int) -> Asked:
+def question_of(request: ConversationSearch, now: datetime, generation: int) -> Question:
     """Find the time that a request speaks of at a moment, unless its time filter is off."""
     zone = zone_named(request.time_zone)
     timed = find_time(request.query, now=now, zone=zone) if request.time_filter else None
-    return Asked(request, now, timed, generation)
+    return Question(request, now, timed, generation)
 
 
-def understood(asked: Asked, ports: ConversationPorts) -> Understanding:
+def understand(question: Question, ports: ConversationPorts) -> Understanding:
     """Take the time out of the question, drop filler, mend its spelling, and find what else to search for."""
-    request, timed = asked.request, asked.timed
+    request, timed = question.request, question.timed
     technical = ports.technical_keywords.of(request.query)
     worth = importance(request.query, technical=len(technical))
     mode = mode_of(worth)
@@ -63,29 +63,29 @@ def understood(asked: Asked, ports: ConversationPorts) -> Understanding:
     text = timed.rest if timed is not None and words(timed.rest) else request.query
     simple = simplify(text) if request.simplification else None
     text = text if simple is None else simple.text
-    mended = mendings(text, request.collection, ports.words) if request.spelling else []
-    text = corrected(text, mended)
+    made = find_corrections(text, request.collection, ports.words) if request.spelling else []
+    text = corrected(text, made)
     wanted = mode == "deep" if request.expansion is None else request.expansion
     return Understanding(
         searched=text,
         intent=intent_of(request.query),
         importance=worth,
         mode=mode,
-        keywords=tuple(keywords(text, terms_of(text, ports.technical_keywords))),
+        keywords=tuple(keywords(text, technical_terms(text, ports.technical_keywords))),
         time=None if timed is None else UnderstoodTime(**asdict(timed.range), phrase=timed.phrase),
-        corrections=tuple(SpellingCorrection(**asdict(one)) for one in mended),
-        synonyms=tuple(SynonymsOf(**asdict(one)) for one in expand(text)) if wanted else (),
+        corrections=tuple(SpellingCorrection(**asdict(correction)) for correction in made),
+        synonyms=tuple(SynonymsOf(**asdict(expansion)) for expansion in expand(text)) if wanted else (),
         dropped=() if simple is None else simple.dropped,
     )
 
 
-def terms_of(text: str, vocabulary: TechnicalKeywords) -> list[str]:
+def technical_terms(text: str, vocabulary: TechnicalKeywords) -> list[str]:
     """List the technical keywords of a text in the order in which it has them."""
     lower = text.lower()
     return sorted(vocabulary.of(text), key=lambda term: (lower.find(term), -len(term)))
 
 
-def mendings(text: str, collection: str, postings: Words) -> list[Correction]:
+def find_corrections(text: str, collection: str, postings: Words) -> list[Correction]:
     """Correct the words that the collection does not know and has something near to."""
     suspected = suspects(text)
     if not suspected:
@@ -94,9 +94,9 @@ def mendings(text: str, collection: str, postings: Words) -> list[Correction]:
     return corrections(suspected, near=near)
 
 
-def active(asked: Asked, conversations: Conversations) -> Sequence[str] | None:
+def sessions_in_time(question: Question, conversations: Conversations) -> Sequence[str] | None:
     """List the sessions that the time in the question lets through; None lets all through."""
-    if asked.timed is None:
+    if question.timed is None:
         return None
-    span = asked.timed.range
-    return conversations.active_between(asked.request.collection, span.start, span.end)
+    span = question.timed.range
+    return conversations.active_between(question.request.collection, span.start, span.end)

@@ -12,7 +12,7 @@ from querymill_workers.words.ports import WordHit
 Value = TypeVar("Value")
 
 
-class Kept(Protocol[Value]):
+class Cache(Protocol[Value]):
     """Values by key, each for a while; the least used goes when there are too many. Threads may share it."""
 
     def get(self, key: tuple[object, ...]) -> Value | None: ...
@@ -21,7 +21,7 @@ class Kept(Protocol[Value]):
 
 
 @dataclass(frozen=True, slots=True)
-class ConversationCard:
+class CachedConversation:
     """What ranking and the list show of a session, without its messages."""
 
     session_id: str
@@ -42,14 +42,14 @@ class BestPassage:
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class CachedSearch:
     """What a question found, whoever asks and whenever: nothing here depends on the time of the search.
 
-    ``asked`` is the text that was searched, synonyms and weights included; ``passages`` fills as hits are shown.
+    ``text`` is the text that was searched, synonyms and weights included; ``passages`` fills as hits are shown.
     """
 
     understanding: Understanding
-    asked: str
+    text: str
     candidates: tuple[WordHit, ...]
     passages: dict[str, BestPassage] = field(default_factory=dict)
 
@@ -58,5 +58,5 @@ class Recalled:
 class ConversationCaches:
     """One worker's caches; every key begins with the collection and its generation, so that none outlives a change."""
 
-    ranks: Kept[ConversationCard]
-    results: Kept[Recalled]
+    sessions: Cache[CachedConversation]
+    searches: Cache[CachedSearch]

@@ -42,7 +42,7 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True)
-class ConversationHead:
+class ConversationInfo:
     """A session without its messages but for the text of the first, ``opening``."""
 
     session_id: str
@@ -72,9 +72,9 @@ class StoredConversation:
     revision: Revision
 
 
-def head_of(conversation: Conversation) -> ConversationHead:
+def info_of(conversation: Conversation) -> ConversationInfo:
     """Leave the messages out."""
-    return ConversationHead(
+    return ConversationInfo(
         conversation.session_id,
         conversation.name,
         conversation.user_name,
@@ -132,7 +132,7 @@ class Conversations(Protocol):
         """Fetch sessions with their messages and rank parts; one that is not there is left out."""
         ...
 
-    def heads(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, ConversationHead]:
+    def describe(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, ConversationInfo]:
         """Fetch what tells sessions from each other without reading them; one that is not there is left out."""
         ...
 

@@ -24,7 +24,7 @@ def update(graph: ReferenceGraph, session_id: str) -> int:
     session = graph.facts(session_id)
     near = [] if session is None else graph.near(session)
     after = set() if session is None else from_and_to(session, near)
-    gone, new = meant_rather(graph, session_id, session, near, before)
+    gone, new = retarget_explicit_references(graph, session_id, session, near, before)
     gone, new = (gone | before) - (after | new), (after | new) - before
     graph.replace(gone, new)
     graph.count({reference.target for reference in gone | new} | ({session_id} if session else set()))
@@ -37,7 +37,7 @@ def from_and_to(session: SessionFacts, near: Sequence[Near]) -> set[Reference]:
     return set(implicit_references(session, near)) | ({explicit} if explicit else set())
 
 
-def meant_rather(
+def retarget_explicit_references(
     graph: ReferenceGraph,
     session_id: str,
     session: SessionFacts | None,

@@ -10,15 +10,15 @@ from querymill_workers.retrievers.conversations.ports.caches import Conversation
 Value = TypeVar("Value")
 
 #: Session ranks and search results of conversations: how many, and for how long, in seconds.
-RANKS, RANKS_FOR_S = 1_000, 24 * 3600.0
-RESULTS, RESULTS_FOR_S = 100, 3600.0
+MAX_SESSIONS, SESSIONS_TTL_S = 1_000, 24 * 3600.0
+MAX_SEARCHES, SEARCHES_TTL_S = 100, 3600.0
 
 
-class MemoryKept(Generic[Value]):
-    """`Kept` in this process's memory."""
+class MemoryCache(Generic[Value]):
+    """`Cache` in this process's memory."""
 
-    def __init__(self, most: int, for_s: float) -> None:
-        self._values: Final[TTLCache[tuple[object, ...], Value]] = TTLCache(most, for_s)
+    def __init__(self, max_size: int, ttl_s: float) -> None:
+        self._values: Final[TTLCache[tuple[object, ...], Value]] = TTLCache(max_size, ttl_s)
         self._lock = threading.Lock()
 
     def get(self, key: tuple[object, ...]) -> Value | None:
@@ -34,4 +34,6 @@ class MemoryKept(Generic[Value]):
 
 def conversation_caches() -> ConversationCaches:
     """Build the caches of one worker."""
-    return ConversationCaches(ranks=MemoryKept(RANKS, RANKS_FOR_S), results=MemoryKept(RESULTS, RESULTS_FOR_S))
+    return ConversationCaches(
+        sessions=MemoryCache(MAX_SESSIONS, SESSIONS_TTL_S), searches=MemoryCache(MAX_SEARCHES, SEARCHES_TTL_S)
+    )

@@ -12,11 +12,11 @@ from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.conversations.ports.sessions import (
     Conversation,
-    ConversationHead,
+    ConversationInfo,
     PreparedConversation,
     StoredConversation,
     conversation_of,
-    head_of,
+    info_of,
 )
 from querymill_workers.retrievers.conversations.rules.rank import RankParts, parts_of
 from querymill_workers.retrievers.conversations.rules.references import Reference
@@ -59,9 +59,9 @@ class MemoryConversations:
                 if (collection, id_) in self.prepared
             }
 
-    def heads(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, ConversationHead]:
-        """See `Conversations.heads`."""
-        return {id_: head_of(found) for id_, found in self.sessions(collection, session_ids).items()}
+    def describe(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, ConversationInfo]:
+        """See `Conversations.describe`."""
+        return {id_: info_of(found) for id_, found in self.sessions(collection, session_ids).items()}
 
     def references(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Sequence[Reference]]:
         """See `Conversations.references`."""

@@ -15,7 +15,7 @@ from querymill_workers.postgres.connection import Pool, joined, lent
 from querymill_workers.postgres.queries import SESSION, statements
 from querymill_workers.retrievers.conversations.ports.sessions import (
     Conversation,
-    ConversationHead,
+    ConversationInfo,
     PreparedConversation,
     StoredConversation,
     conversation_of,
@@ -69,13 +69,13 @@ class PostgresConversations:
             for id_, document, *parts in rows
         }
 
-    def heads(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, ConversationHead]:
-        """See `Conversations.heads`."""
+    def describe(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, ConversationInfo]:
+        """See `Conversations.describe`."""
         values = {"collection": collection, "session_ids": list(session_ids)}
         with within(self._pool, collection) as connection:
             rows = connection.execute(_SQL["conversation_heads"], values).fetchall()
         return {
-            id_: ConversationHead(id_, name, user_name, started_at, last_active, opening, RankParts(*parts))
+            id_: ConversationInfo(id_, name, user_name, started_at, last_active, opening, RankParts(*parts))
             for id_, name, user_name, started_at, last_active, opening, *parts in rows
         }
 
