@@ -279,7 +279,7 @@ def test_what_changed_since_a_rebuild_began_is_updated_again_after_it_is_publish
     job_id = world.submit(asked)
     world.ranks.begin("chats", job_id, mode="count")
     table = world.ranks.table("chats")
-    world.ranks.draft("chats", job_id, 0, ReferenceSearch(table).found(table.part(0, parts=1)), table)
+    world.ranks.draft("chats", job_id, 0, ReferenceSearch(table).find(table.part(0, parts=1)), table)
     # The part is there; before its worker publishes it a session comes in, and is brought up to date.
     ingest(world, "late", *POOLS, day=1)
     (updating,) = open_updates(world)

@@ -98,5 +98,5 @@ def test_searching_all_at_once_finds_what_comparing_all_pairs_finds(
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(reference_search, "BLOCK", block)
         search = ReferenceSearch(table)
-        found = [search.found(table.part(part, parts=parts)) for part in range(parts)]
+        found = [search.find(table.part(part, parts=parts)) for part in range(parts)]
     assert {edge for part in found for edge in part.references(table)} == all_pairs(one.facts for one in drafts)

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from querymill_workers.retrievers.conversations.rules.key_phrases import MOST, key_phrases
+from querymill_workers.retrievers.conversations.rules.key_phrases import MAX_PHRASES, key_phrases
 from querymill_workers.retrievers.conversations.rules.session_facts import facts_of, facts_version
 from querymill_workers.retrievers.conversations.rules.session_signs import Turn, is_solved, speaks_of_earlier
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TECHNICAL_KEYWORDS, TechnicalKeywords
@@ -110,7 +110,7 @@ def test_key_phrases_are_what_comes_up_often_and_is_long_function_words_are_none
 def test_key_phrases_are_at_most_30_and_the_same_whatever_the_order_of_the_messages() -> None:
     texts = [f"subject{letter} matter{letter}" for letter in "abcdefghijklmnopqrst"]
     found = key_phrases("\n".join(texts))
-    assert len(found) == MOST
+    assert len(found) == MAX_PHRASES
     assert found == key_phrases("\n".join(reversed(texts)))
 
 

@@ -46,7 +46,7 @@ def step(claim: Claim, request: IngestConversation, ports: ConversationPorts) ->
     prepared = prepare_session(request.session, ports.technical_keywords)
     with ports.conversations.changing(request.collection, request.session.session_id):
         known = ports.conversations.stored(request.collection, request.session.session_id)
-        outcome = store(request.collection, prepared, known, ports)
+        outcome = store_session(request.collection, prepared, known, ports)
     return hand_in(claim, request, prepared.session, outcome, ports)
 
 
@@ -55,8 +55,8 @@ def update(claim: Claim, request: UpdateConversation, ports: ConversationPorts) 
     collection, session_id = request.collection, request.update.session_id
     with ports.conversations.changing(collection, session_id):
         known = ports.conversations.stored(collection, session_id)
-        session = updated(None if known is None else known.session, request.update)
-        outcome = store(collection, prepare_session(session, ports.technical_keywords), known, ports)
+        session = merge_update(None if known is None else known.session, request.update)
+        outcome = store_session(collection, prepare_session(session, ports.technical_keywords), known, ports)
     return hand_in(claim, request, session, outcome, ports)
 
 
@@ -77,7 +77,7 @@ def conclude(picture: Picture, request: SessionChange, ports: Common) -> None:
     one_step.conclude(picture, request, ENDING, ports)
 
 
-def store(
+def store_session(
     collection: str, prepared: PreparedConversation, known: StoredConversation | None, ports: ConversationPorts
 ) -> Outcome:
     """Store a session and its words over the known ones, unless they are the same already."""
@@ -103,14 +103,14 @@ def hand_in(
     return bells
 
 
-def updated(known: ChatSession | None, update: SessionUpdate) -> ChatSession:
+def merge_update(known: ChatSession | None, update: SessionUpdate) -> ChatSession:
     """Join an update to what is there of its session.
 
     Raises:
         Refused: The session would have no beginning, or too many messages.
     """
     if known is None:
-        return _begun(update)
+        return _begin_session(update)
     coming: dict[str | None, ChatMessage] = {message.message_id: message for message in update.messages}
     kept = [coming.pop(message.message_id, message) for message in known.messages]
     messages = (*kept, *coming.values())
@@ -121,7 +121,7 @@ def updated(known: ChatSession | None, update: SessionUpdate) -> ChatSession:
     return known.model_copy(update={**changes, "messages": messages})
 
 
-def _begun(update: SessionUpdate) -> ChatSession:
+def _begin_session(update: SessionUpdate) -> ChatSession:
     times = [message.created_at for message in update.messages if message.created_at is not None]
     started_at = update.started_at or min(times, default=None)
     if started_at is None:

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.retrievers.conversations.rules.rank import RankParts
-from querymill_workers.retrievers.conversations.rules.reference_search import FactTable, Found
+from querymill_workers.retrievers.conversations.rules.reference_search import FactTable, ReferenceColumns
 from querymill_workers.retrievers.conversations.rules.references import Near, Reference
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
 
@@ -23,7 +23,7 @@ class ReferenceGraph(Protocol):
         """How the reference part is made."""
         ...
 
-    def changed(self, *, most: int) -> Sequence[str]:
+    def changed(self, *, limit: int) -> Sequence[str]:
         """List sessions that were changed or dropped since their ranks were updated, the longest waiting first."""
         ...
 
@@ -51,7 +51,7 @@ class ReferenceGraph(Protocol):
         """Work the reference parts of sessions out anew, from the references that are there."""
         ...
 
-    def settle(self, session_ids: Sequence[str]) -> None:
+    def mark_updated(self, session_ids: Sequence[str]) -> None:
         """Note that the ranks of changed sessions are updated."""
         ...
 
@@ -96,7 +96,7 @@ class ConversationRanks(Protocol):
         ...
 
     def find_facts(
-        self, collection: str, version: str, facts_of: Callable[[ChatSession], SessionFacts], *, most: int
+        self, collection: str, version: str, facts_of: Callable[[ChatSession], SessionFacts], *, limit: int
     ) -> bool:
         """Find the facts of some sessions anew whose facts were found by other rules; False when none is left.
 
@@ -119,7 +119,7 @@ class ConversationRanks(Protocol):
         """Fetch the facts of all sessions."""
         ...
 
-    def draft(self, collection: str, rebuild: str, part: int, found: Found, table: FactTable) -> None:
+    def draft(self, collection: str, rebuild: str, part: int, found: ReferenceColumns, table: FactTable) -> None:
         """Store the references that one part of a rebuild found, not in force yet."""
         ...
 
@@ -137,6 +137,6 @@ class ConversationRanks(Protocol):
         """List the collections whose last rebuild, or whose first session, was before a moment, with their modes."""
         ...
 
-    def top(self, collection: str, *, now: datetime, most: int) -> Sequence[RankRow]:
+    def top(self, collection: str, *, now: datetime, limit: int) -> Sequence[RankRow]:
         """List the sessions of the highest ranks as of a time, highest first, ties on the id."""
         ...

@@ -32,7 +32,7 @@ def step(claim: Claim, request: RankList, ports: ConversationPorts) -> Sequence[
     refuse_unknown(request.collection, ports.conversations)
     now = request.now or datetime.now(UTC)
     rows = []
-    for row in ports.ranks.top(request.collection, now=now, most=request.limit):
+    for row in ports.ranks.top(request.collection, now=now, limit=request.limit):
         days = age_days(row.last_active, now)
         ranked = RankedSession(
             session_id=row.session_id,

@@ -26,7 +26,7 @@ from querymill_workers.retrievers.conversations.rules.reference_search import Re
 from querymill_workers.retrievers.conversations.rules.session_facts import facts_version
 
 #: Whoever changes one session often changes more: wait this long, in seconds.
-SETTLE_S = 1.0
+DEBOUNCE_S = 1.0
 #: Sessions that are updated in one transaction, and sessions whose facts are found anew in one.
 UPDATED_AT_ONCE, FACTS_AT_ONCE = 50, 50
 
@@ -56,7 +56,7 @@ def step(claim: Claim, request: RecomputeRanks, ports: ConversationPorts) -> Seq
 def update_changed(claim: Claim, request: RecomputeRanks, ports: RankPorts) -> Sequence[Bell]:
     """Update the references of every session that changed, some at a time."""
     if request.background and claim.attempt == 1:
-        ports.board.postpone(claim, delay_s=SETTLE_S, reason="waiting for more changes")
+        ports.board.postpone(claim, delay_s=DEBOUNCE_S, reason="waiting for more changes")
         return []
     sessions, references = update_all(request.collection, ports.ranks)
     bells = update_what_waits(request.collection, ports)
@@ -69,10 +69,10 @@ def update_all(collection: str, ranks: ConversationRanks) -> tuple[int, int]:
     sessions = references = 0
     while True:
         with ranks.graph(collection) as graph:
-            changed = graph.changed(most=UPDATED_AT_ONCE)
+            changed = graph.changed(limit=UPDATED_AT_ONCE)
             for session_id in changed:
                 references += update(graph, session_id)
-            graph.settle(changed)
+            graph.mark_updated(changed)
         sessions += len(changed)
         if len(changed) < UPDATED_AT_ONCE:
             return sessions, references
@@ -101,12 +101,12 @@ def rebuild_part(claim: Claim, request: RecomputeRanks, ports: ConversationPorts
     part = request.steps.index(claim.step)
     vocabulary = ports.technical_keywords
     find = partial(facts_in, vocabulary=vocabulary)
-    while ports.ranks.find_facts(collection, facts_version(vocabulary), find, most=FACTS_AT_ONCE):
+    while ports.ranks.find_facts(collection, facts_version(vocabulary), find, limit=FACTS_AT_ONCE):
         pass
     done = ports.ranks.begin(collection, rebuild, mode=request.mode)
     if part not in done:
         table = ports.ranks.table(collection)
-        found = ReferenceSearch(table).found(table.part(part, parts=request.parts))
+        found = ReferenceSearch(table).find(table.part(part, parts=request.parts))
         ports.ranks.draft(collection, rebuild, part, found, table)
     published = ports.ranks.publish(collection, rebuild, parts=request.parts)
     outcome = Outcome() if published is None else Outcome(notes=part_notes(published).for_board())

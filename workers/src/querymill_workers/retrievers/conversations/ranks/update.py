@@ -45,8 +45,8 @@ def retarget_explicit_references(
     before: set[Reference],
 ) -> tuple[set[Reference], set[Reference]]:
     """Decide what explicit phrases of later sessions mean now: this session, or another; what goes, and what comes."""
-    meant = {one.source: one for one in before if one.kind == "explicit" and one.target == session_id}
-    candidates = {} if session is None else {one.source: one for one in explicit_candidates(session, near)}
+    meant = {edge.source: edge for edge in before if edge.kind == "explicit" and edge.target == session_id}
+    candidates = {} if session is None else {edge.source: edge for edge in explicit_candidates(session, near)}
     rivals = graph.explicit([source for source in candidates if source not in meant])
     gone, new = set(meant.values()), set()
     for source, candidate in candidates.items():
@@ -59,7 +59,7 @@ def retarget_explicit_references(
         if again is not None and not is_better(old, again):
             new.add(again)  # at least as good as it was when it was the best
         else:
-            anew = graph.facts(source)
-            best = None if anew is None else explicit_reference(anew, graph.near(anew))
+            facts = graph.facts(source)
+            best = None if facts is None else explicit_reference(facts, graph.near(facts))
             new |= {best} if best else set()
     return gone, new

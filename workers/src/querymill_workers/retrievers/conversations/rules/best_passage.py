@@ -63,7 +63,7 @@ def _by_bound(messages: Sequence[str], scored: Scored) -> list[tuple[float, int]
         counts = {begins: plain.count(begins) for begins in weights}
         parts = (weights[begins] * bm25.saturation(tf, 0, 1) for begins, tf in counts.items() if tf)
         bounds.append((math.fsum(parts), number))
-    return sorted(((bound, number) for bound, number in bounds if bound > 0), key=lambda one: (-one[0], one[1]))
+    return sorted(((bound, number) for bound, number in bounds if bound > 0), key=lambda row: (-row[0], row[1]))
 
 
 def _beginning(term: str) -> str:

@@ -8,11 +8,11 @@ from typing import Final, Literal
 from querymill_workers.retrievers.conversations.rules.rank import age_days
 
 #: What placed a hit: its relevance, its age, its topic, what was left in order; or its score, without diversification.
-Step = Literal["relevance", "age", "topic", "order", "score"]
+PlacedBy = Literal["relevance", "age", "topic", "order", "score"]
 Age = Literal["today", "week", "month", "older"]
 
 #: How many are placed by relevance alone.
-MOST_RELEVANT: Final = 3
+FIRST_BY_RELEVANCE: Final = 3
 #: What of the best score a hit must reach to be placed for its age or its topic.
 PICK_FLOOR: Final = 0.3
 AGES: Final[Sequence[Age]] = ("today", "week", "month", "older")
@@ -33,7 +33,7 @@ class Placed:
     """A session in the list; ``reason`` is the age or the topic it was placed for."""
 
     session_id: str
-    step: Step
+    step: PlacedBy
     reason: str | None = None
 
 
@@ -56,18 +56,18 @@ def diversify(ranking: Sequence[Ranked], *, top_n: int) -> list[Placed]:
         ranking: Best first.
         top_n: How many to place, while there are candidates.
     """
-    placed = {one.session_id: Placed(one.session_id, "relevance") for one in ranking[:MOST_RELEVANT]}
-    floor = PICK_FLOOR * max((one.score for one in ranking), default=0.0)
-    worthy = [one for one in ranking if one.score >= floor]
+    placed = {session.session_id: Placed(session.session_id, "relevance") for session in ranking[:FIRST_BY_RELEVANCE]}
+    floor = PICK_FLOOR * max((session.score for session in ranking), default=0.0)
+    worthy = [session for session in ranking if session.score >= floor]
     for age in AGES:
-        left = (one for one in worthy if one.session_id not in placed and one.age == age)
+        left = (session for session in worthy if session.session_id not in placed and session.age == age)
         if (pick := next(left, None)) is not None:
             placed[pick.session_id] = Placed(pick.session_id, "age", age)
-    present = {one.topic for one in ranking if one.session_id in placed}
-    for one in worthy:
-        if one.session_id not in placed and one.topic is not None and one.topic not in present:
-            present.add(one.topic)
-            placed[one.session_id] = Placed(one.session_id, "topic", one.topic)
-    for one in ranking:
-        placed.setdefault(one.session_id, Placed(one.session_id, "order"))
+    present = {session.topic for session in ranking if session.session_id in placed}
+    for session in worthy:
+        if session.session_id not in placed and session.topic is not None and session.topic not in present:
+            present.add(session.topic)
+            placed[session.session_id] = Placed(session.session_id, "topic", session.topic)
+    for session in ranking:
+        placed.setdefault(session.session_id, Placed(session.session_id, "order"))
     return list(placed.values())[:top_n]

@@ -20,11 +20,11 @@ from querymill_workers.text.words import words
 #: Changes whenever the same session would have other key phrases.
 KEY_PHRASES_VERSION: Final = 1
 #: Most key phrases of a session; shorter sessions have fewer.
-MOST: Final = 30
+MAX_PHRASES: Final = 30
 #: Latin words shorter than this are no phrases.
-_SHORTEST: Final = 3
+_MIN_LETTERS: Final = 3
 #: From here on longer words are not rarer.
-_LONG: Final = 12
+_MAX_LENGTH: Final = 12
 _CHINESE: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
 
 
@@ -35,7 +35,7 @@ def key_phrases(text: str) -> list[str]:
     """
     counts = Counter(_phrases(text))
     ordered = sorted(counts, key=lambda phrase: (-(1 + math.log(counts[phrase])) * math.sqrt(_length(phrase)), phrase))
-    return ordered[:MOST]
+    return ordered[:MAX_PHRASES]
 
 
 @lru_cache(maxsize=65_536)
@@ -48,7 +48,7 @@ def _phrases(text: str) -> list[str]:
     latin = [
         word
         for word in words(_CHINESE.sub(" ", text))
-        if len(word) >= _SHORTEST and not word.replace(".", "").isdigit()
+        if len(word) >= _MIN_LETTERS and not word.replace(".", "").isdigit()
     ]
     chinese = [
         word
@@ -60,4 +60,4 @@ def _phrases(text: str) -> list[str]:
 
 
 def _length(phrase: str) -> int:
-    return min(len(phrase) if phrase[0].isascii() else 3 * len(phrase), _LONG)
+    return min(len(phrase) if phrase[0].isascii() else 3 * len(phrase), _MAX_LENGTH)

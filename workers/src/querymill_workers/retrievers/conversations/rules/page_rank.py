@@ -19,10 +19,10 @@ def page_ranks(session_ids: Sequence[str], references: Iterable[Reference]) -> M
     ids = sorted(session_ids)
     places = {id_: place for place, id_ in enumerate(ids)}
     weights: dict[tuple[int, int], float] = {}
-    for one in references:
-        if one.source in places and one.target in places:
-            pair = (places[one.source], places[one.target])
-            weight = EXPLICIT if one.kind == "explicit" else IMPLICIT
+    for reference in references:
+        if reference.source in places and reference.target in places:
+            pair = (places[reference.source], places[reference.target])
+            weight = EXPLICIT if reference.kind == "explicit" else IMPLICIT
             weights[pair] = max(weights.get(pair, 0.0), weight)
     graph: rustworkx.PyDiGraph[str, float] = rustworkx.PyDiGraph()
     graph.add_nodes_from(ids)

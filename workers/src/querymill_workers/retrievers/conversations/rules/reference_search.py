@@ -14,7 +14,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from querymill_workers.retrievers.conversations.rules.references import LEAST_EXPLICIT, LEAST_IMPLICIT, Kind, Reference
+from querymill_workers.retrievers.conversations.rules.references import MIN_EXPLICIT, MIN_IMPLICIT, Kind, Reference
 
 _Ints = npt.NDArray[np.int64]
 
@@ -45,7 +45,7 @@ class FactTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ReferenceColumns:
     """References in columns; source and target are places in the table."""
 
     sources: _Ints
@@ -76,41 +76,41 @@ class ReferenceSearch:
         self._owners = owners
         self._starts = np.concatenate([[0], np.cumsum(table.sizes)]).astype(np.int64)
         places = np.arange(len(owners), dtype=np.int64) - self._starts[owners]
-        self._needed = np.maximum(LEAST_IMPLICIT, 3 * table.sizes // 5 + 1)
-        leads = places < (table.sizes - self._needed + LEAST_IMPLICIT)[owners]
+        self._needed = np.maximum(MIN_IMPLICIT, 3 * table.sizes // 5 + 1)
+        leads = places < (table.sizes - self._needed + MIN_IMPLICIT)[owners]
         self._leading = _Postings(self._terms[leads], owners[leads], self._count)
-        enough = np.maximum(LEAST_EXPLICIT, -(-table.sizes // 5))
-        leads = places < (table.sizes - enough + LEAST_EXPLICIT)[owners]
+        enough = np.maximum(MIN_EXPLICIT, -(-table.sizes // 5))
+        leads = places < (table.sizes - enough + MIN_EXPLICIT)[owners]
         self._leading_explicit = _Postings(self._terms[leads], owners[leads], self._count)
         # Only sessions that began earlier count: those below this place.
         self._earlier = np.searchsorted(table.started, table.started, side="left").astype(np.int64)
         # For each phrase and session, so that one can ask whether a session has a phrase.
         self._held = np.sort(self._terms * self._count + owners)
 
-    def found(self, sources: _Ints) -> Found:
+    def find(self, sources: _Ints) -> ReferenceColumns:
         """Find the references from these sessions, places in the table."""
         parts = [*self._implicit(sources), *self._explicit(sources[self._table.explicit[sources]])]
         if not parts:
             none = np.zeros(0, np.int64)
-            return Found(none, none, none.astype(bool), none)
-        return Found(
+            return ReferenceColumns(none, none, none.astype(bool), none)
+        return ReferenceColumns(
             np.concatenate([part.sources for part in parts]),
             np.concatenate([part.targets for part in parts]),
             np.concatenate([part.explicit for part in parts]),
             np.concatenate([part.shared for part in parts]),
         )
 
-    def _implicit(self, sources: _Ints) -> Iterator[Found]:
-        for source, target, shared in self._candidates(self._leading, sources, least=LEAST_IMPLICIT):
+    def _implicit(self, sources: _Ints) -> Iterator[ReferenceColumns]:
+        for source, target, shared in self._candidates(self._leading, sources, least=MIN_IMPLICIT):
             kept = shared >= self._needed[target]
-            yield Found(source[kept], target[kept], np.zeros(int(kept.sum()), bool), shared[kept])
+            yield ReferenceColumns(source[kept], target[kept], np.zeros(int(kept.sum()), bool), shared[kept])
 
-    def _explicit(self, sources: _Ints) -> Iterator[Found]:
-        for source, target, shared in self._candidates(self._leading_explicit, sources, least=LEAST_EXPLICIT):
+    def _explicit(self, sources: _Ints) -> Iterator[ReferenceColumns]:
+        for source, target, shared in self._candidates(self._leading_explicit, sources, least=MIN_EXPLICIT):
             kept = 5 * shared >= self._table.sizes[target]
             best = self._best(source[kept], target[kept], shared[kept])
             found = source[kept][best], target[kept][best], np.ones(len(best), bool), shared[kept][best]
-            yield Found(*found)
+            yield ReferenceColumns(*found)
 
     def _candidates(self, postings: "_Postings", sources: _Ints, *, least: int) -> Iterator[tuple[_Ints, _Ints, _Ints]]:
         """Give (source, earlier session, shared phrases) where at least so many leading phrases are shared."""

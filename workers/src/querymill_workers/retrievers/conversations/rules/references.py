@@ -18,7 +18,7 @@ Kind = Literal["explicit", "implicit"]
 #: What a reference counts; one session counts at most once for another, explicit before implicit.
 EXPLICIT, IMPLICIT = 1.0, 0.5
 #: Phrases that must be shared at least.
-LEAST_IMPLICIT, LEAST_EXPLICIT = 3, 2
+MIN_IMPLICIT, MIN_EXPLICIT = 3, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +50,17 @@ class Near:
 
 def is_implicit(shared: int, size: int) -> bool:
     """Whether more than 60 % of ``size`` phrases are shared, and at least 3; in whole numbers, so that 60 % is not."""
-    return shared >= LEAST_IMPLICIT and 5 * shared > 3 * size
+    return shared >= MIN_IMPLICIT and 5 * shared > 3 * size
 
 
 def may_be_explicit(shared: int, size: int) -> bool:
     """Whether at least 20 % of ``size`` phrases are shared, and at least 2."""
-    return shared >= LEAST_EXPLICIT and 5 * shared >= size
+    return shared >= MIN_EXPLICIT and 5 * shared >= size
 
 
 def needed(size: int) -> int:
     """How many of ``size`` phrases an implicit reference shares at least."""
-    return max(LEAST_IMPLICIT, 3 * size // 5 + 1)
+    return max(MIN_IMPLICIT, 3 * size // 5 + 1)
 
 
 def leading(size: int) -> int:
@@ -68,15 +68,15 @@ def leading(size: int) -> int:
 
     Of ``size`` phrases at least ``needed`` are shared; leave ``needed - 3`` out, whichever, and 3 are still there.
     """
-    return max(size - needed(size) + LEAST_IMPLICIT, 0)
+    return max(size - needed(size) + MIN_IMPLICIT, 0)
 
 
-def is_better(one: Reference, other: Reference | None) -> bool:
-    """Whether an explicit reference is rather meant for the target of ``one``: by overlap, ties by the target's id."""
+def is_better(reference: Reference, other: Reference | None) -> bool:
+    """Whether an explicit reference means this target rather than the other's: by overlap, ties by the target's id."""
     if other is None:
         return True
-    mine, its = one.shared * other.size, other.shared * one.size
-    return mine > its or (mine == its and one.target < other.target)
+    mine, its = reference.shared * other.size, other.shared * reference.size
+    return mine > its or (mine == its and reference.target < other.target)
 
 
 def implicit_references(session: SessionFacts, near: Iterable[Near]) -> list[Reference]:

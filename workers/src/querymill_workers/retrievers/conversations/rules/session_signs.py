@@ -8,7 +8,7 @@ from typing import Final
 #: An answer is at least one of: a code block, or more characters than this.
 LONG_ANSWER: Final = 200
 #: Messages that a solved problem takes at least.
-LEAST_MESSAGES: Final = 3
+MIN_MESSAGES: Final = 3
 _USERS: Final = frozenset({"user", "human"})
 _ASSISTANTS: Final = frozenset({"assistant", "ai", "bot", "model"})
 
@@ -57,7 +57,7 @@ class Turn:
 
 def is_solved(turns: Sequence[Turn]) -> bool:
     """Tell whether a user asked, then an assistant answered at length or with code, then a user confirmed."""
-    if len(turns) < LEAST_MESSAGES:
+    if len(turns) < MIN_MESSAGES:
         return False
     awaited = 0
     for turn in turns:

@@ -10,9 +10,9 @@ from rapidfuzz.distance import OSA
 from querymill_workers.text.words import words
 
 #: A shorter word is left as it is: too many others are one letter away.
-SHORTEST: Final = 5
+MIN_LETTERS: Final = 5
 #: From how many letters on two edits are allowed.
-LONG: Final = 8
+MIN_LETTERS_FOR_TWO_EDITS: Final = 8
 
 _WORD: Final = re.compile(r"(?<![A-Za-z0-9_.@#/\\-])[A-Za-z]+(?![A-Za-z0-9_@#/\\(\[-]|\.[A-Za-z0-9])")
 _CODE: Final = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
@@ -75,17 +75,17 @@ def corrected(text: str, made: Iterable[Correction]) -> str:
 def _plain_words(text: str) -> Iterator[re.Match[str]]:
     masked = _CODE.sub(lambda code: "`" * len(code[0]), text)
     for match in _WORD.finditer(masked):
-        if len(match[0]) >= SHORTEST and match[0][1:].islower():
+        if len(match[0]) >= MIN_LETTERS and match[0][1:].islower():
             yield match
 
 
 def _nearest(word: str, term: str, candidates: Iterable[str]) -> str | None:
-    most = 2 if len(word) >= LONG else 1
-    near = [known for known in candidates if known[:1] == term[:1] and OSA.distance(term, known) <= most]
+    max_edits = 2 if len(word) >= MIN_LETTERS_FOR_TWO_EDITS else 1
+    near = [known for known in candidates if known[:1] == term[:1] and OSA.distance(term, known) <= max_edits]
     distances = {
         form: distance
         for known in near
-        if (form := _form(word, known)) and (distance := OSA.distance(word, form)) <= most
+        if (form := _form(word, known)) and (distance := OSA.distance(word, form)) <= max_edits
     }
     least = min(distances.values(), default=0)
     nearest = [form for form, distance in distances.items() if distance == least]

@@ -146,7 +146,7 @@ security | 安全
 vulnerability | 漏洞
 """
 #: How many synonyms a word of the query brings at most.
-MOST_PER_TERM: Final = 3
+MAX_PER_TERM: Final = 3
 #: What a synonym weighs beside a word of the query.
 WEIGHT: Final = 1 / 3
 _TIMES: Final = 3
@@ -193,7 +193,7 @@ def expand(text: str) -> list[Expansion]:
     said = terms_in(text)
     found = []
     for term in said:
-        synonyms = tuple(other for other in TERMS[term] if other not in said)[:MOST_PER_TERM]
+        synonyms = tuple(other for other in TERMS[term] if other not in said)[:MAX_PER_TERM]
         if synonyms:
             found.append(Expansion(term, synonyms))
     return found

@@ -66,8 +66,8 @@ class MemoryConversations:
     def references(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Sequence[Reference]]:
         """See `Conversations.references`."""
         known = self.known_references.get(collection, frozenset())
-        ordered = sorted(known, key=lambda one: (one.source, one.kind))
-        return {id_: [one for one in ordered if one.target == id_] for id_ in session_ids}
+        ordered = sorted(known, key=lambda reference: (reference.source, reference.kind))
+        return {id_: [reference for reference in ordered if reference.target == id_] for id_ in session_ids}
 
     def active_between(self, collection: str, start: datetime | None, end: datetime | None) -> Sequence[str]:
         """See `Conversations.active_between`."""

@@ -62,7 +62,7 @@ class PostgresConversations:
     def sessions(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Conversation]:
         """See `Conversations.sessions`."""
         values = {"collection": collection, "session_ids": list(session_ids)}
-        with within(self._pool, collection) as connection:
+        with lent_to(self._pool, collection) as connection:
             rows = connection.execute(_SQL["conversation_sessions"], values).fetchall()
         return {
             id_: conversation_of(ChatSession.model_validate_json(document), RankParts(*parts))
@@ -72,7 +72,7 @@ class PostgresConversations:
     def describe(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, ConversationInfo]:
         """See `Conversations.describe`."""
         values = {"collection": collection, "session_ids": list(session_ids)}
-        with within(self._pool, collection) as connection:
+        with lent_to(self._pool, collection) as connection:
             rows = connection.execute(_SQL["conversation_heads"], values).fetchall()
         return {
             id_: ConversationInfo(id_, name, user_name, started_at, last_active, opening, RankParts(*parts))
@@ -83,7 +83,7 @@ class PostgresConversations:
         """See `Conversations.references`."""
         values = {"collection": collection, "session_ids": list(session_ids)}
         found: dict[str, list[Reference]] = {id_: [] for id_ in session_ids}
-        with within(self._pool, collection) as connection:
+        with lent_to(self._pool, collection) as connection:
             for row in connection.execute(_SQL["conversation_referred"], values):
                 found[row[1]].append(Reference(*row))
         return found
@@ -91,7 +91,7 @@ class PostgresConversations:
     def active_between(self, collection: str, start: datetime | None, end: datetime | None) -> Sequence[str]:
         """See `Conversations.active_between`."""
         values = {"collection": collection, "start": start, "end": end}
-        with within(self._pool, collection) as connection:
+        with lent_to(self._pool, collection) as connection:
             return [id_ for (id_,) in connection.execute(_SQL["conversation_active"], values)]
 
     def collections(self) -> Sequence[str]:
@@ -101,7 +101,7 @@ class PostgresConversations:
 
     def stored(self, collection: str, session_id: str) -> StoredConversation | None:
         """See `Conversations.stored`."""
-        with within(self._pool, collection) as connection:
+        with lent_to(self._pool, collection) as connection:
             row = connection.execute(
                 _SQL["conversation_stored"], {"collection": collection, "session_id": session_id}
             ).fetchone()
@@ -110,7 +110,7 @@ class PostgresConversations:
     def put(self, collection: str, prepared: PreparedConversation, *, replacing: Revision | None) -> None:
         """See `Conversations.put`."""
         place = {"collection": collection, "session_id": prepared.facts.session_id}
-        with within(self._pool, collection) as connection:
+        with lent_to(self._pool, collection) as connection:
             changed = connection.execute(_SQL["conversation_change"], place).fetchone()
             known = connection.execute(_SQL["conversation_known"], place).fetchone()
             if (known[1] if known else None) != replacing:
@@ -121,13 +121,13 @@ class PostgresConversations:
                 )
             else:
                 connection.execute(_SQL["conversation_total"], {**place, "change": 1})
-            write(connection, collection, prepared)
+            write_session(connection, collection, prepared)
             put_own_parts(connection, collection, prepared.facts, version=changed[0] if changed else 0)
 
     def drop(self, collection: str, session_id: str) -> bool:
         """See `Conversations.drop`."""
         place = {"collection": collection, "session_id": session_id}
-        with within(self._pool, collection) as connection:
+        with lent_to(self._pool, collection) as connection:
             if connection.execute(_SQL["conversation_known"], place).fetchone() is None:
                 return False
             changed = connection.execute(_SQL["conversation_change"], place).fetchone()
@@ -142,7 +142,7 @@ class PostgresConversations:
 
 
 @contextmanager
-def within(pool: Pool, collection: str) -> Iterator[psycopg.Connection]:
+def lent_to(pool: Pool, collection: str) -> Iterator[psycopg.Connection]:
     """Lend a connection that sees one collection, for one transaction.
 
     Statements travel together up to the first whose rows are read.
@@ -152,12 +152,12 @@ def within(pool: Pool, collection: str) -> Iterator[psycopg.Connection]:
         yield connection
 
 
-def write(connection: psycopg.Connection, collection: str, prepared: PreparedConversation) -> None:
+def write_session(connection: psycopg.Connection, collection: str, prepared: PreparedConversation) -> None:
     """Write a session and its postings; old postings are gone already."""
     session, facts = prepared.session, prepared.facts
     place: dict[str, Any] = {"collection": collection, "session_id": facts.session_id}
     phrases = sorted(facts.key_phrases)
-    columns = facts_columns(facts) | {"leading": rarest(connection, collection, phrases), "phrases": phrases}
+    columns = facts_columns(facts) | {"leading": pick_leading(connection, collection, phrases), "phrases": phrases}
     described = {
         "name": session.name,
         "user_name": session.user_name,
@@ -190,7 +190,7 @@ def facts_columns(facts: SessionFacts) -> dict[str, Any]:
     }
 
 
-def rarest(connection: psycopg.Connection, collection: str, phrases: Sequence[int]) -> list[int]:
+def pick_leading(connection: psycopg.Connection, collection: str, phrases: Sequence[int]) -> list[int]:
     """Pick the leading phrases of a session: any would do, the rarest make the shortest search."""
     values = {"collection": collection, "phrases": list(phrases), "bound": _RARE}
     rows = connection.execute(_SQL["conversation_rarity"], values).fetchall()

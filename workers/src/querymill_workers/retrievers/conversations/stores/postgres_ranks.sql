@@ -8,7 +8,7 @@ SELECT version, mode FROM conversation_collections WHERE collection = %(collecti
 SELECT session_id, generation FROM conversation_changes
 WHERE collection = %(collection)s AND waiting
 ORDER BY generation, session_id
-LIMIT %(most)s;
+LIMIT %(limit)s;
 
 -- rank_facts: what ranking knows of a session
 SELECT session_id, started_at, last_active, messages, keywords, solved, explicit, phrases, lead_phrases
@@ -105,7 +105,7 @@ SELECT count(*) FROM conversation_changes WHERE collection = %(collection)s AND 
 -- stale_facts: sessions whose facts were found by other rules, and that nobody is at
 SELECT session_id, document, revision, number, phrases FROM conversations
 WHERE collection = %(collection)s AND facts_version <> %(version)s
-LIMIT %(most)s
+LIMIT %(limit)s
 FOR UPDATE SKIP LOCKED;
 
 -- stale_facts_elsewhere: wait for one that somebody else is at
@@ -224,4 +224,4 @@ ORDER BY
             greatest(extract(epoch FROM %(now)s - c.last_active)::float8 / 86400, 0) / -%(time_constant_days)s::float8
         ) DESC,
     c.session_id
-LIMIT %(most)s;
+LIMIT %(limit)s;

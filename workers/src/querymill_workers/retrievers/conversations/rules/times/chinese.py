@@ -136,24 +136,24 @@ def _of_two_digits(year: int, now: datetime) -> int:
 
 
 def _month(match: re.Match[str], now: datetime) -> Span:
-    year, one = _year_of(match, now), number(match["month"])
-    return latest(now, lambda this: month(this, one)) if year is None else month(year, one)
+    year, month_number = _year_of(match, now), number(match["month"])
+    return latest(now, lambda this: month(this, month_number)) if year is None else month(year, month_number)
 
 
 def _date(match: re.Match[str], now: datetime) -> Span:
-    year, one, written = _year_of(match, now), number(match["month"]), number(match["day"])
+    year, month_number, written = _year_of(match, now), number(match["month"]), number(match["day"])
     if year is None:
-        return latest(now, lambda this: day(date(this, one, written)))
-    return day(date(year, one, written))
+        return latest(now, lambda this: day(date(this, month_number, written)))
+    return day(date(year, month_number, written))
 
 
 def _days(match: re.Match[str], now: datetime) -> Span:
-    year, one = _year_of(match, now), number(match["month"])
+    year, month_number = _year_of(match, now), number(match["month"])
     first, last = number(match["day"]), number(match["last"])
 
     def candidate(this: int) -> Span:
-        ends = month(this, one + int(last < first)).start.date().replace(day=last)
-        return Span(day(date(this, one, first)).start, day(ends).end)
+        ends = month(this, month_number + int(last < first)).start.date().replace(day=last)
+        return Span(day(date(this, month_number, first)).start, day(ends).end)
 
     return latest(now, candidate) if year is None else candidate(year)
 

@@ -52,11 +52,11 @@ def between(written: str) -> tuple[int, int]:
 
 def digits(written: str) -> int:
     """Read a year digit by digit."""
-    return int("".join(str(_DIGITS.get(one, one)) for one in written))
+    return int("".join(str(_DIGITS.get(digit, digit)) for digit in written))
 
 
 def _one_or_two(numerals: str) -> tuple[int, int]:
     if len(numerals) not in {1, 2} or not set(numerals) <= set(_DIGITS):
         raise ValueError(numerals)
-    values = [_DIGITS[one] for one in numerals]
+    values = [_DIGITS[numeral] for numeral in numerals]
     return min(values), max(values)

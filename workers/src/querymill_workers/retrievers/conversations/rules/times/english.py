@@ -194,7 +194,7 @@ def _year(match: re.Match[str], _: datetime) -> Span:
 def _quarter(match: re.Match[str], now: datetime) -> Span:
     first = 3 * int(match["quarter"]) - 2
     year = match["year"]
-    return months(int(year), first, 3) if year else latest(now, lambda one: months(one, first, 3))
+    return months(int(year), first, 3) if year else latest(now, lambda this: months(this, first, 3))
 
 
 def _this_part(match: re.Match[str], now: datetime) -> Span:

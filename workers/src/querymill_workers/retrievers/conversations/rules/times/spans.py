@@ -35,9 +35,9 @@ class Span:
         return Span(self.start + timedelta(hours=first), self.start + timedelta(hours=past), self.every)
 
 
-def day(one: date) -> Span:
+def day(of: date) -> Span:
     """Span one day."""
-    start = datetime.combine(one, time.min)
+    start = datetime.combine(of, time.min)
     return Span(start, start + DAY)
 
 
@@ -47,9 +47,9 @@ def days(first: date, count: int) -> Span:
     return Span(start, start + count * DAY)
 
 
-def week(one: date) -> Span:
+def week(of: date) -> Span:
     """Span the calendar week of a day, Monday to Sunday."""
-    return days(one - one.weekday() * DAY, 7)
+    return days(of - of.weekday() * DAY, 7)
 
 
 def month(year: int, number: int) -> Span:
