@@ -106,10 +106,10 @@ def test_a_session_that_somebody_else_changed_is_not_overwritten(store: Store, c
     first, second = draft("s", "one"), draft("s", "two")
     store.conversations.put(collection, first, replacing=None)
     for replacing in (None, Revision("older")):
-        with pytest.raises(Unavailable, match="changed meanwhile"):
+        with pytest.raises(Unavailable, match="has changed since"):
             store.conversations.put(collection, second, replacing=replacing)
     store.conversations.put(collection, second, replacing=first.revision)
-    with pytest.raises(Unavailable, match="changed meanwhile"):
+    with pytest.raises(Unavailable, match="has changed since"):
         store.conversations.put(collection, first, replacing=first.revision)
 
 

@@ -132,7 +132,7 @@ def test_live_messages_of_a_session_that_begins_at_no_time_are_refused(world: Wo
     job_id = world.run(UpdateConversation.model_validate({"collection": "chats", "update": told}))
     record = world.board.picture(job_id).record
     assert (record.state, record.reason) == (
-        "failed", "started_at: 's' is not there yet, and none of its messages has a time",
+        "failed", "started_at: required, as session 's' is new and its messages have no times",
     )  # fmt: skip
 
 

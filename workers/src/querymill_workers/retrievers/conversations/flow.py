@@ -14,7 +14,7 @@ from querymill_workers.retrievers.conversations.ranks import listing, recompute
 
 
 def flow_of(request: ConversationRequest) -> Flow[ConversationPorts]:
-    """Choose the flow of a request."""
+    """Return the flow that serves a request."""
     match request:
         case ConversationSearch():
             return flow(request, search.step, search.conclude)

@@ -1,8 +1,8 @@
-"""Ingesting conversations: whole sessions, live messages, and dropping a session.
+"""Ingest whole sessions and live messages, and drop sessions.
 
-One writer at a time changes a session: it reads, joins, and writes the words and the rows before the next one reads.
-Words and rows are committed together, so that a search that sees the new generation finds what belongs to it, and a
-kill leaves neither. Ranks follow in the background.
+Only one writer at a time changes a session: it reads the stored session, merges the change, and writes the index
+entry and the rows before the next writer reads. Entry and rows are committed together, so a search that sees the new
+generation finds both, and a killed worker leaves neither. Ranks are updated in the background.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ SessionChange = IngestConversation | UpdateConversation | DropConversation
 
 
 class ChangeNotes(Notes):
-    """What became of a session; ``total`` counts its messages now."""
+    """The outcome for a session; ``total`` counts its messages after the change."""
 
     session_id: str
     outcome: Outcome
@@ -42,7 +42,7 @@ class ChangeNotes(Notes):
 
 
 def step(claim: Claim, request: IngestConversation, ports: ConversationPorts) -> Sequence[Bell]:
-    """Ingest one session, whole; the same content again changes nothing."""
+    """Ingest one whole session. Ingesting the same content again changes nothing."""
     prepared = prepare_session(request.session, ports.technical_keywords)
     with ports.conversations.changing(request.collection, request.session.session_id):
         known = ports.conversations.stored(request.collection, request.session.session_id)
@@ -51,7 +51,7 @@ def step(claim: Claim, request: IngestConversation, ports: ConversationPorts) ->
 
 
 def update(claim: Claim, request: UpdateConversation, ports: ConversationPorts) -> Sequence[Bell]:
-    """Add messages to the stored session; a message replaces the stored one with its id."""
+    """Add messages to the stored session, and replace its messages that have the same ids."""
     collection, session_id = request.collection, request.update.session_id
     with ports.conversations.changing(collection, session_id):
         known = ports.conversations.stored(collection, session_id)
@@ -73,18 +73,18 @@ def drop(claim: Claim, request: DropConversation, ports: ConversationPorts) -> S
 
 
 def conclude(picture: Picture, request: SessionChange, ports: Common) -> None:
-    """Settle with what became of the session."""
+    """Settle the job with the outcome for the session."""
     one_step.conclude(picture, request, ENDING, ports)
 
 
 def store_session(
     collection: str, prepared: PreparedConversation, known: StoredConversation | None, ports: ConversationPorts
 ) -> Outcome:
-    """Store a session and its words over the known ones, unless they are the same already."""
+    """Store a session and its index entry in place of the known ones, unless nothing has changed."""
     before = None if known is None else known.revision
     if prepared.revision == before:
         return "unchanged"
-    # Words before rows, as every writer does: none waits in a circle for the locks of both.
+    # Every writer locks the index entry before the rows, so no two of them deadlock.
     ports.words.put(collection, SPACE, [entry_of(prepared.session)])
     ports.conversations.put(collection, prepared, replacing=before)
     return "ingested"
@@ -93,9 +93,9 @@ def store_session(
 def hand_in(
     claim: Claim, request: SessionChange, session: ChatSession, outcome: Outcome, ports: ConversationPorts
 ) -> Sequence[Bell]:
-    """Announce the collection, have ranks updated, and close the step."""
+    """Announce the collection, ask for an update of its ranks, and finish the job."""
     collection = request.collection
-    # Also if nothing changed: an attempt before this one may have been killed after it had stored the session.
+    # Even if nothing changed: an earlier attempt may have been killed right after it stored the session.
     ports.board.add_collections("conversations", [collection])
     bells = update_soon(collection, ports) if outcome == "ingested" else update_what_waits(collection, ports)
     notes = ChangeNotes(session_id=session.session_id, outcome=outcome, total=len(session.messages))
@@ -104,20 +104,20 @@ def hand_in(
 
 
 def merge_update(known: ChatSession | None, update: SessionUpdate) -> ChatSession:
-    """Join an update to what is there of its session.
+    """Merge an update into its session, or begin a new session with it.
 
     Raises:
-        Refused: The session would have no beginning, or too many messages.
+        Refused: The session would have no start time, or too many messages.
     """
     if known is None:
         return _begin_session(update)
     coming: dict[str | None, ChatMessage] = {message.message_id: message for message in update.messages}
-    kept = [coming.pop(message.message_id, message) for message in known.messages]
-    messages = (*kept, *coming.values())
+    replaced = [coming.pop(message.message_id, message) for message in known.messages]
+    messages = (*replaced, *coming.values())
     if len(messages) > MOST_MESSAGES:
-        raise Refused(f"messages: {known.session_id!r} would have more than {MOST_MESSAGES}")
-    told = {name: getattr(update, name) for name in ("name", "user_name", "started_at")}
-    changes = {name: value for name, value in told.items() if value is not None}
+        raise Refused(f"messages: session {known.session_id!r} would have more than {MOST_MESSAGES} messages")
+    given = {name: getattr(update, name) for name in ("name", "user_name", "started_at")}
+    changes = {name: value for name, value in given.items() if value is not None}
     return known.model_copy(update={**changes, "messages": messages})
 
 
@@ -125,7 +125,7 @@ def _begin_session(update: SessionUpdate) -> ChatSession:
     times = [message.created_at for message in update.messages if message.created_at is not None]
     started_at = update.started_at or min(times, default=None)
     if started_at is None:
-        raise Refused(f"started_at: {update.session_id!r} is not there yet, and none of its messages has a time")
+        raise Refused(f"started_at: required, as session {update.session_id!r} is new and its messages have no times")
     return ChatSession(
         session_id=update.session_id, name=update.name, user_name=update.user_name, started_at=started_at,
         messages=update.messages,
@@ -133,7 +133,7 @@ def _begin_session(update: SessionUpdate) -> ChatSession:
 
 
 def to_result(request: SessionChange, picture: Picture, notes: ChangeNotes) -> IngestConversationResult:
-    """Say what became of the session."""
+    """Build the result from the outcome."""
     return IngestConversationResult(
         job_id=picture.record.job_id, kind=request.kind, complete=True, session_id=notes.session_id,
         outcome=notes.outcome, total=notes.total,

@@ -1,4 +1,4 @@
-"""What is stored of a session beside itself: what ranking knows of it, and what tells it from another content."""
+"""Prepare a session for storing: its facts for ranking, its revision, and its index entry."""
 
 import hashlib
 from typing import Final
@@ -12,19 +12,19 @@ from querymill_workers.retrievers.conversations.rules.technical_keywords import 
 from querymill_workers.retrievers.conversations.rules.text import searchable
 from querymill_workers.words.ports import WordUnit
 
-#: Part of every revision: stored sessions are indexed anew when it changes.
+#: Part of every revision. After a change of this number, ingesting a stored session again indexes it again.
 INDEXING_VERSION: Final = 1
 
 
 def prepare_session(session: ChatSession, vocabulary: TechnicalKeywords) -> PreparedConversation:
-    """Find out what ranking knows of a session, and hash its content."""
+    """Extract the facts of a session, and hash its content."""
     shaped = f"{INDEXING_VERSION}\n{session.model_dump_json()}"
     revision = Revision(hashlib.sha256(shaped.encode()).hexdigest())
     return PreparedConversation(session, facts_in(session, vocabulary), facts_version(vocabulary), revision)
 
 
 def facts_in(session: ChatSession, vocabulary: TechnicalKeywords) -> SessionFacts:
-    """Find out what ranking knows of a session; its last activity is that of its latest message."""
+    """Extract the facts of a session, which was last active at the time of its latest message."""
     return facts_of(
         session.session_id,
         [Turn(message.role, message.text) for message in session.messages],
@@ -35,6 +35,6 @@ def facts_in(session: ChatSession, vocabulary: TechnicalKeywords) -> SessionFact
 
 
 def entry_of(session: ChatSession) -> WordUnit:
-    """Build the index entry of a session: it is found by the words of all its messages."""
+    """Build the index entry of a session, which holds the words of all its messages."""
     text = searchable(message.text for message in session.messages)
     return WordUnit(session.session_id, text, group=session.session_id)

@@ -1,4 +1,4 @@
-"""What the candidates of a search are worth now, to who asks."""
+"""Rank the candidates of a search as of now, for one caller."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from querymill_workers.words.ports import WordHit
 
 @dataclass(frozen=True, slots=True)
 class ScoredSession:
-    """A candidate with its session and its final score."""
+    """A candidate with its session, the days since its last activity, and its final score."""
 
     hit: WordHit
     session: CachedConversation
@@ -30,7 +30,7 @@ class ScoredSession:
 
 
 def rank_candidates(question: Question, recalled: CachedSearch, ports: ConversationPorts) -> list[ScoredSession]:
-    """Score the candidates as of now, best first, ties on the id; a session that is gone is no candidate."""
+    """Score the candidates and return them best first, ties by id. Sessions dropped since the search are left out."""
     sessions = fetch_sessions(question, [hit.id for hit in recalled.candidates], ports)
     best = max((hit.score for hit in recalled.candidates if hit.id in sessions), default=0.0)
     if best <= 0:
@@ -42,7 +42,7 @@ def rank_candidates(question: Question, recalled: CachedSearch, ports: Conversat
 
 
 def score_candidate(question: Question, hit: WordHit, session: CachedConversation, best: float) -> ScoredSession:
-    """Weigh one candidate by what it is worth now, to who asks."""
+    """Score one candidate; ``best`` is the highest BM25 of all candidates."""
     request = question.request
     days = age_days(session.last_active, question.now)
     context = context_of(session.session_id, current=request.current_session, recent=frozenset(request.recent_sessions))
@@ -54,7 +54,7 @@ def score_candidate(question: Question, hit: WordHit, session: CachedConversatio
 def fetch_sessions(
     question: Question, session_ids: Sequence[str], ports: ConversationPorts
 ) -> dict[str, CachedConversation]:
-    """Fetch what ranking needs of sessions, or remember it; a session that is gone is left out."""
+    """Return what ranking needs to know of sessions, from the cache where possible. Dropped sessions are left out."""
     cache, collection = ports.conversation_caches.sessions, question.request.collection
     known = {id_: cache.get((collection, question.generation, id_)) for id_ in session_ids}
     unknown = [id_ for id_, session in known.items() if session is None]
@@ -66,7 +66,7 @@ def fetch_sessions(
 
 
 def cached_conversation(info: ConversationInfo) -> CachedConversation:
-    """Note what ranking needs of a session; its topic is what its name or its first message speaks of."""
+    """Build the cached form of a session. Its topic comes from its name, or else from its first message."""
     return CachedConversation(
         info.session_id,
         info.name,

@@ -1,13 +1,14 @@
-"""`conversations`: a question in, the sessions in which it was talked about out.
+"""Search conversations: take a question, and return the sessions in which its subject was discussed.
 
-    question -> understand (when, filler, spelling, synonyms) -> candidates by BM25 ┐  kept for an hour
-             -> sessions' rank parts ──────────────────────────────────────────────┤  kept for a day
+    question -> understand (time, filler, spelling, synonyms) -> candidates by BM25 ┐  cached for an hour
+             -> rank parts of the sessions ────────────────────────────────────────┤  cached for a day
              -> final score as of now -> diversify -> best passages -> hits <───────┘
 
-A search is one step. Kept is only what does not depend on the time or on who asks; every key begins with the
-collection and its generation, which is read anew for each search. Rules and formulas: ``domain/times.py``,
-``query_understanding.py``, ``spelling.py``, ``synonyms.py``, ``conversation_scores.py``, ``diversification.py``,
-``best_passage.py``.
+A search is one step. Only results that depend on neither the time nor the caller are cached. Every key begins with
+the collection and its generation, and each search reads the generation first, so nothing cached outlives a change.
+
+``understanding.py`` reads the question, ``ranking.py`` scores the candidates, ``showing.py`` builds the hits, and
+``why_not.py`` explains an absence. The formulas are in ``rules/``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,19 +38,19 @@ from querymill_workers.retrievers.conversations.showing import show_hits
 from querymill_workers.retrievers.conversations.understanding import Question, question_of, sessions_in_time, understand
 from querymill_workers.retrievers.conversations.why_not import explain_absence
 
-#: How many sessions BM25 hands on to ranking.
+#: How many sessions BM25 passes to ranking.
 CANDIDATES: Final[Mapping[SearchMode, int]] = {"normal": 50, "deep": 100}
 
 
 class SearchNotes(Notes):
-    """The result as far as the step knows it, and how long each phase of the step took, in milliseconds."""
+    """The result without the timing of the job, and how long each phase of the step took, in milliseconds."""
 
     found: ConversationResult
     timing: dict[str, float]
 
 
 def step(claim: Claim, request: ConversationSearch, ports: ConversationPorts) -> Sequence[Bell]:
-    """Search, and hand the hits in."""
+    """Search, finish the step and settle the job."""
     laps = Laps(ports)
     generation = ports.conversations.generation(request.collection)
     question = question_of(request, request.now or datetime.now(UTC), generation)
@@ -80,15 +81,15 @@ def step(claim: Claim, request: ConversationSearch, ports: ConversationPorts) ->
 
 
 def conclude(picture: Picture, request: ConversationSearch, ports: Common) -> None:
-    """Settle with what the search found, or with the reason why it could not."""
+    """Settle the job with its result, or with the reason why the search failed."""
     one_step.conclude(picture, request, ENDING, ports)
 
 
 def recall(question: Question, ports: ConversationPorts) -> CachedSearch:
-    """Understand the question and find its candidates, or remember them.
+    """Understand the question and find its candidates, or take them from the cache.
 
     Raises:
-        Refused: The words were made by another tokeniser.
+        Refused: Another version of the tokeniser built the collection's text index.
     """
     cached = ports.conversation_caches.searches.get(question.key)
     if cached is not None:
@@ -97,15 +98,15 @@ def recall(question: Question, ports: ConversationPorts) -> CachedSearch:
     synonyms = [word for expansion in understanding.synonyms for word in expansion.synonyms]
     text = searchable([weighted(understanding.searched, synonyms)])
     let_through = sessions_in_time(question, ports.conversations)
-    most = CANDIDATES[understanding.mode]
-    hits = ports.words.search(question.request.collection, SPACE, text, most=most, groups=let_through)
-    found = CachedSearch(understanding, text, tuple(hits))
-    ports.conversation_caches.searches.put(question.key, found)
-    return found
+    limit = CANDIDATES[understanding.mode]
+    hits = ports.words.search(question.request.collection, SPACE, text, most=limit, groups=let_through)
+    recalled = CachedSearch(understanding, text, tuple(hits))
+    ports.conversation_caches.searches.put(question.key, recalled)
+    return recalled
 
 
 def to_result(_: ConversationSearch, picture: Picture, notes: SearchNotes) -> ConversationResult:
-    """Add to the result that the step noted how the step went."""
+    """Add the state and timing of the step to the result that it noted."""
     took = timing(picture) | {f"{name}_ms": ms for name, ms in notes.timing.items()}
     stages = tuple(stage(search) for search in picture.steps)
     return notes.found.model_copy(update={"stages": stages, "timing": took})

@@ -1,4 +1,4 @@
-"""The list that a search returns: which sessions, in which order, each with its best passage and its numbers."""
+"""Build the list that a search returns: its order, and the best passage and the scores of each session."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -28,7 +28,7 @@ from querymill_workers.words.ports import WordHit
 def show_hits(
     question: Question, recalled: CachedSearch, ranking: Sequence[ScoredSession], conversations: Conversations
 ) -> list[ConversationHit]:
-    """Choose the hits, in the order of the list, and show each with its best passage."""
+    """Choose the hits and build them in order, each with its best passage."""
     by_id = {candidate.hit.id: candidate for candidate in ranking}
     order = order_of(question, recalled.understanding.mode, ranking)
     passages = find_passages(question, recalled, [by_id[place.session_id].hit for place in order], conversations)
@@ -40,7 +40,7 @@ def show_hits(
 
 
 def order_of(question: Question, mode: SearchMode, ranking: Sequence[ScoredSession]) -> list[Placed]:
-    """Put the list in order, by score or diversified."""
+    """Order the hits by score, or diversified if the request asks for it."""
     limit = top_n(question.request, mode)
     if not question.request.diversify:
         return [Placed(candidate.hit.id, "score") for candidate in ranking[:limit]]
@@ -58,14 +58,14 @@ def order_of(question: Question, mode: SearchMode, ranking: Sequence[ScoredSessi
 
 
 def top_n(request: ConversationSearch, mode: SearchMode) -> int:
-    """Say how many hits to return: a deep search gives more, unless the request says how many."""
+    """Return the number of hits: that of the request, else the default of the search mode."""
     return request.top_n or (DEEP_TOP_N if mode == "deep" else TOP_N)
 
 
 def find_passages(
     question: Question, recalled: CachedSearch, hits: Sequence[WordHit], conversations: Conversations
 ) -> Mapping[str, BestPassage]:
-    """Cut the best passage of each hit, or remember it."""
+    """Return the best passages, cutting those that no earlier search has cut. Dropped sessions have none."""
     unread = {hit.id: hit for hit in hits if hit.id not in recalled.passages}
     sessions = conversations.sessions(question.request.collection, list(unread)) if unread else {}
     for id_, session in sessions.items():
@@ -74,7 +74,7 @@ def find_passages(
 
 
 def cut_passage(hit: WordHit, session: Conversation) -> BestPassage:
-    """Cut the best passage of a session, or its name if a change since the search has removed the words."""
+    """Cut the best passage of a session, or show its name if no message has any of the words."""
     texts = [message.text for message in session.messages]
     found = None if hit.scored is None else best_passage(texts, hit.scored)
     if found is None:
@@ -85,7 +85,7 @@ def cut_passage(hit: WordHit, session: Conversation) -> BestPassage:
 def show_hit(
     request: ConversationSearch, candidate: ScoredSession, passage: BestPassage, placed: Placed
 ) -> ConversationHit:
-    """Show a hit with everything that its score came from."""
+    """Build a hit with every number that its score is made of."""
     session = candidate.session
     parts = asdict(session.parts) | {"recency": recency(candidate.days)}
     explanation: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""What a question of a search asks for: when, without filler, spelled right, with its synonyms."""
+"""Understand a question: its time, its words without filler, their spelling and their synonyms."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -31,7 +31,7 @@ from querymill_workers.words.ports import Words
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A request at its moment: when it is, what time it speaks of, and the state of the collection it is asked of."""
+    """A request with the time of asking, the time that its text mentions, and the generation of its collection."""
 
     request: ConversationSearch
     now: datetime
@@ -40,26 +40,26 @@ class Question:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Name what the candidates depend on, and nothing else."""
+        """Everything that the candidates depend on, as a cache key."""
         request, timed = self.request, self.timed
         switches = (request.time_filter, request.expansion, request.spelling, request.simplification)
         return (request.collection, self.generation, request.query, *switches, timed and timed.range)
 
 
 def question_of(request: ConversationSearch, now: datetime, generation: int) -> Question:
-    """Find the time that a request speaks of at a moment, unless its time filter is off."""
+    """Read the time that a request mentions, as of ``now``, unless its time filter is off."""
     zone = zone_named(request.time_zone)
     timed = find_time(request.query, now=now, zone=zone) if request.time_filter else None
     return Question(request, now, timed, generation)
 
 
 def understand(question: Question, ports: ConversationPorts) -> Understanding:
-    """Take the time out of the question, drop filler, mend its spelling, and find what else to search for."""
+    """Remove the time and the filler from the question, correct its spelling, and look up synonyms."""
     request, timed = question.request, question.timed
     technical = ports.technical_keywords.of(request.query)
     worth = importance(request.query, technical=len(technical))
     mode = mode_of(worth)
-    # A question of nothing but a time keeps its words: something must be searched for.
+    # A question that is nothing but a time keeps its words, so that there is something to search for.
     text = timed.rest if timed is not None and words(timed.rest) else request.query
     simple = simplify(text) if request.simplification else None
     text = text if simple is None else simple.text
@@ -80,13 +80,13 @@ def understand(question: Question, ports: ConversationPorts) -> Understanding:
 
 
 def technical_terms(text: str, vocabulary: TechnicalKeywords) -> list[str]:
-    """List the technical keywords of a text in the order in which it has them."""
+    """List the technical keywords of a text in the order of their first occurrence."""
     lower = text.lower()
     return sorted(vocabulary.of(text), key=lambda term: (lower.find(term), -len(term)))
 
 
 def find_corrections(text: str, collection: str, postings: Words) -> list[Correction]:
-    """Correct the words that the collection does not know and has something near to."""
+    """Correct the words that the collection does not have, where it has a near one."""
     suspected = suspects(text)
     if not suspected:
         return []
@@ -95,7 +95,7 @@ def find_corrections(text: str, collection: str, postings: Words) -> list[Correc
 
 
 def sessions_in_time(question: Question, conversations: Conversations) -> Sequence[str] | None:
-    """List the sessions that the time in the question lets through; None lets all through."""
+    """List the sessions with a message in the time that the question mentions, or None if it mentions none."""
     if question.timed is None:
         return None
     span = question.timed.range

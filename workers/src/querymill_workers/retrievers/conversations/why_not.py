@@ -1,4 +1,4 @@
-"""Why a session is not among the hits: the first gate that it did not pass."""
+"""Explain why a session is not among the hits."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from querymill_workers.retrievers.conversations.understanding import Question, s
 def explain_absence(
     question: Question, wanted: str, recalled: CachedSearch, ranking: Sequence[ScoredSession], ports: ConversationPorts
 ) -> WhyNot:
-    """Name the first gate that a session did not pass."""
+    """Name the first gate that a session did not pass, with the reason."""
     collection = question.request.collection
     if wanted not in ports.conversations.describe(collection, [wanted]):
         return WhyNot(session_id=wanted, gate="collection", reason="the collection has no such session")
@@ -34,7 +34,7 @@ def explain_absence(
 def explain_placement(
     question: Question, wanted: str, recalled: CachedSearch, ranking: Sequence[ScoredSession]
 ) -> WhyNot:
-    """Say where a candidate stands, and whether its score or its likeness to others kept it out."""
+    """Say where a candidate ranks, and whether its score or diversification kept it out."""
     mode = recalled.understanding.mode
     limit = top_n(question.request, mode)
     place = next(number for number, candidate in enumerate(ranking, start=1) if candidate.hit.id == wanted)

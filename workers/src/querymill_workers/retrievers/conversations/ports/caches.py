@@ -1,4 +1,4 @@
-"""What a worker keeps of searches of conversations, so that asking again costs little."""
+"""What a worker caches of searches of conversations, so that repeating a search costs little."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,7 +13,7 @@ Value = TypeVar("Value")
 
 
 class Cache(Protocol[Value]):
-    """Values by key, each for a while; the least used goes when there are too many. Threads may share it."""
+    """Values by key, each with a time to live. A full cache evicts the least recently used. Threads may share it."""
 
     def get(self, key: tuple[object, ...]) -> Value | None: ...
 
@@ -22,7 +22,7 @@ class Cache(Protocol[Value]):
 
 @dataclass(frozen=True, slots=True)
 class CachedConversation:
-    """What ranking and the list show of a session, without its messages."""
+    """What ranking and hits need of a session, without its messages."""
 
     session_id: str
     name: str | None
@@ -35,7 +35,7 @@ class CachedConversation:
 
 @dataclass(frozen=True, slots=True)
 class BestPassage:
-    """The best passage of a session for one question, and the id of the message it is cut from."""
+    """The best passage of a session for one question, and the id of its message."""
 
     snippet: Snippet
     message_id: str | None
@@ -43,9 +43,9 @@ class BestPassage:
 
 @dataclass(frozen=True, slots=True)
 class CachedSearch:
-    """What a question found, whoever asks and whenever: nothing here depends on the time of the search.
+    """What a question found. Nothing here depends on the caller or on the time of the search.
 
-    ``text`` is the text that was searched, synonyms and weights included; ``passages`` fills as hits are shown.
+    ``text`` is the searched text, with synonyms and weights. ``passages`` fills as searches show hits.
     """
 
     understanding: Understanding
@@ -56,7 +56,7 @@ class CachedSearch:
 
 @dataclass(frozen=True, slots=True)
 class ConversationCaches:
-    """One worker's caches; every key begins with the collection and its generation, so that none outlives a change."""
+    """The caches of one worker. Each key begins with a collection and its generation, so no value outlives a change."""
 
     sessions: Cache[CachedConversation]
     searches: Cache[CachedSearch]

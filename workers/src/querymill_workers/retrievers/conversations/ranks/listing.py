@@ -1,4 +1,4 @@
-"""Listing the sessions of the highest ranks."""
+"""List the sessions with the highest ranks."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -17,17 +17,17 @@ from querymill_workers.retrievers.conversations.rules.rank import age_days, rank
 
 
 class ListNotes(Notes):
-    """The list, and how many sessions await an update of their ranks."""
+    """The list, and how many sessions wait for an update of their ranks."""
 
     results: tuple[RankedSession, ...]
     waiting: int
 
 
 def step(claim: Claim, request: RankList, ports: ConversationPorts) -> Sequence[Bell]:
-    """List the sessions of the highest ranks as of a time, with what each rank is made of.
+    """List the sessions with the highest ranks as of a time, with the parts of each rank.
 
     Raises:
-        Refused: There is no conversation in the collection.
+        Refused: The collection never held a session.
     """
     refuse_unknown(request.collection, ports.conversations)
     now = request.now or datetime.now(UTC)
@@ -50,7 +50,7 @@ def step(claim: Claim, request: RankList, ports: ConversationPorts) -> Sequence[
 
 
 def to_result(request: RankList, picture: Picture, notes: ListNotes) -> RankListResult:
-    """Show the list."""
+    """Build the result from the list."""
     return RankListResult(
         job_id=picture.record.job_id, total=len(notes.results), complete=True, collection=request.collection,
         waiting=notes.waiting, results=notes.results,

@@ -1,7 +1,7 @@
-"""Keeping the ranks of conversations fresh: the sessions that changed, soon; everything, daily and on demand.
+"""Keep ranks fresh: update changed sessions soon, and rebuild everything daily and on demand.
 
-However many sessions come in, one update of a collection waits at a time: it is named after the number of updates
-there were. A rebuild's parts are found by many workers; whoever brings the last one puts the rebuild in force.
+At most one update waits per collection, however many sessions are ingested: its key is the number of updates so far.
+Many workers compute the parts of a rebuild, and the worker that stores the last part activates the rebuild.
 """
 
 from collections.abc import Sequence
@@ -25,9 +25,9 @@ from querymill_workers.retrievers.conversations.ranks.update import update
 from querymill_workers.retrievers.conversations.rules.reference_search import ReferenceSearch
 from querymill_workers.retrievers.conversations.rules.session_facts import facts_version
 
-#: Whoever changes one session often changes more: wait this long, in seconds.
+#: An update waits this long for further changes, in seconds.
 DEBOUNCE_S = 1.0
-#: Sessions that are updated in one transaction, and sessions whose facts are found anew in one.
+#: Sessions updated in one transaction, and sessions whose facts are extracted again in one.
 UPDATED_AT_ONCE, FACTS_AT_ONCE = 50, 50
 
 
@@ -39,7 +39,7 @@ class UpdateNotes(Notes):
 
 
 class PartNotes(Notes):
-    """What a rebuild put in force, noted by the part that did so; any other part notes nothing."""
+    """What a rebuild activated, noted by the part that did so. Other parts note nothing."""
 
     sessions: int = 0
     references: int = 0
@@ -47,14 +47,14 @@ class PartNotes(Notes):
 
 
 def step(claim: Claim, request: RecomputeRanks, ports: ConversationPorts) -> Sequence[Bell]:
-    """Bring the changed sessions up to date, or find one part of a rebuild."""
+    """Update the changed sessions, or compute one part of a rebuild."""
     if request.scope == "changed":
         return update_changed(claim, request, ports)
     return rebuild_part(claim, request, ports)
 
 
 def update_changed(claim: Claim, request: RecomputeRanks, ports: RankPorts) -> Sequence[Bell]:
-    """Update the references of every session that changed, some at a time."""
+    """Update the references of every session that changed, after a wait for further changes."""
     if request.background and claim.attempt == 1:
         ports.board.postpone(claim, delay_s=DEBOUNCE_S, reason="waiting for more changes")
         return []
@@ -65,7 +65,7 @@ def update_changed(claim: Claim, request: RecomputeRanks, ports: RankPorts) -> S
 
 
 def update_all(collection: str, ranks: ConversationRanks) -> tuple[int, int]:
-    """Update until nothing waits; return how many sessions were updated, and how many references changed."""
+    """Update until no session waits; return how many sessions were updated and how many references changed."""
     sessions = references = 0
     while True:
         with ranks.graph(collection) as graph:
@@ -79,22 +79,22 @@ def update_all(collection: str, ranks: ConversationRanks) -> tuple[int, int]:
 
 
 def update_what_waits(collection: str, ports: RankPorts) -> Sequence[Bell]:
-    """Ask for an update if a session waits for one."""
+    """Submit an update if a session waits for one; return the bells to ring."""
     return update_soon(collection, ports) if ports.ranks.waiting(collection) else []
 
 
 def update_soon(collection: str, ports: RankPorts) -> Sequence[Bell]:
-    """Ask for the changed sessions to be brought up to date, unless that is asked for already."""
+    """Submit an update of the changed sessions, unless one is waiting; return the bells to ring."""
     request = RecomputeRanks(collection=collection, scope="changed", background=True)
     _, bells = asked_once(request, f"ranks {ports.ranks.updates(collection)}", ports)
     return bells
 
 
 def rebuild_part(claim: Claim, request: RecomputeRanks, ports: ConversationPorts) -> Sequence[Bell]:
-    """Find the references from one part of the sessions, store them, and publish when all parts are there.
+    """Compute and store the references from one part of the sessions, and publish once all parts are stored.
 
     Raises:
-        Refused: There never was a conversation in the collection, or another rebuild has begun since.
+        Refused: The collection never held a session, or another rebuild has begun since.
     """
     refuse_unknown(request.collection, ports.conversations)
     collection, rebuild = request.collection, claim.job_id
@@ -110,7 +110,7 @@ def rebuild_part(claim: Claim, request: RecomputeRanks, ports: ConversationPorts
         ports.ranks.draft(collection, rebuild, part, found, table)
     published = ports.ranks.publish(collection, rebuild, parts=request.parts)
     outcome = Outcome() if published is None else Outcome(notes=part_notes(published).for_board())
-    # What changed since the rebuild began is not in it: publishing it made that wait again.
+    # Sessions that changed after the rebuild began are not in it; publishing it made them wait again.
     bells = [] if published is None else update_what_waits(collection, ports)
     picture = ports.board.finish(claim, outcome)
     if picture is not None:
@@ -119,7 +119,7 @@ def rebuild_part(claim: Claim, request: RecomputeRanks, ports: ConversationPorts
 
 
 def conclude(picture: Picture, request: RecomputeRanks, ports: Common) -> None:
-    """Settle once all parts are closed; a rebuild is done when one of them put it in force."""
+    """Settle once all parts are closed. A rebuild is done if one of its parts activated it."""
     if request.scope == "changed":
         one_step.conclude(picture, request, UPDATE_ENDING, ports)
         return
@@ -135,18 +135,18 @@ def conclude(picture: Picture, request: RecomputeRanks, ports: Common) -> None:
 
 
 def refuse_unknown(collection: str, conversations: Conversations) -> None:
-    """Refuse a collection that never held a conversation."""
+    """Raise Refused for a collection that never held a session."""
     if conversations.generation(collection) == 0:
         raise Refused(f"collection: no conversations in {collection!r}")
 
 
 def part_notes(published: Published) -> PartNotes:
-    """Note what a rebuild put in force."""
+    """Note what a rebuild activated."""
     return PartNotes(sessions=published.sessions, references=published.references, version=published.version)
 
 
 def to_result(request: RecomputeRanks, picture: Picture, notes: UpdateNotes | PartNotes) -> RanksResult:
-    """Say what was worked out."""
+    """Build the result from the counts."""
     return RanksResult(
         job_id=picture.record.job_id,
         total=notes.sessions,
@@ -158,5 +158,5 @@ def to_result(request: RecomputeRanks, picture: Picture, notes: UpdateNotes | Pa
     )
 
 
-#: How an update of what changed ends.
+#: How an update of the changed sessions ends.
 UPDATE_ENDING: Final[Ending[RecomputeRanks, UpdateNotes]] = Ending(UpdateNotes, to_result)

@@ -1,4 +1,4 @@
-"""The conversations of all collections in this process."""
+"""Conversations in the memory of this process."""
 
 import threading
 from collections import Counter, defaultdict
@@ -25,7 +25,7 @@ _Place = tuple[str, str]
 
 
 class MemoryConversations:
-    """`Conversations` without a server; ``changed`` keeps, for each session, the generation of its last change."""
+    """`Conversations` without a server; ``changed`` holds the generation of each session's last change."""
 
     kind: Final = "conversations"
 
@@ -95,7 +95,7 @@ class MemoryConversations:
         with self.lock:
             known = self.prepared.get(place)
             if (None if known is None else known.revision) != replacing:
-                raise Unavailable(f"session {place[1]!r} was changed meanwhile")
+                raise Unavailable(f"session {place[1]!r} has changed since it was read")
             self.prepared[place] = prepared
             reference = self.parts[place].reference if place in self.parts else 0.0
             self.parts[place] = replace(parts_of(prepared.facts, 0), reference=reference)
@@ -111,7 +111,7 @@ class MemoryConversations:
             return True
 
     def note_change(self, place: _Place) -> None:
-        """Raise the generation, and note that the session's rank is to be updated."""
+        """Raise the generation, and mark the rank of the session for an update."""
         self.generations[place[0]] += 1
         self.changed[place] = self.generations[place[0]]
 

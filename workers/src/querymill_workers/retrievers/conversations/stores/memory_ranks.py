@@ -1,4 +1,4 @@
-"""The ranks of conversations in this process: every pair of sessions is compared."""
+"""The ranks of conversations in the memory of this process, which compares every pair of sessions."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 @dataclass
 class _Rebuild:
-    """A rebuild under way; changes up to ``since`` are in it."""
+    """A rebuild; changes up to the generation ``since`` are in it."""
 
     name: str
     mode: RankMode
@@ -34,7 +34,7 @@ class _Rebuild:
 
 
 class MemoryRanks:
-    """`ConversationRanks` beside the store in memory."""
+    """`ConversationRanks` over the store in memory."""
 
     def __init__(self, conversations: MemoryConversations) -> None:
         self._kept = conversations
@@ -169,7 +169,7 @@ class MemoryRanks:
 
 
 class _Graph:
-    """`ReferenceGraph` on copies, which take the originals' places at the end."""
+    """`ReferenceGraph` on copies, which replace the originals at the end."""
 
     def __init__(self, kept: MemoryConversations, collection: str, mode: RankMode, waiting: list[str]) -> None:
         self.mode: RankMode = mode

@@ -1,4 +1,4 @@
-"""Conversations in PostgreSQL. Every statement names its collection and runs as a role that sees no other."""
+"""Conversations in PostgreSQL. Each statement names its collection and runs as a role that sees no other."""
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,11 +26,11 @@ from querymill_workers.retrievers.conversations.rules.session_facts import Sessi
 
 _SQL: Final = statements("querymill_workers.retrievers.conversations.stores", "postgres.sql")
 
-#: Phrases that more sessions have are all the same to the choice of leading ones.
+#: A phrase that at least this many sessions have counts as common when leading phrases are chosen.
 _RARE: Final = 200
-#: Sessions that one process changes, or waits to change, at the same time: each holds a connection of the pool.
+#: How many sessions a process may hold or wait for at once: each takes a connection of the pool.
 MAX_CHANGING: Final = 6
-#: A writer that sends no statement for longer than this loses its session to those who wait for it, in milliseconds.
+#: A writer that sends no statement for longer than this loses its lock on the session, in milliseconds.
 MAX_SILENCE_MS: Final = 120_000
 
 
@@ -114,7 +114,7 @@ class PostgresConversations:
             changed = connection.execute(_SQL["conversation_change"], place).fetchone()
             known = connection.execute(_SQL["conversation_known"], place).fetchone()
             if (known[1] if known else None) != replacing:
-                raise Unavailable(f"session {place['session_id']!r} was changed meanwhile")
+                raise Unavailable(f"session {place['session_id']!r} has changed since it was read")
             if known is not None:
                 connection.execute(
                     _SQL["drop_conversation_phrases"], {**place, "number": known[0], "phrases": known[2]}
@@ -145,7 +145,7 @@ class PostgresConversations:
 def lent_to(pool: Pool, collection: str) -> Iterator[psycopg.Connection]:
     """Lend a connection that sees one collection, for one transaction.
 
-    Statements travel together up to the first whose rows are read.
+    Statements are sent together, up to the first whose rows are read.
     """
     with lent(pool) as connection, connection.pipeline():
         connection.execute(SESSION["as_reader"], {"collection": collection})
@@ -153,7 +153,7 @@ def lent_to(pool: Pool, collection: str) -> Iterator[psycopg.Connection]:
 
 
 def write_session(connection: psycopg.Connection, collection: str, prepared: PreparedConversation) -> None:
-    """Write a session and its postings; old postings are gone already."""
+    """Write a session and its postings. The caller has removed the old postings."""
     session, facts = prepared.session, prepared.facts
     place: dict[str, Any] = {"collection": collection, "session_id": facts.session_id}
     phrases = sorted(facts.key_phrases)
@@ -171,7 +171,7 @@ def write_session(connection: psycopg.Connection, collection: str, prepared: Pre
 
 
 def put_own_parts(connection: psycopg.Connection, collection: str, facts: SessionFacts, *, version: int) -> None:
-    """Write the parts of a rank that follow from the session alone."""
+    """Write the parts of a rank that depend on the session alone."""
     own = parts_of(facts, 0)
     parts = {"base": own.base, "depth": own.depth, "quality": own.quality, "version": version}
     place = {"collection": collection, "session_id": facts.session_id}
@@ -179,7 +179,7 @@ def put_own_parts(connection: psycopg.Connection, collection: str, facts: Sessio
 
 
 def facts_columns(facts: SessionFacts) -> dict[str, Any]:
-    """Lay facts out as their columns."""
+    """Return facts by column."""
     return {
         "started_at": facts.started_at,
         "last_active": facts.last_active,
@@ -191,7 +191,7 @@ def facts_columns(facts: SessionFacts) -> dict[str, Any]:
 
 
 def pick_leading(connection: psycopg.Connection, collection: str, phrases: Sequence[int]) -> list[int]:
-    """Pick the leading phrases of a session: any would do, the rarest make the shortest search."""
+    """Pick the leading phrases of a session. Any phrases would do; the rarest make the search shortest."""
     values = {"collection": collection, "phrases": list(phrases), "bound": _RARE}
     rows = connection.execute(_SQL["conversation_rarity"], values).fetchall()
     rows.sort(key=lambda row: (row[1], row[0]))

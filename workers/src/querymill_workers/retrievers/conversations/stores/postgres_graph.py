@@ -14,7 +14,7 @@ from querymill_workers.retrievers.conversations.rules.session_facts import Sessi
 
 _SQL: Final = statements("querymill_workers.retrievers.conversations.stores", "postgres_ranks.sql")
 
-#: What references count, as the statements take it.
+#: The weights of references, as parameters of the statements.
 WEIGHTS = {"explicit": EXPLICIT, "implicit": IMPLICIT, "full": REFERENCES}
 
 
@@ -55,7 +55,7 @@ class PostgresGraph:
         )
 
     def near(self, session: SessionFacts) -> Sequence[Near]:
-        """See `ReferenceGraph.near`: few are fetched and compared, those that an index cannot rule out."""
+        """See `ReferenceGraph.near`. Only the sessions that the index cannot rule out are fetched and compared."""
         phrases = sorted(session.key_phrases)
         statement = "rank_near_explicit" if session.explicit else "rank_near"
         asked = {"phrases": phrases, "leading": self._leading.get(session.session_id, phrases), "size": len(phrases)}
@@ -83,7 +83,7 @@ class PostgresGraph:
                 self._execute(statement, **reference_columns(some))
 
     def count(self, targets: Iterable[str]) -> None:
-        """See `ReferenceGraph.count`; PageRank looks at all of them, once, at the end."""
+        """See `ReferenceGraph.count`. PageRank is computed over all sessions, once, when the graph is closed."""
         self._execute("count_references", targets=list(targets), **WEIGHTS)
         self._stale_pages = self._mode == "pagerank"
 
@@ -94,7 +94,7 @@ class PostgresGraph:
         self.updated += len(session_ids)
 
     def close(self) -> None:
-        """Work out what depends on all references, and let caches know if anything was done."""
+        """Compute PageRank if it is due, count the update, and raise the generation if any session was updated."""
         if self._stale_pages:
             put_page_ranks(self._connection, str(self._place["collection"]), self._version)
         self._execute("count_update", changes=1 if self.updated else 0)
@@ -104,7 +104,7 @@ class PostgresGraph:
 
 
 def put_page_ranks(connection: psycopg.Connection, collection: str, version: int) -> None:
-    """Put PageRank in the place of the counts."""
+    """Store PageRank as the reference parts, in place of the counts."""
     values: dict[str, Any] = {"collection": collection, "version": version}
     ids = [id_ for (id_,) in connection.execute(_SQL["rank_ids"], values)]
     pages = page_ranks(ids, [Reference(*row) for row in connection.execute(_SQL["all_references"], values)])
@@ -113,7 +113,7 @@ def put_page_ranks(connection: psycopg.Connection, collection: str, version: int
 
 
 def reference_columns(references: Sequence[Reference]) -> dict[str, list[Any]]:
-    """Lay references out as ``unnest`` takes them."""
+    """Return references by column, as ``unnest`` takes them."""
     return {
         "sources": [reference.source for reference in references],
         "targets": [reference.target for reference in references],

@@ -1,4 +1,4 @@
-"""The ranks of conversations in PostgreSQL: versions of references and ranks, one of which is in force."""
+"""The ranks of conversations in PostgreSQL: versions of references and ranks, one of which is active."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -30,14 +30,14 @@ from querymill_workers.retrievers.conversations.stores.postgres_graph import (
 
 _SQL: Final = statements("querymill_workers.retrievers.conversations.stores", "postgres.sql", "postgres_ranks.sql")
 
-#: References that are stored in one statement.
+#: References stored in one statement.
 _AT_ONCE: Final = 20_000
-#: A rebuild's statements take longer than a search's, in milliseconds.
+#: Time limit of the statements of a rebuild, in milliseconds: they take longer than those of a search.
 _TIMEOUT_MS: Final = 300_000
 
 
 class _Rebuild(NamedTuple):
-    """A rebuild as its row stands."""
+    """The row of a rebuild. ``sessions`` and ``edges`` are None until it is published."""
 
     name: str
     version: int
@@ -170,10 +170,10 @@ class PostgresRanks:
 
 
 def fetch_newest(connection: psycopg.Connection, collection: str, rebuild: str) -> _Rebuild:
-    """Fetch a rebuild that nobody has overtaken.
+    """Fetch a rebuild if it is the newest of its collection.
 
     Raises:
-        Refused: Another one has begun since.
+        Refused: Another rebuild has begun since.
     """
     row = connection.execute(_SQL["newest_rebuild"], {"collection": collection}).fetchone()
     if row is None or row[0] != rebuild:
@@ -182,7 +182,7 @@ def fetch_newest(connection: psycopg.Connection, collection: str, rebuild: str) 
 
 
 def activate(connection: psycopg.Connection, collection: str, rebuild: _Rebuild) -> Published:
-    """Rank all sessions by the references of a rebuild, and let everybody see them at once."""
+    """Rank all sessions by the references of a rebuild, and make its version the active one."""
     place: dict[str, Any] = {"collection": collection, "version": rebuild.version}
     connection.execute(_SQL["hold_collection"], place)
     full = {"messages": rank.MESSAGES, "keywords": rank.KEYWORDS}
