@@ -4,14 +4,19 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from querymill_shared.contracts.conversations.ingest import (
     DropConversation,
     IngestConversation,
     IngestConversationResult,
+    SessionUpdate,
     UpdateConversation,
 )
+from querymill_shared.contracts.sessions import MOST_MESSAGES, ChatSession
+from querymill_workers.retrievers.conversations.ingest import merge_update
 from querymill_workers.retrievers.conversations.prepare import prepare_session
 from tests.fixtures.conversation_jobs import (
     POOLS,
@@ -23,6 +28,7 @@ from tests.fixtures.conversation_jobs import (
     reference,
     session,
 )
+from tests.fixtures.conversations import START
 from tests.fixtures.world import World
 
 
@@ -144,3 +150,46 @@ def test_the_same_session_again_asks_for_nothing_where_nothing_waits(world: Worl
         world.ring(job_id, UPDATE, "update")
     assert ingest(world, "s", *POOLS).outcome == "unchanged"
     assert open_updates(world) == []
+
+
+def test_an_update_renames_a_session_and_leaves_what_it_does_not_name(world: World) -> None:
+    ingest(world, "s", *POOLS)
+    update = {"session_id": "s", "name": "Pools", "messages": [{"message_id": "9", "text": "ships"}]}
+    world.run(UpdateConversation.model_validate({"collection": "chats", "update": update}))
+    (known,) = world.conversations.sessions("chats", ["s"]).values()
+    assert (known.name, known.user_name, known.started_at) == ("Pools", None, START)
+    assert [message.message_id for message in known.messages] == ["0", "1", "9"]
+
+
+def test_a_session_that_an_update_would_make_too_long_is_refused_and_stays(world: World) -> None:
+    whole = [{"message_id": str(place), "text": "x"} for place in range(MOST_MESSAGES)]
+    long = ChatSession.model_validate({"session_id": "s", "started_at": START, "messages": whole})
+    world.result(world.run(IngestConversation(collection="chats", session=long)))
+    before = world.conversations.generation("chats")
+    update = {"session_id": "s", "messages": [{"message_id": "one more", "text": "y"}]}
+    job_id = world.run(UpdateConversation.model_validate({"collection": "chats", "update": update}))
+    record = world.board.picture(job_id).record
+    assert (record.state, record.reason) == (
+        "failed", f"messages: session 's' would have more than {MOST_MESSAGES} messages",
+    )  # fmt: skip
+    assert world.conversations.generation("chats") == before
+    edit = {"session_id": "s", "messages": [{"message_id": "7", "text": "y"}]}
+    world.result(world.run(UpdateConversation.model_validate({"collection": "chats", "update": edit})))
+    assert found(world, "y") == ["s"]
+
+
+updates = st.lists(st.dictionaries(st.sampled_from("abcdef"), st.text("xyz", max_size=3), min_size=1), max_size=6)
+
+
+@given(updates)
+def test_updates_give_each_message_its_last_text_at_the_place_it_first_had(given_: list[dict[str, str]]) -> None:
+    merged: ChatSession | None = None
+    expected: dict[str, str] = {}
+    for texts in [{"a": "begun"}, *given_]:
+        messages = [{"message_id": name, "text": text} for name, text in texts.items()]
+        update = {"session_id": "s", "started_at": START, "messages": messages}
+        merged = merge_update(merged, SessionUpdate.model_validate(update))
+        expected |= texts
+    assert merged is not None
+    assert {message.message_id: message.text for message in merged.messages} == expected
+    assert [message.message_id for message in merged.messages] == list(expected)
