@@ -21,7 +21,7 @@ from tests.fakes.worker import WorkerProcess
 from tests.fixtures.chats import session
 from tests.fixtures.deployment import Deployment
 
-SAMPLE = Path(__file__).parents[2] / "deploy/embedded/src/querymill_embedded/sample/conversations.jsonl"
+SAMPLE = Path(__file__).parents[4] / "deploy/embedded/src/querymill_embedded/sample/conversations.jsonl"
 
 
 @pytest.fixture
