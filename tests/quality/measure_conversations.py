@@ -14,21 +14,21 @@ from typing import Any, cast
 
 from querymill_evaluation.conversation_sets import ConversationSet, asked_at, read_conversation_set
 from querymill_evaluation.measures import measure_run
-from querymill_shared.contracts.conversations.search import ConversationSearch, zone_named
-from querymill_workers.dispatch.ports import Ports
-from querymill_workers.retrievers.conversations import search as flow
-from querymill_workers.retrievers.conversations.drafts import drafted
+from querymill_shared.contracts.conversations.search import ConversationSearch
+from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.caches import ConversationCaches
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE
+from querymill_workers.retrievers.conversations.prepare import entry_of, prepare_session
+from querymill_workers.retrievers.conversations.ranking import rank_candidates
 from querymill_workers.retrievers.conversations.ranks.recompute import update_all
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
-from querymill_workers.retrievers.conversations.rules.text import searchable
-from querymill_workers.retrievers.conversations.rules.times.find import find_time
-from querymill_workers.retrievers.conversations.stores.caches import MemoryKept
+from querymill_workers.retrievers.conversations.search import recall
+from querymill_workers.retrievers.conversations.showing import order_of
+from querymill_workers.retrievers.conversations.stores.caches import MemoryCache
 from querymill_workers.retrievers.conversations.stores.memory import MemoryConversations
 from querymill_workers.retrievers.conversations.stores.memory_ranks import MemoryRanks
+from querymill_workers.retrievers.conversations.understanding import question_of
 from querymill_workers.words.memory import MemoryWords
-from querymill_workers.words.ports import WordUnit
 
 SETS = ("dev_sessions", "irc_threads")
 SWINGS = (0.1, 0.2, 0.4)
@@ -51,7 +51,7 @@ def main() -> int:
     folder = parser.parse_args().folder
     for name in SETS:
         chosen = read_conversation_set(folder / name)
-        ports = cast("Ports", world_of(chosen))
+        ports = cast("ConversationPorts", world_of(chosen))
         for now in ("asked", "after"):
             for options in variants():
                 figures = measure_run(run(chosen, ports, now, options), chosen.qrels)
@@ -78,16 +78,17 @@ def world_of(chosen: ConversationSet) -> World:
     """Take a set in, and bring the ranks up to date."""
     conversations, words, keywords = MemoryConversations(), MemoryWords(), TechnicalKeywords()
     for collection, session in chosen.sessions:
-        text = searchable(message.text for message in session.messages)
-        words.put(collection, SPACE, [WordUnit(session.session_id, text, session.session_id)])
-        conversations.put(collection, drafted(session, keywords), replacing=None)
+        words.put(collection, SPACE, [entry_of(session)])
+        conversations.put(collection, prepare_session(session, keywords), replacing=None)
     for collection in {collection for collection, _ in chosen.sessions}:
         update_all(collection, MemoryRanks(conversations))
-    caches = ConversationCaches(ranks=MemoryKept(10_000, 1e6), results=MemoryKept(10_000, 1e6))
+    caches = ConversationCaches(sessions=MemoryCache(10_000, 1e6), searches=MemoryCache(10_000, 1e6))
     return World(conversations, words, keywords, caches)
 
 
-def run(chosen: ConversationSet, ports: Ports, now: str, options: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+def run(
+    chosen: ConversationSet, ports: ConversationPorts, now: str, options: Mapping[str, Any]
+) -> dict[str, dict[str, float]]:
     """Rank the sessions for every query."""
     found = {}
     for query in chosen.queries:
@@ -100,15 +101,13 @@ def run(chosen: ConversationSet, ports: Ports, now: str, options: Mapping[str, A
     return found
 
 
-def ranking(request: ConversationSearch, ports: Ports) -> Sequence[str]:
+def ranking(request: ConversationSearch, ports: ConversationPorts) -> Sequence[str]:
     """Rank as the flow does."""
     now = cast("datetime", request.now)
-    zone = zone_named(request.time_zone)
-    timed = find_time(request.query, now=now, zone=zone) if request.time_filter else None
-    asked = flow.Asked(request, now, timed, ports.conversations.generation(request.collection))
-    recalled = flow.recall(asked, ports)
-    scored = flow.ranked(asked, recalled, ports)
-    return [place.session_id for place in flow.order_of(asked, recalled.understanding.mode, scored)]
+    question = question_of(request, now, ports.conversations.generation(request.collection))
+    recalled = recall(question, ports)
+    scored = rank_candidates(question, recalled, ports)
+    return [place.session_id for place in order_of(question, recalled.understanding.mode, scored)]
 
 
 if __name__ == "__main__":

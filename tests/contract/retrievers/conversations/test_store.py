@@ -16,8 +16,8 @@ from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.connection import open_pool
-from querymill_workers.retrievers.conversations.drafts import drafted, facts_in
-from querymill_workers.retrievers.conversations.ports.sessions import head_of
+from querymill_workers.retrievers.conversations.ports.sessions import info_of
+from querymill_workers.retrievers.conversations.prepare import facts_in, prepare_session
 from querymill_workers.retrievers.conversations.rules.rank import RankParts
 from querymill_workers.retrievers.conversations.rules.reference_search import ReferenceSearch
 from querymill_workers.retrievers.conversations.rules.references import Reference
@@ -61,7 +61,7 @@ def test_a_session_comes_back_with_its_messages_and_its_own_parts_at_once(store:
             {"message_id": "c", "role": "user", "text": "谢谢", "created_at": "2026-01-01T10:30:00Z"},
         ],
     })  # fmt: skip
-    store.conversations.put(collection, drafted(session, VOCABULARY), replacing=None)
+    store.conversations.put(collection, prepare_session(session, VOCABULARY), replacing=None)
     (found,) = store.conversations.sessions(collection, ["s", "nowhere"]).values()
     assert (found.session_id, found.name, found.user_name) == ("s", "Pools", "Ada")
     assert [(message.key, message.role, message.text) for message in found.messages] == [
@@ -70,7 +70,7 @@ def test_a_session_comes_back_with_its_messages_and_its_own_parts_at_once(store:
     assert found.messages[1].created_at == found.started_at == datetime(2026, 1, 1, 10, tzinfo=UTC)
     assert found.last_active == datetime(2026, 1, 1, 11, tzinfo=UTC)
     assert found.parts == RankParts(base=0.06, depth=0.05, reference=0, quality=1.0)
-    assert store.conversations.heads(collection, ["s", "nowhere"]) == {"s": head_of(found)}
+    assert store.conversations.describe(collection, ["s", "nowhere"]) == {"s": info_of(found)}
     stored = store.conversations.stored(collection, "s")
     assert stored is not None
     assert stored.session == session
@@ -106,10 +106,10 @@ def test_a_session_that_somebody_else_changed_is_not_overwritten(store: Store, c
     first, second = draft("s", "one"), draft("s", "two")
     store.conversations.put(collection, first, replacing=None)
     for replacing in (None, Revision("older")):
-        with pytest.raises(Unavailable, match="changed meanwhile"):
+        with pytest.raises(Unavailable, match="has changed since"):
             store.conversations.put(collection, second, replacing=replacing)
     store.conversations.put(collection, second, replacing=first.revision)
-    with pytest.raises(Unavailable, match="changed meanwhile"):
+    with pytest.raises(Unavailable, match="has changed since"):
         store.conversations.put(collection, first, replacing=first.revision)
 
 
@@ -190,7 +190,7 @@ def test_a_collection_sees_only_its_own_sessions_and_references(store: Store, co
     assert set(store.conversations.collections()) >= {collection, other}
     store.conversations.drop(other, "early")
     assert other not in store.conversations.collections()
-    assert len(store.ranks.top(collection, now=START, most=9)) == 1
+    assert len(store.ranks.top(collection, now=START, limit=9)) == 1
 
 
 def test_until_its_last_part_is_there_nothing_of_a_rebuild_is_seen(store: Store, collection: str) -> None:
@@ -198,13 +198,13 @@ def test_until_its_last_part_is_there_nothing_of_a_rebuild_is_seen(store: Store,
     before = store.stored_ranks(collection, ["early", "late"])
     store.ranks.begin(collection, "r", mode="count")
     table = store.ranks.table(collection)
-    nothing = ReferenceSearch(table).found(np.zeros(0, np.int64))
+    nothing = ReferenceSearch(table).find(np.zeros(0, np.int64))
     store.ranks.draft(collection, "r", 0, nothing, table)
     assert store.ranks.publish(collection, "r", parts=2) is None
     assert store.stored_ranks(collection, ["early", "late"]) == before
     # A part that comes again, of a worker thought dead, changes nothing.
     assert store.ranks.begin(collection, "r", mode="count") == {0}
-    store.ranks.draft(collection, "r", 0, ReferenceSearch(table).found(np.arange(2)), table)
+    store.ranks.draft(collection, "r", 0, ReferenceSearch(table).find(np.arange(2)), table)
     store.ranks.draft(collection, "r", 1, nothing, table)
     published = store.ranks.publish(collection, "r", parts=2)
     assert published is not None
@@ -221,7 +221,7 @@ def test_what_changes_while_a_rebuild_is_under_way_is_updated_after_it(store: St
     store.put(collection, draft("late", day=1, phrases={1, 2, 3, 9}))
     settle(store, collection)
     assert parts(store, collection, "early").reference == 0.1
-    store.ranks.draft(collection, "r", 0, ReferenceSearch(table).found(np.arange(1)), table)
+    store.ranks.draft(collection, "r", 0, ReferenceSearch(table).find(np.arange(1)), table)
     assert store.ranks.publish(collection, "r", parts=1) is not None
     assert store.ranks.waiting(collection) == 1
     settle(store, collection)
@@ -233,7 +233,7 @@ def test_of_two_rebuilds_the_younger_one_counts(store: Store, collection: str) -
     store.ranks.begin(collection, "older", mode="count")
     table = store.ranks.table(collection)
     store.ranks.begin(collection, "younger", mode="count")
-    nothing = ReferenceSearch(table).found(np.zeros(0, np.int64))
+    nothing = ReferenceSearch(table).find(np.zeros(0, np.int64))
     for late in (
         lambda: store.ranks.draft(collection, "older", 0, nothing, table),
         lambda: store.ranks.publish(collection, "older", parts=1),
@@ -267,7 +267,7 @@ def test_facts_found_by_other_rules_are_found_anew(store: Store, collection: str
         store.put(collection, replace(draft(f"s{number}", "redis, soup and 汤"), facts_version="older"))
     soup = TechnicalKeywords(["soup", "汤"])
     rounds = 0
-    while store.ranks.find_facts(collection, "newer", lambda session: facts_in(session, soup), most=2):
+    while store.ranks.find_facts(collection, "newer", lambda session: facts_in(session, soup), limit=2):
         rounds += 1
     assert rounds == 3
     # What is in force stays as it is until the rebuild that asked for them.
@@ -275,26 +275,26 @@ def test_facts_found_by_other_rules_are_found_anew(store: Store, collection: str
     store.rebuild(collection, "r")
     assert parts(store, collection, "s3").depth == 0.1
     before = store.conversations.generation(collection)
-    assert not store.ranks.find_facts(collection, "newer", lambda session: facts_in(session, soup), most=2)
+    assert not store.ranks.find_facts(collection, "newer", lambda session: facts_in(session, soup), limit=2)
     assert store.conversations.generation(collection) == before
 
 
 def test_the_highest_ranks_come_first_ties_in_the_order_of_ids(store: Store, collection: str) -> None:
     referring(store, collection)
     store.put(collection, draft("also late", day=1, phrases={7}))
-    rows = store.ranks.top(collection, now=START + timedelta(days=1), most=9)
+    rows = store.ranks.top(collection, now=START + timedelta(days=1), limit=9)
     assert [row.session_id for row in rows] == ["early", "also late", "late"]
     assert rows[0].references == 0.5
-    assert len(store.ranks.top(collection, now=START, most=2)) == 2
+    assert len(store.ranks.top(collection, now=START, limit=2)) == 2
 
 
 def test_a_fresh_session_comes_before_an_old_one_of_higher_stored_parts(store: Store, collection: str) -> None:
     # Nine messages more are worth 0.2 × 9 / 50 = 0.036, less than a year costs: 0.1 × (1 - exp(-365 / 90)) = 0.098.
     store.put(collection, draft("old", *["text"] * 10, day=0))
     store.put(collection, draft("fresh", "text", day=365))
-    assert [row.session_id for row in store.ranks.top(collection, now=START, most=2)] == ["old", "fresh"]
+    assert [row.session_id for row in store.ranks.top(collection, now=START, limit=2)] == ["old", "fresh"]
     later = START + timedelta(days=365)
-    assert [row.session_id for row in store.ranks.top(collection, now=later, most=2)] == ["fresh", "old"]
+    assert [row.session_id for row in store.ranks.top(collection, now=later, limit=2)] == ["fresh", "old"]
 
 
 def test_a_collection_is_due_for_a_rebuild_when_its_last_one_is_old(store: Store, collection: str) -> None:

@@ -17,8 +17,8 @@ from querymill_shared.contracts.jobs import JobRequest
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.postgres import connection
 from querymill_workers.postgres.connection import Pool, lent, open_pool
-from querymill_workers.retrievers.conversations.ingest import unit_of
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE
+from querymill_workers.retrievers.conversations.prepare import entry_of
 from querymill_workers.retrievers.conversations.stores import postgres as conversations
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
 from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
@@ -78,7 +78,7 @@ def at_once(processes: list[World], requests: list[JobRequest]) -> None:
 
 def expected(process: World, collection: str) -> dict[str, Counter[str]]:
     known = process.ports.conversations.stored(collection, "s")
-    return {} if known is None else {"s": Counter(words(unit_of(known.session).text))}
+    return {} if known is None else {"s": Counter(words(entry_of(known.session).text))}
 
 
 def test_updates_at_once_are_all_stored_and_found_at_their_first_attempt(
@@ -114,7 +114,7 @@ def test_words_and_rows_are_committed_together_or_not_at_all(pool: Pool, collect
 
     def change() -> None:
         with store.changing(collection, "s"):
-            postings.put(collection, SPACE, [unit_of(made.session)])
+            postings.put(collection, SPACE, [entry_of(made.session)])
             store.put(collection, made, replacing=None)
             raise Unavailable("killed")
 
@@ -122,7 +122,7 @@ def test_words_and_rows_are_committed_together_or_not_at_all(pool: Pool, collect
         change()
     assert (store.stored(collection, "s"), postings.search(collection, SPACE, "ships", limit=1)) == (None, [])
     with store.changing(collection, "s"):
-        postings.put(collection, SPACE, [unit_of(made.session)])
+        postings.put(collection, SPACE, [entry_of(made.session)])
         with ThreadPoolExecutor(1) as other:
             assert other.submit(postings.search, collection, SPACE, "ships", limit=1).result() == []
         store.put(collection, made, replacing=None)

@@ -1,9 +1,16 @@
-"""What a search of conversations may be asked with."""
+"""What the jobs of conversations may be asked with."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 import pytest
 from pydantic import ValidationError
 
-from querymill_shared.contracts.conversations.search import ConversationSearch
+from querymill_shared.contracts.conversations import ConversationRequest
+from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation, UpdateConversation
+from querymill_shared.contracts.conversations.ranks import RankList, RecomputeRanks
+from querymill_shared.contracts.conversations.search import ConversationSearch, zone_named
+from querymill_shared.contracts.fields import Request
 from querymill_shared.contracts.jobs import decode_request
 
 
@@ -34,3 +41,67 @@ def test_a_request_survives_the_wire() -> None:
 def test_bad_input_names_its_field(field: str, value: object) -> None:
     with pytest.raises(ValidationError, match=field):
         ConversationSearch.model_validate({"collection": "c", "query": "q", field: value})
+
+
+MESSAGE = {"message_id": "a", "text": "x"}
+SESSION = {"session_id": "s", "started_at": "2026-01-01T00:00:00Z", "messages": [MESSAGE]}
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        IngestConversation.model_validate({"collection": "c", "session": SESSION | {"mood": "calm"}}),
+        UpdateConversation.model_validate({"collection": "c", "update": {"session_id": "s", "messages": [MESSAGE]}}),
+        DropConversation(collection="c", session_id="s"),
+        RecomputeRanks(collection="c", mode="pagerank", parts=7),
+        RankList(collection="c", limit=3),
+    ],
+    ids=lambda request: request.kind,
+)
+def test_every_request_survives_the_wire_and_names_a_queue_for_each_step(request_: ConversationRequest) -> None:
+    assert decode_request(request_.model_dump_json()) == request_
+    assert {request_.queue_of(step) for step in request_.steps} == {request_.queue}
+
+
+@pytest.mark.parametrize(
+    ("scope", "parts", "steps"),
+    [("all", 1, ("part-0",)), ("all", 3, ("part-0", "part-1", "part-2")), ("changed", 3, ("update",))],
+)
+def test_a_rebuild_has_a_step_for_each_part_and_an_update_has_one(
+    scope: Literal["changed", "all"], parts: int, steps: tuple[str, ...]
+) -> None:
+    assert RecomputeRanks(collection="c", scope=scope, parts=parts).steps == steps
+
+
+@pytest.mark.parametrize(
+    ("type_", "fields", "field"),
+    [
+        (RecomputeRanks, {"parts": 0}, "parts"),
+        (RecomputeRanks, {"parts": 65}, "parts"),
+        (RecomputeRanks, {"scope": "some"}, "scope"),
+        (RecomputeRanks, {"mode": "sum"}, "mode"),
+        (RecomputeRanks, {"deadline": 5}, "deadline"),
+        (RankList, {"limit": 0}, "limit"),
+        (RankList, {"limit": 201}, "limit"),
+        (RankList, {"now": "soon"}, "now"),
+        (DropConversation, {"session_id": " "}, "session_id"),
+        (DropConversation, {}, "session_id"),
+        (IngestConversation, {"session": SESSION | {"messages": []}}, "messages"),
+        (IngestConversation, {"session": SESSION | {"messages": [MESSAGE, MESSAGE]}}, "message_id must occur once"),
+        (IngestConversation, {"session": SESSION | {"started_at": None}}, "started_at"),
+        (UpdateConversation, {"update": {"session_id": "s", "messages": []}}, "messages"),
+        (UpdateConversation, {"update": {"session_id": "s", "messages": [MESSAGE], "mood": "calm"}}, "mood"),
+    ],
+)
+def test_bad_input_of_the_other_requests_names_its_field_too(
+    type_: type[Request], fields: dict[str, object], field: str
+) -> None:
+    with pytest.raises(ValidationError, match=field):
+        type_.model_validate({"collection": "c"} | fields)
+
+
+def test_a_zone_is_known_by_its_name_and_utc_needs_no_list_of_zones() -> None:
+    assert zone_named("UTC") is UTC
+    assert zone_named("Asia/Shanghai").utcoffset(datetime(2026, 1, 1)) == timedelta(hours=8)  # noqa: DTZ001
+    with pytest.raises(ValueError, match="'Middle/Earth' is not a known time zone"):
+        zone_named("Middle/Earth")

@@ -1,4 +1,4 @@
-"""Every job of `conversations`, and what each ends with."""
+"""Every request of `conversations`, and every result."""
 
 from querymill_shared.contracts.conversations.ingest import (
     DropConversation,

@@ -1,4 +1,4 @@
-"""Bringing conversations in: whole sessions, single live messages, and taking a session away."""
+"""Ingest whole sessions or live messages into `conversations`, and drop sessions."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -13,7 +13,7 @@ Outcome = Literal["ingested", "unchanged", "dropped"]
 
 
 class IngestConversation(Request, Asks["IngestConversationResult"]):
-    """Take one session in, whole, in place of what is there of it; the same again changes nothing."""
+    """Ingest one whole session in place of its stored version. Ingesting the same content again changes nothing."""
 
     queue: ClassVar[Queue] = Queue.INGEST
     kind: Literal["ingest_conversations"] = "ingest_conversations"
@@ -28,10 +28,11 @@ class IngestConversation(Request, Asks["IngestConversationResult"]):
 
 
 class SessionUpdate(Contract):
-    """What a chat backend tells of a session: messages that came, or that were edited.
+    """New or edited messages of a session, as a chat backend sends them.
 
-    A message stands in place of one with its id, else at the end. Each needs an id, so that an update told twice
-    counts once. Without ``started_at`` a session that is not there yet begins with its first message.
+    A message replaces the stored message with its id, or else is added at the end. Each message needs an id, so that
+    sending an update twice has the effect of one. A new session without ``started_at`` begins with its earliest
+    message.
     """
 
     session_id: Id
@@ -44,14 +45,14 @@ class SessionUpdate(Contract):
     def _messages_can_be_told_apart(self) -> "SessionUpdate":
         ids = [message.message_id for message in self.messages]
         if None in ids:
-            raise ValueError("messages: a message of an update needs a message_id")
+            raise ValueError("messages: every message of an update needs a message_id")
         if len(set(ids)) != len(ids):
             raise ValueError("messages: every message_id must occur once")
         return self
 
 
 class UpdateConversation(Request, Asks["IngestConversationResult"]):
-    """Add live messages to a session, or change them."""
+    """Add live messages to a session, or replace them."""
 
     queue: ClassVar[Queue] = Queue.INGEST
     kind: Literal["update_conversation"] = "update_conversation"
@@ -66,7 +67,7 @@ class UpdateConversation(Request, Asks["IngestConversationResult"]):
 
 
 class DropConversation(Request, Asks["IngestConversationResult"]):
-    """Take a session away; one that is not there is taken away already."""
+    """Drop a session. Dropping a session that is not stored changes nothing."""
 
     queue: ClassVar[Queue] = Queue.INGEST
     kind: Literal["drop_conversation"] = "drop_conversation"
@@ -81,7 +82,7 @@ class DropConversation(Request, Asks["IngestConversationResult"]):
 
 
 class IngestConversationResult(JobResult):
-    """What became of a session; ``total`` counts its messages now."""
+    """The outcome for a session; ``total`` counts its messages after the change."""
 
     kind: Literal["ingest_conversations", "update_conversation", "drop_conversation"] = "ingest_conversations"
     session_id: str

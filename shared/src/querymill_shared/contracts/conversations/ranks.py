@@ -1,4 +1,4 @@
-"""Jobs that keep the ranks of conversations fresh."""
+"""Jobs that update, rebuild and list the ranks of conversations."""
 
 from datetime import datetime
 from typing import Annotated, ClassVar, Literal
@@ -11,12 +11,12 @@ from querymill_shared.queues import Queue
 
 
 class RecomputeRanks(Request, Asks["RanksResult"]):
-    """Work out how sessions refer to each other.
+    """Compute how sessions refer to each other, and their ranks.
 
-    ``scope="changed"`` brings the sessions that changed up to date; ``scope="all"`` makes everything anew, in
-    ``parts`` that workers share, and puts it in force at once. ``mode`` is for a rebuild: the reference part from
-    the count of references, or from PageRank on them; updates keep to it. With ``background`` it waits a moment
-    for more changes.
+    ``scope="changed"`` updates the sessions that changed. ``scope="all"`` rebuilds everything in ``parts``, which
+    workers share, and activates the result at once. ``mode`` is for a rebuild: it computes the reference part from
+    the count of references or from PageRank, and later updates keep to it. With ``background``, an update waits a
+    moment for further changes.
     """
 
     queue: ClassVar[Queue] = Queue.RANKS
@@ -30,16 +30,17 @@ class RecomputeRanks(Request, Asks["RanksResult"]):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """A rebuild is one step for each part; bringing changes up to date is one step."""
+        """A rebuild has one step for each part; an update is one step."""
         if self.scope == "changed":
             return ("update",)
         return tuple(f"part-{number}" for number in range(self.parts))
 
 
 class RanksResult(JobResult):
-    """What was worked out: ``total`` counts the sessions that were updated, or are ranked.
+    """The result of an update or a rebuild.
 
-    ``references`` counts those that changed, or are there; ``version`` is the rebuild's that is in force.
+    For an update, ``total`` and ``references`` count what changed. For a rebuild, they count all sessions and
+    references, and ``version`` is the version that it activated.
     """
 
     kind: Literal["recompute_ranks"] = "recompute_ranks"
@@ -50,7 +51,7 @@ class RanksResult(JobResult):
 
 
 class RankList(Request, Asks["RankListResult"]):
-    """List the sessions of the highest ranks, as of ``now`` (the time of the answer without it)."""
+    """List the sessions with the highest ranks as of ``now``. None is the time at which the job runs."""
 
     queue: ClassVar[Queue] = Queue.SEARCH
     kind: Literal["ranks"] = "ranks"
@@ -65,9 +66,9 @@ class RankList(Request, Asks["RankListResult"]):
 
 
 class RankedSession(Contract):
-    """A session's rank: ``0.2 base + 0.2 depth + 0.3 reference + 0.2 quality + 0.1 recency``.
+    """A session with its rank: ``0.2 base + 0.2 depth + 0.3 reference + 0.2 quality + 0.1 recency``.
 
-    ``references`` is what the references to it count together, 1 for an explicit one and ½ for an implicit one.
+    ``references`` is the weighted count of references to it: 1 for an explicit one, and ½ for an implicit one.
     """
 
     session_id: str
@@ -83,7 +84,7 @@ class RankedSession(Contract):
 
 
 class RankListResult(JobResult):
-    """The answer to a `RankList`, highest first; ``waiting`` sessions changed since ranks were brought up to date."""
+    """The result of a `RankList`, highest rank first. ``waiting`` counts the sessions that changed since the update."""
 
     kind: Literal["ranks"] = "ranks"
     collection: str

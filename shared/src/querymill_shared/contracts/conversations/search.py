@@ -1,4 +1,4 @@
-"""The `conversations` kind: searching sessions by their words, weighed by how important and how fresh they are."""
+"""Search `conversations`: find sessions by text, weighted by their importance and age."""
 
 from datetime import UTC, datetime, tzinfo
 from typing import Annotated, Any, ClassVar, Literal
@@ -23,21 +23,21 @@ from querymill_shared.queues import Queue
 Scoring = Literal["product", "bounded", "bm25"]
 Intent = Literal["debug", "how_to", "explain", "code_lookup", "decision", "recap"]
 SearchMode = Literal["normal", "deep"]
-#: Which step of diversification placed a hit; "score" when there was none.
+#: The step of diversification that placed a hit; "score" without diversification.
 PlacedBy = Literal["relevance", "age", "topic", "order", "score"]
-#: Where a session that was asked for was lost; None when it is among the hits.
+#: The gates of a search, in order; a session that is missing failed one of them.
 Gate = Literal["collection", "time", "words", "candidates", "score", "diversification"]
 
-#: Hits of a normal and of a deep search.
+#: Default number of hits of a normal and of a deep search.
 TOP_N, DEEP_TOP_N = 10, 20
-_MOST_RECENT = 100
+_MAX_RECENT = 100
 
 
 def zone_named(name: str) -> tzinfo:
-    """Look a time zone up by its name.
+    """Return the time zone of a name.
 
     Raises:
-        ValueError: There is none of that name.
+        ValueError: There is no time zone of this name.
     """
     if name == "UTC":
         return UTC
@@ -52,27 +52,28 @@ def _known_zone(name: str) -> str:
     return name
 
 
-#: More than 2 would let a factor turn negative.
+#: Above 2, a factor could be negative.
 Swing = Annotated[FiniteFloat, Field(ge=0, le=2)]
 
 
 class ConversationSearch(Request, Asks["ConversationResult"]):
-    """Find the sessions in which something was talked about.
+    """Find the sessions in which a subject was discussed.
 
     The score is a product: BM25 as a share of the best candidate's, times ConversationRank, times
     ``exp(-days / 90)``, times 2.0 for the ``current_session`` and 1.5 for the ``recent_sessions``
     (``scoring="product"``); ``"bounded"`` keeps each factor near 1: ``bm25 × (1 + a (rank − ½)) × (1 + b (decay − ½))
     × min(context, cap)`` with ``rank_swing``, ``decay_swing`` and ``context_cap``; ``"bm25"`` is relevance alone.
 
-    ``top_n`` None is 10, or 20 in a deep search. ``expansion`` None is on in a deep search. ``now`` None is the time
-    of the search. ``why_not`` asks which gate a session did not pass.
+    ``top_n`` is the number of hits; None is 10, or 20 in a deep search. ``expansion`` None adds synonyms in a deep
+    search only. ``now`` None is the time at which the job runs. ``why_not`` names a session whose absence the result
+    should explain.
     """
 
     queue: ClassVar[Queue] = Queue.SEARCH
     kind: Literal["conversations"] = "conversations"
     query: QueryText
     current_session: Id | None = None
-    recent_sessions: Annotated[tuple[Id, ...], Field(max_length=_MOST_RECENT), Distinct] = ()
+    recent_sessions: Annotated[tuple[Id, ...], Field(max_length=_MAX_RECENT), Distinct] = ()
     top_n: TopN | None = None
     scoring: Scoring = "bounded"
     rank_swing: Swing = 0.2
@@ -102,14 +103,14 @@ class SpellingCorrection(Contract):
 
 
 class SynonymsOf(Contract):
-    """A term of the query, and what was searched beside it, at a lower weight."""
+    """A term of the query, and the synonyms that were searched as well, at a lower weight."""
 
     term: str
     synonyms: tuple[str, ...]
 
 
 class UnderstoodTime(Contract):
-    """Only sessions with a message from ``start`` on, up to ``end`` without it, were searched; None is open."""
+    """Only sessions with a message from ``start`` (inclusive) to ``end`` (exclusive) were searched; None is open."""
 
     start: datetime | None
     end: datetime | None
@@ -117,10 +118,10 @@ class UnderstoodTime(Contract):
 
 
 class Understanding(Contract):
-    """What a query was taken to mean, and everything that was changed in it.
+    """How a query was understood, and everything that was changed in it.
 
-    ``searched`` is the text whose words were searched; ``dropped`` are filler words. ``importance`` above 0.6 makes
-    the ``mode`` deep: more candidates, more hits, and synonyms.
+    ``searched`` is the text whose words were searched. ``dropped`` are the filler words. An ``importance`` above 0.6
+    makes the ``mode`` deep: more candidates, more hits, and synonyms.
     """
 
     searched: str
@@ -137,10 +138,10 @@ class Understanding(Contract):
 class ConversationHit(Contract):
     """A session with its best passage.
 
-    ``marks`` are the places (from, to) of the matched words in ``snippet``, which is cut from the message
-    ``message_id`` (None where that has none, or where only the session's name matched). The ``factors`` of the
-    ``explanation`` multiply to ``score``; it holds every number needed to recompute them. ``placed_by`` is the step
-    of diversification that gave the hit its place, ``placed_for`` the age or the topic.
+    ``marks`` are the (start, end) places of the matched words in ``snippet``, which is cut from the message
+    ``message_id`` (None if the message has no id, or if only the session's name matched). The ``factors`` in the
+    ``explanation`` multiply to ``score``, and the explanation holds every number needed to recompute them.
+    ``placed_by`` is the step of diversification that placed the hit, and ``placed_for`` the age or topic.
     """
 
     session_id: str
@@ -158,7 +159,7 @@ class ConversationHit(Contract):
 
 
 class WhyNot(Contract):
-    """Where a session was lost: the gate (None: it is a hit), and what it lacked."""
+    """Why a session is missing: the gate that it did not pass (None if it is a hit), and the reason."""
 
     session_id: str
     gate: Gate | None
@@ -166,7 +167,7 @@ class WhyNot(Contract):
 
 
 class ConversationResult(JobResult):
-    """The answer to a `ConversationSearch`, in the order of the list; ``total`` counts the candidates."""
+    """The result of a `ConversationSearch`, in order; ``total`` counts the candidates."""
 
     kind: Literal["conversations"] = "conversations"
     query: str

@@ -1,11 +1,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from querymill_workers.retrievers.conversations.rules import reference_search
-from querymill_workers.retrievers.conversations.rules.reference_search import ReferenceSearch
 from querymill_workers.retrievers.conversations.rules.references import (
     Near,
     Reference,
@@ -16,14 +12,13 @@ from querymill_workers.retrievers.conversations.rules.references import (
     needed,
 )
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
-from tests.fixtures.conversations import all_pairs, memory_store
-from tests.fixtures.conversations import draft as drafted
+from tests.fixtures.conversations import draft as prepared
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def later(*phrases: int, explicit: bool = False) -> SessionFacts:
-    return drafted("later", day=9, phrases=phrases, explicit=explicit).facts
+    return prepared("later", day=9, phrases=phrases, explicit=explicit).facts
 
 
 def near(name: str, shared: int, size: int, *, day: float = 1, explicit: bool = False) -> Near:
@@ -79,24 +74,3 @@ def test_a_session_counts_once_for_another_explicit_before_implicit() -> None:
 @pytest.mark.parametrize(("size", "needs", "leads"), [(3, 3, 3), (5, 4, 4), (10, 7, 6), (30, 19, 14), (2, 3, 2)])
 def test_so_many_leading_phrases_hold_three_of_those_that_are_shared(size: int, needs: int, leads: int) -> None:
     assert (needed(size), leading(size)) == (needs, leads)
-
-
-sessions = st.lists(
-    st.tuples(st.integers(0, 6), st.frozensets(st.integers(0, 13), max_size=10), st.booleans()), max_size=14
-)
-
-
-@given(some=sessions, block=st.sampled_from([3, 1_000]), parts=st.integers(1, 3))
-def test_searching_all_at_once_finds_what_comparing_all_pairs_finds(
-    some: list[tuple[int, frozenset[int], bool]], block: int, parts: int
-) -> None:
-    store = memory_store()
-    drafts = [drafted(f"s{n}", day=day, phrases=has, explicit=said) for n, (day, has, said) in enumerate(some)]
-    for one in drafts:
-        store.put("c", one)
-    table = store.ranks.table("c")
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(reference_search, "BLOCK", block)
-        search = ReferenceSearch(table)
-        found = [search.found(table.part(part, parts=parts)) for part in range(parts)]
-    assert {edge for part in found for edge in part.references(table)} == all_pairs(one.facts for one in drafts)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from querymill_workers.retrievers.conversations.rules.synonyms import (
+    MAX_PER_TERM,
     MEANINGS,
-    MOST_PER_TERM,
     TERMS,
     WEIGHT,
     expand,
@@ -59,7 +59,7 @@ def test_no_term_brings_more_than_it_may(text: str) -> None:
     said = terms_in(text)
     for one in expand(text):
         assert one.term in said
-        assert 0 < len(one.synonyms) <= MOST_PER_TERM
+        assert 0 < len(one.synonyms) <= MAX_PER_TERM
         assert not set(one.synonyms).intersection(said)
 
 

@@ -1,1 +1,1 @@
-"""Whole sessions, found by their words and ranked by their worth."""
+"""The retriever `conversations`: finds whole sessions by text, and ranks them by importance and age."""

@@ -6,27 +6,27 @@ from querymill_shared.contracts.conversations import ConversationRequest
 from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation, UpdateConversation
 from querymill_shared.contracts.conversations.ranks import RankList, RecomputeRanks
 from querymill_shared.contracts.conversations.search import ConversationSearch
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.flow import Flow, flow
-from querymill_workers.jobs.untyped import concluding
+from querymill_workers.jobs.one_step import one_step
 from querymill_workers.retrievers.conversations import ingest, search
+from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ranks import listing, recompute
 
 
-def flow_of(request: ConversationRequest) -> Flow[Ports]:
-    """Choose the flow of a request."""
+def flow_of(request: ConversationRequest) -> Flow[ConversationPorts]:
+    """Return the flow that serves a request."""
     match request:
         case ConversationSearch():
             return flow(request, search.step, search.conclude)
         case IngestConversation():
-            return flow(request, ingest.step, concluding(ingest.to_result))
+            return flow(request, ingest.step, ingest.conclude)
         case UpdateConversation():
-            return flow(request, ingest.update, concluding(ingest.to_result))
+            return flow(request, ingest.update, ingest.conclude)
         case DropConversation():
-            return flow(request, ingest.drop, concluding(ingest.to_result))
+            return flow(request, ingest.drop, ingest.conclude)
         case RecomputeRanks():
             return flow(request, recompute.step, recompute.conclude)
         case RankList():
-            return flow(request, listing.step, concluding(listing.to_result))
+            return one_step(request, listing.step, listing.ENDING)
         case _:
             assert_never(request)

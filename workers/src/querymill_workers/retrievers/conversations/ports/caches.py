@@ -1,4 +1,4 @@
-"""What a worker keeps of searches of conversations, so that asking again costs little."""
+"""What a worker caches of searches of conversations, so that repeating a search costs little."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,8 +12,8 @@ from querymill_workers.words.ports import WordHit
 Value = TypeVar("Value")
 
 
-class Kept(Protocol[Value]):
-    """Values by key, each for a while; the least used goes when there are too many. Threads may share it."""
+class Cache(Protocol[Value]):
+    """Values by key, each with a time to live. A full cache evicts the least recently used. Threads may share it."""
 
     def get(self, key: tuple[object, ...]) -> Value | None: ...
 
@@ -21,8 +21,8 @@ class Kept(Protocol[Value]):
 
 
 @dataclass(frozen=True, slots=True)
-class ConversationCard:
-    """What ranking and the list show of a session, without its messages."""
+class CachedConversation:
+    """What ranking and hits need of a session, without its messages."""
 
     session_id: str
     name: str | None
@@ -35,28 +35,28 @@ class ConversationCard:
 
 @dataclass(frozen=True, slots=True)
 class BestPassage:
-    """The best passage of a session for one question, and the id of the message it is cut from."""
+    """The best passage of a session for one question, and the id of its message."""
 
     snippet: Snippet
     message_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
-    """What a question found, whoever asks and whenever: nothing here depends on the time of the search.
+class CachedSearch:
+    """What a question found. Nothing here depends on the caller or on the time of the search.
 
-    ``asked`` is the text that was searched, synonyms and weights included; ``passages`` fills as hits are shown.
+    ``text`` is the searched text, with synonyms and weights. ``passages`` fills as searches show hits.
     """
 
     understanding: Understanding
-    asked: str
+    text: str
     candidates: tuple[WordHit, ...]
     passages: dict[str, BestPassage] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationCaches:
-    """One worker's caches; every key begins with the collection and its generation, so that none outlives a change."""
+    """The caches of one worker. Each key begins with a collection and its generation, so no value outlives a change."""
 
-    ranks: Kept[ConversationCard]
-    results: Kept[Recalled]
+    sessions: Cache[CachedConversation]
+    searches: Cache[CachedSearch]

@@ -1,4 +1,4 @@
-"""What the flows need to keep the ranks of conversations fresh: the graph of references, and its rebuilding."""
+"""The ranks of conversations: the graph of references, its updates and its rebuilds."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.retrievers.conversations.rules.rank import RankParts
-from querymill_workers.retrievers.conversations.rules.reference_search import FactTable, Found
+from querymill_workers.retrievers.conversations.rules.reference_search import FactTable, ReferenceColumns
 from querymill_workers.retrievers.conversations.rules.references import Near, Reference
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
 
@@ -16,23 +16,23 @@ RankMode = Literal["count", "pagerank"]
 
 
 class ReferenceGraph(Protocol):
-    """The sessions and references of one collection, held for one transaction: nobody else changes its ranks."""
+    """The sessions and references of one collection, locked for one transaction against other changes of its ranks."""
 
     @property
     def mode(self) -> RankMode:
-        """How the reference part is made."""
+        """How the reference part of a rank is computed."""
         ...
 
-    def changed(self, *, most: int) -> Sequence[str]:
-        """List sessions that were changed or dropped since their ranks were updated, the longest waiting first."""
+    def changed(self, *, limit: int) -> Sequence[str]:
+        """List up to ``limit`` sessions that changed since their ranks were updated, the longest waiting first."""
         ...
 
     def facts(self, session_id: str) -> SessionFacts | None:
-        """Fetch what ranking knows of a session; None when it is not there."""
+        """Fetch the facts of a session, or None if it is not stored."""
         ...
 
     def near(self, session: SessionFacts) -> Sequence[Near]:
-        """List every session that may refer to this one, or be referred to by it, explicitly or implicitly."""
+        """List every session that a reference may connect with this session, in either direction."""
         ...
 
     def references(self, session_id: str) -> Sequence[Reference]:
@@ -40,25 +40,25 @@ class ReferenceGraph(Protocol):
         ...
 
     def explicit(self, sources: Sequence[str]) -> Mapping[str, Reference]:
-        """Fetch the explicit references from sessions, by their source."""
+        """Fetch the explicit references from sessions, by source."""
         ...
 
     def replace(self, gone: Iterable[Reference], new: Iterable[Reference]) -> None:
-        """Take references away, and add others."""
+        """Remove references, and add others."""
         ...
 
     def count(self, targets: Iterable[str]) -> None:
-        """Work the reference parts of sessions out anew, from the references that are there."""
+        """Recompute the reference parts of sessions from the stored references."""
         ...
 
-    def settle(self, session_ids: Sequence[str]) -> None:
-        """Note that the ranks of changed sessions are updated."""
+    def mark_updated(self, session_ids: Sequence[str]) -> None:
+        """Note that the ranks of these sessions are up to date."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What a rebuild put in force."""
+    """What a rebuild activated: two counts, and its version."""
 
     sessions: int
     references: int
@@ -67,7 +67,7 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class RankRow:
-    """A session as `ranks show` lists it; ``references`` is what the references to it count together."""
+    """A session as `ranks show` lists it; ``references`` is the weighted count of references to it."""
 
     session_id: str
     name: str | None
@@ -77,38 +77,38 @@ class RankRow:
 
 
 class ConversationRanks(Protocol):
-    """The ranks of the conversations of all collections; every call names its collection."""
+    """The ranks of the conversations of all collections. Every call names its collection."""
 
     def graph(self, collection: str) -> AbstractContextManager[ReferenceGraph]:
-        """Hold a collection's graph; what was done is kept when the block ends well, and the generation rises.
+        """Lock the graph of a collection. If the block succeeds, its changes are stored and the generation rises.
 
         Raises:
-            Unavailable: Somebody else holds it.
+            Unavailable: Another caller holds the lock.
         """
         ...
 
     def updates(self, collection: str) -> int:
-        """Count how often the graph was held, to name the next update after."""
+        """Count the updates of the graph so far; the key of the next update is made of it."""
         ...
 
     def waiting(self, collection: str) -> int:
-        """Count the sessions whose ranks are to be updated."""
+        """Count the sessions that wait for an update of their ranks."""
         ...
 
     def find_facts(
-        self, collection: str, version: str, facts_of: Callable[[ChatSession], SessionFacts], *, most: int
+        self, collection: str, version: str, facts_of: Callable[[ChatSession], SessionFacts], *, limit: int
     ) -> bool:
-        """Find the facts of some sessions anew whose facts were found by other rules; False when none is left.
+        """Extract again the facts of up to ``limit`` sessions whose facts are of another version.
 
-        Many may do so at once; who finds none left waits for those that others are at. The parts that are in
-        force stay as they are until a rebuild is published.
+        Return False if none is left. Many workers may call this at once. A worker that finds none left waits for the
+        sessions that the others hold. The active ranks stay as they are until a rebuild is published.
         """
         ...
 
     def begin(self, collection: str, rebuild: str, *, mode: RankMode) -> set[int]:
-        """Begin a rebuild, or join it, and return the parts of it that are there already.
+        """Begin a rebuild, or join it, and return its parts that are stored already.
 
-        A session that is changed from now on is updated again after the rebuild is published.
+        Sessions that change from now on are updated again after the rebuild is published.
 
         Raises:
             Refused: Another rebuild has begun since.
@@ -119,14 +119,14 @@ class ConversationRanks(Protocol):
         """Fetch the facts of all sessions."""
         ...
 
-    def draft(self, collection: str, rebuild: str, part: int, found: Found, table: FactTable) -> None:
-        """Store the references that one part of a rebuild found, not in force yet."""
+    def draft(self, collection: str, rebuild: str, part: int, found: ReferenceColumns, table: FactTable) -> None:
+        """Store the references of one part of a rebuild, to be activated by `publish`."""
         ...
 
     def publish(self, collection: str, rebuild: str, *, parts: int) -> Published | None:
-        """Put a rebuild in force, whole and at once, if all its parts are there; the same again changes nothing.
+        """Activate a rebuild as a whole and return what it holds, or None while parts are missing.
 
-        None while parts are missing.
+        Publishing it again changes nothing.
 
         Raises:
             Refused: Another rebuild has begun since.
@@ -134,9 +134,9 @@ class ConversationRanks(Protocol):
         ...
 
     def rebuilt_before(self, moment: datetime) -> Sequence[tuple[str, RankMode]]:
-        """List the collections whose last rebuild, or whose first session, was before a moment, with their modes."""
+        """List the collections whose last rebuild (or first session) is older than a moment, with their modes."""
         ...
 
-    def top(self, collection: str, *, now: datetime, most: int) -> Sequence[RankRow]:
-        """List the sessions of the highest ranks as of a time, highest first, ties on the id."""
+    def top(self, collection: str, *, now: datetime, limit: int) -> Sequence[RankRow]:
+        """List the ``limit`` sessions with the highest ranks as of a time, highest first, ties by id."""
         ...

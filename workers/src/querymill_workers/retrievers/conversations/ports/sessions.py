@@ -1,4 +1,4 @@
-"""What the flows need of the store of conversations: sessions whole, and how important each is."""
+"""The store of conversations: whole sessions, with the stored parts of their ranks."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -13,13 +13,13 @@ from querymill_workers.retrievers.conversations.rules.references import Referenc
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
 from querymill_workers.words.ports import Space
 
-#: The words of sessions, a unit each.
+#: The text index of sessions, which has one entry for each.
 SPACE: Final[Space] = "conversations"
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationMessage:
-    """A message at its place; ``key`` names it within its session, ``created_at`` is the session's if it has none."""
+    """A message of a session. ``key`` names it within the session; ``created_at`` defaults to the session's start."""
 
     key: str
     message_id: str | None
@@ -30,7 +30,7 @@ class ConversationMessage:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A session, and the parts of its rank that are stored; ``last_active`` is the time of its last message."""
+    """A session with the stored parts of its rank; ``last_active`` is the time of its latest message."""
 
     session_id: str
     name: str | None
@@ -42,8 +42,8 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True)
-class ConversationHead:
-    """A session without its messages but for the text of the first, ``opening``."""
+class ConversationInfo:
+    """What is known of a session without its messages, except the text of the first: ``opening``."""
 
     session_id: str
     name: str | None
@@ -55,8 +55,8 @@ class ConversationHead:
 
 
 @dataclass(frozen=True, slots=True)
-class ConversationDraft:
-    """A session as it is to be stored, with what ranking knows of it, and by which rules."""
+class PreparedConversation:
+    """A session prepared for storing, with its facts and the version of the rules that found them."""
 
     session: ChatSession
     facts: SessionFacts
@@ -65,16 +65,16 @@ class ConversationDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredSession:
-    """A session as it was taken in, and its revision."""
+class StoredConversation:
+    """A session as it was ingested, and its revision."""
 
     session: ChatSession
     revision: Revision
 
 
-def head_of(conversation: Conversation) -> ConversationHead:
-    """Leave the messages out."""
-    return ConversationHead(
+def info_of(conversation: Conversation) -> ConversationInfo:
+    """Describe a conversation without its messages."""
+    return ConversationInfo(
         conversation.session_id,
         conversation.name,
         conversation.user_name,
@@ -86,7 +86,7 @@ def head_of(conversation: Conversation) -> ConversationHead:
 
 
 def conversation_of(session: ChatSession, parts: RankParts) -> Conversation:
-    """Lay a stored session out as search reads it."""
+    """Build the form of a stored session that search reads."""
     messages = tuple(
         ConversationMessage(
             message_key(message.message_id, place),
@@ -104,64 +104,65 @@ def conversation_of(session: ChatSession, parts: RankParts) -> Conversation:
 
 
 class Conversations(Protocol):
-    """The conversations of all collections; every call names its collection, and sees no other.
+    """The conversations of all collections. Every call names its collection and sees no other.
 
-    A session's words change in the same transaction. A search that reads its words before a drop and its rows after
-    it finds a session that is missing here, which is then no hit.
+    A session and its index entry change in the same transaction. A search that reads the entry before a drop and the
+    rows after it misses the session here, and does not return it.
     """
 
     @property
     def kind(self) -> str: ...
 
     def changing(self, collection: str, session_id: str) -> AbstractContextManager[None]:
-        """Hold a session, so that no other caller in any process changes it or its words until the block ends.
+        """Lock a session and its index entry against all other callers, in any process, until the block ends.
 
-        Waits for as long as another caller holds it. Every change of a session or of its words belongs in such a
-        block. A store with transactions commits the rows and words of a block together, or none of them.
+        Waits as long as another caller holds the lock. Hold it for every change of a session or of its index entry. A
+        store with transactions commits the rows and the entry of a block together, or neither.
         """
         ...
 
     def generation(self, collection: str) -> int:
-        """Return a number that every change of the collection's sessions or ranks increases, in the same transaction.
+        """Return the generation: a number that each change of the collection's sessions or ranks raises.
 
-        0 where nothing was ever stored. What was read before and kept under this number is right while it stands.
+        It rises in the same transaction as the change, and is 0 if nothing was ever stored. Whatever was cached under a
+        generation is right as long as the generation stands.
         """
         ...
 
     def sessions(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Conversation]:
-        """Fetch sessions with their messages and rank parts; one that is not there is left out."""
+        """Fetch sessions with their messages and rank parts. Sessions that are not stored are left out."""
         ...
 
-    def heads(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, ConversationHead]:
-        """Fetch what tells sessions from each other without reading them; one that is not there is left out."""
+    def describe(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, ConversationInfo]:
+        """Describe sessions without their messages. Sessions that are not stored are left out."""
         ...
 
     def references(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Sequence[Reference]]:
-        """List, for each of the sessions, the references to it, ordered by source; [] where there are none."""
+        """List the references to each of the sessions, ordered by source; [] if it has none."""
         ...
 
     def active_between(self, collection: str, start: datetime | None, end: datetime | None) -> Sequence[str]:
-        """List the sessions with a message from ``start`` (inclusive) until ``end`` (exclusive), in order of ids."""
+        """List the sessions with a message from ``start`` (inclusive) to ``end`` (exclusive), ordered by id."""
         ...
 
     def collections(self) -> Sequence[str]:
         """List the collections that hold a session."""
         ...
 
-    def stored(self, collection: str, session_id: str) -> StoredSession | None:
-        """Fetch one session as it was taken in."""
+    def stored(self, collection: str, session_id: str) -> StoredConversation | None:
+        """Fetch one session as it was ingested, or None if it is not stored."""
         ...
 
-    def put(self, collection: str, draft: ConversationDraft, *, replacing: Revision | None) -> None:
-        """Store a session in place of what was there, and note that its rank is to be updated.
+    def put(self, collection: str, prepared: PreparedConversation, *, replacing: Revision | None) -> None:
+        """Store a session in place of its stored revision, and mark its rank for an update.
 
-        Its own parts (base, depth, quality) are right at once; references await the update.
+        Its own parts (base, depth, quality) are right at once. Its reference part changes with the update.
 
         Raises:
-            Unavailable: What was there is not the revision it was to replace any more.
+            Unavailable: The stored revision is not ``replacing``.
         """
         ...
 
     def drop(self, collection: str, session_id: str) -> bool:
-        """Take a session away, and note that the ranks of others are to be updated; False when it is not there."""
+        """Drop a session, and mark the ranks of other sessions for an update. Return False if it is not stored."""
         ...

@@ -1,1 +1,1 @@
-"""How the ranks of conversations are kept fresh and listed."""
+"""Keep the ranks of conversations fresh, and list them."""

@@ -1,23 +1,23 @@
-"""Ask once a day for the ranks of every collection of conversations to be rebuilt."""
+"""Submit a rebuild of the ranks of every collection once a day."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
 from querymill_shared.contracts.conversations.ranks import RecomputeRanks
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
+from querymill_workers.retrievers.conversations.ports import RankPorts
 
-#: How old ranks grow before they are rebuilt.
+#: Ranks older than this are rebuilt.
 EVERY: Final = timedelta(days=1)
-#: How often it is looked whether they are that old, in seconds.
+#: How often a sweeper checks the age of ranks, in seconds.
 LOOK_S: Final = 60.0
 
 
-def rebuilds_due(ports: Ports, now: datetime) -> Sequence[Bell]:
-    """Ask for the rebuilds that are due, each once a day; return the bells to ring.
+def rebuilds_due(ports: RankPorts, now: datetime) -> Sequence[Bell]:
+    """Submit the rebuilds that are due, each once a day, and return the bells to ring.
 
-    A rebuild goes on in the mode of the one before. That it is asked for once, whoever sweeps, is the key's doing.
+    A rebuild keeps the mode of the previous one. The idempotency key ensures that only one sweeper submits it.
     """
     bells: list[Bell] = []
     for collection, mode in ports.ranks.rebuilt_before(now - EVERY):

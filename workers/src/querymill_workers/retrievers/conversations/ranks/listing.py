@@ -1,29 +1,38 @@
-"""Listing the sessions of the highest ranks."""
+"""List the sessions with the highest ranks."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from typing import Final
 
-from querymill_shared.board import Claim
+from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.conversations.ranks import RankedSession, RankList, RankListResult
-from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs import untyped as one_step
+from querymill_workers.jobs import one_step
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.untyped import Notes
+from querymill_workers.jobs.notes import Notes
+from querymill_workers.jobs.one_step import Ending
+from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ranks.recompute import refuse_unknown
 from querymill_workers.retrievers.conversations.rules.rank import age_days, rank, recency
 
 
-def step(claim: Claim, request: RankList, ports: Ports) -> Sequence[Bell]:
-    """List the sessions of the highest ranks as of a time, with what each rank is made of.
+class ListNotes(Notes):
+    """The list, and how many sessions wait for an update of their ranks."""
+
+    results: tuple[RankedSession, ...]
+    waiting: int
+
+
+def step(claim: Claim, request: RankList, ports: ConversationPorts) -> Sequence[Bell]:
+    """List the sessions with the highest ranks as of a time, with the parts of each rank.
 
     Raises:
-        Refused: There is no conversation in the collection.
+        Refused: The collection never held a session.
     """
-    refuse_unknown(request.collection, ports)
+    refuse_unknown(request.collection, ports.conversations)
     now = request.now or datetime.now(UTC)
     rows = []
-    for row in ports.ranks.top(request.collection, now=now, most=request.limit):
+    for row in ports.ranks.top(request.collection, now=now, limit=request.limit):
         days = age_days(row.last_active, now)
         ranked = RankedSession(
             session_id=row.session_id,
@@ -35,17 +44,18 @@ def step(claim: Claim, request: RankList, ports: Ports) -> Sequence[Bell]:
             **asdict(row.parts),
         )
         rows.append(ranked)
-    notes = {
-        "results": [one.model_dump(mode="json") for one in rows],
-        "waiting": ports.ranks.waiting(request.collection),
-    }
-    return one_step.hand_in(claim, notes, to_result, ports)
+    notes = ListNotes(results=tuple(rows), waiting=ports.ranks.waiting(request.collection))
+    one_step.hand_in(claim, request, notes, ENDING, ports)
+    return []
 
 
-def to_result(request: RankList, job_id: str, notes: Notes) -> RankListResult:
-    """Show the list."""
-    results = tuple(RankedSession.model_validate(one) for one in notes["results"])
+def to_result(request: RankList, picture: Picture, notes: ListNotes) -> RankListResult:
+    """Build the result from the list."""
     return RankListResult(
-        job_id=job_id, total=len(results), complete=True, collection=request.collection, waiting=notes["waiting"],
-        results=results,
+        job_id=picture.record.job_id, total=len(notes.results), complete=True, collection=request.collection,
+        waiting=notes.waiting, results=notes.results,
     )  # fmt: skip
+
+
+#: How the job ends.
+ENDING: Final = Ending(ListNotes, to_result)

@@ -1,138 +1,162 @@
-"""Keeping the ranks of conversations fresh: the sessions that changed, soon; everything, daily and on demand.
+"""Keep ranks fresh: update changed sessions soon, and rebuild everything daily and on demand.
 
-However many sessions come in, one update of a collection waits at a time: it is named after the number of updates
-there were. A rebuild's parts are found by many workers; whoever brings the last one puts the rebuild in force.
+At most one update waits per collection, however many sessions are ingested: its key is the number of updates so far.
+Many workers compute the parts of a rebuild, and the worker that stores the last part activates the rebuild.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import partial
+from typing import Final
 
-from querymill_shared.board import Claim, Outcome, Picture, Verdict
+from querymill_shared.board import Claim, Outcome, Picture
 from querymill_shared.contracts.conversations.ranks import RanksResult, RecomputeRanks
-from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs import untyped as one_step
+from querymill_workers.jobs import one_step, verdicts
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.follow_up import asked_once
-from querymill_workers.jobs.untyped import Notes
-from querymill_workers.retrievers.conversations.drafts import facts_in
-from querymill_workers.retrievers.conversations.ports.ranks import ConversationRanks
+from querymill_workers.jobs.notes import Notes
+from querymill_workers.jobs.one_step import Ending
+from querymill_workers.jobs.ports import Common
+from querymill_workers.retrievers.conversations.ports import ConversationPorts, RankPorts
+from querymill_workers.retrievers.conversations.ports.ranks import ConversationRanks, Published
+from querymill_workers.retrievers.conversations.ports.sessions import Conversations
+from querymill_workers.retrievers.conversations.prepare import facts_in
 from querymill_workers.retrievers.conversations.ranks.update import update
 from querymill_workers.retrievers.conversations.rules.reference_search import ReferenceSearch
 from querymill_workers.retrievers.conversations.rules.session_facts import facts_version
 
-#: Whoever changes one session often changes more: wait this long, in seconds.
-SETTLE_S = 1.0
-#: Sessions that are updated in one transaction, and sessions whose facts are found anew in one.
+#: An update waits this long for further changes, in seconds.
+DEBOUNCE_S = 1.0
+#: Sessions updated in one transaction, and sessions whose facts are extracted again in one.
 UPDATED_AT_ONCE, FACTS_AT_ONCE = 50, 50
 
 
-def step(claim: Claim, request: RecomputeRanks, ports: Ports) -> Sequence[Bell]:
-    """Bring the changed sessions up to date, or find one part of a rebuild."""
+class UpdateNotes(Notes):
+    """How many sessions were updated, and how many references changed."""
+
+    sessions: int
+    references: int
+
+
+class PartNotes(Notes):
+    """What a rebuild activated, noted by the part that did so. Other parts note nothing."""
+
+    sessions: int = 0
+    references: int = 0
+    version: int | None = None
+
+
+def step(claim: Claim, request: RecomputeRanks, ports: ConversationPorts) -> Sequence[Bell]:
+    """Update the changed sessions, or compute one part of a rebuild."""
     if request.scope == "changed":
         return update_changed(claim, request, ports)
     return rebuild_part(claim, request, ports)
 
 
-def update_changed(claim: Claim, request: RecomputeRanks, ports: Ports) -> Sequence[Bell]:
-    """Update the references of every session that changed, some at a time."""
+def update_changed(claim: Claim, request: RecomputeRanks, ports: RankPorts) -> Sequence[Bell]:
+    """Update the references of every session that changed, after a wait for further changes."""
     if request.background and claim.attempt == 1:
-        ports.board.postpone(claim, delay_s=SETTLE_S, reason="waiting for more changes")
+        ports.board.postpone(claim, delay_s=DEBOUNCE_S, reason="waiting for more changes")
         return []
     sessions, references = update_all(request.collection, ports.ranks)
     bells = update_what_waits(request.collection, ports)
-    one_step.hand_in(claim, {"sessions": sessions, "references": references}, to_result, ports)
+    one_step.hand_in(claim, request, UpdateNotes(sessions=sessions, references=references), UPDATE_ENDING, ports)
     return bells
 
 
 def update_all(collection: str, ranks: ConversationRanks) -> tuple[int, int]:
-    """Update until nothing waits; return how many sessions were updated, and how many references changed."""
+    """Update until no session waits; return how many sessions were updated and how many references changed."""
     sessions = references = 0
     while True:
         with ranks.graph(collection) as graph:
-            changed = graph.changed(most=UPDATED_AT_ONCE)
+            changed = graph.changed(limit=UPDATED_AT_ONCE)
             for session_id in changed:
                 references += update(graph, session_id)
-            graph.settle(changed)
+            graph.mark_updated(changed)
         sessions += len(changed)
         if len(changed) < UPDATED_AT_ONCE:
             return sessions, references
 
 
-def update_what_waits(collection: str, ports: Ports) -> Sequence[Bell]:
-    """Ask for an update if a session waits for one."""
+def update_what_waits(collection: str, ports: RankPorts) -> Sequence[Bell]:
+    """Submit an update if a session waits for one; return the bells to ring."""
     return update_soon(collection, ports) if ports.ranks.waiting(collection) else []
 
 
-def update_soon(collection: str, ports: Ports) -> Sequence[Bell]:
-    """Ask for the changed sessions to be brought up to date, unless that is asked for already."""
+def update_soon(collection: str, ports: RankPorts) -> Sequence[Bell]:
+    """Submit an update of the changed sessions, unless one is waiting; return the bells to ring."""
     request = RecomputeRanks(collection=collection, scope="changed", background=True)
     _, bells = asked_once(request, f"ranks {ports.ranks.updates(collection)}", ports)
     return bells
 
 
-def rebuild_part(claim: Claim, request: RecomputeRanks, ports: Ports) -> Sequence[Bell]:
-    """Find the references from one part of the sessions, store them, and publish when all parts are there.
+def rebuild_part(claim: Claim, request: RecomputeRanks, ports: ConversationPorts) -> Sequence[Bell]:
+    """Compute and store the references from one part of the sessions, and publish once all parts are stored.
 
     Raises:
-        Refused: There never was a conversation in the collection, or another rebuild has begun since.
+        Refused: The collection never held a session, or another rebuild has begun since.
     """
-    refuse_unknown(request.collection, ports)
+    refuse_unknown(request.collection, ports.conversations)
     collection, rebuild = request.collection, claim.job_id
     part = request.steps.index(claim.step)
     vocabulary = ports.technical_keywords
     find = partial(facts_in, vocabulary=vocabulary)
-    while ports.ranks.find_facts(collection, facts_version(vocabulary), find, most=FACTS_AT_ONCE):
+    while ports.ranks.find_facts(collection, facts_version(vocabulary), find, limit=FACTS_AT_ONCE):
         pass
     done = ports.ranks.begin(collection, rebuild, mode=request.mode)
     if part not in done:
         table = ports.ranks.table(collection)
-        found = ReferenceSearch(table).found(table.part(part, parts=request.parts))
+        found = ReferenceSearch(table).find(table.part(part, parts=request.parts))
         ports.ranks.draft(collection, rebuild, part, found, table)
     published = ports.ranks.publish(collection, rebuild, parts=request.parts)
-    notes = {} if published is None else asdict(published)
-    # What changed since the rebuild began is not in it: publishing it made that wait again.
+    outcome = Outcome() if published is None else Outcome(notes=part_notes(published).for_board())
+    # Sessions that changed after the rebuild began are not in it; publishing it made them wait again.
     bells = [] if published is None else update_what_waits(collection, ports)
-    picture = ports.board.finish(claim, Outcome(notes=notes))
+    picture = ports.board.finish(claim, outcome)
     if picture is not None:
         conclude(picture, request, ports)
     return bells
 
 
-def conclude(picture: Picture, request: RecomputeRanks, ports: Ports) -> None:
-    """Settle once all parts are closed; a rebuild is done when one of them put it in force."""
+def conclude(picture: Picture, request: RecomputeRanks, ports: Common) -> None:
+    """Settle once all parts are closed. A rebuild is done if one of its parts activated it."""
     if request.scope == "changed":
-        one_step.conclude(picture, to_result, ports)
+        one_step.conclude(picture, request, UPDATE_ENDING, ports)
         return
     if not all(part.is_closed for part in picture.steps):
         return
     failed = [part for part in picture.steps if part.state == "failed"]
-    published = [part.notes for part in picture.steps if part.notes.get("version") is not None]
-    job_id = picture.record.job_id
+    published = [notes for notes in map(PartNotes.of, picture.steps) if notes.version is not None]
     if published:
-        verdict = Verdict("done", result=to_result(request, job_id, published[0]).model_dump_json())
+        verdict = verdicts.done(to_result(request, picture, published[0]))
     else:
-        dead = any(part.notes.get("dead") for part in failed)
-        reason = failed[0].reason if failed else "another rebuild has begun since"
-        verdict = Verdict("dead" if dead else "failed", reason=reason)
-    ports.board.settle(job_id, verdict)
+        verdict = verdicts.lost(picture, failed[0].reason if failed else "another rebuild has begun since")
+    ports.board.settle(picture.record.job_id, verdict)
 
 
-def refuse_unknown(collection: str, ports: Ports) -> None:
-    """Refuse a collection that never held a conversation."""
-    if ports.conversations.generation(collection) == 0:
+def refuse_unknown(collection: str, conversations: Conversations) -> None:
+    """Raise Refused for a collection that never held a session."""
+    if conversations.generation(collection) == 0:
         raise Refused(f"collection: no conversations in {collection!r}")
 
 
-def to_result(request: RecomputeRanks, job_id: str, notes: Notes) -> RanksResult:
-    """Say what was worked out."""
+def part_notes(published: Published) -> PartNotes:
+    """Note what a rebuild activated."""
+    return PartNotes(sessions=published.sessions, references=published.references, version=published.version)
+
+
+def to_result(request: RecomputeRanks, picture: Picture, notes: UpdateNotes | PartNotes) -> RanksResult:
+    """Build the result from the counts."""
     return RanksResult(
-        job_id=job_id,
-        total=notes["sessions"],
+        job_id=picture.record.job_id,
+        total=notes.sessions,
         complete=True,
         collection=request.collection,
         scope=request.scope,
-        references=notes["references"],
-        version=notes.get("version"),
+        references=notes.references,
+        version=notes.version if isinstance(notes, PartNotes) else None,
     )
+
+
+#: How an update of the changed sessions ends.
+UPDATE_ENDING: Final[Ending[RecomputeRanks, UpdateNotes]] = Ending(UpdateNotes, to_result)

@@ -1,7 +1,7 @@
-"""Bringing the references of one changed session up to date; what is stored then equals a full rebuild.
+"""Update the references of one changed session, so that the stored graph equals that of a full rebuild.
 
-Touched are the session, those it refers to, and those that refer to it: an older session that is imported late
-becomes the target of later ones, and may be what an explicit phrase of theirs means rather.
+An update touches the session, the sessions it refers to, and those that refer to it. An older session that is
+imported late becomes the target of later ones, and an explicit phrase in a later session may now mean it.
 """
 
 from collections.abc import Sequence
@@ -19,12 +19,12 @@ from querymill_workers.retrievers.conversations.rules.session_facts import Sessi
 
 
 def update(graph: ReferenceGraph, session_id: str) -> int:
-    """Replace the references from and to a session by those that its facts now give; return how many changed."""
+    """Replace the references from and to a session with those that its facts now give; return how many changed."""
     before = set(graph.references(session_id))
     session = graph.facts(session_id)
     near = [] if session is None else graph.near(session)
     after = set() if session is None else from_and_to(session, near)
-    gone, new = meant_rather(graph, session_id, session, near, before)
+    gone, new = retarget_explicit_references(graph, session_id, session, near, before)
     gone, new = (gone | before) - (after | new), (after | new) - before
     graph.replace(gone, new)
     graph.count({reference.target for reference in gone | new} | ({session_id} if session else set()))
@@ -32,21 +32,21 @@ def update(graph: ReferenceGraph, session_id: str) -> int:
 
 
 def from_and_to(session: SessionFacts, near: Sequence[Near]) -> set[Reference]:
-    """List all references of a session but the explicit ones to it, which depend on others."""
+    """List the references of a session, except the explicit ones to it: these depend on other sessions."""
     explicit = explicit_reference(session, near)
     return set(implicit_references(session, near)) | ({explicit} if explicit else set())
 
 
-def meant_rather(
+def retarget_explicit_references(
     graph: ReferenceGraph,
     session_id: str,
     session: SessionFacts | None,
     near: Sequence[Near],
     before: set[Reference],
 ) -> tuple[set[Reference], set[Reference]]:
-    """Decide what explicit phrases of later sessions mean now: this session, or another; what goes, and what comes."""
-    meant = {one.source: one for one in before if one.kind == "explicit" and one.target == session_id}
-    candidates = {} if session is None else {one.source: one for one in explicit_candidates(session, near)}
+    """Decide what the explicit phrases of later sessions mean now; return the references to remove and to add."""
+    meant = {edge.source: edge for edge in before if edge.kind == "explicit" and edge.target == session_id}
+    candidates = {} if session is None else {edge.source: edge for edge in explicit_candidates(session, near)}
     rivals = graph.explicit([source for source in candidates if source not in meant])
     gone, new = set(meant.values()), set()
     for source, candidate in candidates.items():
@@ -57,9 +57,9 @@ def meant_rather(
     for source, old in meant.items():
         again = candidates.get(source)
         if again is not None and not is_better(old, again):
-            new.add(again)  # at least as good as it was when it was the best
+            new.add(again)  # at least as good as when it was chosen as the best
         else:
-            anew = graph.facts(source)
-            best = None if anew is None else explicit_reference(anew, graph.near(anew))
+            facts = graph.facts(source)
+            best = None if facts is None else explicit_reference(facts, graph.near(facts))
             new |= {best} if best else set()
     return gone, new

@@ -1,4 +1,4 @@
-"""The best passage of a session: its message that answers best, cut to a snippet with the matched words marked."""
+"""The best passage of a session: a snippet of its best message, with the matched words marked."""
 
 import math
 import unicodedata
@@ -14,13 +14,13 @@ from querymill_workers.text.words import places, words
 
 #: Length of a snippet in characters.
 SNIPPET_LENGTH: Final = 240
-#: What is shown before the first matched word.
+#: Characters shown before the first matched word.
 LEAD: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A piece of a message, and where in it the matched words stand (from, to); ``place`` is the message's, from 0."""
+    """A piece of the message at ``place`` (from 0); ``marks`` are the matched words in it, as (start, end)."""
 
     text: str
     marks: tuple[tuple[int, int], ...]
@@ -28,19 +28,19 @@ class Snippet:
 
 
 def best_passage(messages: Sequence[str], scored: Scored) -> Snippet | None:
-    """Choose the message with the best BM25, by the same statistics that found its session; the first of equals.
+    """Return a snippet of the message with the highest BM25, or None if no message has any of the words.
 
-    None when no message has any of the words: they stand in the session's name.
+    The statistics are those that scored the session. Of messages with equal scores the first is chosen.
 
     Args:
-        messages: The session's texts in order.
-        scored: What the session's score came from.
+        messages: The texts of the session, in order.
+        scored: The terms and statistics of the session's score.
     """
     terms = [QueryTerm(term.term, term.times, term.df) for term in scored.terms]
     best, place = 0.0, None
     for bound, number in _by_bound(messages, scored):
         if bound < best:
-            break  # and so are all that follow
+            break  # all further bounds are lower still
         counts = Counter(words(searchable([messages[number]])))
         worth = bm25.score(counts, counts.total(), terms=terms, statistics=scored.statistics).score
         if worth > best or (worth == best and place is not None and number < place):
@@ -49,10 +49,10 @@ def best_passage(messages: Sequence[str], scored: Scored) -> Snippet | None:
 
 
 def _by_bound(messages: Sequence[str], scored: Scored) -> list[tuple[float, int]]:
-    """Order messages by what they can score at most: as if they had no other words.
+    """Order messages by an upper bound of their score: the score they would have without any other words.
 
-    Counting words is dear; counting how terms begin is cheap, and finds each wherever it stands: stemming changes no
-    more than the last letter.
+    Counting words is expensive. Counting the beginnings of the terms is cheap and misses none, because stemming
+    changes at most the last letter.
     """
     weights = {_beginning(term.term): 0.0 for term in scored.terms}
     for term in scored.terms:
@@ -63,7 +63,7 @@ def _by_bound(messages: Sequence[str], scored: Scored) -> list[tuple[float, int]
         counts = {begins: plain.count(begins) for begins in weights}
         parts = (weights[begins] * bm25.saturation(tf, 0, 1) for begins, tf in counts.items() if tf)
         bounds.append((math.fsum(parts), number))
-    return sorted(((bound, number) for bound, number in bounds if bound > 0), key=lambda one: (-one[0], one[1]))
+    return sorted(((bound, number) for bound, number in bounds if bound > 0), key=lambda row: (-row[0], row[1]))
 
 
 def _beginning(term: str) -> str:
@@ -71,7 +71,7 @@ def _beginning(term: str) -> str:
 
 
 def snippet(text: str, wanted: Set[str], *, place: int) -> Snippet:
-    """Cut a text to where most of the wanted words stand close together, and mark them."""
+    """Cut a text where most of the wanted words are close together, and mark them."""
     marks = _merged([(start, end) for start, end, found in places(searchable([text])) if not wanted.isdisjoint(found)])
     first = _densest(marks)
     start = _word_start(text, max(marks[first][0] - LEAD, 0)) if marks else 0
@@ -83,7 +83,7 @@ def snippet(text: str, wanted: Set[str], *, place: int) -> Snippet:
 
 
 def _densest(marks: Sequence[tuple[int, int]]) -> int:
-    """Find the mark from which most marks fit into one snippet; the first of equals."""
+    """Return the index of the mark from which most marks fit into one snippet; of equal ones, the first."""
     best, most, last = 0, 0, 0
     for first, (start, _) in enumerate(marks):
         while last < len(marks) and marks[last][1] <= start + SNIPPET_LENGTH - LEAD:
@@ -94,7 +94,7 @@ def _densest(marks: Sequence[tuple[int, int]]) -> int:
 
 
 def _word_start(text: str, near: int) -> int:
-    """Move a cut to behind the nearest blank, if one is near."""
+    """Move a cut to the character after the next space, if there is one nearby."""
     if near == 0 or text[near - 1].isspace():
         return near
     blank = next((place for place in range(near, min(near + LEAD // 2, len(text))) if text[place].isspace()), None)
@@ -102,7 +102,7 @@ def _word_start(text: str, near: int) -> int:
 
 
 def _merged(marks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Join marks that touch, as the pairs of a Chinese word do."""
+    """Join marks that overlap, as the character pairs of a Chinese word do."""
     joined: list[tuple[int, int]] = []
     for start, end in marks:
         if joined and start < joined[-1][1]:

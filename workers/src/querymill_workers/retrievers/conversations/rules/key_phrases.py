@@ -1,8 +1,8 @@
-"""The key phrases of a session: what it is about, chosen by its own words alone.
+"""The key phrases of a session: what it is about, judged by its own words alone.
 
-A phrase stands for the session if it comes up often in it, and is of a kind that is rare anywhere: an identifier,
-a long word, a word of three Chinese characters. How often *other* sessions use it is left out on purpose: it
-changes with every session, and an update of one would have to change them all.
+A phrase is key if it occurs often in the session and belongs to a kind that is rare everywhere: an identifier, a long
+word, a word of three Chinese characters. How often *other* sessions use it is left out on purpose: that changes
+with every session, so each update would have to change them all.
 """
 
 import hashlib
@@ -17,30 +17,30 @@ import rjieba
 from querymill_workers.text.function_words import CHINESE_FUNCTION_WORDS
 from querymill_workers.text.words import words
 
-#: Changes whenever the same session would have other key phrases.
+#: Raised whenever the rules give the same session other key phrases.
 KEY_PHRASES_VERSION: Final = 1
-#: Most key phrases of a session; shorter sessions have fewer.
-MOST: Final = 30
-#: Latin words shorter than this are no phrases.
-_SHORTEST: Final = 3
-#: From here on longer words are not rarer.
-_LONG: Final = 12
+#: A session has at most this many key phrases.
+MAX_PHRASES: Final = 30
+#: Latin words with fewer letters are not phrases.
+_MIN_LETTERS: Final = 3
+#: Words longer than this count as this long: they are no rarer.
+_MAX_LENGTH: Final = 12
 _CHINESE: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
 
 
 def key_phrases(text: str) -> list[str]:
-    """List at most 30 phrases, the most telling first: ``(1 + ln tf) × √length``, then in order of themselves.
+    """List up to 30 phrases by ``(1 + ln tf) × √length``, highest first, ties in alphabetical order.
 
-    The length counts at most 12 letters, a Chinese character as three of them.
+    The length is at most 12 letters. A Chinese character counts as three letters.
     """
     counts = Counter(_phrases(text))
     ordered = sorted(counts, key=lambda phrase: (-(1 + math.log(counts[phrase])) * math.sqrt(_length(phrase)), phrase))
-    return ordered[:MOST]
+    return ordered[:MAX_PHRASES]
 
 
 @lru_cache(maxsize=65_536)
 def phrase_number(phrase: str) -> int:
-    """Number a phrase, the same everywhere: 63 bits of its SHA-256."""
+    """Return the number of a phrase, the same on every machine: 63 bits of its SHA-256."""
     return int.from_bytes(hashlib.sha256(phrase.encode()).digest()[:8], "big") >> 1
 
 
@@ -48,7 +48,7 @@ def _phrases(text: str) -> list[str]:
     latin = [
         word
         for word in words(_CHINESE.sub(" ", text))
-        if len(word) >= _SHORTEST and not word.replace(".", "").isdigit()
+        if len(word) >= _MIN_LETTERS and not word.replace(".", "").isdigit()
     ]
     chinese = [
         word
@@ -60,4 +60,4 @@ def _phrases(text: str) -> list[str]:
 
 
 def _length(phrase: str) -> int:
-    return min(len(phrase) if phrase[0].isascii() else 3 * len(phrase), _LONG)
+    return min(len(phrase) if phrase[0].isascii() else 3 * len(phrase), _MAX_LENGTH)

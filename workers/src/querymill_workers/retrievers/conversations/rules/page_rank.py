@@ -1,4 +1,4 @@
-"""PageRank on the graph of references: a reference from a session that is itself referred to counts for more."""
+"""PageRank on the graph of references: a reference counts for more if its source is referred to itself."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -11,18 +11,20 @@ DAMPING: Final = 0.85
 
 
 def page_ranks(session_ids: Sequence[str], references: Iterable[Reference]) -> Mapping[str, float]:
-    """Give each session its PageRank, from 0 for those that nobody refers to, to 1 for the highest.
+    """Return the PageRank of each session, scaled from 0 for the lowest to 1 for the highest.
 
-    ``(rank - lowest) / (highest - lowest)``; a session counts once for another, 1 explicitly and ½ implicitly
-    (Page, Brin, Motwani and Winograd, 1998; damping 0.85).
+    ``(rank - lowest) / (highest - lowest)``. All are 0 if there are no references. A session counts once for another:
+    1 for an explicit reference, ½ for an implicit one (Page, Brin, Motwani and Winograd, 1998; damping 0.85).
+
+    References from or to sessions that are not in ``session_ids`` are ignored.
     """
     ids = sorted(session_ids)
     places = {id_: place for place, id_ in enumerate(ids)}
     weights: dict[tuple[int, int], float] = {}
-    for one in references:
-        if one.source in places and one.target in places:
-            pair = (places[one.source], places[one.target])
-            weight = EXPLICIT if one.kind == "explicit" else IMPLICIT
+    for reference in references:
+        if reference.source in places and reference.target in places:
+            pair = (places[reference.source], places[reference.target])
+            weight = EXPLICIT if reference.kind == "explicit" else IMPLICIT
             weights[pair] = max(weights.get(pair, 0.0), weight)
     graph: rustworkx.PyDiGraph[str, float] = rustworkx.PyDiGraph()
     graph.add_nodes_from(ids)

@@ -1,4 +1,4 @@
-"""What a question asks for: its words without filler, its intent, its keywords, and how deep to search."""
+"""Understand a question: drop its filler, and find its intent, its keywords, and how deep to search."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -12,9 +12,9 @@ from querymill_workers.text.words import words
 Intent = Literal["debug", "how_to", "explain", "code_lookup", "decision", "recap"]
 Mode = Literal["normal", "deep"]
 
-#: Above this importance a search is deep.
+#: Questions of higher importance are searched in depth.
 DEEP_ABOVE: Final = 0.6
-#: A question of more words than this is a long one.
+#: A question with more words than this is long.
 LONG_QUESTION: Final = 5
 
 _CODE: Final = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
@@ -32,7 +32,7 @@ _FILLER_EN: Final = (
 _FILLER_ZH: Final = (
     "请问一下|请问|麻烦你|帮我(?:找|查|看)?(?:一下|看)?|我?想知道|我?想问一下|我想问|想请教一下|能不能告诉我|可以告诉我|告诉我"
     "|你(?:还)?(?:知道|记得)|还记得|记不记得|谢谢|你好|您好|有没有人知道|其实|就是说|(?<![上下])一下(?!一)|的话"
-    # Particles end a clause; elsewhere they are parts of words (网吧).
+    # Particles end a clause. Elsewhere these characters are parts of words (网吧).
     "|(?:呢|吗|啊|呀|吧|嘛|哦|嗯)+(?=[\\s，。？！,.?!]|$)"
 )
 _FILLER: Final = re.compile(f"{_LATIN_LEFT}(?:{_FILLER_EN}){_LATIN_RIGHT}|{_FILLER_ZH}", re.IGNORECASE)
@@ -46,7 +46,7 @@ def _cues(latin: str, han: str) -> re.Pattern[str]:
     return re.compile(f"(?<![A-Za-z0-9_])(?:{latin})(?![A-Za-z0-9_])|{han}", re.IGNORECASE)
 
 
-# The first that fits counts; a question without any cue looks back at what was said.
+# The first intent whose cues occur is chosen. A question without any cue asks for a recap.
 _INTENTS: Final[Sequence[tuple[Intent, re.Pattern[str]]]] = (
     (
         "debug",
@@ -85,7 +85,7 @@ _INTENTS: Final[Sequence[tuple[Intent, re.Pattern[str]]]] = (
     ),
 )
 
-# Words of Chinese questions that say nothing of their subject; those of English the tokeniser leaves out itself.
+# Words of Chinese questions that say nothing about their subject. The tokeniser removes the English ones itself.
 _FUNCTION_HAN: Final = frozenset(
     re.findall(
         "[\u4e00-\u9fff]+",
@@ -98,14 +98,14 @@ _FUNCTION_HAN: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Simplified:
-    """A question without its filler, and what was dropped."""
+    """A question without its filler, and the dropped words."""
 
     text: str
     dropped: tuple[str, ...]
 
 
 def simplify(text: str) -> Simplified:
-    """Drop filler words, English and Chinese; code in back quotes stays, and so does a text of nothing else."""
+    """Drop English and Chinese filler words. Code in backquotes stays, and so does a text of nothing but filler."""
     dropped: list[str] = []
     code = [(match.start(), match.end()) for match in _CODE.finditer(text)]
 
@@ -122,21 +122,21 @@ def simplify(text: str) -> Simplified:
 
 
 def intent_of(text: str) -> Intent:
-    """Tell what a question is after: the first kind whose cues it has, `recap` if none."""
+    """Return the first intent whose cues occur in a question, or `recap` if none do."""
     return next((intent for intent, cues in _INTENTS if cues.search(text)), "recap")
 
 
 def word_count(text: str) -> int:
-    """Count words: those of Latin script between blanks, Chinese ones as they are segmented."""
+    """Count words: Latin ones as they are written, Chinese ones as they are segmented."""
     return sum(1 for _ in _words(text))
 
 
 def keywords(text: str, terms: Sequence[str]) -> list[str]:
-    """List what a question is about: its technical terms, then its other words that say something, each once.
+    """List the keywords of a question, each once: its technical terms, then its other words with a meaning.
 
     Args:
         text: The question, without filler.
-        terms: The technical terms that were found in it.
+        terms: The technical terms that occur in it.
     """
     from_terms = {word.casefold() for term in terms for word in (term, *_words(term))}
     others = [
@@ -148,7 +148,7 @@ def keywords(text: str, terms: Sequence[str]) -> list[str]:
 
 
 def importance(text: str, *, technical: int) -> float:
-    """Score how much a question deserves, from 0 to 1, in tenths.
+    """Score the importance of a question, from 0 to 1, in tenths.
 
     +0.3 for more than 5 words, +0.1 for each technical keyword up to 0.3, +0.2 for how and why, +0.2 for code (a
     fence, ``()``, ``[]``, ``{}``). Worked example: "如何优化数据库连接池的性能" has 6 words, asks how, and has 4
@@ -156,16 +156,16 @@ def importance(text: str, *, technical: int) -> float:
 
     Args:
         text: The question as it was asked.
-        technical: How many distinct technical keywords it has.
+        technical: Number of distinct technical keywords in it.
     """
-    # In whole tenths: 0.3 + 0.1 + 0.1 + 0.1 is more than 0.6 in binary fractions, and would be deep.
+    # Whole tenths, because 0.3 + 0.1 + 0.1 + 0.1 is more than 0.6 in binary fractions and would count as deep.
     tenths = 3 * (word_count(text) > LONG_QUESTION) + min(technical, 3)
     tenths += 2 * bool(_QUESTION.search(text)) + 2 * bool(_HAS_CODE.search(text))
     return min(tenths, 10) / 10
 
 
 def mode_of(worth: float) -> Mode:
-    """Choose how deep to search."""
+    """Return the search mode for an importance."""
     return "deep" if worth > DEEP_ABOVE else "normal"
 
 

@@ -1,9 +1,9 @@
-"""References between sessions: a later one speaks of an earlier one.
+"""References between sessions: a later session takes up an earlier one.
 
-Implicit: more than 60 % of the earlier one's key phrases come back in it, at least 3. Explicit: it says so ("last
-time"), and of all earlier sessions this one's phrases come back most, at least 20 % of them and at least 2.
-Decided: overlap is shared / key phrases of the **earlier** session; sessions that began at the same moment do not
-refer to each other.
+A reference is implicit if the later session has more than 60 % of the earlier one's key phrases, and at least 3. It is
+explicit if the later session says so ("last time"): it then means the earlier session with the highest overlap, of at
+least 20 % and at least 2 phrases. Decided: overlap is shared / key phrases of the **earlier** session. Sessions that
+began at the same moment do not refer to each other.
 """
 
 from collections.abc import Iterable
@@ -15,15 +15,15 @@ from querymill_workers.retrievers.conversations.rules.session_facts import Sessi
 
 Kind = Literal["explicit", "implicit"]
 
-#: What a reference counts; one session counts at most once for another, explicit before implicit.
+#: The weights of references. A session counts at most once for another, with the explicit weight if it has one.
 EXPLICIT, IMPLICIT = 1.0, 0.5
-#: Phrases that must be shared at least.
-LEAST_IMPLICIT, LEAST_EXPLICIT = 3, 2
+#: Minimum numbers of shared phrases.
+MIN_IMPLICIT, MIN_EXPLICIT = 3, 2
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """An edge of the graph: ``source`` has ``shared`` of the ``size`` key phrases of the earlier ``target``."""
+    """An edge of the graph. ``source`` has ``shared`` of the ``size`` key phrases of the earlier ``target``."""
 
     source: str
     target: str
@@ -33,13 +33,13 @@ class Reference:
 
     @property
     def overlap(self) -> float:
-        """What is shared, of the key phrases of the earlier session."""
+        """The share of the earlier session's key phrases that the later one has."""
         return self.shared / self.size
 
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """A session that shares key phrases with another; ``size`` counts its own."""
+    """A session that shares ``shared`` key phrases with another; ``size`` counts its own."""
 
     session_id: str
     started_at: datetime
@@ -49,34 +49,34 @@ class Near:
 
 
 def is_implicit(shared: int, size: int) -> bool:
-    """Whether more than 60 % of ``size`` phrases are shared, and at least 3; in whole numbers, so that 60 % is not."""
-    return shared >= LEAST_IMPLICIT and 5 * shared > 3 * size
+    """Whether more than 60 % of ``size`` phrases are shared, and at least 3. Exactly 60 % is not enough."""
+    return shared >= MIN_IMPLICIT and 5 * shared > 3 * size
 
 
 def may_be_explicit(shared: int, size: int) -> bool:
     """Whether at least 20 % of ``size`` phrases are shared, and at least 2."""
-    return shared >= LEAST_EXPLICIT and 5 * shared >= size
+    return shared >= MIN_EXPLICIT and 5 * shared >= size
 
 
 def needed(size: int) -> int:
-    """How many of ``size`` phrases an implicit reference shares at least."""
-    return max(LEAST_IMPLICIT, 3 * size // 5 + 1)
+    """Return how many of ``size`` phrases an implicit reference must share."""
+    return max(MIN_IMPLICIT, 3 * size // 5 + 1)
 
 
 def leading(size: int) -> int:
-    """How many of a session's phrases must be looked at: any so many hold 3 of those that a reference shares.
+    """Return how many of a session's phrases a search must look at to see 3 of those that a reference shares.
 
-    Of ``size`` phrases at least ``needed`` are shared; leave ``needed - 3`` out, whichever, and 3 are still there.
+    At least ``needed`` of ``size`` phrases are shared. If any ``needed - 3`` are left out, 3 shared ones remain.
     """
-    return max(size - needed(size) + LEAST_IMPLICIT, 0)
+    return max(size - needed(size) + MIN_IMPLICIT, 0)
 
 
-def is_better(one: Reference, other: Reference | None) -> bool:
-    """Whether an explicit reference is rather meant for the target of ``one``: by overlap, ties by the target's id."""
+def is_better(reference: Reference, other: Reference | None) -> bool:
+    """Whether an explicit reference means this target rather than the other's: by overlap, ties by the target's id."""
     if other is None:
         return True
-    mine, its = one.shared * other.size, other.shared * one.size
-    return mine > its or (mine == its and one.target < other.target)
+    mine, its = reference.shared * other.size, other.shared * reference.size
+    return mine > its or (mine == its and reference.target < other.target)
 
 
 def implicit_references(session: SessionFacts, near: Iterable[Near]) -> list[Reference]:
@@ -92,7 +92,7 @@ def implicit_references(session: SessionFacts, near: Iterable[Near]) -> list[Ref
 
 
 def explicit_reference(session: SessionFacts, near: Iterable[Near]) -> Reference | None:
-    """Find the earlier session that an explicit phrase means; None when it has no such phrase, or means none."""
+    """Return the reference that an explicit phrase makes, or None if there is no such phrase or no such session."""
     best = None
     for other in near if session.explicit else ():
         if other.started_at < session.started_at and may_be_explicit(other.shared, other.size):
@@ -102,7 +102,7 @@ def explicit_reference(session: SessionFacts, near: Iterable[Near]) -> Reference
 
 
 def explicit_candidates(session: SessionFacts, near: Iterable[Near]) -> list[Reference]:
-    """List the explicit references that later sessions would make to this one, were there no better one."""
+    """List the explicit references that later sessions make to this one, unless they have a better target."""
     size = len(session.key_phrases)
     return [
         Reference(other.session_id, session.session_id, "explicit", other.shared, size)
@@ -112,7 +112,7 @@ def explicit_candidates(session: SessionFacts, near: Iterable[Near]) -> list[Ref
 
 
 def counted(references: Iterable[Reference]) -> float:
-    """Count the references to one session: 1 for a session that refers explicitly, ½ for one that does implicitly."""
+    """Return the weighted count of the references to one session: 1 for each explicit source, ½ for an implicit one."""
     weights: dict[str, float] = {}
     for reference in references:
         weight = EXPLICIT if reference.kind == "explicit" else IMPLICIT

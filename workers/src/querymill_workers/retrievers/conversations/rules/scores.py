@@ -1,4 +1,4 @@
-"""The final score of a conversation: relevance first, multiplied by what it is worth to who asks."""
+"""The final score of a conversation: its relevance, times factors for its rank, its age and its place in the chat."""
 
 import math
 from collections.abc import Mapping
@@ -18,9 +18,9 @@ FORMULAS: Final[Mapping[Scoring, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How far the parts of `bounded` may move a score: a for the rank, b for the decay, the cap of the context.
+    """How far `bounded` lets each factor move a score: a for the rank, b for the decay, and the cap of the context.
 
-    a and b are at most 2, so that no factor is negative; with 0.2 it is 0.9 to 1.1.
+    a and b are at most 2, so that no factor is negative. With 0.2, a factor is between 0.9 and 1.1.
     """
 
     rank: float
@@ -30,7 +30,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What a score is made of: BM25 as a share of the best candidate's, the rest as it is when asked."""
+    """What a score is made of: BM25 as a share of the best candidate's, then rank, decay and context at query time."""
 
     relevance: float
     rank: float
@@ -40,14 +40,14 @@ class Worth:
 
 @dataclass(frozen=True, slots=True)
 class FinalScore:
-    """A score, and its factors in the order in which they multiply to it."""
+    """A score, and its factors in the order of their multiplication."""
 
     score: float
     factors: Mapping[str, float]
 
 
 def context_of(session_id: str, *, current: str | None, recent: frozenset[str]) -> Context:
-    """Say what a session is to who asks."""
+    """Return whether a session is the caller's current one, a recent one, or another."""
     if current is not None and session_id == current:
         return "current"
     return "recent" if session_id in recent else "other"
@@ -56,10 +56,10 @@ def context_of(session_id: str, *, current: str | None, recent: frozenset[str]) 
 def final_score(worth: Worth, *, scoring: Scoring, bounds: Bounds) -> FinalScore:
     """Multiply the factors of a score.
 
-    ``product``: relevance × rank × decay × context. Worked example: a perfect hit one year old, every part of its
-    rank full: 1 × 0.9017 × 0.0173 × 1 = 0.0156. A hit of relevance 0.05 and the lowest rank, of today, in the
-    current session: 0.05 × 0.2 × 1 × 2 = 0.0200, which is more. That is why there is ``bounded``: relevance ×
-    (1 + a (rank − ½)) × (1 + b (decay − ½)) × min(context, cap). ``bm25`` is relevance alone.
+    ``product`` is relevance × rank × decay × context. Worked example: a perfect hit that is one year old and has every
+    part of its rank full scores 1 × 0.9017 × 0.0173 × 1 = 0.0156. A hit of today with relevance 0.05 and the lowest
+    rank, in the current session, scores 0.05 × 0.2 × 1 × 2 = 0.0200, which is more. To prevent this, ``bounded`` is
+    relevance × (1 + a (rank − ½)) × (1 + b (decay − ½)) × min(context, cap). ``bm25`` is relevance alone.
     """
     context = BOOSTS[worth.context]
     factors = {"bm25": worth.relevance}

@@ -1,7 +1,7 @@
-"""What ranking knows of a session by itself: everything here follows from its own messages alone.
+"""The facts of a session: what ranking knows of it from its own messages alone.
 
-Decided: nothing depends on the other sessions of a collection, so that one more session changes no other's
-facts, and an incremental update can equal a full rebuild.
+Decided: nothing here depends on the other sessions of a collection. So a new session changes the facts of no other
+session, and an incremental update can equal a full rebuild.
 """
 
 import hashlib
@@ -14,13 +14,13 @@ from querymill_workers.retrievers.conversations.rules.key_phrases import KEY_PHR
 from querymill_workers.retrievers.conversations.rules.session_signs import Turn, is_solved, speaks_of_earlier
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
 
-#: Changes whenever the same session would have other facts.
+#: Raised whenever the rules give the same session other facts.
 _FACTS_VERSION: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
 class SessionFacts:
-    """A session as ranking sees it; ``explicit`` tells whether it speaks of an earlier one in so many words."""
+    """A session as ranking sees it; ``explicit`` is whether it explicitly mentions an earlier session."""
 
     session_id: str
     started_at: datetime
@@ -40,7 +40,7 @@ def facts_of(
     last_active: datetime,
     vocabulary: TechnicalKeywords,
 ) -> SessionFacts:
-    """Read a session once; a keyword counts once, however often it comes up."""
+    """Extract the facts of a session. Each technical keyword counts once, however often it occurs."""
     text = "\n".join(turn.text for turn in turns)
     return SessionFacts(
         session_id,
@@ -55,6 +55,6 @@ def facts_of(
 
 
 def facts_version(vocabulary: TechnicalKeywords) -> str:
-    """Name the rules by which facts are found; facts found by others are found anew by the next rebuild."""
+    """Return the version of the rules that find facts. The next rebuild extracts facts of other versions again."""
     terms = hashlib.sha256("\n".join(vocabulary.terms).encode()).hexdigest()[:16]
     return f"{_FACTS_VERSION}.{KEY_PHRASES_VERSION}.{terms}"

@@ -1,14 +1,14 @@
-"""What a session's words tell of it: whether its problem was solved, and whether it speaks of an earlier one."""
+"""Signs in the words of a session: that its problem was solved, and that it mentions an earlier session."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-#: An answer is at least one of: a code block, or more characters than this.
+#: An answer contains a code block, or has more characters than this.
 LONG_ANSWER: Final = 200
-#: Messages that a solved problem takes at least.
-LEAST_MESSAGES: Final = 3
+#: A solved problem takes at least this many messages.
+MIN_MESSAGES: Final = 3
 _USERS: Final = frozenset({"user", "human"})
 _ASSISTANTS: Final = frozenset({"assistant", "ai", "bot", "model"})
 
@@ -25,7 +25,7 @@ _CONFIRMS: Final = _any_of(
     "thanks|thank you|thx|got it|works|worked|working now|solved|fixed it|makes sense|understood|i see",
     "谢谢|感谢|多谢|(?<![不没])明白|(?<![不没])懂了|(?<![未没])解决了|可以了|搞定|好用了",
 )
-#: Between "not" and what is not so: "I don't think it is fully solved yet", 没有完全明白.
+#: Words between a negation and what it negates: "I don't think it is fully solved yet", 没有完全明白.
 _BETWEEN: Final = "yet|really|quite|fully|completely|actually|even|been|be|get|got|have|think|is|was|it|it's|this|that"
 _NEGATED: Final = _any_of(
     "(?:not|never|no longer|nothing|hardly|cannot|(?:is|was|are|has|have|had|do|does|did|ca|could|wo|would)n['’]?t)"
@@ -49,15 +49,15 @@ _SPEAKS_OF_EARLIER: Final = _any_of(
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Who said what; a role that is not known is neither side."""
+    """A message with its role. Unknown roles are neither user nor assistant."""
 
     role: str | None
     text: str
 
 
 def is_solved(turns: Sequence[Turn]) -> bool:
-    """Tell whether a user asked, then an assistant answered at length or with code, then a user confirmed."""
-    if len(turns) < LEAST_MESSAGES:
+    """Whether a user asked, then an assistant answered at length or with code, and then a user confirmed."""
+    if len(turns) < MIN_MESSAGES:
         return False
     awaited = 0
     for turn in turns:
@@ -72,7 +72,7 @@ def is_solved(turns: Sequence[Turn]) -> bool:
 
 
 def speaks_of_earlier(turns: Sequence[Turn]) -> bool:
-    """Tell whether a message refers to an earlier session in so many words."""
+    """Whether a message explicitly mentions an earlier session."""
     return any(_SPEAKS_OF_EARLIER.search(turn.text) for turn in turns)
 
 

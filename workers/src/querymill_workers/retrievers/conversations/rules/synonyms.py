@@ -1,6 +1,7 @@
-"""Technical terms that stand for the same: a query for one should find what was said with another.
+"""Synonyms of technical terms, so that a query for one term finds sessions that use another.
 
-The table is our own. Each line is one meaning; its terms are separated by "|". A term stands in one line only.
+The table was written for this project. Each line is one meaning, with its terms separated by "|". No term occurs in
+two lines.
 """
 
 import re
@@ -145,12 +146,12 @@ backup | 备份
 security | 安全
 vulnerability | 漏洞
 """
-#: How many synonyms a word of the query brings at most.
-MOST_PER_TERM: Final = 3
-#: What a synonym weighs beside a word of the query.
+#: A term of the query adds at most this many synonyms.
+MAX_PER_TERM: Final = 3
+#: The weight of a synonym; a word of the query has weight 1.
 WEIGHT: Final = 1 / 3
 _TIMES: Final = 3
-#: How much of a session's first message says what it is about, in characters.
+#: How much of the first message is read for the topic, in characters.
 _OPENING: Final = 500
 _LATIN: Final = re.compile("[a-z0-9][a-z0-9 ]*")
 
@@ -163,7 +164,7 @@ TERMS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def _pattern(terms: Sequence[str]) -> re.Pattern[str]:
-    # Longer terms first, so that 缓存失效 is not read as 缓存. Latin ones match whole words.
+    # Longer terms first, so that 缓存失效 is not read as 缓存. Latin terms match whole words.
     longest = sorted(terms, key=lambda term: (-len(term), term))
     each = [f"(?<![a-z0-9_]){term}s?(?![a-z0-9_])" if _LATIN.fullmatch(term) else term for term in longest]
     return re.compile("|".join(each))
@@ -174,26 +175,26 @@ _TERM: Final = _pattern(tuple(TERMS))
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """A term of the query, and what it brought."""
+    """A term of the query, and the synonyms that it added."""
 
     term: str
     synonyms: tuple[str, ...]
 
 
 def terms_in(text: str) -> list[str]:
-    """List the terms of the table that a text has, each once, in order; Latin ones as whole words."""
+    """List the terms of the table that occur in a text, each once, in order. Latin terms match whole words."""
     return list(dict.fromkeys(_terms(text)))
 
 
 def expand(text: str) -> list[Expansion]:
-    """List what the synonym table adds to a query; nothing that the query says itself.
+    """List the synonyms to add to a query, except those that the query contains.
 
-    Worked example: "db 超时" brings database and 数据库 for *db*, timeout for 超时.
+    Worked example: "db 超时" adds database and 数据库 for *db*, and timeout for 超时.
     """
     said = terms_in(text)
     found = []
     for term in said:
-        synonyms = tuple(other for other in TERMS[term] if other not in said)[:MOST_PER_TERM]
+        synonyms = tuple(other for other in TERMS[term] if other not in said)[:MAX_PER_TERM]
         if synonyms:
             found.append(Expansion(term, synonyms))
     return found
@@ -202,14 +203,14 @@ def expand(text: str) -> list[Expansion]:
 def weighted(text: str, synonyms: Sequence[str]) -> str:
     """Build the text whose exact BM25 is 3 × (BM25 of the query + ⅓ × BM25 of the synonyms).
 
-    BM25 counts a word as often as the query has it, so repeating the query weighs its words exactly; no synonym can
-    drown them. Without synonyms it is the query itself.
+    BM25 counts a word as often as the query contains it, so repeating the query sets the weight exactly and the
+    synonyms cannot dominate. Without synonyms, the text is the query itself.
     """
     return "\n".join([*[text] * _TIMES, *synonyms]) if synonyms else text
 
 
 def topic_of(name: str, opening: str) -> str | None:
-    """Say what a session is about: the first technical term of its name, else of how it begins; one name a meaning."""
+    """Return the topic of a session, or None: the first term in its name or else its opening, by its meaning's name."""
     term = next((term for text in (name, opening[:_OPENING]) for term in _terms(text)), None)
     return None if term is None else next(meaning[0] for meaning in MEANINGS if term in meaning)
 

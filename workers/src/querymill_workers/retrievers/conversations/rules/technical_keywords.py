@@ -1,11 +1,11 @@
-"""Which technical terms a text uses: the vocabulary of the depth of a session."""
+"""The vocabulary of technical terms, which measures the depth of a session."""
 
 from collections.abc import Sequence
 from typing import Final
 
 import ahocorasick_rs
 
-#: Languages, concepts, stacks and patterns; a setting replaces them.
+#: The built-in vocabulary; a setting can replace it.
 TECHNICAL_KEYWORDS: Final = (
     # languages
     "python", "java", "javascript", "typescript", "rust", "go", "golang", "c++", "c#", "php", "ruby", "swift", "kotlin",
@@ -38,9 +38,9 @@ TECHNICAL_KEYWORDS: Final = (
 
 
 class TechnicalKeywords:
-    """A vocabulary, ready to be found in texts. Decided: Latin terms are whole words, others substrings.
+    """A vocabulary that finds its terms in texts. Decided: Latin terms match whole words, others match substrings.
 
-    A word is bounded by anything but ASCII letters and digits, so that a Chinese neighbour bounds it too.
+    Any character other than an ASCII letter or digit ends a word, so a Chinese neighbour does too.
     """
 
     def __init__(self, terms: Sequence[str] = TECHNICAL_KEYWORDS) -> None:
@@ -49,11 +49,11 @@ class TechnicalKeywords:
 
     @property
     def terms(self) -> Sequence[str]:
-        """The terms in lower case, each once, in order."""
+        """The terms in lower case, sorted, without duplicates."""
         return self._terms
 
     def of(self, text: str) -> set[str]:
-        """Return the terms that a text uses, each once, ignoring case; one may stand inside another."""
+        """Return the terms that occur in a text, ignoring case. Terms may overlap."""
         lower = text.lower()
         matches = self._found.find_matches_as_indexes(lower, overlapping=True)
         return {self._terms[number] for number, start, end in matches if _stands_alone(lower, start, end)}

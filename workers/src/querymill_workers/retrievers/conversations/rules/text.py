@@ -1,4 +1,4 @@
-"""What the words of a conversation are counted in: the same rule for a session and for a query."""
+"""The text that is indexed and searched: sessions and queries follow the same rule."""
 
 from collections.abc import Iterable
 
@@ -6,5 +6,5 @@ from querymill_workers.text.function_words import without_function_words
 
 
 def searchable(texts: Iterable[str]) -> str:
-    """Join texts for the postings of conversations, function words blanked; a query is one such text."""
+    """Join texts for indexing or searching, with their function words blanked."""
     return without_function_words("\n".join(texts))

@@ -1,1 +1,1 @@
-"""Where `conversations` are stored, one technology a file."""
+"""The stores of `conversations`, one file for each technology."""

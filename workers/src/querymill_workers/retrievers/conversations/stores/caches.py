@@ -1,4 +1,4 @@
-"""Values kept in this process for a while."""
+"""The caches of `conversations` in this process."""
 
 import threading
 from typing import Final, Generic, TypeVar
@@ -9,29 +9,31 @@ from querymill_workers.retrievers.conversations.ports.caches import Conversation
 
 Value = TypeVar("Value")
 
-#: Session ranks and search results of conversations: how many, and for how long, in seconds.
-RANKS, RANKS_FOR_S = 1_000, 24 * 3600.0
-RESULTS, RESULTS_FOR_S = 100, 3600.0
+#: How many sessions and searches are cached, and for how long, in seconds.
+MAX_SESSIONS, SESSIONS_TTL_S = 1_000, 24 * 3600.0
+MAX_SEARCHES, SEARCHES_TTL_S = 100, 3600.0
 
 
-class MemoryKept(Generic[Value]):
-    """`Kept` in this process's memory."""
+class MemoryCache(Generic[Value]):
+    """`Cache` in the memory of this process."""
 
-    def __init__(self, most: int, for_s: float) -> None:
-        self._values: Final[TTLCache[tuple[object, ...], Value]] = TTLCache(most, for_s)
+    def __init__(self, max_size: int, ttl_s: float) -> None:
+        self._values: Final[TTLCache[tuple[object, ...], Value]] = TTLCache(max_size, ttl_s)
         self._lock = threading.Lock()
 
     def get(self, key: tuple[object, ...]) -> Value | None:
-        """Return what is kept under a key."""
+        """Return the value under a key, or None if it is absent or has expired."""
         with self._lock:
             return self._values.get(key)
 
     def put(self, key: tuple[object, ...], value: Value) -> None:
-        """Keep a value."""
+        """Store a value under a key."""
         with self._lock:
             self._values[key] = value
 
 
 def conversation_caches() -> ConversationCaches:
     """Build the caches of one worker."""
-    return ConversationCaches(ranks=MemoryKept(RANKS, RANKS_FOR_S), results=MemoryKept(RESULTS, RESULTS_FOR_S))
+    return ConversationCaches(
+        sessions=MemoryCache(MAX_SESSIONS, SESSIONS_TTL_S), searches=MemoryCache(MAX_SEARCHES, SEARCHES_TTL_S)
+    )

@@ -1,4 +1,4 @@
-"""The ranks of conversations in this process: every pair of sessions is compared."""
+"""The ranks of conversations in the memory of this process, which compares every pair of sessions."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from querymill_workers.jobs.faults import Refused
 from querymill_workers.retrievers.conversations.ports.ranks import Published, RankMode, RankRow
 from querymill_workers.retrievers.conversations.rules.page_rank import page_ranks
 from querymill_workers.retrievers.conversations.rules.rank import RankParts, age_days, parts_of, rank, reference
-from querymill_workers.retrievers.conversations.rules.reference_search import FactTable, Found
+from querymill_workers.retrievers.conversations.rules.reference_search import FactTable, ReferenceColumns
 from querymill_workers.retrievers.conversations.rules.references import Near, Reference, counted
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
 from querymill_workers.retrievers.conversations.stores.memory import MemoryConversations
@@ -24,7 +24,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 @dataclass
 class _Rebuild:
-    """A rebuild under way; changes up to ``since`` are in it."""
+    """A rebuild; changes up to the generation ``since`` are in it."""
 
     name: str
     mode: RankMode
@@ -34,7 +34,7 @@ class _Rebuild:
 
 
 class MemoryRanks:
-    """`ConversationRanks` beside the store in memory."""
+    """`ConversationRanks` over the store in memory."""
 
     def __init__(self, conversations: MemoryConversations) -> None:
         self._kept = conversations
@@ -53,9 +53,9 @@ class MemoryRanks:
             yield graph
             self._kept.known_references[collection] = frozenset(graph.known)
             self._kept.parts.update(graph.parts)
-            for id_ in graph.settled:
+            for id_ in graph.updated:
                 self._updated[collection, id_] = self._kept.changed[collection, id_]
-            self._kept.generations[collection] += bool(graph.settled)
+            self._kept.generations[collection] += bool(graph.updated)
             self._updates[collection] += 1
 
     def updates(self, collection: str) -> int:
@@ -67,19 +67,19 @@ class MemoryRanks:
         return len(self._waiting(collection))
 
     def find_facts(
-        self, collection: str, version: str, facts_of: Callable[[ChatSession], SessionFacts], *, most: int
+        self, collection: str, version: str, facts_of: Callable[[ChatSession], SessionFacts], *, limit: int
     ) -> bool:
         """See `ConversationRanks.find_facts`."""
         with self._kept.lock:
             stale = [
                 place
-                for place, draft in self._kept.drafts.items()
-                if place[0] == collection and draft.facts_version != version
+                for place, prepared in self._kept.prepared.items()
+                if place[0] == collection and prepared.facts_version != version
             ]
-            for place in stale[:most]:
-                draft = self._kept.drafts[place]
-                facts = facts_of(draft.session)
-                self._kept.drafts[place] = replace(draft, facts=facts, facts_version=version)
+            for place in stale[:limit]:
+                prepared = self._kept.prepared[place]
+                facts = facts_of(prepared.session)
+                self._kept.prepared[place] = replace(prepared, facts=facts, facts_version=version)
             return bool(stale)
 
     def begin(self, collection: str, rebuild: str, *, mode: RankMode) -> set[int]:
@@ -88,32 +88,32 @@ class MemoryRanks:
             begun = self._rebuilds.setdefault(collection, {})
             if rebuild not in begun:
                 begun[rebuild] = _Rebuild(rebuild, mode, self._kept.generations[collection])
-            return set(self._newest(collection, rebuild).parts)
+            return set(self._fetch_newest(collection, rebuild).parts)
 
     def table(self, collection: str) -> FactTable:
         """See `ConversationRanks.table`."""
         with self._kept.lock:
-            facts = [draft.facts for (name, _), draft in self._kept.drafts.items() if name == collection]
-        facts.sort(key=lambda one: (one.started_at, one.session_id))
+            facts = [prepared.facts for (name, _), prepared in self._kept.prepared.items() if name == collection]
+        facts.sort(key=lambda session: (session.started_at, session.session_id))
         return FactTable(
-            [one.session_id for one in facts],
-            np.array([(one.started_at - _EPOCH) // _MICROSECOND for one in facts], np.int64),
-            np.array([one.explicit for one in facts], bool),
-            np.array([len(one.key_phrases) for one in facts], np.int64),
-            np.array([phrase for one in facts for phrase in sorted(one.key_phrases)], np.int64),
+            [session.session_id for session in facts],
+            np.array([(session.started_at - _EPOCH) // _MICROSECOND for session in facts], np.int64),
+            np.array([session.explicit for session in facts], bool),
+            np.array([len(session.key_phrases) for session in facts], np.int64),
+            np.array([phrase for session in facts for phrase in sorted(session.key_phrases)], np.int64),
         )
 
-    def draft(self, collection: str, rebuild: str, part: int, found: Found, table: FactTable) -> None:
+    def draft(self, collection: str, rebuild: str, part: int, found: ReferenceColumns, table: FactTable) -> None:
         """See `ConversationRanks.draft`."""
         with self._kept.lock:
-            self._newest(collection, rebuild).parts.setdefault(part, frozenset(found.references(table)))
+            self._fetch_newest(collection, rebuild).parts.setdefault(part, frozenset(found.references(table)))
 
     def publish(self, collection: str, rebuild: str, *, parts: int) -> Published | None:
         """See `ConversationRanks.publish`."""
         with self._kept.lock:
-            known = self._newest(collection, rebuild)
+            known = self._fetch_newest(collection, rebuild)
             if known.published is None and len(known.parts) == parts:
-                known.published = self._put_in_force(collection, known)
+                known.published = self._activate(collection, known)
             return known.published
 
     def rebuilt_before(self, moment: datetime) -> Sequence[tuple[str, RankMode]]:
@@ -124,36 +124,36 @@ class MemoryRanks:
             old = [collection for collection, rebuilt in self._rebuilt.items() if rebuilt < moment]
             return [(collection, self._modes.get(collection, "count")) for collection in sorted(old)]
 
-    def top(self, collection: str, *, now: datetime, most: int) -> Sequence[RankRow]:
+    def top(self, collection: str, *, now: datetime, limit: int) -> Sequence[RankRow]:
         """See `ConversationRanks.top`."""
         with self._kept.lock:
             known = self._kept.known_references.get(collection, frozenset())
             rows = [
                 RankRow(
-                    id_, draft.session.name, draft.facts.last_active, self._kept.parts[name, id_],
-                    counted(one for one in known if one.target == id_),
+                    id_, prepared.session.name, prepared.facts.last_active, self._kept.parts[name, id_],
+                    counted(edge for edge in known if edge.target == id_),
                 )
-                for (name, id_), draft in self._kept.drafts.items()
+                for (name, id_), prepared in self._kept.prepared.items()
                 if name == collection
             ]  # fmt: skip
-        return sorted(rows, key=lambda row: (-rank(row.parts, age_days(row.last_active, now)), row.session_id))[:most]
+        return sorted(rows, key=lambda row: (-rank(row.parts, age_days(row.last_active, now)), row.session_id))[:limit]
 
-    def _put_in_force(self, collection: str, rebuild: _Rebuild) -> Published:
+    def _activate(self, collection: str, rebuild: _Rebuild) -> Published:
         self._modes[collection] = rebuild.mode
         with self.graph(collection) as graph:
             graph.mode = rebuild.mode
             graph.known = set().union(*rebuild.parts.values())
-            graph.count([id_ for name, id_ in self._kept.drafts if name == collection])
+            graph.count([id_ for name, id_ in self._kept.prepared if name == collection])
         for place, generation in self._kept.changed.items():
             if place[0] == collection:
                 self._updated[place] = generation if generation <= rebuild.since else 0
         version = self._versions[collection] = self._versions.get(collection, 0) + 1
-        sessions = len([1 for name, _ in self._kept.drafts if name == collection])
+        sessions = len([1 for name, _ in self._kept.prepared if name == collection])
         self._rebuilt[collection] = datetime.now(UTC)
         self._kept.generations[collection] += 1
         return Published(sessions, len(self._kept.known_references[collection]), version)
 
-    def _newest(self, collection: str, rebuild: str) -> _Rebuild:
+    def _fetch_newest(self, collection: str, rebuild: str) -> _Rebuild:
         begun = self._rebuilds[collection]
         if list(begun)[-1] != rebuild:
             raise Refused(f"another rebuild of {collection!r} has begun since")
@@ -169,21 +169,21 @@ class MemoryRanks:
 
 
 class _Graph:
-    """`ReferenceGraph` on copies, which take the originals' places at the end."""
+    """`ReferenceGraph` on copies, which replace the originals at the end."""
 
     def __init__(self, kept: MemoryConversations, collection: str, mode: RankMode, waiting: list[str]) -> None:
         self.mode: RankMode = mode
-        self._facts = {id_: draft.facts for (name, id_), draft in kept.drafts.items() if name == collection}
+        self._facts = {id_: prepared.facts for (name, id_), prepared in kept.prepared.items() if name == collection}
         self._kept = kept
         self._collection = collection
         self._waiting = waiting
         self.known = set(kept.known_references.get(collection, frozenset()))
         self.parts: dict[tuple[str, str], RankParts] = {}
-        self.settled: list[str] = []
+        self.updated: list[str] = []
 
-    def changed(self, *, most: int) -> Sequence[str]:
+    def changed(self, *, limit: int) -> Sequence[str]:
         """See `ReferenceGraph.changed`."""
-        return [id_ for id_ in self._waiting if id_ not in self.settled][:most]
+        return [id_ for id_ in self._waiting if id_ not in self.updated][:limit]
 
     def facts(self, session_id: str) -> SessionFacts | None:
         """See `ReferenceGraph.facts`."""
@@ -199,11 +199,11 @@ class _Graph:
 
     def references(self, session_id: str) -> Sequence[Reference]:
         """See `ReferenceGraph.references`."""
-        return [one for one in self.known if session_id in (one.source, one.target)]
+        return [edge for edge in self.known if session_id in (edge.source, edge.target)]
 
     def explicit(self, sources: Sequence[str]) -> Mapping[str, Reference]:
         """See `ReferenceGraph.explicit`."""
-        return {one.source: one for one in self.known if one.kind == "explicit" and one.source in sources}
+        return {edge.source: edge for edge in self.known if edge.kind == "explicit" and edge.source in sources}
 
     def replace(self, gone: Iterable[Reference], new: Iterable[Reference]) -> None:
         """See `ReferenceGraph.replace`."""
@@ -220,10 +220,10 @@ class _Graph:
             return
         for id_ in targets:
             if id_ in self._facts:
-                weight = counted(one for one in self.known if one.target == id_)
+                weight = counted(edge for edge in self.known if edge.target == id_)
                 stored = replace(parts_of(self._facts[id_], 0), reference=reference(weight))
                 self.parts[self._collection, id_] = stored
 
-    def settle(self, session_ids: Sequence[str]) -> None:
-        """See `ReferenceGraph.settle`."""
-        self.settled.extend(session_ids)
+    def mark_updated(self, session_ids: Sequence[str]) -> None:
+        """See `ReferenceGraph.mark_updated`."""
+        self.updated.extend(session_ids)

@@ -14,7 +14,7 @@ from querymill_workers.retrievers.conversations.rules.session_facts import Sessi
 
 _SQL: Final = statements("querymill_workers.retrievers.conversations.stores", "postgres_ranks.sql")
 
-#: What references count, as the statements take it.
+#: The weights of references, as parameters of the statements.
 WEIGHTS = {"explicit": EXPLICIT, "implicit": IMPLICIT, "full": REFERENCES}
 
 
@@ -29,7 +29,7 @@ class PostgresGraph:
         self._generations: dict[str, int] = {}
         self._stale_pages = False
         self._leading: dict[str, list[int]] = {}
-        self.settled = 0
+        self.updated = 0
 
     @property
     def mode(self) -> RankMode:
@@ -37,9 +37,9 @@ class PostgresGraph:
         mode: RankMode = self._mode
         return mode
 
-    def changed(self, *, most: int) -> Sequence[str]:
+    def changed(self, *, limit: int) -> Sequence[str]:
         """See `ReferenceGraph.changed`."""
-        rows = self._execute("rank_changes", most=most).fetchall()
+        rows = self._execute("rank_changes", limit=limit).fetchall()
         self._generations.update(rows)
         return [id_ for id_, _ in rows]
 
@@ -55,7 +55,7 @@ class PostgresGraph:
         )
 
     def near(self, session: SessionFacts) -> Sequence[Near]:
-        """See `ReferenceGraph.near`: few are fetched and compared, those that an index cannot rule out."""
+        """See `ReferenceGraph.near`. Only the sessions that the index cannot rule out are fetched and compared."""
         phrases = sorted(session.key_phrases)
         statement = "rank_near_explicit" if session.explicit else "rank_near"
         asked = {"phrases": phrases, "leading": self._leading.get(session.session_id, phrases), "size": len(phrases)}
@@ -83,28 +83,28 @@ class PostgresGraph:
                 self._execute(statement, **reference_columns(some))
 
     def count(self, targets: Iterable[str]) -> None:
-        """See `ReferenceGraph.count`; PageRank looks at all of them, once, at the end."""
+        """See `ReferenceGraph.count`. PageRank is computed over all sessions, once, when the graph is closed."""
         self._execute("count_references", targets=list(targets), **WEIGHTS)
         self._stale_pages = self._mode == "pagerank"
 
-    def settle(self, session_ids: Sequence[str]) -> None:
-        """See `ReferenceGraph.settle`."""
+    def mark_updated(self, session_ids: Sequence[str]) -> None:
+        """See `ReferenceGraph.mark_updated`."""
         generations = [self._generations[id_] for id_ in session_ids]
         self._execute("settle_changes", session_ids=list(session_ids), generations=generations)
-        self.settled += len(session_ids)
+        self.updated += len(session_ids)
 
     def close(self) -> None:
-        """Work out what depends on all references, and let caches know if anything was done."""
+        """Compute PageRank if it is due, count the update, and raise the generation if any session was updated."""
         if self._stale_pages:
             put_page_ranks(self._connection, str(self._place["collection"]), self._version)
-        self._execute("count_update", changes=1 if self.settled else 0)
+        self._execute("count_update", changes=1 if self.updated else 0)
 
     def _execute(self, statement: str, **values: Any) -> psycopg.Cursor:
         return self._connection.execute(_SQL[statement], {**self._place, "version": self._version, **values})
 
 
 def put_page_ranks(connection: psycopg.Connection, collection: str, version: int) -> None:
-    """Put PageRank in the place of the counts."""
+    """Store PageRank as the reference parts, in place of the counts."""
     values: dict[str, Any] = {"collection": collection, "version": version}
     ids = [id_ for (id_,) in connection.execute(_SQL["rank_ids"], values)]
     pages = page_ranks(ids, [Reference(*row) for row in connection.execute(_SQL["all_references"], values)])
@@ -113,11 +113,11 @@ def put_page_ranks(connection: psycopg.Connection, collection: str, version: int
 
 
 def reference_columns(references: Sequence[Reference]) -> dict[str, list[Any]]:
-    """Lay references out as ``unnest`` takes them."""
+    """Return references by column, as ``unnest`` takes them."""
     return {
-        "sources": [one.source for one in references],
-        "targets": [one.target for one in references],
-        "kinds": [one.kind for one in references],
-        "shared": [one.shared for one in references],
-        "sizes": [one.size for one in references],
+        "sources": [reference.source for reference in references],
+        "targets": [reference.target for reference in references],
+        "kinds": [reference.kind for reference in references],
+        "shared": [reference.shared for reference in references],
+        "sizes": [reference.size for reference in references],
     }

@@ -1,4 +1,4 @@
-"""The ranks of conversations in PostgreSQL: versions of references and ranks, one of which is in force."""
+"""The ranks of conversations in PostgreSQL: versions of references and ranks, one of which is active."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,12 +15,12 @@ from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.connection import Pool, lent
 from querymill_workers.postgres.queries import statements
 from querymill_workers.retrievers.conversations.ports.ranks import Published, RankMode, RankRow
-from querymill_workers.retrievers.conversations.ports.sessions import ConversationDraft
+from querymill_workers.retrievers.conversations.ports.sessions import PreparedConversation
 from querymill_workers.retrievers.conversations.rules import rank
 from querymill_workers.retrievers.conversations.rules.rank import RankParts
-from querymill_workers.retrievers.conversations.rules.reference_search import FactTable, Found
+from querymill_workers.retrievers.conversations.rules.reference_search import FactTable, ReferenceColumns
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
-from querymill_workers.retrievers.conversations.stores.postgres import within, write
+from querymill_workers.retrievers.conversations.stores.postgres import lent_to, write_session
 from querymill_workers.retrievers.conversations.stores.postgres_graph import (
     WEIGHTS,
     PostgresGraph,
@@ -30,14 +30,14 @@ from querymill_workers.retrievers.conversations.stores.postgres_graph import (
 
 _SQL: Final = statements("querymill_workers.retrievers.conversations.stores", "postgres.sql", "postgres_ranks.sql")
 
-#: References that are stored in one statement.
+#: References stored in one statement.
 _AT_ONCE: Final = 20_000
-#: A rebuild's statements take longer than a search's, in milliseconds.
+#: Time limit of the statements of a rebuild, in milliseconds: they take longer than those of a search.
 _TIMEOUT_MS: Final = 300_000
 
 
 class _Rebuild(NamedTuple):
-    """A rebuild as its row stands."""
+    """The row of a rebuild. ``sessions`` and ``edges`` are None until it is published."""
 
     name: str
     version: int
@@ -56,7 +56,7 @@ class PostgresRanks:
     @contextmanager
     def graph(self, collection: str) -> Iterator[PostgresGraph]:
         """See `ConversationRanks.graph`."""
-        with within(self._pool, collection) as connection:
+        with lent_to(self._pool, collection) as connection:
             connection.execute(_SQL["hold_ranks"], {"collection": collection})
             graph = PostgresGraph(connection, collection)
             yield graph
@@ -64,41 +64,41 @@ class PostgresRanks:
 
     def updates(self, collection: str) -> int:
         """See `ConversationRanks.updates`."""
-        return self._number("rank_updates", collection)
+        return self._count("rank_updates", collection)
 
     def waiting(self, collection: str) -> int:
         """See `ConversationRanks.waiting`."""
-        return self._number("rank_waiting", collection)
+        return self._count("rank_waiting", collection)
 
     def find_facts(
-        self, collection: str, version: str, facts_of: Callable[[ChatSession], SessionFacts], *, most: int
+        self, collection: str, version: str, facts_of: Callable[[ChatSession], SessionFacts], *, limit: int
     ) -> bool:
         """See `ConversationRanks.find_facts`."""
-        values: dict[str, Any] = {"collection": collection, "version": version, "most": most}
-        with self._patient(collection) as connection:
+        values: dict[str, Any] = {"collection": collection, "version": version, "limit": limit}
+        with self._lent_for_long(collection) as connection:
             stale = connection.execute(_SQL["stale_facts"], values).fetchall()
             if not stale:
                 return connection.execute(_SQL["stale_facts_elsewhere"], values).fetchone() is not None
             for id_, document, revision, number, phrases in stale:
                 session = ChatSession.model_validate_json(document)
-                draft = ConversationDraft(session, facts_of(session), version, Revision(revision))
+                prepared = PreparedConversation(session, facts_of(session), version, Revision(revision))
                 place = {"collection": collection, "session_id": id_, "number": number, "phrases": phrases}
                 connection.execute(_SQL["drop_conversation_phrases"], place)
-                write(connection, collection, draft)
+                write_session(connection, collection, prepared)
         return True
 
     def begin(self, collection: str, rebuild: str, *, mode: RankMode) -> set[int]:
         """See `ConversationRanks.begin`."""
         values: dict[str, Any] = {"collection": collection, "rebuild": rebuild, "mode": mode}
-        with within(self._pool, collection) as connection:
+        with lent_to(self._pool, collection) as connection:
             connection.execute(_SQL["begin_rebuild"], values)
-            version = newest(connection, collection, rebuild).version
+            version = fetch_newest(connection, collection, rebuild).version
             rows = connection.execute(_SQL["rebuild_parts"], values | {"version": version})
             return {part for (part,) in rows}
 
     def table(self, collection: str) -> FactTable:
         """See `ConversationRanks.table`."""
-        with self._patient(collection) as connection, connection.cursor(binary=True) as cursor:
+        with self._lent_for_long(collection) as connection, connection.cursor(binary=True) as cursor:
             rows = cursor.execute(_SQL["fact_table"], {"collection": collection}).fetchall()
         ids, started, explicit, sizes, phrases = zip(*rows, strict=True) if rows else ((),) * 5
         return FactTable(
@@ -109,11 +109,11 @@ class PostgresRanks:
             np.fromiter(chain.from_iterable(phrases), np.int64),
         )
 
-    def draft(self, collection: str, rebuild: str, part: int, found: Found, table: FactTable) -> None:
+    def draft(self, collection: str, rebuild: str, part: int, found: ReferenceColumns, table: FactTable) -> None:
         """See `ConversationRanks.draft`."""
         references = list(found.references(table))
-        with self._patient(collection) as connection:
-            version = newest(connection, collection, rebuild).version
+        with self._lent_for_long(collection) as connection:
+            version = fetch_newest(connection, collection, rebuild).version
             place: dict[str, Any] = {"collection": collection, "version": version}
             if connection.execute(_SQL["note_rebuild_part"], {**place, "part": part}).fetchone() is None:
                 return
@@ -123,22 +123,22 @@ class PostgresRanks:
 
     def publish(self, collection: str, rebuild: str, *, parts: int) -> Published | None:
         """See `ConversationRanks.publish`."""
-        with self._patient(collection) as connection:
+        with self._lent_for_long(collection) as connection:
             connection.execute(_SQL["hold_ranks"], {"collection": collection})
-            known = newest(connection, collection, rebuild)
+            known = fetch_newest(connection, collection, rebuild)
             if known.sessions is not None and known.edges is not None:
                 return Published(known.sessions, known.edges, known.version)
             place: dict[str, Any] = {"collection": collection, "version": known.version}
             if len(connection.execute(_SQL["rebuild_parts"], place).fetchall()) < parts:
                 return None
-            return put_in_force(connection, collection, known)
+            return activate(connection, collection, known)
 
     def rebuilt_before(self, moment: datetime) -> Sequence[tuple[str, RankMode]]:
         """See `ConversationRanks.rebuilt_before`."""
         with lent(self._pool) as connection:
             return connection.execute(_SQL["rebuilt_before"], {"moment": moment}).fetchall()
 
-    def top(self, collection: str, *, now: datetime, most: int) -> Sequence[RankRow]:
+    def top(self, collection: str, *, now: datetime, limit: int) -> Sequence[RankRow]:
         """See `ConversationRanks.top`."""
         weights = {
             "base": rank.BASE_WEIGHT,
@@ -148,32 +148,32 @@ class PostgresRanks:
             "recency": rank.RECENCY_WEIGHT,
             "time_constant_days": rank.TIME_CONSTANT_DAYS,
         }
-        with within(self._pool, collection) as connection:
+        with lent_to(self._pool, collection) as connection:
             rows = connection.execute(
-                _SQL["top_ranks"], {"collection": collection, "most": most, "now": now, **weights}
+                _SQL["top_ranks"], {"collection": collection, "limit": limit, "now": now, **weights}
             )
             return [
                 RankRow(id_, name, last_active, RankParts(*parts), referred)
                 for id_, name, last_active, *parts, referred in rows
             ]
 
-    def _number(self, statement: str, collection: str) -> int:
-        with within(self._pool, collection) as connection:
+    def _count(self, statement: str, collection: str) -> int:
+        with lent_to(self._pool, collection) as connection:
             row = connection.execute(_SQL[statement], {"collection": collection}).fetchone()
         return row[0] if row else 0
 
     @contextmanager
-    def _patient(self, collection: str) -> Iterator[psycopg.Connection]:
-        with within(self._pool, collection) as connection:
+    def _lent_for_long(self, collection: str) -> Iterator[psycopg.Connection]:
+        with lent_to(self._pool, collection) as connection:
             connection.execute("SELECT set_config('statement_timeout', %s, true)", [str(_TIMEOUT_MS)])
             yield connection
 
 
-def newest(connection: psycopg.Connection, collection: str, rebuild: str) -> _Rebuild:
-    """Fetch a rebuild that nobody has overtaken.
+def fetch_newest(connection: psycopg.Connection, collection: str, rebuild: str) -> _Rebuild:
+    """Fetch a rebuild if it is the newest of its collection.
 
     Raises:
-        Refused: Another one has begun since.
+        Refused: Another rebuild has begun since.
     """
     row = connection.execute(_SQL["newest_rebuild"], {"collection": collection}).fetchone()
     if row is None or row[0] != rebuild:
@@ -181,8 +181,8 @@ def newest(connection: psycopg.Connection, collection: str, rebuild: str) -> _Re
     return _Rebuild(*row)
 
 
-def put_in_force(connection: psycopg.Connection, collection: str, rebuild: _Rebuild) -> Published:
-    """Rank all sessions by the references of a rebuild, and let everybody see them at once."""
+def activate(connection: psycopg.Connection, collection: str, rebuild: _Rebuild) -> Published:
+    """Rank all sessions by the references of a rebuild, and make its version the active one."""
     place: dict[str, Any] = {"collection": collection, "version": rebuild.version}
     connection.execute(_SQL["hold_collection"], place)
     full = {"messages": rank.MESSAGES, "keywords": rank.KEYWORDS}

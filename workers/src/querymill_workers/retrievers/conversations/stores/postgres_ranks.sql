@@ -1,27 +1,27 @@
--- hold_ranks: one at a time changes the ranks of a collection, until the transaction ends
+-- hold_ranks: lock the ranks of a collection until the transaction ends
 SELECT pg_advisory_xact_lock(hashtextextended('querymill ranks ' || %(collection)s, 0));
 
--- rank_state: which references are in force, and how the reference part is made
+-- rank_state: the active version of references, and how the reference part is computed
 SELECT version, mode FROM conversation_collections WHERE collection = %(collection)s;
 
--- rank_changes: sessions that wait, the longest waiting first
+-- rank_changes: sessions that wait for an update, the longest waiting first
 SELECT session_id, generation FROM conversation_changes
 WHERE collection = %(collection)s AND waiting
 ORDER BY generation, session_id
-LIMIT %(most)s;
+LIMIT %(limit)s;
 
--- rank_facts: what ranking knows of a session
+-- rank_facts: the facts of a session
 SELECT session_id, started_at, last_active, messages, keywords, solved, explicit, phrases, lead_phrases
 FROM conversations
 WHERE collection = %(collection)s AND session_id = %(session_id)s;
 
--- rank_near_explicit: for a session that speaks of an earlier one: who shares two phrases with it, and enough of them
+-- rank_near_explicit: for a session that mentions an earlier one: the sessions that share two phrases or more with it
 SELECT session FROM conversation_phrases
 WHERE collection = %(collection)s AND phrase = ANY(%(phrases)s::bigint[])
 GROUP BY session
 HAVING count(*) >= 2 AND 5 * count(*) >= least(min(size), %(size)s);
 
--- rank_near: who may refer to a session that speaks of no earlier one, or be referred to by it: prefix filtering
+-- rank_near: for any other session: the sessions that a reference may connect with it, by prefix filtering
 (
     SELECT session FROM conversation_phrases
     WHERE collection = %(collection)s AND phrase = ANY(%(phrases)s::bigint[]) AND leads
@@ -38,11 +38,11 @@ UNION (
     GROUP BY session HAVING count(*) >= 2 AND 5 * count(*) >= %(size)s
 );
 
--- rank_candidates: what decides whether they do
+-- rank_candidates: what decides whether there is a reference
 SELECT session_id, started_at, explicit, phrases FROM conversations
 WHERE collection = %(collection)s AND number = ANY(%(numbers)s::bigint[]);
 
--- rank_references: references from a session and to it
+-- rank_references: the references from a session and to it
 SELECT source, target, kind, shared, size FROM conversation_references
 WHERE collection = %(collection)s AND version = %(version)s AND source = %(session_id)s
 UNION ALL
@@ -53,13 +53,13 @@ WHERE collection = %(collection)s AND version = %(version)s AND target = %(sessi
 SELECT source, target, kind, shared, size FROM conversation_references
 WHERE collection = %(collection)s AND version = %(version)s AND source = ANY(%(sources)s) AND kind = 'explicit';
 
--- drop_references: take references away
+-- drop_references: remove references
 DELETE FROM conversation_references AS e
 USING unnest(%(sources)s::text[], %(targets)s::text[], %(kinds)s::text[]) AS gone (source, target, kind)
 WHERE e.collection = %(collection)s AND e.version = %(version)s
     AND e.source = gone.source AND e.target = gone.target AND e.kind = gone.kind;
 
--- add_references: add references; one that is there already stays
+-- add_references: add references; existing ones stay
 INSERT INTO conversation_references (collection, version, source, target, kind, shared, size)
 SELECT %(collection)s, %(version)s, new.*
 FROM unnest(
@@ -67,7 +67,7 @@ FROM unnest(
 ) AS new
 ON CONFLICT DO NOTHING;
 
--- count_references: the reference parts of sessions, from the references that are there; a source counts once
+-- count_references: compute the reference parts of sessions from the stored references; a source counts once
 UPDATE conversation_ranks AS r
 SET referred = counted.weight, reference = least(counted.weight / %(full)s, 1)
 FROM (
@@ -86,35 +86,35 @@ WHERE r.collection = %(collection)s AND r.version = %(version)s AND r.session_id
     AND r.session_id = ANY(%(targets)s::text[])
     AND r.referred <> counted.weight;
 
--- settle_changes: sessions that are up to date, unless they changed meanwhile
+-- settle_changes: mark sessions as up to date, unless they have changed since
 UPDATE conversation_changes AS c SET waiting = false
 FROM unnest(%(session_ids)s::text[], %(generations)s::bigint[]) AS done (session_id, generation)
 WHERE c.collection = %(collection)s AND c.session_id = done.session_id AND c.generation = done.generation;
 
--- count_update: ranks were brought up to date; caches see it if anything was
+-- count_update: count an update, and raise the generation if it changed anything
 INSERT INTO conversation_collections AS k (collection, generation, updates)
 VALUES (%(collection)s, %(changes)s, 1)
 ON CONFLICT (collection) DO UPDATE SET generation = k.generation + excluded.generation, updates = k.updates + 1;
 
--- rank_updates: how often ranks were brought up to date
+-- rank_updates: the number of updates so far
 SELECT updates FROM conversation_collections WHERE collection = %(collection)s;
 
--- rank_waiting: how many sessions wait
+-- rank_waiting: the number of sessions that wait for an update
 SELECT count(*) FROM conversation_changes WHERE collection = %(collection)s AND waiting;
 
--- stale_facts: sessions whose facts were found by other rules, and that nobody is at
+-- stale_facts: sessions whose facts are of another version, and that no other worker holds
 SELECT session_id, document, revision, number, phrases FROM conversations
 WHERE collection = %(collection)s AND facts_version <> %(version)s
-LIMIT %(most)s
+LIMIT %(limit)s
 FOR UPDATE SKIP LOCKED;
 
--- stale_facts_elsewhere: wait for one that somebody else is at
+-- stale_facts_elsewhere: wait for a session that another worker holds
 SELECT session_id FROM conversations
 WHERE collection = %(collection)s AND facts_version <> %(version)s
 LIMIT 1
 FOR UPDATE;
 
--- begin_rebuild: note a rebuild and what it begins with, once
+-- begin_rebuild: note a rebuild and the generation it begins with, once
 INSERT INTO conversation_rebuilds (collection, rebuild, mode, since)
 SELECT %(collection)s, %(rebuild)s, %(mode)s, coalesce(
     (SELECT generation FROM conversation_collections WHERE collection = %(collection)s), 0
@@ -122,30 +122,30 @@ SELECT %(collection)s, %(rebuild)s, %(mode)s, coalesce(
 WHERE NOT EXISTS (SELECT FROM conversation_rebuilds WHERE collection = %(collection)s AND rebuild = %(rebuild)s)
 ON CONFLICT DO NOTHING;
 
--- newest_rebuild: the rebuild that counts
+-- newest_rebuild: the newest rebuild of a collection
 SELECT rebuild, version, mode, since, sessions, edges FROM conversation_rebuilds
 WHERE collection = %(collection)s
 ORDER BY version DESC
 LIMIT 1;
 
--- rebuild_parts: parts that are there
+-- rebuild_parts: the stored parts of a rebuild
 SELECT part FROM conversation_rebuild_parts WHERE collection = %(collection)s AND version = %(version)s;
 
--- fact_table: the facts of all sessions, in columns
+-- fact_table: the facts of all sessions, by column
 SELECT session_id, (extract(epoch FROM started_at) * 1000000)::bigint, explicit, cardinality(phrases), phrases
 FROM conversations
 WHERE collection = %(collection)s
 ORDER BY started_at, session_id;
 
--- note_rebuild_part: a part is there; false when it was
+-- note_rebuild_part: note a part; no row if it was noted before
 INSERT INTO conversation_rebuild_parts (collection, version, part) VALUES (%(collection)s, %(version)s, %(part)s)
 ON CONFLICT DO NOTHING
 RETURNING part;
 
--- hold_collection: let no session change until the transaction ends
+-- hold_collection: lock all sessions of a collection until the transaction ends
 SELECT version FROM conversation_collections WHERE collection = %(collection)s FOR UPDATE;
 
--- rank_all: the ranks of all sessions from the references of a version
+-- rank_all: compute the ranks of all sessions from the references of a version
 INSERT INTO conversation_ranks (collection, version, session_id, base, depth, reference, quality, referred)
 SELECT
     %(collection)s, %(version)s, c.session_id, least(c.messages / %(messages)s::float8, 1),
@@ -171,35 +171,35 @@ SELECT session_id FROM conversations WHERE collection = %(collection)s;
 SELECT source, target, kind, shared, size FROM conversation_references
 WHERE collection = %(collection)s AND version = %(version)s;
 
--- put_page_ranks: reference parts from elsewhere
+-- put_page_ranks: store PageRanks as reference parts
 UPDATE conversation_ranks AS r SET reference = given.reference
 FROM unnest(%(session_ids)s::text[], %(references)s::float8[]) AS given (session_id, reference)
 WHERE r.collection = %(collection)s AND r.version = %(version)s AND r.session_id = given.session_id
     AND r.reference <> given.reference;
 
--- put_version_in_force: whole and at once
+-- put_version_in_force: activate a version as a whole
 UPDATE conversation_collections
 SET version = %(version)s, mode = %(mode)s, generation = generation + 1, rebuilt_at = now()
 WHERE collection = %(collection)s;
 
--- wait_again: what changed since a rebuild began waits; what it has seen does not
+-- wait_again: sessions that changed after a rebuild began wait again; the others do not
 UPDATE conversation_changes SET waiting = generation > %(since)s
 WHERE collection = %(collection)s AND waiting <> (generation > %(since)s);
 
--- forget_references: those of other versions
+-- forget_references: remove references of older versions
 DELETE FROM conversation_references WHERE collection = %(collection)s AND version < %(version)s;
 
--- forget_ranks: those of other versions
+-- forget_ranks: remove ranks of older versions
 DELETE FROM conversation_ranks WHERE collection = %(collection)s AND version < %(version)s;
 
--- forget_rebuilds: old ones; a worker that is still at a younger one must learn that it was overtaken
+-- forget_rebuilds: remove older rebuilds after 7 days; until then, their workers can learn that they were superseded
 DELETE FROM conversation_rebuilds
 WHERE collection = %(collection)s AND version < %(version)s AND begun_at < now() - interval '7 days';
 
--- forget_rebuild_parts: those of other versions
+-- forget_rebuild_parts: remove parts of older versions
 DELETE FROM conversation_rebuild_parts WHERE collection = %(collection)s AND version < %(version)s;
 
--- published_rebuild: note what was put in force
+-- published_rebuild: note what a rebuild activated
 UPDATE conversation_rebuilds
 SET sessions = (SELECT count(*) FROM conversations WHERE collection = %(collection)s),
     edges = (
@@ -209,10 +209,10 @@ SET sessions = (SELECT count(*) FROM conversations WHERE collection = %(collecti
 WHERE collection = %(collection)s AND rebuild = %(rebuild)s
 RETURNING sessions, edges;
 
--- rebuilt_before: collections whose last rebuild is longer ago
+-- rebuilt_before: collections whose last rebuild is older than a moment
 SELECT collection, mode FROM conversation_collections WHERE sessions > 0 AND rebuilt_at < %(moment)s ORDER BY collection;
 
--- top_ranks: the sessions of the highest ranks as of a time
+-- top_ranks: the sessions with the highest ranks as of a time
 SELECT c.session_id, c.name, c.last_active, r.base, r.depth, r.reference, r.quality, r.referred
 FROM conversation_collections AS k
 JOIN conversation_ranks AS r ON r.collection = k.collection AND r.version = k.version
@@ -224,4 +224,4 @@ ORDER BY
             greatest(extract(epoch FROM %(now)s - c.last_active)::float8 / 86400, 0) / -%(time_constant_days)s::float8
         ) DESC,
     c.session_id
-LIMIT %(most)s;
+LIMIT %(limit)s;

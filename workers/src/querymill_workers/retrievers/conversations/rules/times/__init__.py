@@ -1,1 +1,1 @@
-"""The time that a question speaks of."""
+"""Read the time that a question mentions."""

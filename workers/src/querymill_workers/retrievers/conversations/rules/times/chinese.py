@@ -1,4 +1,4 @@
-"""Time expressions in Chinese, each with the span of the calendar it stands for."""
+"""Time expressions in Chinese, each with its span of the calendar."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ from querymill_workers.retrievers.conversations.rules.times.spans import (
     weekend,
 )
 
-#: A pattern and what its match stands for; None takes the words away from the other rules, and means no time.
+#: A pattern, and a function that gives the span of a match. None means no time, and hides the words from other rules.
 Rule = tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Span | None]]
 
 _NUMERAL: Final = "[0-9]{1,3}|[一二两三四五六七八九十]{1,4}"
@@ -43,7 +43,7 @@ _WEEKDAYS: Final = {
 }
 _WEEK_WORD: Final = "(?:周|星期|礼拜)"
 _WEEKDAY: Final = "(?P<weekday>[一二三四五六日天1-6])"
-# 一周三次 is no Wednesday, and neither is 每周三; 下周三 has no conversations yet.
+# 一周三次 and 每周三 are not a Wednesday, and no conversation is from 下周三 yet.
 _NO_WEEKDAY: Final = "(?<![0-9一二两三四五六七八九十几数每下半])"
 _AFTER_WEEKDAY: Final = "(?![0-9一二三四五六七八九十]|次|个|天|遍|年|月|志|报|刊)"
 _MONTH: Final = "(?P<month>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])"
@@ -51,7 +51,7 @@ _DAY_NUMBER: Final = "[12][0-9]|3[01]|0?[1-9]|二?十[一二三四五六七八�
 _DAY: Final = f"(?P<day>{_DAY_NUMBER})[日号]"
 _DAYS: Final = f"(?P<day>{_DAY_NUMBER})[日号]?{_TO}(?P<last>{_DAY_NUMBER})[日号]"
 _ZERO_TO_NINE: Final = "[〇零○一二三四五六七八九]"
-#: Its last two digits: 24年, 二四年; 用了24年 is how long.
+#: A year by its last two digits: 24年, 二四年. But 用了24年 is a duration.
 _SHORT_YEAR: Final = f"(?<![0-9〇零○一二两三四五六七八九十百了])(?P<short>[0-9]{{2}}|[〇零○一二]{_ZERO_TO_NINE})"
 _YEAR: Final = f"(?P<year>(?:19[89]|20[0-9])[0-9]|二[〇零○]{_ZERO_TO_NINE}{{2}}|{_SHORT_YEAR})年"
 _WHICH_YEAR: Final = "(?P<which>今|去|前)年"
@@ -66,7 +66,7 @@ _PARTS: Final = {
 _PART: Final = "(?P<part>凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里|半夜|早|晚)"
 _AFTER_NOON: Final = {"中午", "下午", "傍晚", "晚上", "晚", "夜里"}
 _NOON: Final = 12
-#: How far from now a year of two digits is looked for.
+#: A year of two digits is at most this many years in the future.
 _NEAR_YEARS: Final = 10
 
 
@@ -92,7 +92,7 @@ def _between_ago(match: re.Match[str], now: datetime) -> Span:
 
 
 def _before_this(match: re.Match[str], now: datetime) -> Span:
-    """Span the units before the present one: *decided*, 前两天 is yesterday and the day before, 前几天 six days."""
+    """Return the units before the current one. *Decided*: 前两天 is yesterday and the day before, 前几天 six days."""
     return guessed_ago(now, _unit(match), 1, _counts(match)[1])
 
 
@@ -130,30 +130,30 @@ def _year_of(match: re.Match[str], now: datetime) -> int | None:
 
 
 def _of_two_digits(year: int, now: datetime) -> int:
-    """Choose the century: this one, unless that is more than ten years from now."""
+    """Choose the century that gives the latest year at most ten years from now."""
     near = now.year + _NEAR_YEARS
     return near - (near - year) % 100
 
 
 def _month(match: re.Match[str], now: datetime) -> Span:
-    year, one = _year_of(match, now), number(match["month"])
-    return latest(now, lambda this: month(this, one)) if year is None else month(year, one)
+    year, month_number = _year_of(match, now), number(match["month"])
+    return latest(now, lambda this: month(this, month_number)) if year is None else month(year, month_number)
 
 
 def _date(match: re.Match[str], now: datetime) -> Span:
-    year, one, written = _year_of(match, now), number(match["month"]), number(match["day"])
+    year, month_number, written = _year_of(match, now), number(match["month"]), number(match["day"])
     if year is None:
-        return latest(now, lambda this: day(date(this, one, written)))
-    return day(date(year, one, written))
+        return latest(now, lambda this: day(date(this, month_number, written)))
+    return day(date(year, month_number, written))
 
 
 def _days(match: re.Match[str], now: datetime) -> Span:
-    year, one = _year_of(match, now), number(match["month"])
+    year, month_number = _year_of(match, now), number(match["month"])
     first, last = number(match["day"]), number(match["last"])
 
     def candidate(this: int) -> Span:
-        ends = month(this, one + int(last < first)).start.date().replace(day=last)
-        return Span(day(date(this, one, first)).start, day(ends).end)
+        ends = month(this, month_number + int(last < first)).start.date().replace(day=last)
+        return Span(day(date(this, month_number, first)).start, day(ends).end)
 
     return latest(now, candidate) if year is None else candidate(year)
 
@@ -161,7 +161,7 @@ def _days(match: re.Match[str], now: datetime) -> Span:
 def _year(match: re.Match[str], now: datetime) -> Span | None:
     year = _year_of(match, now)
     if match["short"] and not match["half"] and not 0 <= now.year - (year or 0) <= _NEAR_YEARS:
-        return None  # how long, not when: 30年
+        return None  # a duration: 30年
     first, count = {"上": (1, 6), "下": (7, 6), None: (1, 12)}[match["half"]]
     return months(now.year if year is None else year, first, count)
 
@@ -172,7 +172,7 @@ def _quarter(match: re.Match[str], now: datetime) -> Span:
 
 
 def hours(match: re.Match[str]) -> tuple[float, float] | None:
-    """Read a time of the day: from which hour up to which, or None if there is no such hour."""
+    """Read a time of day as its first hour and the hour at its end, or return None if there is no such time."""
     part = match["part"]
     if not match["hour"]:
         return _PARTS[part] if part else None
@@ -188,11 +188,11 @@ def hours(match: re.Match[str]) -> tuple[float, float] | None:
 
 
 def _after_noon(part: str | None, hour: int) -> int:
-    """Say what to add to the hour of a part of the day: 下午三点 is 15:00, and 中午十一点 is 11:00."""
+    """Return the hours to add for a part of the day: 下午三点 is 15:00, but 中午十一点 is 11:00."""
     return _NOON if part in _AFTER_NOON and hour < (10 if part == "中午" else _NOON) else 0
 
 
-#: A time of the day right behind a day.
+#: A time of day right after a day.
 CLOCK: Final = (
     re.compile(
         f" *的? *{_PART}?(?: *(?P<hour>[0-2]?[0-9]|[一二两三四五六七八九十]{{1,2}})(?:[点时]|(?=:[0-9]{{2}}))"
@@ -212,7 +212,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "(?![端后面台缀者])",
         _between_ago,
     ),
-    # Behind a word, 上线前两天 is before what it names.
+    # After another word it counts back from that: 上线前两天 is two days before the launch.
     _rule(
         "(?:(?<![\u4e00-\u9fff])|(?<=[我你您他她们咱在从是就的]))前(?:(?P<n>两)|(?P<few>几))个?"
         "(?P<unit>天|日|周|星期|礼拜|月|年)(?![一二三四五六日])",

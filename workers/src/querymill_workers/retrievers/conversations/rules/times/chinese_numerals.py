@@ -1,4 +1,4 @@
-"""Numbers as Chinese writes them: 二十五, 两三 (two or three), and the digits of a year, 二〇二四."""
+"""Chinese numerals: 二十五 (25), 两三 (two or three), and the digits of a year, 二〇二四 (2024)."""
 
 from typing import Final
 
@@ -21,10 +21,10 @@ _TEN: Final = 10
 
 
 def number(written: str) -> int:
-    """Read a number up to 99 in Chinese numerals, or any in digits.
+    """Read a number up to 99 in Chinese numerals, or any number in digits.
 
     Raises:
-        ValueError: These numerals are no number, or stand for one of several.
+        ValueError: The text is not a number, or stands for several.
     """
     least, most = between(written)
     if least != most:
@@ -33,12 +33,13 @@ def number(written: str) -> int:
 
 
 def between(written: str) -> tuple[int, int]:
-    """Read the least and the most that numerals stand for: two that stand together are a guess between them.
+    """Read the lowest and the highest number that numerals stand for.
 
-    So 两三 is 2 to 3, 十五六 is 15 to 16 and 二三十 is 20 to 30; of an exact number both are the same.
+    Two numerals in a row are an estimate: 两三 is 2 to 3, 十五六 is 15 to 16, and 二三十 is 20 to 30. For an exact
+    number both are the same.
 
     Raises:
-        ValueError: These numerals are no number.
+        ValueError: The text is not a number.
     """
     if written.isdecimal() and written.isascii():
         return int(written), int(written)
@@ -51,12 +52,12 @@ def between(written: str) -> tuple[int, int]:
 
 
 def digits(written: str) -> int:
-    """Read a year digit by digit."""
-    return int("".join(str(_DIGITS.get(one, one)) for one in written))
+    """Read the digits of a year."""
+    return int("".join(str(_DIGITS.get(digit, digit)) for digit in written))
 
 
 def _one_or_two(numerals: str) -> tuple[int, int]:
     if len(numerals) not in {1, 2} or not set(numerals) <= set(_DIGITS):
         raise ValueError(numerals)
-    values = [_DIGITS[one] for one in numerals]
+    values = [_DIGITS[numeral] for numeral in numerals]
     return min(values), max(values)

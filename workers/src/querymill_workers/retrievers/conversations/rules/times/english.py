@@ -1,4 +1,4 @@
-"""Time expressions in English, each with the span of the calendar it stands for."""
+"""Time expressions in English, each with its span of the calendar."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ from querymill_workers.retrievers.conversations.rules.times.spans import (
     weekend,
 )
 
-#: A pattern and what its match stands for; None takes the words away from the other rules, and means no time.
+#: A pattern, and a function that gives the span of a match. None means no time, and hides the words from other rules.
 Rule = tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Span | None]]
 
 _B: Final = "(?<![A-Za-z0-9_./-])"
@@ -54,7 +54,7 @@ _WEEKDAYS: Final = {name: number for number, name in enumerate(_WEEKDAY_NAMES)} 
     "mon": 0, "tue": 1, "tues": 1, "wed": 2, "thu": 3, "thur": 3, "thurs": 3, "fri": 4,
 }  # fmt: skip
 _WEEKDAY: Final = f"(?P<weekday>{'|'.join(_WEEKDAY_NAMES)})"
-#: Of a date, the day of the week says nothing new.
+#: The day of the week in a date, which adds nothing to it.
 _NAMED: Final = f"(?:(?:{'|'.join(_WEEKDAY_NAMES)}),? )?"
 _MONTH_NAMES: Final = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
@@ -67,12 +67,12 @@ _DAY: Final = "(?P<day>[12][0-9]|3[01]|0?[1-9])(?P<ordinal>st|nd|rd|th)?(?![0-9A
 _PREPOSITION: Final = (
     "(?P<before>in|during|since|before|after|until|till|from|to|of|by|between|and|through|early|mid|late) (?:the )?"
 )
-#: What follows a number that is no year: in 2000 lines.
+#: What follows a number that is not a year: "in 2000 lines".
 _COUNTED: Final = (
     "(?! *(?:lines?|tokens?|rows?|files?|words?|characters?|chars|bytes|[kmgKMG]?[bB]|ms|s|seconds|users|requests|items"
     "|messages|steps|epochs|times)(?![A-Za-z]))"
 )
-#: Words that are months only where the text makes it clear.
+#: Words that are months only if the context says so.
 _AMBIGUOUS: Final = frozenset({"march", "may", "mar", "august"})
 _PARTS: Final = {
     "morning": (6.0, 12.0), "noon": (11.0, 14.0), "afternoon": (12.0, 18.0),
@@ -81,7 +81,7 @@ _PARTS: Final = {
 
 
 def _rule(pattern: str, span_of: Callable[[re.Match[str], datetime], Span | None]) -> Rule:
-    # ASCII: else "ſ" and "ı" match as "s" and "i", and no name of a day is found under them.
+    # ASCII, because otherwise "ſ" and "ı" match "s" and "i", and a day spelled with them is in no table.
     return re.compile(_B + f"(?:{pattern})" + _E, re.IGNORECASE | re.ASCII), span_of
 
 
@@ -143,7 +143,7 @@ def _month_of(match: re.Match[str]) -> int:
 
 
 def _is_word(match: re.Match[str]) -> bool:
-    """Tell whether "may" and "march" are verbs, as far as their case tells."""
+    """Whether "may" or "march" is likely to be a verb, because it is in lower case."""
     return match["month"].lower() in _AMBIGUOUS and match["month"].islower()
 
 
@@ -194,7 +194,7 @@ def _year(match: re.Match[str], _: datetime) -> Span:
 def _quarter(match: re.Match[str], now: datetime) -> Span:
     first = 3 * int(match["quarter"]) - 2
     year = match["year"]
-    return months(int(year), first, 3) if year else latest(now, lambda one: months(one, first, 3))
+    return months(int(year), first, 3) if year else latest(now, lambda this: months(this, first, 3))
 
 
 def _this_part(match: re.Match[str], now: datetime) -> Span:
@@ -207,7 +207,7 @@ def _last_night(_: re.Match[str], now: datetime) -> Span:
 
 
 def hours(match: re.Match[str]) -> tuple[float, float] | None:
-    """Read a time of the day: from which hour up to which, or None if it is none."""
+    """Read a time of day as its first hour and the hour at its end, or return None if there is no such time."""
     if part := match["part"]:
         return _PARTS[part.lower()]
     hour, minute, half = int(match["hour"]), int(match["minute"] or 0), match["half"]
@@ -225,7 +225,7 @@ _CLOCK: Final = (
     r"(?:(?P<hour>[0-9]{1,2})(?::(?P<minute>[0-9]{2})(?::[0-9]{2})?)?(?: ?(?P<half>[ap]\.?m)\.?)?"
     "|(?:in the |the )?(?P<part>morning|noon|afternoon|evening|night))(?![A-Za-z0-9:])"
 )
-#: A time of the day right behind a day; one right before it.
+#: A time of day right after a day, and one right before a day.
 CLOCK: Final = (re.compile(f"(?:T|,? *(?:at |around |about )?){_CLOCK}", re.IGNORECASE | re.ASCII), hours)
 CLOCK_BEFORE: Final = re.compile(f"(?<![A-Za-z0-9_.:-]){_CLOCK},?(?: on| of)?(?: the)? *$", re.IGNORECASE | re.ASCII)
 

@@ -1,4 +1,4 @@
-"""What a question says about when: "last Tuesday at 3pm", "上周三下午三点", "since March", "2024-05"."""
+"""Find the time that a question mentions: "last Tuesday at 3pm", "上周三下午三点", "since March", "2024-05"."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,7 +14,7 @@ from querymill_workers.retrievers.conversations.rules.times.spans import DAY, Sp
 _FULL_WIDTH: Final = str.maketrans("０１２３４５６７８９：／－", "0123456789:/-")
 _CODE: Final = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
 _RULES: Final = (*times_chinese.RULES, *times_english.RULES)
-# What goes with a time expression when it is taken out of the question.
+# Words that are removed from the question together with a time expression.
 _LEADING: Final = re.compile(
     r"(?:(?<![A-Za-z0-9_])(?:back in|in|on|at|during|from|over|within|around|about|of|for|by)(?: the)? +"
     "|(?:在|于|自从|自|从) *)$",
@@ -35,13 +35,13 @@ _JOINT: Final = re.compile(
     r" *(?:(?:to|(?P<list>and)|until|till|through)(?![A-Za-z0-9_])|[-–—~～到至]|(?P<list_zh>[和与])) *(?:the +)?",
     re.IGNORECASE,
 )
-#: How far before an expression the words stand that go with it, in characters.
+#: How many characters before an expression are searched for words that belong to it.
 _NEAR: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
 class TimeRange:
-    """From ``start`` on, up to ``end`` without it, in UTC; None leaves that side open."""
+    """From ``start`` (inclusive) to ``end`` (exclusive), in UTC. None leaves that side open."""
 
     start: datetime | None
     end: datetime | None
@@ -49,7 +49,7 @@ class TimeRange:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """When a question means, the words that say it, and the question without them."""
+    """The time that a question means, the words that say so, and the question without these words."""
 
     range: TimeRange
     phrase: str
@@ -58,9 +58,9 @@ class Timed:
 
 @dataclass(frozen=True, slots=True)
 class _Mention:
-    """A time expression at its place in the text; None leaves a side open.
+    """A time expression with its place in the text. None leaves a side open.
 
-    ``as_of`` reads it again as if it were said at another moment; ``every`` is its span's.
+    ``as_of`` reads the expression again as if it had been said at another moment; ``every`` is the period of its span.
     """
 
     first: int
@@ -72,23 +72,24 @@ class _Mention:
 
     @property
     def begins(self) -> datetime:
-        """When it begins; a time long past where that is open."""
+        """When the time begins; the beginning of the calendar if that side is open."""
         return self.start or datetime.min  # noqa: DTZ901  # local, without a zone
 
 
 def find_time(text: str, *, now: datetime, zone: tzinfo) -> Timed | None:
-    """Find when a question means, in Chinese, English or both.
+    """Find the time that a question means, in Chinese, English or both, or return None if it mentions none.
 
-    *Decided*: weeks are calendar weeks from Monday; "last Tuesday" is the latest Tuesday before today, 上周二 that of
-    the week before; a month or a day without a year is the latest that has begun; a clock time is the hour that
-    begins with it. Several expressions give the range that holds them all. What begins in the future is not taken:
-    no conversation is from there. Behind "to", a weekday or a month is the next after the one it is joined to, be it
-    in the future: "Monday to Friday" is of one week, 去年三月到五月 of one year. What names its year keeps it.
+    *Decided*: weeks are calendar weeks from Monday. "Last Tuesday" is the latest Tuesday before today, and 上周二 the
+    Tuesday of last week. A month or day without a year is the latest that has begun. A clock time is the hour that
+    begins with it. Several expressions give the range that contains them all. Expressions that begin in the future
+    are ignored, because no conversation is from then. After "to", a weekday or month is the next one after the first
+    expression, even in the future: "Monday to Friday" is within one week, and 去年三月到五月 within one year. An
+    expression that names its year keeps it.
 
     Args:
-        text: The question; code in back quotes is not looked at.
-        now: When it is asked, with a zone.
-        zone: Where days begin and end for who asks.
+        text: The question. Code in backquotes is ignored.
+        now: The time of asking, with a time zone.
+        zone: The time zone of the caller, which decides where days begin and end.
     """
     local = now.astimezone(zone).replace(tzinfo=None)
     plain = _CODE.sub(lambda code: "`" * len(code[0]), text.translate(_FULL_WIDTH))
@@ -97,7 +98,7 @@ def find_time(text: str, *, now: datetime, zone: tzinfo) -> Timed | None:
         return None
     first, last = _range_of(mentions)
     if first is not None and last is not None and first >= last:
-        return None  # since this year, before the last: nothing can be meant
+        return None  # "since this year, before last year" leaves no time
     pieces = [(mention.first, mention.past) for mention in mentions]
     start, end = (None if side is None else side.replace(tzinfo=zone).astimezone(UTC) for side in (first, last))
     return Timed(
@@ -106,7 +107,7 @@ def find_time(text: str, *, now: datetime, zone: tzinfo) -> Timed | None:
 
 
 def _range_of(mentions: Sequence[_Mention]) -> tuple[datetime | None, datetime | None]:
-    """Find the range that holds every mention; "since" and "until" together bound it on both sides."""
+    """Return the range that contains every mention. "Since" and "until" together bound it on both sides."""
     starts = [mention.start for mention in mentions if mention.start is not None]
     ends = [mention.end for mention in mentions if mention.end is not None]
     bounds = all(mention.start is None or mention.end is None for mention in mentions)
@@ -116,7 +117,7 @@ def _range_of(mentions: Sequence[_Mention]) -> tuple[datetime | None, datetime |
 
 
 def _mentions(text: str, now: datetime) -> Iterator[_Mention]:
-    """List the time expressions of a text in order; none overlaps another."""
+    """Yield the time expressions of a text in order, without overlaps."""
     past = 0
     for first, end, span_at in sorted(_matches(text), key=lambda match: (match[0], -match[1])):
         if first < past:
@@ -137,7 +138,7 @@ def _matches(text: str) -> Iterator[tuple[int, int, Callable[[datetime], Span | 
 def _mention(
     text: str, first: int, end: int, span_at: Callable[[datetime], Span | None], now: datetime
 ) -> _Mention | None:
-    """Read an expression as it is meant at a moment; None if it means no time."""
+    """Read an expression as said at a moment, or return None if it means no time."""
     try:
         span = span_at(now)
     except (OverflowError, ValueError):
@@ -150,7 +151,7 @@ def _mention(
 
 
 def _at_the_hour(text: str, first: int, end: int, span: Span) -> tuple[int, int, Span]:
-    """Narrow a day by the time of the day that stands right behind it or before it."""
+    """Narrow a day by a time of day right after it or right before it."""
     if not span.is_a_day:
         return first, end, span
     for clock, hours_of in (times_chinese.CLOCK, times_english.CLOCK):
@@ -164,7 +165,7 @@ def _at_the_hour(text: str, first: int, end: int, span: Span) -> tuple[int, int,
 
 
 def _connected(text: str, first: int, end: int, span: Span) -> tuple[int, int, datetime | None, datetime | None]:
-    """Open a side where the text says since, after, before; take particles along."""
+    """Open a side of the span if the text says since, after or before, and include the particles around it."""
     near = max(first - _NEAR, 0)
     for pattern, sides in (
         (_SINCE, (span.start, None)),
@@ -187,7 +188,7 @@ def _connected(text: str, first: int, end: int, span: Span) -> tuple[int, int, d
 
 
 def _joined(text: str, mentions: Iterable[_Mention], now: datetime) -> list[_Mention]:
-    """Take "to" and "between" along with the expressions that they join, and leave out what has not begun."""
+    """Join the expressions around "to" and "between", and leave out times that have not begun."""
     joined: list[_Mention] = []
     for mention in mentions:
         pair = _pair(text, joined[-1], mention, now) if joined else None
@@ -200,7 +201,7 @@ def _joined(text: str, mentions: Iterable[_Mention], now: datetime) -> list[_Men
 
 
 def _pair(text: str, former: _Mention, latter: _Mention, now: datetime) -> tuple[_Mention, _Mention] | None:
-    """Join what "to" or "and" stands between; of a list, "Monday and Friday", nothing is in the future."""
+    """Join two expressions around "to" or "and". In a list ("Monday and Friday") none may be in the future."""
     joint = _JOINT.fullmatch(text, former.past, latter.first)
     if joint is None:
         return None
@@ -213,7 +214,7 @@ def _pair(text: str, former: _Mention, latter: _Mention, now: datetime) -> tuple
 
 
 def _of_one_time(former: _Mention, latter: _Mention) -> tuple[_Mention, _Mention]:
-    """Read what leaves its week or year open by what it is joined to: "March to May 2025" has one year."""
+    """Read an expression without a week or year by the one it is joined to: "March to May 2025" has one year."""
     if former.start is None or latter.start is None:
         return former, latter
     late = former.start > latter.start

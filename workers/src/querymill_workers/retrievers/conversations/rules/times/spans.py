@@ -1,4 +1,4 @@
-"""Stretches of the calendar on somebody's wall clock: days, weeks, months, and those that lie so long back."""
+"""Spans of the calendar in local time: days, weeks, months, and spans some units ago."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,15 +10,15 @@ Unit = Literal["minute", "hour", "day", "week", "month", "quarter", "year"]
 DAY: Final = timedelta(days=1)
 WEEK: Final = timedelta(weeks=1)
 YEAR: Final = timedelta(days=365)
-#: What "a few" stands for: from so many to so many.
+#: The lowest and the highest number that "a few" stands for.
 FEW: Final = (2, 6)
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From ``start`` on, up to ``end`` without it: local times without a zone.
+    """From ``start`` (inclusive) to ``end`` (exclusive), as local times without a zone.
 
-    ``every`` is how often there is such a span, where it was not said which of them is meant: a weekday every week.
+    ``every`` is the period of an expression that does not say which of its spans is meant: a week for "on Tuesday".
     """
 
     start: datetime
@@ -27,49 +27,49 @@ class Span:
 
     @property
     def is_a_day(self) -> bool:
-        """Tell whether this is one whole day, so that a time of the day can narrow it."""
+        """Whether this is one whole day, which a time of day can narrow."""
         return self.end - self.start == DAY and self.start.time() == time.min
 
     def hours(self, first: float, past: float) -> "Span":
-        """Narrow a day to its hours from ``first`` up to ``past``."""
+        """Narrow a day to the hours from ``first`` to ``past``."""
         return Span(self.start + timedelta(hours=first), self.start + timedelta(hours=past), self.every)
 
 
-def day(one: date) -> Span:
-    """Span one day."""
-    start = datetime.combine(one, time.min)
+def day(of: date) -> Span:
+    """Return the span of one day."""
+    start = datetime.combine(of, time.min)
     return Span(start, start + DAY)
 
 
 def days(first: date, count: int) -> Span:
-    """Span ``count`` days."""
+    """Return the span of ``count`` days."""
     start = datetime.combine(first, time.min)
     return Span(start, start + count * DAY)
 
 
-def week(one: date) -> Span:
-    """Span the calendar week of a day, Monday to Sunday."""
-    return days(one - one.weekday() * DAY, 7)
+def week(of: date) -> Span:
+    """Return the calendar week of a day, Monday to Sunday."""
+    return days(of - of.weekday() * DAY, 7)
 
 
 def month(year: int, number: int) -> Span:
-    """Span a month; numbers below 1 and above 12 count into the years around."""
+    """Return the span of a month. Numbers below 1 or above 12 are months of the years before or after."""
     return months(year, number, 1)
 
 
 def months(year: int, number: int, count: int) -> Span:
-    """Span ``count`` months from one on."""
+    """Return the span of ``count`` months, beginning with month ``number``."""
     return Span(_first_of(year, number), _first_of(year, number + count))
 
 
 def ago(now: datetime, unit: Unit, back: int) -> Span:
-    """Span the calendar unit that lies so many units back; 0 is the one now is in.
+    """Return the calendar unit ``back`` units before the current one.
 
-    *Decided*: "three weeks ago" is the whole calendar week then, "three days ago" the whole day. Minutes and hours
-    have a quarter of their number on either side (at least 5 minutes, or one hour): nobody remembers exactly.
+    *Decided*: "three weeks ago" is the whole calendar week, and "three days ago" the whole day. Minutes and hours have
+    a margin on both sides, of a quarter of their number but at least 5 minutes or one hour: nobody remembers exactly.
 
     Raises:
-        OverflowError, ValueError: That is before the calendar begins.
+        OverflowError, ValueError: The span is before the beginning of the calendar.
     """
     match unit:
         case "minute":
@@ -91,15 +91,17 @@ def ago(now: datetime, unit: Unit, back: int) -> Span:
 
 
 def guessed_ago(now: datetime, unit: Unit, least: int, most: int) -> Span:
-    """Span what "two or three days ago" may mean; "a few days ago" is a guess too."""
+    """Return the span of an estimate such as "two or three days ago", from the earliest day to the latest."""
     return Span(ago(now, unit, most).start, ago(now, unit, least).end)
 
 
 def past(now: datetime, unit: Unit, count: int) -> Span:
-    """Span "the past ``count`` units" up to the end of today: today, and so many units before it.
+    """Return the span of "the past ``count`` units", up to the end of today.
+
+    It begins that many days, weeks, months or years before today, or that many minutes or hours before now.
 
     Raises:
-        OverflowError, ValueError: That is before the calendar begins.
+        OverflowError, ValueError: The span is before the beginning of the calendar.
     """
     today = day(now.date())
     match unit:
@@ -120,23 +122,23 @@ def past(now: datetime, unit: Unit, count: int) -> Span:
 
 
 def weekend(now: datetime, back: int) -> Span:
-    """Span Saturday and Sunday of the calendar week so many weeks back."""
+    """Return Saturday and Sunday of the calendar week ``back`` weeks ago."""
     return days(week(now.date() - back * WEEK).start.date() + 5 * DAY, 2)
 
 
 def latest(now: datetime, candidate: Callable[[int], Span]) -> Span:
-    """Choose, of what a year makes of "in March", the latest that has begun."""
+    """Return the latest span that has begun, of those that ``candidate`` gives for this year and the last."""
     this_year = candidate(now.year)
     return replace(this_year if this_year.start <= now else candidate(now.year - 1), every=YEAR)
 
 
 def latest_weekday(now: datetime, number: int) -> Span:
-    """Span the latest day with this place in the week, 0 for Monday: today, or one of the six before."""
+    """Return the latest day with this number in the week, 0 for Monday: today or one of the six days before."""
     return replace(day(now.date() - (now.weekday() - number) % 7 * DAY), every=WEEK)
 
 
 def latest_weekend(now: datetime) -> Span:
-    """Span the latest weekend that has begun."""
+    """Return the latest weekend that has begun."""
     saturday = 5
     return replace(weekend(now, int(now.weekday() < saturday)), every=WEEK)
 

@@ -1,0 +1,195 @@
+"""Whole sessions and live messages are ingested, and sessions dropped: as jobs, in memory."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from querymill_shared.contracts.conversations.ingest import (
+    DropConversation,
+    IngestConversation,
+    IngestConversationResult,
+    SessionUpdate,
+    UpdateConversation,
+)
+from querymill_shared.contracts.sessions import MOST_MESSAGES, ChatSession
+from querymill_workers.retrievers.conversations.ingest import merge_update
+from querymill_workers.retrievers.conversations.prepare import prepare_session
+from tests.fixtures.conversation_jobs import (
+    POOLS,
+    UPDATE,
+    bring_up_to_date,
+    found,
+    ingest,
+    open_updates,
+    reference,
+    session,
+)
+from tests.fixtures.conversations import START
+from tests.fixtures.world import World
+
+
+def test_a_session_is_found_by_its_words_and_the_same_again_changes_nothing(world: World) -> None:
+    result = ingest(world, "s", *POOLS)
+    assert (result.kind, result.outcome, result.total) == ("ingest_conversations", "ingested", 2)
+    assert found(world, "the connection pool") == ["s"]
+    before = world.conversations.generation("chats")
+    assert ingest(world, "s", *POOLS).outcome == "unchanged"
+    assert world.conversations.generation("chats") == before
+
+
+def test_an_edit_replaces_the_words_and_the_references(world: World) -> None:
+    ingest(world, "early", *POOLS)
+    ingest(world, "late", *POOLS, day=1)
+    assert bring_up_to_date(world).total == 2
+    assert reference(world, "early") == 0.1
+    ingest(world, "late", "tomato soup with basil", day=1)
+    bring_up_to_date(world)
+    assert reference(world, "early") == 0
+    assert found(world, "soup") == ["late"]
+    assert found(world, "connection pool") == ["early"]
+
+
+def test_live_messages_are_added_and_edited_and_counted_once(world: World) -> None:
+    told = {"session_id": "s", "messages": [{"message_id": "a", "text": "soup", "created_at": "2026-01-01T10:00:00Z"}]}
+    request = UpdateConversation.model_validate({"collection": "chats", "update": told})
+    for outcome in ("ingested", "unchanged"):
+        result = world.result(world.run(request))
+        assert isinstance(result, IngestConversationResult)
+        assert (result.kind, result.outcome, result.total) == ("update_conversation", outcome, 1)
+    more = {"session_id": "s", "messages": [{"message_id": "b", "text": "ships"}, {"message_id": "a", "text": "tea"}]}
+    world.run(UpdateConversation.model_validate({"collection": "chats", "update": more}))
+    (known,) = world.conversations.sessions("chats", ["s"]).values()
+    assert [message.text for message in known.messages] == ["tea", "ships"]
+    assert known.started_at == datetime(2026, 1, 1, 10, tzinfo=UTC)
+    assert (found(world, "soup"), found(world, "ships")) == ([], ["s"])
+
+
+def test_a_session_is_read_and_changed_while_no_other_writer_changes_it(world: World) -> None:
+    alone = []
+
+    def noting(honest: Callable[..., object]) -> Callable[..., object]:
+        def noted(*given: object, **more: object) -> object:
+            alone.append(world.conversations._changing["chats", "s"].locked())
+            return honest(*given, **more)
+
+        return noted
+
+    for store, some in [(world.words, ("put", "drop")), (world.conversations, ("stored", "put", "drop"))]:
+        for call in some:
+            setattr(store, call, noting(getattr(store, call)))
+    told = {"session_id": "s", "messages": [{"message_id": "a", "text": "soup"}]}
+    ingest(world, "s", *POOLS)
+    world.run(UpdateConversation.model_validate({"collection": "chats", "update": told}))
+    world.run(DropConversation(collection="chats", session_id="s"))
+    assert alone == [True] * (3 + 3 + 2)
+
+
+def test_live_messages_of_a_session_that_begins_at_no_time_are_refused(world: World) -> None:
+    told = {"session_id": "s", "messages": [{"message_id": "a", "text": "soup"}]}
+    job_id = world.run(UpdateConversation.model_validate({"collection": "chats", "update": told}))
+    record = world.board.picture(job_id).record
+    assert (record.state, record.reason) == (
+        "failed", "started_at: required, as session 's' is new and its messages have no times",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("messages", "rule"),
+    [([{"text": "x"}], "needs a message_id"), ([], "at least 1"),
+     ([{"message_id": "a", "text": "x"}, {"message_id": "a", "text": "y"}], "must occur once")],
+)  # fmt: skip
+def test_a_live_message_that_cannot_be_told_apart_is_refused(messages: list[object], rule: str) -> None:
+    with pytest.raises(ValidationError, match=rule):
+        UpdateConversation.model_validate({"collection": "c", "update": {"session_id": "s", "messages": messages}})
+
+
+def test_a_dropped_session_is_not_found_and_refers_to_nothing(world: World) -> None:
+    ingest(world, "early", *POOLS)
+    ingest(world, "late", *POOLS, day=1)
+    bring_up_to_date(world)
+    for outcome in ("dropped", "unchanged"):
+        result = world.result(world.run(DropConversation(collection="chats", session_id="late")))
+        assert isinstance(result, IngestConversationResult)
+        assert (result.kind, result.outcome) == ("drop_conversation", outcome)
+    assert found(world, "connection pool") == ["early"]
+    bring_up_to_date(world)
+    assert reference(world, "early") == 0
+
+
+@pytest.mark.parametrize("stored_by", ["ingestion", "live messages"])
+def test_an_attempt_after_one_that_was_killed_once_it_had_stored_does_what_follows(
+    world: World, stored_by: str
+) -> None:
+    told = session("s", *POOLS)
+    world.conversations.put("chats", prepare_session(told, world.ports.technical_keywords), replacing=None)
+    asked = {"session_id": "s", "messages": [one.model_dump() for one in told.messages]}
+    live = UpdateConversation.model_validate({"collection": "chats", "update": asked})
+    whole = IngestConversation(collection="chats", session=told)
+    world.result(world.run(whole if stored_by == "ingestion" else live))
+    assert world.board.collections("conversations") == {"chats"}
+    assert len(open_updates(world)) == 1
+
+
+def test_an_attempt_after_one_that_was_killed_once_it_had_dropped_does_what_follows(world: World) -> None:
+    ingest(world, "early", *POOLS)
+    bring_up_to_date(world)
+    for job_id in open_updates(world):
+        world.ring(job_id, UPDATE, "update")
+    world.conversations.drop("chats", "early")
+    world.run(DropConversation(collection="chats", session_id="early"))
+    assert len(open_updates(world)) == 1
+
+
+def test_the_same_session_again_asks_for_nothing_where_nothing_waits(world: World) -> None:
+    ingest(world, "s", *POOLS)
+    for job_id in open_updates(world):
+        world.ring(job_id, UPDATE, "update")
+    assert ingest(world, "s", *POOLS).outcome == "unchanged"
+    assert open_updates(world) == []
+
+
+def test_an_update_renames_a_session_and_leaves_what_it_does_not_name(world: World) -> None:
+    ingest(world, "s", *POOLS)
+    update = {"session_id": "s", "name": "Pools", "messages": [{"message_id": "9", "text": "ships"}]}
+    world.run(UpdateConversation.model_validate({"collection": "chats", "update": update}))
+    (known,) = world.conversations.sessions("chats", ["s"]).values()
+    assert (known.name, known.user_name, known.started_at) == ("Pools", None, START)
+    assert [message.message_id for message in known.messages] == ["0", "1", "9"]
+
+
+def test_a_session_that_an_update_would_make_too_long_is_refused_and_stays(world: World) -> None:
+    whole = [{"message_id": str(place), "text": "x"} for place in range(MOST_MESSAGES)]
+    long = ChatSession.model_validate({"session_id": "s", "started_at": START, "messages": whole})
+    world.result(world.run(IngestConversation(collection="chats", session=long)))
+    before = world.conversations.generation("chats")
+    update = {"session_id": "s", "messages": [{"message_id": "one more", "text": "y"}]}
+    job_id = world.run(UpdateConversation.model_validate({"collection": "chats", "update": update}))
+    record = world.board.picture(job_id).record
+    assert (record.state, record.reason) == (
+        "failed", f"messages: session 's' would have more than {MOST_MESSAGES} messages",
+    )  # fmt: skip
+    assert world.conversations.generation("chats") == before
+    edit = {"session_id": "s", "messages": [{"message_id": "7", "text": "y"}]}
+    world.result(world.run(UpdateConversation.model_validate({"collection": "chats", "update": edit})))
+    assert found(world, "y") == ["s"]
+
+
+updates = st.lists(st.dictionaries(st.sampled_from("abcdef"), st.text("xyz", max_size=3), min_size=1), max_size=6)
+
+
+@given(updates)
+def test_updates_give_each_message_its_last_text_at_the_place_it_first_had(given_: list[dict[str, str]]) -> None:
+    merged: ChatSession | None = None
+    expected: dict[str, str] = {}
+    for texts in [{"a": "begun"}, *given_]:
+        messages = [{"message_id": name, "text": text} for name, text in texts.items()]
+        update = {"session_id": "s", "started_at": START, "messages": messages}
+        merged = merge_update(merged, SessionUpdate.model_validate(update))
+        expected |= texts
+    assert merged is not None
+    assert {message.message_id: message.text for message in merged.messages} == expected
+    assert [message.message_id for message in merged.messages] == list(expected)
