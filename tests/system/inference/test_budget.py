@@ -51,7 +51,7 @@ def test_what_cannot_be_granted_in_time_is_refused_at_once_and_costs_nothing(pro
     go(account)
     started = time.monotonic()
     for _ in range(5):
-        with pytest.raises(LimitReached, match=r"no call in time \(the next in 1\.0 s\)"):
+        with pytest.raises(LimitReached, match=r"no call can start before the deadline \(next in 1\.0 s\)"):
             go(account, within_s=0.5)
     assert time.monotonic() - started < 0.4
     assert waits(account, 1) == pytest.approx([1.0], abs=0.1)
@@ -151,7 +151,7 @@ def test_the_breaker_opens_probes_and_closes(provider: Provider) -> None:
     with pytest.raises(CircuitOpen):
         go(here)  # one probes, the others wait for what it finds
     there.report(probe, "failed")
-    with pytest.raises(CircuitOpen, match=r"next try in [12]\."):
+    with pytest.raises(CircuitOpen, match=r"next call in [12]\."):
         go(here)
     time.sleep(2.05)
     here.report(go(here), "answered")

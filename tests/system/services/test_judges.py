@@ -356,7 +356,7 @@ def test_an_endpoint_gets_no_more_time_than_the_caller_has(
 ) -> None:
     openai_server.script.rerank = lambda request: Answer(cohere_answer(i0=0.5).body, after_s=1)
     started = time.monotonic()
-    with pytest.raises(Refused, match="no answer in time"):
+    with pytest.raises(Refused, match="no response in time"):
         http_judge(endpoint, openai_server.url).judge("q", PASSAGES, caller=caller(0.2))
     assert time.monotonic() - started < 0.8
     provider.meters.flush()

@@ -1,4 +1,4 @@
-"""Answering questions from passages by a chat model, and judging answers by it."""
+"""Write answers from passages with a chat model, and judge answers with it."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -13,7 +13,7 @@ from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.languages import Language
 
-#: What the JSON of a judgement takes, with room for blanks, and what each sentence may add to it.
+#: Token limit of a reply that judges an answer, with room for blanks, and what each sentence of the answer adds.
 TOKENS_OF_JUDGEMENT = 80
 TOKENS_PER_SENTENCE = 5
 
@@ -24,12 +24,12 @@ def _from_0_to_1(degree: float) -> float:
     return degree
 
 
-# Not in the schema: not every server's schemas know ranges of numbers.
+# Checked here and not in the schema, because some servers do not support ranges of numbers.
 Degree = Annotated[float, AfterValidator(_from_0_to_1)]
 
 
 class Judgement(BaseModel):
-    """The reply asked for; ``unsupported`` numbers sentences of the answer."""
+    """The JSON object that the model replies with. ``unsupported`` holds sentence numbers of the answer."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -40,7 +40,7 @@ class Judgement(BaseModel):
 
 
 class ChatAnswers:
-    """`Answers` by a chat model and our prompts."""
+    """`Answers` by a chat model, with the prompts of this package."""
 
     def __init__(self, chat: ChatModel, *, passage_tokens: int) -> None:
         self._chat = chat

@@ -1,4 +1,4 @@
-"""Judging passages by a rerank endpoint, in Cohere's and Jina's shape or in Text Embeddings Inference's."""
+"""Judge the relevance of passages with a rerank endpoint: Cohere's or Jina's API, or Text Embeddings Inference's."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -17,28 +17,28 @@ from querymill_workers.text.tokens import cut
 
 RerankShape = Literal["cohere", "tei"]
 
-#: An answer is a few numbers; one that is longer is not read to its end.
-LONGEST_ANSWER = 1_000_000
-#: Relevance by the place of the passage among those sent, from 0.
+#: A response is a few numbers. A longer one than this, in bytes, is not read to its end.
+MAX_RESPONSE_BYTES = 1_000_000
+#: Relevance of each passage, by its index in the request.
 Judged = dict[int, float]
 
 
 class Entry(BaseModel):
-    """What an endpoint says of one passage: its place among those sent, from 0, and its relevance."""
+    """The relevance of one passage. ``index`` is its index in the request."""
 
     index: StrictInt
     relevance: Annotated[StrictFloat, Field(validation_alias=AliasChoices("relevance_score", "score"))]
 
 
 class Reply(BaseModel):
-    """Cohere's and Jina's answer; Text Embeddings Inference's is the bare list."""
+    """Cohere's and Jina's response. That of Text Embeddings Inference is the bare list."""
 
     results: list[Entry]
     usage: Any = None
 
     @property
     def tokens(self) -> int | None:
-        """What the endpoint says it read; None where it does not say."""
+        """Tokens that the endpoint says it read, or None if it does not say."""
         tokens = self.usage.get("total_tokens") if isinstance(self.usage, dict) else None
         return tokens if isinstance(tokens, int) else None
 
@@ -47,7 +47,7 @@ _BARE = TypeAdapter(list[Entry])
 
 
 class HttpJudge:
-    """`Judge` by a rerank endpoint; ``base_url`` is what stands before ``/rerank``."""
+    """`Judge` by the rerank endpoint at ``base_url`` + ``/rerank``."""
 
     def __init__(
         self,
@@ -83,24 +83,24 @@ class HttpJudge:
 
     def _body(self, query: str, passages: Sequence[str]) -> dict[str, Any]:
         if self._shape == "tei":
-            # Without it a single passage too long for the model would cost the whole batch.
+            # Without truncation, one passage that is too long for the model fails the whole batch.
             return {"query": query, "texts": passages, "truncate": True}
         named = {"model": self._model} if self._model else {}
         return named | {"query": query, "documents": passages, "top_n": len(passages)}
 
 
 def open_endpoint(key: str) -> httpx.Client:
-    """Open the client of a rerank endpoint; it follows no redirect, for the key goes with every request."""
+    """Open a client for a rerank endpoint. It follows no redirects, because every request carries the key."""
     return httpx.Client(headers={"Authorization": f"Bearer {key}"} if key else {}, follow_redirects=False)
 
 
 def post(client: httpx.Client, url: str, body: Mapping[str, Any], *, limit_s: float) -> tuple[bytes, Told]:
-    """Send one call and return its answer, whole within ``limit_s`` seconds, and what its headers told.
+    """Send one request. Return the body, if it is complete within ``limit_s`` seconds, and the rate limit headers.
 
     Raises:
-        Limited: 429.
-        NoAnswer: No answer in time (`TimedOut`), or an error that may pass.
-        Rejected: A status that the same call would meet again, or a redirect: it is not followed.
+        Limited: HTTP 429.
+        NoAnswer: No response in time (`TimedOut`), or another error that may pass.
+        Rejected: Another try would get the same status, or the response is a redirect.
     """
     until = time.monotonic() + limit_s
     answer = bytearray()
@@ -110,9 +110,9 @@ def post(client: httpx.Client, url: str, body: Mapping[str, Any], *, limit_s: fl
                 raise of_status(response.status_code, response.headers)
             for part in response.iter_bytes():
                 answer += part
-                if len(answer) > LONGEST_ANSWER:
-                    raise NoAnswer("an answer too long to be one")
-                # httpx limits the wait for each part, not for all of them.
+                if len(answer) > MAX_RESPONSE_BYTES:
+                    raise NoAnswer(f"a response of more than {MAX_RESPONSE_BYTES} bytes")
+                # httpx limits the wait for each part, not for the whole response.
                 if time.monotonic() > until:
                     raise TimedOut
             return bytes(answer), told_by(response.headers)
@@ -123,29 +123,32 @@ def post(client: httpx.Client, url: str, body: Mapping[str, Any], *, limit_s: fl
 
 
 def read(answer: bytes, *, shape: RerankShape) -> Reply:
-    """Read an answer of a shape.
+    """Parse a response of a shape.
 
     Raises:
-        NoAnswer: It is none.
+        NoAnswer: It does not have the shape.
     """
     try:
         return Reply(results=_BARE.validate_json(answer)) if shape == "tei" else Reply.model_validate_json(answer)
     except ValidationError as error:
-        raise NoAnswer(f"not an answer of the {shape} shape") from error
+        raise NoAnswer(f"the response does not have the {shape} shape") from error
 
 
 def checked(entries: Sequence[Entry], *, count: int) -> Judged:
-    """Return relevance by index; a passage that is left out is left out.
+    """Return the relevance by index. A passage that the endpoint left out is missing.
 
     Raises:
-        Refused: An index that was not asked for or comes twice, or a relevance outside 0 to 1: a model whose
-            scores are on another scale would be wrong in every number.
+        Refused: An index is out of range or repeated, or a relevance is outside 0 to 1. If the model uses another
+            scale, all its numbers are wrong.
     """
     judged: Judged = {}
     for entry in entries:
         if not 0 <= entry.index < count or entry.index in judged:
-            raise Refused(f"rerank endpoint: index {entry.index} answered, once each of 0 to {count - 1} was asked for")
+            raise Refused(
+                f"rerank endpoint: invalid or repeated index {entry.index} in the response"
+                f" (expected 0 to {count - 1}, once each)"
+            )
         if not 0 <= entry.relevance <= 1:
-            raise Refused(f"rerank endpoint: relevance {entry.relevance} answered, it must be from 0 to 1")
+            raise Refused(f"rerank endpoint: relevance {entry.relevance} in the response (expected 0 to 1)")
         judged[entry.index] = entry.relevance
     return judged
