@@ -20,7 +20,7 @@ from querymill_workers.inference.account import Account
 from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.chat_judge import ChatJudge
 from querymill_workers.inference.gateway import Gateway
-from querymill_workers.inference.http_judge import HttpJudge, Judged, RerankShape, open_endpoint
+from querymill_workers.inference.http_judge import HttpJudge, RelevanceByIndex, RerankShape, open_endpoint
 from querymill_workers.inference.ports import Judge
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
@@ -68,7 +68,7 @@ def endpoint(provider: Provider) -> Iterator[Endpoint]:
 def http_judge(
     endpoint: Endpoint, url: str, shape: RerankShape = "cohere", *, timeout_s: float = 5.0, tokens: int = 1000
 ) -> HttpJudge:
-    gateway: Gateway[Judged] = Gateway(endpoint.account, "rerank endpoint", timeout_s=timeout_s)
+    gateway: Gateway[RelevanceByIndex] = Gateway(endpoint.account, "rerank endpoint", timeout_s=timeout_s)
     return HttpJudge(endpoint.client, gateway, url, model="judge-1", shape=shape, passage_tokens=tokens)
 
 

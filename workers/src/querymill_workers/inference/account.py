@@ -40,7 +40,7 @@ class CircuitOpen(Unavailable):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RateLimitHeaders:
     """The rate limit headers of a response, in seconds and counts. A header that is missing is None."""
 
     retry_after_s: float | None = None
@@ -137,12 +137,14 @@ class Account:
                 return False
         return True
 
-    def report(self, grant: Grant, outcome: Outcome, *, tokens: int | None = None, told: Told | None = None) -> None:
+    def report(
+        self, grant: Grant, outcome: Outcome, *, tokens: int | None = None, limits: RateLimitHeaders | None = None
+    ) -> None:
         """Report the outcome of a call, the ``tokens`` it used (None: as estimated), and the response's headers.
 
         A call that its caller's deadline ``cut`` is charged, but does not count for or against the circuit breaker.
         """
-        told = told or Told()
+        limits = limits or RateLimitHeaders()
         beyond = 0 if tokens is None else tokens - grant.tokens
         match outcome:
             case "answered" | "limited" | "failed" | "cut":
@@ -157,8 +159,8 @@ class Account:
             keys=[self.key],
             args=[
                 outcome, returned, beyond, *self._paces(),
-                _ms(told.retry_after_s), _left(told.requests_left), _ms(told.requests_reset_s),
-                _left(told.tokens_left), _ms(told.tokens_reset_s), FAILURES_TO_OPEN, COOLDOWN_MS,
+                _ms(limits.retry_after_s), _left(limits.requests_left), _ms(limits.requests_reset_s),
+                _left(limits.tokens_left), _ms(limits.tokens_reset_s), FAILURES_TO_OPEN, COOLDOWN_MS,
             ],
         )  # fmt: skip
         self._count(outcome, beyond, int(paused), breaker.decode())

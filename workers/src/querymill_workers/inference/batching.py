@@ -14,14 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from querymill_shared.contracts.fields import Lane
-from querymill_workers.inference.client import Answer
+from querymill_workers.inference.client import ProviderResponse
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.ports import Vectors
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.usage import Usage
 
 Vector = npt.NDArray[np.float32]
-Ask = Callable[[Sequence[str], float], Answer[Vectors]]
+Ask = Callable[[Sequence[str], float], ProviderResponse[Vectors]]
 
 #: How long a request waits for more texts while another request is under way, in seconds.
 LINGER_S = 0.004
@@ -36,7 +36,7 @@ class Waiting:
     text: str
     tokens: int
     until: float | None
-    answer: "Future[tuple[Vector, Usage]]" = field(default_factory=Future)
+    vector: "Future[tuple[Vector, Usage]]" = field(default_factory=Future)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class MicroBatcher:
 
     def _deliver(self, batch: "Batch") -> None:
         try:
-            answer = self._gateway.call(batch)
+            response = self._gateway.call(batch)
         except Refused:
             if len(batch.texts) < 2:
                 raise
@@ -101,10 +101,10 @@ class MicroBatcher:
                 except Exception as error:  # noqa: BLE001  # as above
                     half.fail(error)
             return
-        if answer is not None:
-            batch.answer(answer)
+        if response is not None:
+            batch.resolve(response)
 
-    def send(self, texts: Sequence[Waiting], timeout_s: float) -> Answer[Vectors]:
+    def send(self, texts: Sequence[Waiting], timeout_s: float) -> ProviderResponse[Vectors]:
         """Send a batch and return its vectors."""
         self._gateway.account.meters.count(f"batch_size/{1 << (len(texts) - 1).bit_length()}")
         self._gateway.account.meters.count("batched_texts", len(texts))
@@ -131,7 +131,7 @@ class MicroBatcher:
             late = [text for text in self._waiting if text.until is not None and text.until < at]
             self._waiting = [text for text in self._waiting if text not in late]
         for text in late:
-            text.answer.set_exception(Refused("rate limit: no call can start before the deadline"))
+            text.vector.set_exception(Refused("rate limit: no call can start before the deadline"))
 
     def take_all(self) -> list[Waiting]:
         """Take every waiting text, because the request that they wait for has failed."""
@@ -184,23 +184,23 @@ class Batch:
             self.sealed = True
         return self.tokens() if self.texts else None
 
-    def send(self, timeout_s: float) -> Answer[Vectors]:
+    def send(self, timeout_s: float) -> ProviderResponse[Vectors]:
         """Send the batch and return its vectors."""
         return self._batcher.send(self.texts, timeout_s)
 
-    def answer(self, answer: Answer[Vectors]) -> None:
+    def resolve(self, response: ProviderResponse[Vectors]) -> None:
         """Give each text its vector. The first also gets the usage of the request."""
-        usage = Usage(1, answer.tokens or 0)
-        for text, vector in zip(self.texts, answer.value, strict=True):
-            text.answer.set_result((vector, usage))
+        usage = Usage(1, response.tokens or 0)
+        for text, vector in zip(self.texts, response.value, strict=True):
+            text.vector.set_result((vector, usage))
             usage = Usage()
 
     def fail(self, error: Exception) -> None:
         """Fail the texts of the batch or, while it is open, every waiting text."""
         texts = self.texts if self.sealed else self._batcher.take_all()
         for text in texts:
-            if not text.answer.done():
-                text.answer.set_exception(error)
+            if not text.vector.done():
+                text.vector.set_exception(error)
 
     def _known(self) -> list[Waiting]:
         return self.texts if self.sealed else self._batcher.peek()

@@ -10,7 +10,7 @@ import openai
 from pydantic import BaseModel, ValidationError
 
 from querymill_workers.inference.answer_ports import Hear, Written
-from querymill_workers.inference.client import Answer, asked, tokens_of, told_by
+from querymill_workers.inference.client import ProviderResponse, make_call, rate_limit_headers, tokens_of
 from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.prompts import Turn
@@ -52,15 +52,15 @@ class OpenAIChat:
             options["response_format"] = {"type": "json_schema", "json_schema": schema}
         return options
 
-    def ask(self, turns: Sequence[Turn], options: Mapping[str, Any], timeout_s: float) -> Answer[str]:
+    def ask(self, turns: Sequence[Turn], options: Mapping[str, Any], timeout_s: float) -> ProviderResponse[str]:
         """Send one request and return the whole reply.
 
         Raises:
-            Limited, NoAnswer, Rejected: See `asked`.
+            Limited, NoResponse, Rejected: See `make_call`.
             Refused: The reply is empty. Another try would not help.
         """
 
-        def call() -> Answer[str]:
+        def call() -> ProviderResponse[str]:
             raw = self._client.chat.completions.with_raw_response.create(
                 messages=list(turns),  # type: ignore[arg-type]  # roles are our files'
                 timeout=timeout_s,
@@ -70,34 +70,36 @@ class OpenAIChat:
             text = reply.choices[0].message.content
             if not isinstance(text, str) or not text.strip():
                 raise Refused("chat model: empty reply")
-            return Answer(text.encode("utf-8", "ignore").decode("utf-8"), tokens_of(reply), told_by(raw.headers))
+            return ProviderResponse(
+                text.encode("utf-8", "ignore").decode("utf-8"), tokens_of(reply), rate_limit_headers(raw.headers)
+            )
 
-        return asked(call)
+        return make_call(call)
 
-    def begin(self, turns: Sequence[Turn], options: dict[str, Any], timeout_s: float) -> Answer[ChatStream]:
+    def begin(self, turns: Sequence[Turn], options: dict[str, Any], timeout_s: float) -> ProviderResponse[ChatStream]:
         """Request a reply in parts, and wait for the first.
 
         Raises:
-            Limited, NoAnswer, Rejected: See `asked`.
+            Limited, NoResponse, Rejected: See `make_call`.
             Refused: The reply is empty. Another try would not help.
         """
 
-        def call() -> Answer[ChatStream]:
+        def call() -> ProviderResponse[ChatStream]:
             raw = self._client.chat.completions.with_raw_response.create(
                 messages=list(turns),  # type: ignore[arg-type]  # roles are our files'
                 timeout=timeout_s,
                 **options | _STREAMED,
             )
             chunks: Any = raw.parse()  # its type depends on the options
-            return Answer(ChatStream(chunks), None, told_by(raw.headers))
+            return ProviderResponse(ChatStream(chunks), None, rate_limit_headers(raw.headers))
 
-        answer = asked(call)
+        response = make_call(call)
         try:
-            answer.value.await_first()
+            response.value.await_first()
         except BaseException:
-            answer.value.close()
+            response.value.close()
             raise
-        return answer
+        return response
 
 
 class ChatModel:
@@ -134,11 +136,11 @@ class ChatModel:
 
         def compute(keys: Sequence[str]) -> Iterator[Mapping[str, bytes]]:
             self._daily.spend(caller.collection, tokens)
-            answer = self._gateway.call_once(
+            response = self._gateway.call_once(
                 caller, tokens, lambda timeout_s: self._endpoint.ask(turns, options, timeout_s)
             )
-            spent.append(Usage(1, answer.tokens or 0))
-            yield {keys[0]: answer.value.encode()}
+            spent.append(Usage(1, response.tokens or 0))
+            yield {keys[0]: response.value.encode()}
 
         key = _key(caller.collection if self._scoped else "", turns, options)
         values = self._shared.obtain([key], compute, lane=caller.lane, until=caller.expires_at)

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 import httpx
 import openai
 
-from querymill_workers.inference.account import Told
+from querymill_workers.inference.account import RateLimitHeaders
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -22,11 +22,11 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
-class NoAnswer(Exception):
+class NoResponse(Exception):
     """There was no response, or an unreadable one. Another try may help."""
 
 
-class TimedOut(NoAnswer):
+class TimedOut(NoResponse):
     """There was no response within the time limit of the call."""
 
     def __init__(self) -> None:
@@ -40,18 +40,18 @@ class Rejected(Exception):
 class Limited(Exception):
     """The provider rate-limited the call (HTTP 429)."""
 
-    def __init__(self, told: Told) -> None:
+    def __init__(self, limits: RateLimitHeaders) -> None:
         super().__init__("HTTP 429")
-        self.told = told
+        self.limits = limits
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Generic[T]):
+class ProviderResponse(Generic[T]):
     """The value of a response, the tokens it was charged (None: not reported), and its rate limit headers."""
 
     value: T
     tokens: int | None
-    told: Told
+    limits: RateLimitHeaders
 
 
 def open_client(base_url: str, key: str, *, timeout_s: float) -> openai.OpenAI:
@@ -68,12 +68,12 @@ def open_client(base_url: str, key: str, *, timeout_s: float) -> openai.OpenAI:
     )
 
 
-def asked(call: Callable[[], U]) -> U:
+def make_call(call: Callable[[], U]) -> U:
     """Make a call with the OpenAI client and turn its errors into three kinds.
 
     Raises:
         Limited: HTTP 429.
-        NoAnswer: No connection, no response in time (`TimedOut`), HTTP 5xx, or an unreadable response.
+        NoResponse: No connection, no response in time (`TimedOut`), HTTP 5xx, or an unreadable response.
         Rejected: Any other status, including redirects.
     """
     try:
@@ -81,19 +81,19 @@ def asked(call: Callable[[], U]) -> U:
     except (openai.APITimeoutError, httpx.TimeoutException) as error:
         raise TimedOut from error
     except openai.APIStatusError as error:
-        raise of_status(error.status_code, error.response.headers) from error
+        raise error_of_status(error.status_code, error.response.headers) from error
     except (openai.APIConnectionError, httpx.HTTPError) as error:
-        raise NoAnswer("no connection") from error
+        raise NoResponse("no connection") from error
     except (openai.OpenAIError, *UNREADABLE) as error:
-        raise NoAnswer(f"unreadable response ({type(error).__name__})") from error
+        raise NoResponse(f"unreadable response ({type(error).__name__})") from error
 
 
-def of_status(status: int, headers: Mapping[str, str]) -> Exception:
+def error_of_status(status: int, headers: Mapping[str, str]) -> Exception:
     """Return the error for an HTTP status. It quotes no text of the caller."""
     if status == 429:
-        return Limited(told_by(headers))
+        return Limited(rate_limit_headers(headers))
     if status >= 500 or status in (408, 409, 425):
-        return NoAnswer(f"HTTP {status}")
+        return NoResponse(f"HTTP {status}")
     redirected = " (redirects are not followed)" if 300 <= status < 400 else ""
     return Rejected(f"HTTP {status}{redirected}")
 
@@ -104,9 +104,9 @@ def tokens_of(response: object) -> int | None:
     return total if isinstance(total, int) and total > 0 else None
 
 
-def told_by(headers: Mapping[str, str]) -> Told:
+def rate_limit_headers(headers: Mapping[str, str]) -> RateLimitHeaders:
     """Return the rate limit headers of a response. A value that cannot be read counts as missing."""
-    return Told(
+    return RateLimitHeaders(
         retry_after_s=retry_after_s(headers),
         requests_left=_count(headers.get("x-ratelimit-remaining-requests")),
         requests_reset_s=_duration_s(headers.get("x-ratelimit-reset-requests")),

@@ -17,7 +17,7 @@ from openai.types import CreateEmbeddingResponse
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.meters import Meters
 from querymill_workers.inference.batching import Bounds, MicroBatcher, Vector, Waiting
-from querymill_workers.inference.client import Answer, NoAnswer, asked, tokens_of, told_by
+from querymill_workers.inference.client import NoResponse, ProviderResponse, make_call, rate_limit_headers, tokens_of
 from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.ports import InputType, Vectors
@@ -41,16 +41,16 @@ class OpenAIEndpoint:
         self._client = client
         self._profile = profile
 
-    def ask(self, texts: Sequence[str], input_type: InputType, timeout_s: float) -> Answer[Vectors]:
+    def ask(self, texts: Sequence[str], input_type: InputType, timeout_s: float) -> ProviderResponse[Vectors]:
         """Embed texts in one request.
 
         Raises:
-            Limited, NoAnswer, Rejected: See `asked`.
-            Refused: The vectors are wrong; see `checked`.
+            Limited, NoResponse, Rejected: See `make_call`.
+            Refused: The vectors are wrong; see `vectors_of`.
         """
         extra = {"input_type": input_type} if self._profile.asymmetric else None
 
-        def call() -> Answer[Vectors]:
+        def call() -> ProviderResponse[Vectors]:
             raw = self._client.embeddings.with_raw_response.create(
                 model=self._profile.model,
                 input=list(texts),
@@ -59,14 +59,14 @@ class OpenAIEndpoint:
                 timeout=timeout_s,
             )
             response = raw.parse()
-            vectors = checked(response, len(texts), self._profile.dimensions)
-            return Answer(vectors, tokens_of(response), told_by(raw.headers))
+            vectors = vectors_of(response, len(texts), self._profile.dimensions)
+            return ProviderResponse(vectors, tokens_of(response), rate_limit_headers(raw.headers))
 
-        return asked(call)
+        return make_call(call)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TextToEmbed:
     """A text to embed, with its cache key and its estimated tokens."""
 
     key: str
@@ -107,12 +107,14 @@ class SharedEmbeddings:
         keys = [self._key(text, input_type, caller) for text in texts]
         known = self._cached(keys)
         missing = {
-            key: Asked(key, text, estimate(text)) for key, text in zip(keys, texts, strict=True) if key not in known
+            key: TextToEmbed(key, text, estimate(text))
+            for key, text in zip(keys, texts, strict=True)
+            if key not in known
         }
         spent: list[Usage] = []
 
         def compute(led: Sequence[str]) -> Iterator[Mapping[str, bytes]]:
-            return self._carried([missing[key] for key in led], input_type, caller, spent)
+            return self._embed_in_batches([missing[key] for key in led], input_type, caller, spent)
 
         if missing:
             came = self._shared.obtain(list(missing), compute, lane=caller.lane, until=caller.expires_at)
@@ -135,14 +137,14 @@ class SharedEmbeddings:
         identity = f"{scope}\n{self.model}\n{self.dimensions}\n{kind}\n{normalise(text)}"
         return f"qm:vector:{{{hashlib.sha256(identity.encode('utf-8', 'replace')).hexdigest()[:32]}}}"
 
-    def _carried(
-        self, texts: Sequence[Asked], input_type: InputType, caller: Caller, spent: list[Usage]
+    def _embed_in_batches(
+        self, texts: Sequence[TextToEmbed], input_type: InputType, caller: Caller, spent: list[Usage]
     ) -> Iterator[Mapping[str, bytes]]:
         """Queue texts for the next requests, and yield their vectors as the responses arrive."""
         self._daily.spend(caller.collection, sum(text.tokens for text in texts))
         waiting = {text.key: Waiting(text.text, text.tokens, caller.expires_at) for text in texts}
         self._batcher(caller.lane, input_type).add(list(waiting.values()))
-        keys = {text.answer: key for key, text in waiting.items()}
+        keys = {text.vector: key for key, text in waiting.items()}
         open_ = set(keys)
         while open_:
             left = None if caller.expires_at is None else max(caller.expires_at - self._gateway.clock(), 0)
@@ -168,16 +170,16 @@ class SharedEmbeddings:
             return batcher
 
 
-def checked(response: CreateEmbeddingResponse, count: int, dimensions: int) -> Vectors:
+def vectors_of(response: CreateEmbeddingResponse, count: int, dimensions: int) -> Vectors:
     """Return the vectors of a response as rows, in the order of the texts.
 
     Raises:
-        NoAnswer: The response does not hold one vector per text.
+        NoResponse: The response does not hold one vector per text.
         Refused: A vector has the wrong dimension, or numbers that are not finite.
     """
     items = sorted(response.data or (), key=lambda item: item.index)
     if [item.index for item in items] != list(range(count)):
-        raise NoAnswer(f"the provider returned {len(items)} vectors for {count} texts")
+        raise NoResponse(f"the provider returned {len(items)} vectors for {count} texts")
     wrong = {len(item.embedding) for item in items} - {dimensions}
     if wrong:
         raise Refused(f"embedding rejected: the provider returned {sorted(wrong)[0]} dimensions, expected {dimensions}")

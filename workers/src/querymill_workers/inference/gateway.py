@@ -8,7 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.account import Account, Grant, LimitReached, Outcome
-from querymill_workers.inference.client import Answer, Limited, NoAnswer, Rejected, TimedOut
+from querymill_workers.inference.client import Limited, NoResponse, ProviderResponse, Rejected, TimedOut
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
 
@@ -51,12 +51,12 @@ class Work(Protocol[T]):
         """Stop growing. Return the estimated tokens of the call, or None if nothing is left to ask."""
         ...
 
-    def send(self, timeout_s: float) -> Answer[T]:
+    def send(self, timeout_s: float) -> ProviderResponse[T]:
         """Make the call.
 
         Raises:
             Limited: HTTP 429.
-            NoAnswer: Another try may help.
+            NoResponse: Another try may help.
             Rejected: Another try would not help.
             Refused: The response must not be used.
         """
@@ -69,7 +69,7 @@ class OneCall(Generic[T]):
 
     caller: Caller
     estimated_tokens: int
-    ask: Callable[[float], Answer[T]]
+    ask: Callable[[float], ProviderResponse[T]]
 
     @property
     def lane(self) -> Lane:
@@ -91,7 +91,7 @@ class OneCall(Generic[T]):
         """Return the estimate, which does not change."""
         return self.estimated_tokens
 
-    def send(self, timeout_s: float) -> Answer[T]:
+    def send(self, timeout_s: float) -> ProviderResponse[T]:
         """Make the call."""
         return self.ask(timeout_s)
 
@@ -108,7 +108,7 @@ class Streamed(Protocol):
         """Return the next part, or None after the last.
 
         Raises:
-            NoAnswer: The reply broke off.
+            NoResponse: The reply broke off.
         """
         ...
 
@@ -131,7 +131,7 @@ class Gateway(Generic[T]):
         self._name = name
         self._timeout_s = timeout_s
 
-    def call(self, work: Work[T]) -> Answer[T] | None:
+    def call(self, work: Work[T]) -> ProviderResponse[T] | None:
         """Make a call within the rate limit and the caller's deadline. Return None if nothing was left to ask.
 
         Raises:
@@ -140,10 +140,10 @@ class Gateway(Generic[T]):
             Refused: The provider rejected the call, its response must not be used, or the deadline has passed.
             Unavailable: No response. Only callers without a deadline get this error; they may try again later.
         """
-        return self._persistently(work, lambda grant: self._sent(work, grant))
+        return self._retry(work, lambda grant: self._call_and_report(work, grant))
 
     def listen(
-        self, caller: Caller, tokens: int, begin: Callable[[float], Answer[S]], hear: Callable[[str], bool]
+        self, caller: Caller, tokens: int, begin: Callable[[float], ProviderResponse[S]], hear: Callable[[str], bool]
     ) -> S:  # fmt: skip
         """Request a reply in parts, and pass each to ``hear`` until it returns False; see `call`.
 
@@ -155,19 +155,19 @@ class Gateway(Generic[T]):
         """
         work = OneCall(caller, tokens, begin)
 
-        def ask(grant: Grant) -> tuple[Grant, float, Answer[S]]:
+        def ask(grant: Grant) -> tuple[Grant, float, ProviderResponse[S]]:
             limit_s = self._time_left_s(work)
-            return grant, limit_s, self._asked(work, grant, limit_s)
+            return grant, limit_s, self._try_once(work, grant, limit_s)
 
-        begun = self._persistently(work, ask)
+        begun = self._retry(work, ask)
         if begun is None:
             raise RuntimeError("a call of a single caller was not made")
-        grant, limit_s, answer = begun
-        reply = answer.value
+        grant, limit_s, response = begun
+        reply = response.value
         outcome: Outcome = "answered"
         try:
-            self._heard(reply, caller.expires_at, hear)
-        except NoAnswer as error:
+            self._pass_on(reply, caller.expires_at, hear)
+        except NoResponse as error:
             outcome = self._outcome_of(error, limit_s)
             raise Unavailable(f"{self._name}: the reply broke off: {error}") from error
         except CutShort:
@@ -175,19 +175,19 @@ class Gateway(Generic[T]):
             raise
         finally:
             reply.close()
-            self.account.report(grant, outcome, tokens=reply.tokens, told=answer.told)
+            self.account.report(grant, outcome, tokens=reply.tokens, limits=response.limits)
         return reply
 
-    def _heard(self, reply: Streamed, until: float | None, hear: Callable[[str], bool]) -> None:
+    def _pass_on(self, reply: Streamed, until: float | None, hear: Callable[[str], bool]) -> None:
         while (part := reply.next()) is not None and hear(part):
             if until is not None and self.clock() >= until:
                 raise CutShort(f"{self._name}: the reply was cut by the deadline")
 
-    def _persistently(self, work: Work[Any], ask: Callable[[Grant], U]) -> U | None:
+    def _retry(self, work: Work[Any], ask: Callable[[Grant], U]) -> U | None:
         """Try until there is a response, within the rate limit and the deadline; see `call`."""
         tries = limited = 0
         while True:
-            grant = self._granted(work)
+            grant = self._reserve_and_wait(work)
             if grant is None:
                 return None
             try:
@@ -196,18 +196,20 @@ class Gateway(Generic[T]):
                 limited += 1
                 if limited >= MAX_LIMITED and work.until() is None:
                     raise Unavailable(f"{self._name}: HTTP 429 on {limited} attempts") from None
-            except NoAnswer as error:
+            except NoResponse as error:
                 tries += 1
                 self._back_off_or_give_up(work, tries, error)
 
-    def call_once(self, caller: Caller, tokens: int, ask: Callable[[float], Answer[T]]) -> Answer[T]:
+    def call_once(
+        self, caller: Caller, tokens: int, ask: Callable[[float], ProviderResponse[T]]
+    ) -> ProviderResponse[T]:
         """Make the call of a single caller; see `call`."""
-        answer = self.call(OneCall(caller, tokens, ask))
-        if answer is None:
+        response = self.call(OneCall(caller, tokens, ask))
+        if response is None:
             raise RuntimeError("a call of a single caller was not made")
-        return answer
+        return response
 
-    def _granted(self, work: Work[Any]) -> Grant | None:
+    def _reserve_and_wait(self, work: Work[Any]) -> Grant | None:
         while True:
             grant = self.account.reserve(lane=work.lane, tokens=work.tokens(), until=work.until())
             work.expect(grant.at)
@@ -228,19 +230,19 @@ class Gateway(Generic[T]):
             if self.account.still_holds(added):
                 return Grant(grant.lane, sealed, added.at, added.epoch)
 
-    def _sent(self, work: Work[T], grant: Grant) -> Answer[T]:
-        answer = self._asked(work, grant, self._time_left_s(work))
-        self.account.report(grant, "answered", tokens=answer.tokens, told=answer.told)
-        return answer
+    def _call_and_report(self, work: Work[T], grant: Grant) -> ProviderResponse[T]:
+        response = self._try_once(work, grant, self._time_left_s(work))
+        self.account.report(grant, "answered", tokens=response.tokens, limits=response.limits)
+        return response
 
-    def _asked(self, work: Work[U], grant: Grant, limit_s: float) -> Answer[U]:
+    def _try_once(self, work: Work[U], grant: Grant, limit_s: float) -> ProviderResponse[U]:
         """Make one try. A failure is reported to the account here, a response is not."""
         try:
             return work.send(limit_s)
         except Limited as error:
-            self.account.report(grant, "limited", told=error.told)
+            self.account.report(grant, "limited", limits=error.limits)
             raise
-        except NoAnswer as error:
+        except NoResponse as error:
             self.account.report(grant, self._outcome_of(error, limit_s))
             raise
         except Rejected as error:
@@ -250,11 +252,11 @@ class Gateway(Generic[T]):
             self.account.report(grant, "answered")
             raise
 
-    def _outcome_of(self, error: NoAnswer, limit_s: float) -> Outcome:
+    def _outcome_of(self, error: NoResponse, limit_s: float) -> Outcome:
         """Return "failed", or "cut" if the caller's deadline allowed less time than a provider may take."""
         return "cut" if isinstance(error, TimedOut) and limit_s < self._timeout_s else "failed"
 
-    def _back_off_or_give_up(self, work: Work[Any], tries: int, error: NoAnswer) -> None:
+    def _back_off_or_give_up(self, work: Work[Any], tries: int, error: NoResponse) -> None:
         until, reason = work.until(), f"{self._name} unavailable: {error}"
         if tries >= TRIES:
             raise (Unavailable if until is None else Refused)(reason) from error

@@ -7,8 +7,14 @@ from typing import Annotated, Any, Literal
 import httpx
 from pydantic import AliasChoices, BaseModel, Field, StrictFloat, StrictInt, TypeAdapter, ValidationError
 
-from querymill_workers.inference.account import Told
-from querymill_workers.inference.client import Answer, NoAnswer, TimedOut, of_status, told_by
+from querymill_workers.inference.account import RateLimitHeaders
+from querymill_workers.inference.client import (
+    NoResponse,
+    ProviderResponse,
+    TimedOut,
+    error_of_status,
+    rate_limit_headers,
+)
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
@@ -20,7 +26,7 @@ RerankShape = Literal["cohere", "tei"]
 #: A response is a few numbers. A longer one than this, in bytes, is not read to its end.
 MAX_RESPONSE_BYTES = 1_000_000
 #: Relevance of each passage, by its index in the request.
-Judged = dict[int, float]
+RelevanceByIndex = dict[int, float]
 
 
 class Entry(BaseModel):
@@ -52,7 +58,7 @@ class HttpJudge:
     def __init__(
         self,
         client: httpx.Client,
-        gateway: Gateway[Judged],
+        gateway: Gateway[RelevanceByIndex],
         base_url: str,
         *,
         model: str,
@@ -73,13 +79,13 @@ class HttpJudge:
         shown = [cut(text, most_tokens=share) for text in passages.values()]
         body = self._body(cut(query, most_tokens=share), shown)
 
-        def ask(timeout_s: float) -> Answer[Judged]:
-            content, told = post(self._client, self._url, body, limit_s=timeout_s)
+        def ask(timeout_s: float) -> ProviderResponse[RelevanceByIndex]:
+            content, limits = post(self._client, self._url, body, limit_s=timeout_s)
             reply = read(content, shape=self._shape)
-            return Answer(checked(reply.results, count=len(ids)), reply.tokens, told)
+            return ProviderResponse(relevance_by_index(reply.results, count=len(ids)), reply.tokens, limits)
 
-        answer = self._gateway.call_once(caller, self._passage_tokens, ask)
-        return {ids[index]: relevance for index, relevance in answer.value.items()}, Usage(1, answer.tokens or 0)
+        response = self._gateway.call_once(caller, self._passage_tokens, ask)
+        return {ids[index]: relevance for index, relevance in response.value.items()}, Usage(1, response.tokens or 0)
 
     def _body(self, query: str, passages: Sequence[str]) -> dict[str, Any]:
         if self._shape == "tei":
@@ -94,61 +100,61 @@ def open_endpoint(key: str) -> httpx.Client:
     return httpx.Client(headers={"Authorization": f"Bearer {key}"} if key else {}, follow_redirects=False)
 
 
-def post(client: httpx.Client, url: str, body: Mapping[str, Any], *, limit_s: float) -> tuple[bytes, Told]:
+def post(client: httpx.Client, url: str, body: Mapping[str, Any], *, limit_s: float) -> tuple[bytes, RateLimitHeaders]:
     """Send one request. Return the body, if it is complete within ``limit_s`` seconds, and the rate limit headers.
 
     Raises:
         Limited: HTTP 429.
-        NoAnswer: No response in time (`TimedOut`), or another error that may pass.
+        NoResponse: No response in time (`TimedOut`), or another error that may pass.
         Rejected: Another try would get the same status, or the response is a redirect.
     """
     until = time.monotonic() + limit_s
-    answer = bytearray()
+    content = bytearray()
     try:
         with client.stream("POST", url, json=body, timeout=limit_s) as response:
             if not response.is_success:
-                raise of_status(response.status_code, response.headers)
+                raise error_of_status(response.status_code, response.headers)
             for part in response.iter_bytes():
-                answer += part
-                if len(answer) > MAX_RESPONSE_BYTES:
-                    raise NoAnswer(f"a response of more than {MAX_RESPONSE_BYTES} bytes")
+                content += part
+                if len(content) > MAX_RESPONSE_BYTES:
+                    raise NoResponse(f"a response of more than {MAX_RESPONSE_BYTES} bytes")
                 # httpx limits the wait for each part, not for the whole response.
                 if time.monotonic() > until:
                     raise TimedOut
-            return bytes(answer), told_by(response.headers)
+            return bytes(content), rate_limit_headers(response.headers)
     except httpx.TimeoutException as error:
         raise TimedOut from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise NoAnswer(f"no connection ({type(error).__name__})") from error
+        raise NoResponse(f"no connection ({type(error).__name__})") from error
 
 
-def read(answer: bytes, *, shape: RerankShape) -> Reply:
+def read(content: bytes, *, shape: RerankShape) -> Reply:
     """Parse a response of a shape.
 
     Raises:
-        NoAnswer: It does not have the shape.
+        NoResponse: It does not have the shape.
     """
     try:
-        return Reply(results=_BARE.validate_json(answer)) if shape == "tei" else Reply.model_validate_json(answer)
+        return Reply(results=_BARE.validate_json(content)) if shape == "tei" else Reply.model_validate_json(content)
     except ValidationError as error:
-        raise NoAnswer(f"the response does not have the {shape} shape") from error
+        raise NoResponse(f"the response does not have the {shape} shape") from error
 
 
-def checked(entries: Sequence[Entry], *, count: int) -> Judged:
+def relevance_by_index(entries: Sequence[Entry], *, count: int) -> RelevanceByIndex:
     """Return the relevance by index. A passage that the endpoint left out is missing.
 
     Raises:
         Refused: An index is out of range or repeated, or a relevance is outside 0 to 1. If the model uses another
             scale, all its numbers are wrong.
     """
-    judged: Judged = {}
+    relevances: RelevanceByIndex = {}
     for entry in entries:
-        if not 0 <= entry.index < count or entry.index in judged:
+        if not 0 <= entry.index < count or entry.index in relevances:
             raise Refused(
                 f"rerank endpoint: invalid or repeated index {entry.index} in the response"
                 f" (expected 0 to {count - 1}, once each)"
             )
         if not 0 <= entry.relevance <= 1:
             raise Refused(f"rerank endpoint: relevance {entry.relevance} in the response (expected 0 to 1)")
-        judged[entry.index] = entry.relevance
-    return judged
+        relevances[entry.index] = entry.relevance
+    return relevances

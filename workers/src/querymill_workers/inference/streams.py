@@ -3,7 +3,7 @@
 import openai
 from openai.types.chat import ChatCompletionChunk
 
-from querymill_workers.inference.client import NoAnswer, asked, tokens_of
+from querymill_workers.inference.client import NoResponse, make_call, tokens_of
 from querymill_workers.jobs.faults import Refused
 
 #: A longer reply, in characters, is cut off. This is far more than the highest token limit of a request.
@@ -29,7 +29,7 @@ class ChatStream:
         """Wait until the reply holds more than blank space.
 
         Raises:
-            NoAnswer: The reply broke off before that.
+            NoResponse: The reply broke off before that.
             Refused: The reply is empty.
         """
         heard = ""
@@ -44,7 +44,7 @@ class ChatStream:
         """Return the next part, or None after the last.
 
         Raises:
-            NoAnswer: The reply broke off or is too long.
+            NoResponse: The reply broke off or is too long.
         """
         if self._first is not None:
             first, self._first = self._first, None
@@ -56,9 +56,9 @@ class ChatStream:
         self._chunks.close()
 
     def _read(self) -> str | None:
-        text = asked(self._next_text)
+        text = make_call(self._next_text)
         if text is None and self._finish is None:
-            raise NoAnswer("the stream ended without a finish reason")
+            raise NoResponse("the stream ended without a finish reason")
         return text
 
     def _next_text(self) -> str | None:
@@ -79,5 +79,5 @@ class ChatStream:
             return ""
         self._length += len(text)
         if self._length > MAX_REPLY_CHARS:
-            raise NoAnswer(f"the reply is longer than {MAX_REPLY_CHARS} characters")
+            raise NoResponse(f"the reply is longer than {MAX_REPLY_CHARS} characters")
         return text.encode("utf-8", "ignore").decode("utf-8")
