@@ -276,7 +276,7 @@ def test_a_worker_that_dies_before_ringing_for_the_judge_loses_nothing(
     assert [bell.step for bell in bells] == ["judge"]
     assert sweep(world.ports) == []
     for bell in bells:
-        journey.answer(bell, world.ports)
+        journey.run_step(bell, world.ports)
     assert answer_of(world, job_id).judgement is not None
 
 

@@ -105,7 +105,7 @@ class MemoryWorkers:
     def _work(self) -> None:
         while not self._stopping.is_set():
             with suppress(Empty):
-                self._ring_all(journey.answer(self._bells.get(timeout=SWEEP_EVERY_S), self.ports))
+                self._ring_all(journey.run_step(self._bells.get(timeout=SWEEP_EVERY_S), self.ports))
             if self.ports.clock() - self._swept_at >= SWEEP_EVERY_S:
                 self._ring_all(sweep(self.ports))
                 self._swept_at = self.ports.clock()

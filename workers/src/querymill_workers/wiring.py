@@ -24,7 +24,7 @@ from querymill_workers.inference.http_judge import HttpJudge, open_endpoint
 from querymill_workers.inference.ports import FormerModel, Judge
 from querymill_workers.inference.profiles import EmbeddingProfile, profile_of
 from querymill_workers.inference.rewriter import ChatRewriter
-from querymill_workers.inference.sharing import Shared
+from querymill_workers.inference.sharing import FleetCache
 from querymill_workers.jobs.heartbeat import Heartbeat
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TECHNICAL_KEYWORDS, TechnicalKeywords
@@ -126,7 +126,7 @@ def embeddings_of(
     return SharedEmbeddings(
         OpenAIEndpoint(open_client(base_url, key, timeout_s=timeout_s), profile),
         Gateway(account, "embedding", timeout_s=timeout_s),
-        Shared(cache_client(), label="vector", ttl_s=chosen.querymill_vector_ttl_s, meters=meters()),
+        FleetCache(cache_client(), label="vector", ttl_s=chosen.querymill_vector_ttl_s, meters=meters()),
         DailyTokens(cache_client(), chosen.querymill_collection_tokens_per_day),
         profile,
         meters(),
@@ -169,7 +169,7 @@ def chat(chosen: Settings) -> ChatModel:
     return ChatModel(
         OpenAIChat(open_client(base_url, key, timeout_s=timeout_s), chosen.chat_model),
         Gateway(account, "chat model", timeout_s=timeout_s),
-        Shared(cache_client(), label="chat", ttl_s=chosen.querymill_expansion_ttl_s, meters=meters()),
+        FleetCache(cache_client(), label="chat", ttl_s=chosen.querymill_expansion_ttl_s, meters=meters()),
         DailyTokens(cache_client(), chosen.querymill_collection_tokens_per_day),
         scoped=chosen.querymill_cache_scope == "collection",
     )

@@ -57,7 +57,7 @@ def flow_of_service(request: services.ServiceRequest | Reindex) -> Flow[Ports]:
     return reindex.flow_of(request) if isinstance(request, Reindex) else services.flow_of(request)
 
 
-def answer(bell: Bell, ports: Ports) -> Sequence[Bell]:
+def run_step(bell: Bell, ports: Ports) -> Sequence[Bell]:
     """Run the step that a bell names, if it is still open. Return the bells to ring next."""
     try:
         claim = ports.board.claim(bell.job_id, bell.step)

@@ -14,7 +14,7 @@ from querymill_workers.inference.client import ProviderResponse, make_call, rate
 from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.prompts import Turn
-from querymill_workers.inference.sharing import Shared
+from querymill_workers.inference.sharing import FleetCache
 from querymill_workers.inference.streams import ChatStream
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
@@ -106,11 +106,11 @@ class ChatModel:
     """A chat model of an OpenAI-compatible server, behind the fleet's rate limit and cache."""
 
     def __init__(
-        self, endpoint: OpenAIChat, gateway: Gateway[str], shared: Shared, daily: DailyTokens, *, scoped: bool = True
+        self, endpoint: OpenAIChat, gateway: Gateway[str], cache: FleetCache, daily: DailyTokens, *, scoped: bool = True
     ) -> None:
         self._endpoint = endpoint
         self._gateway = gateway
-        self._shared = shared
+        self._cache = cache
         self._daily = daily
         self._scoped = scoped
 
@@ -143,7 +143,7 @@ class ChatModel:
             yield {keys[0]: response.value.encode()}
 
         key = _key(caller.collection if self._scoped else "", turns, options)
-        values = self._shared.obtain([key], compute, lane=caller.lane, until=caller.expires_at)
+        values = self._cache.obtain([key], compute, lane=caller.lane, until=caller.expires_at)
         return values[key].decode(), sum(spent, Usage())
 
     def stream(self, turns: Sequence[Turn], *, most_tokens: int, caller: Caller, hear: Hear) -> Written:

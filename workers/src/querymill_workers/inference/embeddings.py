@@ -22,7 +22,7 @@ from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.inference.profiles import EmbeddingProfile
-from querymill_workers.inference.sharing import Shared
+from querymill_workers.inference.sharing import FleetCache
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.usage import Usage
@@ -78,12 +78,12 @@ class SharedEmbeddings:
     """`Embeddings` for a fleet that shares one provider account."""
 
     def __init__(
-        self, endpoint: OpenAIEndpoint, gateway: Gateway[Vectors], shared: Shared, daily: DailyTokens,
+        self, endpoint: OpenAIEndpoint, gateway: Gateway[Vectors], fleet_cache: FleetCache, daily: DailyTokens,
         profile: EmbeddingProfile, meters: Meters, *, scoped: bool = True,
     ) -> None:  # fmt: skip
         self._endpoint = endpoint
         self._gateway = gateway
-        self._shared = shared
+        self._fleet_cache = fleet_cache
         self._daily = daily
         self._profile = profile
         self._meters = meters
@@ -117,7 +117,7 @@ class SharedEmbeddings:
             return self._embed_in_batches([missing[key] for key in led], input_type, caller, spent)
 
         if missing:
-            came = self._shared.obtain(list(missing), compute, lane=caller.lane, until=caller.expires_at)
+            came = self._fleet_cache.obtain(list(missing), compute, lane=caller.lane, until=caller.expires_at)
             fresh = {key: np.frombuffer(value, dtype="<f4") for key, value in came.items()}
             known |= fresh
             with self._lock:

@@ -40,7 +40,7 @@ _RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS
 _RENEW = "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end"
 
 
-class Shared:
+class FleetCache:
     """A cache for values of one sort (``label``), each kept for ``ttl_s`` seconds."""
 
     def __init__(self, client: redis.Redis, *, label: str, ttl_s: float, meters: Meters) -> None:
