@@ -19,9 +19,9 @@ from querymill_shared.contracts.events import (
     Done,
     Event,
     Failed,
+    ProgressEvent,
     Queued,
     StageFinished,
-    Told,
 )
 from querymill_shared.contracts.jobs import JobRequest, decode_request, fingerprint
 from querymill_shared.hits import PackedHits, pack
@@ -57,10 +57,10 @@ def submit(request: JobRequest, *, ring_grace_s: float, idempotency_key: str | N
     scope = None if idempotency_key is None else f"{request.collection}\n{idempotency_key}"
     job_id = keys.new_job_id(scope)
 
-    def parse(answer: list[str]) -> tuple[str, bool]:
-        if answer[0] == "conflict":
-            raise IdempotencyConflict(idempotency_key or "", answer[1])
-        return answer[1], answer[0] == "created"
+    def parse(returned: list[str]) -> tuple[str, bool]:
+        if returned[0] == "conflict":
+            raise IdempotencyConflict(idempotency_key or "", returned[1])
+        return returned[1], returned[0] == "created"
 
     names = keys.of_job(job_id, "job", "steps", "events", "due", "recent", "request")
     return Call(
@@ -91,10 +91,10 @@ def claim(job_id: str, step: str, *, lease_s: float) -> Call[Claim | None]:
         UnreadableJob: This release cannot read the request.
     """
 
-    def parse(answer: list[Any]) -> Claim | None:
-        if answer[0] != "claimed":
+    def parse(returned: list[Any]) -> Claim | None:
+        if returned[0] != "claimed":
             return None
-        _, attempt, left_ms, request, created = answer
+        _, attempt, left_ms, request, created = returned
         expires_at = None if left_ms < 0 else time.monotonic() + left_ms / 1000
         known, unreadable = _request(request)
         if known is None:
@@ -134,7 +134,7 @@ def finish(held: Claim, outcome: Outcome) -> Call[Picture | None]:
             SETTLE_GRACE_MS,
             *packed,
         ],
-        lambda answer: _picture(answer[1], held.job_id, held.request) if answer[0] == "closed" else None,
+        lambda returned: _picture(returned[1], held.job_id, held.request) if returned[0] == "closed" else None,
     )
 
 
@@ -156,7 +156,7 @@ def postpone(held: Claim, *, delay_s: float, reason: str) -> Call[bool]:
     )
 
 
-def tell(job_id: str, event: Told, held: Claim | None) -> Call[bool]:
+def tell(job_id: str, event: ProgressEvent, held: Claim | None) -> Call[bool]:
     """Append an event. Return False if the job has ended or this attempt no longer holds the step."""
     fence: list[str | int] = [] if held is None else [held.step, held.attempt]
     names = keys.of_job(job_id, "job", "steps", "events")
@@ -199,27 +199,27 @@ def picture(job_id: str) -> Call[Picture]:
     """
     names = keys.of_job(job_id, "job", "steps", "hits", "queries", "request")
 
-    def parse(answer: tuple[Sequence[Any], str]) -> Picture:
+    def parse(returned: tuple[Sequence[Any], str]) -> Picture:
         try:
-            shown = _picture(answer[0], job_id, None)
+            shown = _picture(returned[0], job_id, None)
         except (KeyError, ValueError, TypeError) as error:
             raise UnreadableJob(job_id, f"its record is malformed ({type(error).__name__})") from error
-        if shown.record.is_over and not answer[1]:
+        if shown.record.is_over and not returned[1]:
             return shown
-        request, unreadable = _request(answer[1])
+        request, unreadable = _request(returned[1])
         return replace(shown, request=request, unreadable=unreadable)
 
     return Call("picture", names, [], parse)
 
 
-def sweep(shard: str, *, ring_grace_s: float, most: int = 100) -> Call[list[Due]]:
+def sweep(shard: str, *, ring_grace_s: float, limit: int = 100) -> Call[list[Due]]:
     """Return the due entries of one shard. Each becomes due again on its own until its job ends."""
     start = keys.prefix(shard)
     return Call(
         "sweep",
         [start + "due"],
-        [start, int(ring_grace_s * 1000), most],
-        lambda answer: [_due(*entry.split(" ")) for entry in answer],
+        [start, int(ring_grace_s * 1000), limit],
+        lambda returned: [_due(*entry.split(" ")) for entry in returned],
     )
 
 
@@ -255,8 +255,8 @@ def _seconds(ms: str | None) -> float | None:
     return int(ms) / 1000 if ms and int(ms) else None
 
 
-def _picture(answer: Sequence[Any], job_id: str, request: JobRequest | None) -> Picture:
-    record, steps, hits, queries = (_pairs(part) for part in answer)
+def _picture(returned: Sequence[Any], job_id: str, request: JobRequest | None) -> Picture:
+    record, steps, hits, queries = (_pairs(part) for part in returned)
     if not record:
         raise UnknownJob(job_id)
     return Picture(

@@ -9,7 +9,7 @@ from querymill_shared.board import keys
 from querymill_shared.board.calls import DEAD_TTL_MS, SETTLE_GRACE_MS, SETTLE_MARGIN_MS, last_event
 from querymill_shared.board.picture import Claim, Due, Outcome, Picture, Record, Step, Verdict
 from querymill_shared.contracts.errors import IdempotencyConflict, UnknownJob
-from querymill_shared.contracts.events import Event, Hits, Queued, StageFinished, StageStarted, Told
+from querymill_shared.contracts.events import Event, Hits, ProgressEvent, Queued, StageFinished, StageStarted
 from querymill_shared.contracts.jobs import JobRequest, fingerprint
 from querymill_shared.hits import BoardHit
 from querymill_shared.settings import Settings
@@ -170,7 +170,7 @@ class MemoryBoard:
             self._tell(job, StageFinished(stage=held.step, state="retrying", reason=reason))
             return True
 
-    def tell(self, job_id: str, event: Told, *, held: Claim | None = None) -> bool:
+    def tell(self, job_id: str, event: ProgressEvent, *, held: Claim | None = None) -> bool:
         """See `Board.tell`."""
         with self._changed:
             job = self._live(job_id)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from querymill_shared.board.picture import Claim, Due, Outcome, Picture, Verdict
-from querymill_shared.contracts.events import Event, Told
+from querymill_shared.contracts.events import Event, ProgressEvent
 from querymill_shared.contracts.jobs import JobRequest
 
 
@@ -56,7 +56,7 @@ class Board(Protocol):
         """Put a step back, to be rung again after a delay. Return False if this attempt no longer holds the step."""
         ...
 
-    def tell(self, job_id: str, event: Told, *, held: Claim | None = None) -> bool:
+    def tell(self, job_id: str, event: ProgressEvent, *, held: Claim | None = None) -> bool:
         """Append an event. Return False if the job has ended or the claim is no longer held."""
         ...
 

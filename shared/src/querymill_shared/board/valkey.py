@@ -19,7 +19,7 @@ from querymill_shared.board.connections import (
     open_waiting_reads,
 )
 from querymill_shared.board.picture import Claim, Due, Outcome, Picture, Verdict
-from querymill_shared.contracts.events import Event, Told, decode_event
+from querymill_shared.contracts.events import Event, ProgressEvent, decode_event
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.settings import Settings
 
@@ -97,7 +97,7 @@ class ValkeyBoard:
         """See `Board.postpone`."""
         return self._run(calls.postpone(held, delay_s=delay_s, reason=reason))
 
-    def tell(self, job_id: str, event: Told, *, held: Claim | None = None) -> bool:
+    def tell(self, job_id: str, event: ProgressEvent, *, held: Claim | None = None) -> bool:
         """See `Board.tell`."""
         return self._run(calls.tell(job_id, event, held))
 
@@ -169,10 +169,10 @@ class ValkeyBoard:
     def server_setting(self, name: str) -> str | None:
         """Return one setting of the server, or None if the server does not report it (managed services)."""
         try:
-            answer: Any = self._client.config_get(name)
+            returned: Any = self._client.config_get(name)
         except redis.ResponseError:
             return None
-        return None if answer.get(name) is None else str(answer[name])
+        return None if returned.get(name) is None else str(returned[name])
 
     def elect(self, candidate: str, *, term_s: float) -> bool:
         """Try to become, or stay, the only sweeper of the fleet for a term. Return whether the candidate is elected."""
@@ -264,8 +264,8 @@ def _block_ms(wait_s: float) -> int | None:
     return None if wait_s <= 0 else max(1, int(min(wait_s, 5) * 1000))
 
 
-def _events(answer: Any) -> list[tuple[str, Event]]:
-    streams = answer.values() if isinstance(answer, dict) else (entries for _, entries in answer or [])
+def _events(returned: Any) -> list[tuple[str, Event]]:
+    streams = returned.values() if isinstance(returned, dict) else (entries for _, entries in returned or [])
     flat = [entry for entries in streams for entry in _entries(entries)]
     return [(event_id, decode_event(fields["body"])) for event_id, fields in flat]
 
@@ -275,9 +275,9 @@ def _entries(entries: Any) -> list[Any]:
     return entries[0] if len(entries) == 1 and isinstance(entries[0], list) else list(entries)
 
 
-def _newest(shards: Sequence[Sequence[tuple[str, float]]], most: int) -> list[str]:
+def _newest(shards: Sequence[Sequence[tuple[str, float]]], limit: int) -> list[str]:
     jobs = sorted((entry for shard in shards for entry in shard), key=lambda entry: -entry[1])
-    return [job_id for job_id, _ in jobs[:most]]
+    return [job_id for job_id, _ in jobs[:limit]]
 
 
 def _of_kind(fields: Any, kind: str) -> set[str]:

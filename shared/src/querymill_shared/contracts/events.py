@@ -110,8 +110,8 @@ class Cancelled(Contract):
 
 
 #: The events that a step reports while it runs.
-Told = Hits | Progress | SearchRound | AnswerPart
-Event = Queued | StageStarted | StageFinished | Told | Done | Failed | Cancelled
+ProgressEvent = Hits | Progress | SearchRound | AnswerPart
+Event = Queued | StageStarted | StageFinished | ProgressEvent | Done | Failed | Cancelled
 #: The last event of a job is one of these.
 LAST = (Done, Failed, Cancelled)
 

@@ -21,7 +21,7 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class AnswerScores:
     """The scores of an answer, each from 0 to 1. ``unsupported`` holds sentence numbers, counted from 1."""
 
     grounded: float
@@ -60,7 +60,7 @@ class Answers(Protocol):
 
     def judge(
         self, question: str, passages: Sequence[str], sentences: Sequence[str], *, language: Language, caller: Caller
-    ) -> tuple[Judged, Usage]:
+    ) -> tuple[AnswerScores, Usage]:
         """Judge an answer, given as its sentences, against the passages it was written from.
 
         Raises:

@@ -5,10 +5,10 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from querymill_workers.inference.answer_ports import Hear, Judged, Written
+from querymill_workers.inference.answer_ports import AnswerScores, Hear, Written
 from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.prompts import answer_turns, judge_turns
-from querymill_workers.inference.prompts.fences import Unfenced
+from querymill_workers.inference.prompts.fences import FenceFilter
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.languages import Language
@@ -28,10 +28,11 @@ def _from_0_to_1(degree: float) -> float:
 Degree = Annotated[float, AfterValidator(_from_0_to_1)]
 
 
-class Judgement(BaseModel):
-    """The JSON object that the model replies with. ``unsupported`` holds sentence numbers of the answer."""
+# Title and docstring are part of the JSON schema that the model gets, and so of the cache key.
+class AnswerScoresReply(BaseModel):
+    """The reply asked for; ``unsupported`` numbers sentences of the answer."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", title="Judgement")
 
     grounded: Degree
     relevant: Degree
@@ -58,19 +59,19 @@ class ChatAnswers:
     ) -> Written:
         """See `Answers.write`."""
         turns = answer_turns(question, passages, language)
-        unfenced = Unfenced(hear)
-        written = self._chat.stream(turns, most_tokens=most_tokens, caller=caller, hear=unfenced.hear)
-        unfenced.end()
+        filtered = FenceFilter(hear)
+        written = self._chat.stream(turns, most_tokens=most_tokens, caller=caller, hear=filtered.hear)
+        filtered.end()
         return written
 
     def judge(
         self, question: str, passages: Sequence[str], sentences: Sequence[str], *, language: Language, caller: Caller
-    ) -> tuple[Judged, Usage]:
+    ) -> tuple[AnswerScores, Usage]:
         """See `Answers.judge`."""
         reply, usage = self._chat.structured(
             judge_turns(question, passages, sentences, language),
-            Judgement,
+            AnswerScoresReply,
             most_tokens=TOKENS_OF_JUDGEMENT + TOKENS_PER_SENTENCE * len(sentences),
             caller=caller,
         )
-        return Judged(reply.grounded, reply.relevant, reply.complete, tuple(reply.unsupported)), usage
+        return AnswerScores(reply.grounded, reply.relevant, reply.complete, tuple(reply.unsupported)), usage

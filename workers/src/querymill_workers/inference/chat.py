@@ -48,8 +48,9 @@ class OpenAIChat:
         else:
             options |= _SAMPLING
         if shape is not None:
-            schema = {"name": shape.__name__, "schema": shape.model_json_schema(), "strict": True}
-            options["response_format"] = {"type": "json_schema", "json_schema": schema}
+            schema = shape.model_json_schema()
+            named = {"name": schema["title"], "schema": schema, "strict": True}
+            options["response_format"] = {"type": "json_schema", "json_schema": named}
         return options
 
     def ask(self, turns: Sequence[Turn], options: Mapping[str, Any], timeout_s: float) -> ProviderResponse[str]:

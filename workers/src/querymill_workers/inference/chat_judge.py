@@ -16,8 +16,9 @@ TOKENS_PER_JUDGEMENT = 30
 TOKENS_AROUND = 40
 
 
+# Names and docstrings of these two are part of the JSON schema that the model gets, and so of the cache key.
 class Judgement(BaseModel):
-    """The relevance of one passage. A value outside 0 to 1 voids this judgement only, not the whole reply."""
+    """What is said of one passage. Its range is checked judgement by judgement, not reply by reply."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -26,7 +27,7 @@ class Judgement(BaseModel):
 
 
 class Judgements(BaseModel):
-    """The JSON object that the model replies with."""
+    """The reply asked for."""
 
     model_config = ConfigDict(extra="forbid")
 

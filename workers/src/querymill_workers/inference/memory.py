@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from querymill_workers.inference.answer_ports import Hear, Judged, Written
+from querymill_workers.inference.answer_ports import AnswerScores, Hear, Written
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import Usage
@@ -95,6 +95,6 @@ class WordAnswers:
         *,
         language: Language,  # noqa: ARG002
         caller: Caller,  # noqa: ARG002
-    ) -> tuple[Judged, Usage]:
+    ) -> tuple[AnswerScores, Usage]:
         """See `Answers.judge`."""
-        return Judged(grounded=1.0, relevant=1.0, complete=1.0, unsupported=()), Usage(1, estimate(question))
+        return AnswerScores(grounded=1.0, relevant=1.0, complete=1.0, unsupported=()), Usage(1, estimate(question))

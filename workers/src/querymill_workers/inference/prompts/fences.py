@@ -32,7 +32,7 @@ def fenced(fence: str, name: str, text: str) -> str:
     return f"<<{fence} {name}>>\n{broken_up}\n<<{fence} end>>"
 
 
-class Unfenced:
+class FenceFilter:
     """Filters the lines of fences out of a reply in parts, because small models repeat those of their prompt."""
 
     def __init__(self, hear: Hear) -> None:
