@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from querymill_workers.inference.answer_ports import Hear, Judged, Written
+from querymill_workers.inference.answer_ports import AnswerScores, Hear, Written
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.usage import Usage
@@ -23,7 +23,7 @@ class ScriptedAnswers:
         self.reply: Callable[[], Sequence[str | Exception]] = lambda: ["It is so [1]."]
         self.is_whole = True
         self.passage_tokens = 4_000
-        self.judgement: Judged | Exception = Judged(0.9, 0.8, 0.7, ())
+        self.judgement: AnswerScores | Exception = AnswerScores(0.9, 0.8, 0.7, ())
         self.asked: list[tuple[str, list[str], Language, int, Caller]] = []
         self.judged: list[tuple[list[str], list[str], Language]] = []
         self.parts_heard = 0
@@ -49,7 +49,7 @@ class ScriptedAnswers:
 
     def judge(
         self, question: str, passages: Sequence[str], sentences: Sequence[str], *, language: Language, caller: Caller
-    ) -> tuple[Judged, Usage]:
+    ) -> tuple[AnswerScores, Usage]:
         self.judged.append((list(passages), list(sentences), language))
         if isinstance(self.judgement, Exception):
             raise self.judgement

@@ -121,6 +121,8 @@ def test_on_another_broker_than_redis_what_is_no_bell_is_dropped_and_counted_too
         assert soon(lambda: dropped(client) == len(ENVELOPED))
         assert process.process is not None
         assert process.process.poll() is None
-        (warning,) = (json.loads(line) for line in process.log.splitlines() if "dropped what is no bell" in line)
+        (warning,) = (
+            json.loads(line) for line in process.log.splitlines() if "dropped an element that is not a bell" in line
+        )
         assert (warning["level"], warning["queue"]) == ("warning", "search")
         assert warning["reason"] == "something else than a job id and a step"

@@ -72,7 +72,7 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
     (("ingest", "reports", "missing.jsonl", "--collection", "c"), "path"),
     (("eval", "missing", "--kind", "reports"), "missing"),
     (("job", "show", "0123"), "0123"),
-    (("job", "show", ""), "job '' is not on the board"),
+    (("job", "show", ""), "job '' not found"),
     (("bench", "nonsense"), "nonsense"),
 ]
 

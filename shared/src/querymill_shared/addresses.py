@@ -1,7 +1,7 @@
-"""Addresses of services, read and shown without their secrets: URLs, and libpq's keyword strings.
+"""Read addresses of services (URLs and libpq's keyword strings) and show them without their secrets.
 
-What is shown is what is known to be no secret: the scheme, the user's name, hosts, ports, the path, and the parameters
-in `_SHOWN`. Everything else is ``***``, and so is the whole of an address that cannot be read.
+Only parts that are known not to be secret are shown: the scheme, the user's name, hosts, ports, the path, and the
+parameters in `_SHOWN`. Everything else becomes ``***``. An address that cannot be read becomes ``***`` as a whole.
 """
 
 import re
@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 HIDDEN = "***"
 
-#: Parameters, in lower case, whose values are no secrets.
+#: Parameters, in lower case, whose values are not secret.
 _SHOWN = frozenset((
     "api-version", "appname", "application_name", "authmechanism", "authsource", "channel_binding",
     "client_encoding", "connect_timeout", "db", "dbname", "directconnection", "gssencmode", "heartbeat", "host",
@@ -21,14 +21,14 @@ _SHOWN = frozenset((
     "ssl_cert_reqs", "sslmode", "sslnegotiation", "sslrootcert", "target_session_attrs", "tls", "tlscafile",
     "user", "username", "virtual_host", "w",
 ))  # fmt: skip
-#: Parameters whose names are shown, and whose values never are.
+#: Parameters whose names are shown, but never their values.
 _SECRET = frozenset((
     "access_key", "access_token", "api-key", "api_key", "apikey", "auth", "key", "passwd", "password", "pwd",
     "secret", "sslpassword", "token",
 ))  # fmt: skip
-#: Schemes whose user has a name; in other URLs, such as those of models, that may be the secret.
+#: Schemes whose URLs name a user. In other URLs, such as those of models, the user part may be the secret.
 _NAMED = ("postgresql", "postgres", "mongodb", "amqp", "amqps", "pyamqp")
-#: Here a name without a password is a mistake: the password stands in its place.
+#: Schemes whose user is shown if a password follows. Without one, the user part of a Redis URL may be the password.
 _NAMED_WITH_PASSWORD = (*_NAMED, "redis", "rediss", "sentinel", "unix")
 
 _SCHEME_CHARACTERS = f"{string.ascii_letters}{string.digits}+.-"
@@ -49,9 +49,9 @@ Host = tuple[str, int | None]
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address that could be read, and how it is shown without its secrets.
+    """An address, and how it is shown without its secrets.
 
-    ``scheme`` is in lower case, "" of a keyword string. ``hosts`` is empty if none is named.
+    ``scheme`` is in lower case, or "" for a keyword string. ``hosts`` is empty if the address names none.
     """
 
     scheme: str
@@ -61,7 +61,7 @@ class Address:
 
 
 def mask(address: str) -> str:
-    """Hide the secrets of an address; of one that cannot be read, everything."""
+    """Return an address without its secrets. One that cannot be read is hidden as a whole."""
     if not address:
         return ""
     read = read_address(address)
@@ -69,12 +69,12 @@ def mask(address: str) -> str:
 
 
 def mask_text(text: str) -> str:
-    """Hide the secrets of addresses that a text quotes, such as an error's."""
+    """Return a text, such as an error message, without the secrets of the addresses it quotes."""
     return _SECRET_IN_TEXT.sub(rf"\1={HIDDEN}", re.sub(r"\S+", lambda found: _mask_word(found[0]), text))
 
 
 def read_address(text: str) -> Address | None:
-    """Read a URL, several URLs joined by semicolons, or a keyword string; None if it is none of them."""
+    """Read a URL, several URLs joined by semicolons, or a keyword string. Return None if it is none of these."""
     urls = [_read_url(part) for part in re.split(rf";(?={_SCHEME})", text)]
     read = [url for url in urls if url is not None]
     if len(read) < len(urls):
@@ -85,7 +85,7 @@ def read_address(text: str) -> Address | None:
 
 def _read_url(text: str) -> Address | None:
     found = _URL.fullmatch(text)
-    # An "@" behind a "?" or a "#" may belong to a password that nobody escaped: who can say what is secret?
+    # An "@" after "?" or "#" may belong to a password that was not escaped, so any part could be secret.
     if found is None or "@" in f"{found['query']}{found['fragment']}":
         return None
     scheme = found["scheme"].removesuffix("://").lower()
@@ -117,7 +117,7 @@ def _read_keywords(text: str) -> Address | None:
 
 
 def _hosts(names: Iterable[str]) -> tuple[Host, ...] | None:
-    """Read hosts as URLs write them; None if one of them is no host."""
+    """Read hosts as written in a URL. Return None if one of them is not a host."""
     found = [_HOST.fullmatch(name) for name in names]
     read = [(host["ip"] or unquote(host["name"] or ""), host["port"]) for host in found if host is not None]
     if len(read) < len(found) or any(int(port or 0) > 65_535 for _, port in read):
@@ -126,7 +126,7 @@ def _hosts(names: Iterable[str]) -> tuple[Host, ...] | None:
 
 
 def _named_hosts(parameters: Mapping[str, str]) -> tuple[Host, ...] | None:
-    """Read the hosts that libpq's parameters name; None if they do not fit together."""
+    """Read the hosts that libpq's parameters name. Return None if hosts and ports do not match."""
     names = [name for name in (parameters.get("hostaddr") or parameters.get("host") or "").split(",") if name]
     ports = (parameters.get("port") or "").split(",")
     if not all(re.fullmatch(r"\d{0,5}", port) and int(port or 0) <= 65_535 for port in ports):
@@ -156,7 +156,7 @@ def _shown_parameter(name: str, value: str) -> str:
 
 
 def _mask_word(word: str) -> str:
-    """Hide the secrets of a word of a text: of the URL in it, or of ``user:password@host``."""
+    """Return a word without the secrets of the URL or the ``user:password@host`` in it."""
     before, separator, _ = word.partition("://")
     scheme = before[len(before.rstrip(_SCHEME_CHARACTERS)) :]
     if separator and scheme:

@@ -1,4 +1,4 @@
-"""Hits as the board holds them: plain, frozen, the same for every retriever."""
+"""Hits in the form that the board stores, the same for every retriever."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class BoardHit:
-    """One (query, hit key) pair: the best score that the query gave the key, and the passage that earned it.
+    """The best score that one query gave one hit, and the passage with that score.
 
-    ``key`` identifies what is hit (for reports: document, unit, number); higher scores are better.
+    ``key`` identifies the hit (for reports: document, unit, number). Higher scores are better.
     """
 
     key: str
@@ -18,17 +18,17 @@ class BoardHit:
 
 
 def pack(hits: tuple[BoardHit, ...]) -> str:
-    """Write one query's hits as compact JSON."""
+    """Return one query's hits as compact JSON."""
     return json.dumps([[hit.key, hit.score, hit.passage] for hit in hits], separators=(",", ":"))
 
 
 def unpack(packed: str) -> tuple[BoardHit, ...]:
-    """Read what `pack` wrote."""
+    """Return the hits that `pack` wrote."""
     return tuple(BoardHit(key, score, passage) for key, score, passage in json.loads(packed))
 
 
 class PackedHits(Mapping[str, tuple[BoardHit, ...]]):
-    """Hits by query, read only when somebody looks: most branches finish without looking at the others'."""
+    """Hits by query, decoded on access, because most steps finish without reading the hits of others."""
 
     def __init__(self, packed: Mapping[str, str]) -> None:
         self._packed = packed

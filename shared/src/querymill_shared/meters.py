@@ -1,7 +1,7 @@
-"""Counters of the whole fleet: each process adds what it counted about once a second.
+"""Counters of the whole fleet. Each process adds its counts about once a second.
 
-One hash on the board's server, so that a status command, a gateway or a scraper reads the fleet from one place.
-A process that is killed takes at most its last second of counts with it.
+The counters are one hash on the board's server, so a status command, a gateway or a scraper reads the whole fleet in
+one place. A process that is killed loses at most its last second of counts.
 """
 
 import threading
@@ -14,13 +14,13 @@ from typing import Literal
 import redis
 
 KEY = "qm:meters"
-#: Names of the accounts with providers, as fields of a hash: account to what it is for.
+#: A hash of the accounts with providers: the account's key, and the model it is for.
 ACCOUNTS = "qm:accounts"
 FLUSH_EVERY_S = 1.0
 
 
 class Meters:
-    """Counts in memory, and adds the counts to the fleet's from a thread of its own."""
+    """Counts in memory and adds the counts to the fleet's in a background thread."""
 
     def __init__(self, client: redis.Redis | None) -> None:
         self._client = client
@@ -30,7 +30,7 @@ class Meters:
         self._stopped = threading.Event()
 
     def count(self, name: str, amount: float = 1) -> None:
-        """Add to a counter; names are ``what`` or ``what/label``."""
+        """Add to a counter. A name is ``what`` or ``what/label``."""
         with self._lock:
             self._counts[name] += amount  # type: ignore[assignment]  # a Counter counts in floats as well
             if self._flusher is None and self._client is not None:
@@ -38,7 +38,7 @@ class Meters:
                 self._flusher.start()
 
     def flush(self) -> None:
-        """Add what was counted since the last time; what cannot be added now waits for the next time."""
+        """Add the counts since the last flush. If the server is unreachable, keep them for the next one."""
         with self._lock:
             counts, self._counts = self._counts, Counter()
         if not counts or self._client is None:
@@ -53,7 +53,7 @@ class Meters:
                 self._counts.update(counts)
 
     def stop(self) -> None:
-        """Add what is left, and end the thread."""
+        """Flush, and end the thread."""
         self._stopped.set()
         self.flush()
 
@@ -64,7 +64,7 @@ class Meters:
 
 @dataclass(frozen=True, slots=True)
 class AccountState:
-    """How the fleet stands with one provider: its breaker, and for how many seconds it is paused."""
+    """The state of one provider account: its circuit breaker, and for how many seconds it is still paused."""
 
     model: str
     breaker: Literal["closed", "open", "half-open"]
@@ -73,11 +73,11 @@ class AccountState:
 
 
 def accounts(client: redis.Redis) -> list[AccountState]:
-    """Read how the fleet stands with every provider that it ever called."""
+    """Return the state of every provider account that the fleet has used."""
     seconds, micros = client.time()
     now = seconds * 1000 + micros / 1000
-    named = {_text(key): _text(model) for key, model in client.hgetall(ACCOUNTS).items()}
-    return [_state(model, client.hgetall(key), now) for key, model in sorted(named.items(), key=itemgetter(1, 0))]
+    models = {_text(key): _text(model) for key, model in client.hgetall(ACCOUNTS).items()}
+    return [_state(model, client.hgetall(key), now) for key, model in sorted(models.items(), key=itemgetter(1, 0))]
 
 
 def _state(model: str, fields: Mapping[bytes | str, bytes | str], now: float) -> AccountState:
@@ -95,5 +95,5 @@ def _text(value: bytes | str) -> str:
 
 
 def read(client: redis.Redis) -> Mapping[str, float]:
-    """Read every counter of the fleet."""
+    """Return every counter of the fleet."""
     return {_text(name): float(count) for name, count in client.hgetall(KEY).items()}

@@ -1,6 +1,6 @@
-"""/metrics in the format of Prometheus: the fleet's figures, read from the board's server when scraped.
+"""/metrics in the Prometheus format: the fleet's counters, read from the board's server at each scrape.
 
-Every worker serves the same figures; scrape one of them.
+Every worker serves the same metrics, so scrape only one of them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,31 +12,31 @@ from prometheus_client.registry import Collector
 
 from querymill_shared import meters
 
-#: What is counted, and what its label is called.
+#: Counters with one label: help text and the label's name.
 LABELLED = {
-    "budget_granted": ("Calls that the budget let go", "lane"),
-    "budget_waited_ms": ("Milliseconds that calls waited for the budget", "lane"),
-    "budget_refused": ("Calls that could not have gone in time", "lane"),
-    "provider_calls": ("Calls to providers by how they ended", "outcome"),
-    "elements_dropped": ("Elements of a queue that were no bell", "queue"),
+    "budget_granted": ("Provider calls allowed by the rate limiter", "lane"),
+    "budget_waited_ms": ("Milliseconds that provider calls waited for the rate limiter", "lane"),
+    "budget_refused": ("Provider calls refused because none could start before the deadline", "lane"),
+    "provider_calls": ("Provider calls by outcome", "outcome"),
+    "elements_dropped": ("Queue elements dropped because they were not a bell", "queue"),
 }
 PLAIN = {
-    "budget_pauses": "Pauses that a provider asked of the fleet",
+    "budget_pauses": "Times a provider made the fleet pause",
     "breaker_opened": "Times a circuit breaker opened",
-    "tokens_refunded": "Tokens reserved and not used",
-    "tokens_charged_after": "Tokens used and not reserved",
+    "tokens_refunded": "Tokens reserved but not used",
+    "tokens_charged_after": "Tokens used beyond the reservation",
     "batched_texts": "Texts sent to the embedding model",
     **{
-        f"{sort}_{what}": f"{said} ({sort}s)"
+        f"{sort}_{what}": f"{text} ({sort}s)"
         for sort in ("vector", "chat")
-        for what, said in (
-            ("hit", "Found in the fleet's cache"),
-            ("miss", "Asked of the provider"),
-            ("shared", "Taken from somebody who was asking already"),
-            ("takeover", "Asked again because who asked first failed or died"),
+        for what, text in (
+            ("hit", "Served from the fleet's cache"),
+            ("miss", "Fetched from the provider"),
+            ("shared", "Served by a request that another worker had in flight"),
+            ("takeover", "Fetched again after the first worker failed"),
         )
     },
-    "vector_process_hit": "Vectors found in the process' own cache",
+    "vector_process_hit": "Vectors served from a process's own cache",
 }
 _BREAKER = {"closed": 0.0, "half-open": 0.5, "open": 1.0}
 
@@ -48,18 +48,22 @@ class FleetFigures(Collector):
         self._client = client
 
     def collect(self) -> Iterable[Metric]:
-        """Give every figure, also those that nothing was counted for yet."""
+        """Yield every metric, including those that nothing was counted for yet."""
         counts = meters.read(self._client)
-        for name, (said, label) in LABELLED.items():
-            family = CounterMetricFamily(f"querymill_{name}", said, labels=[label])
+        for name, (text, label) in LABELLED.items():
+            family = CounterMetricFamily(f"querymill_{name}", text, labels=[label])
             for value, count in _by_label(counts, name).items():
                 family.add_metric([value], count)
             yield family
-        for name, said in PLAIN.items():
-            yield CounterMetricFamily(f"querymill_{name}", said, value=counts.get(name, 0))
+        for name, text in PLAIN.items():
+            yield CounterMetricFamily(f"querymill_{name}", text, value=counts.get(name, 0))
         yield _batch_sizes(counts)
-        breaker = GaugeMetricFamily("querymill_breaker", "0 closed, 0.5 half-open, 1 open", labels=["model"])
-        paused = GaugeMetricFamily("querymill_paused_seconds", "How long a provider is still paused", labels=["model"])
+        breaker = GaugeMetricFamily(
+            "querymill_breaker", "State of the circuit breaker: 0 closed, 0.5 half-open, 1 open", labels=["model"]
+        )
+        paused = GaugeMetricFamily(
+            "querymill_paused_seconds", "Seconds until the fleet may call the provider again", labels=["model"]
+        )
         for account in meters.accounts(self._client):
             breaker.add_metric([account.model], _BREAKER[account.breaker])
             paused.add_metric([account.model], account.paused_s)
@@ -67,7 +71,7 @@ class FleetFigures(Collector):
 
 
 def serve(client: redis.Redis, port: int) -> None:
-    """Serve /metrics on a port from a thread of its own."""
+    """Serve /metrics on a port, in a background thread."""
     registry = CollectorRegistry()
     registry.register(FleetFigures(client))
     start_http_server(port, registry=registry)

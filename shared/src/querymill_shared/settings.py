@@ -1,4 +1,4 @@
-"""Every setting, typed, documented once; read from the environment (12-factor)."""
+"""Every setting, with its type and description. Settings are read from the environment."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from redis import ConnectionPool
 
 from querymill_shared.addresses import HIDDEN, mask, mask_text
 
-#: Common names of VTK's API, and ways of saying them that are no part of a name.
+#: Common names of VTK's API, and phrases that stand for modules without being part of their names.
 MODULE_SHORTHANDS: dict[str, list[str]] = {
     **{
         name: []
@@ -34,7 +34,7 @@ MODULE_SHORTHANDS: dict[str, list[str]] = {
     "相机": ["vtkCamera"],
 }  # fmt: skip
 
-#: The last words of the names of settings that are addresses, and so may hold a password.
+#: A setting whose name ends like this holds an address, which may contain a password.
 _ADDRESSES = ("_url", "_uri")
 
 Seconds = Annotated[float, Field(gt=0)]
@@ -57,7 +57,7 @@ def _read_by_celery(urls: str) -> str:
         for url in urls.split(";"):
             _ = urlsplit(url).port
     except ValueError:
-        # What Celery would raise quotes a password with an unescaped slash as a port.
+        # Celery's own error would quote a password with an unescaped slash as a port.
         raise PydanticCustomError(
             "broker_url", "must be a URL, with special characters of the password percent-encoded"
         ) from None
@@ -65,62 +65,74 @@ def _read_by_celery(urls: str) -> str:
 
 
 class Settings(BaseSettings):
-    """The settings of producers and workers alike.
+    """The settings of producers and workers.
 
-    The names of services are those that the services' own tools read; ours begin with ``QUERYMILL_``.
+    Settings for services have the names that the services' own tools use. All others begin with ``QUERYMILL_``.
     """
 
-    # An input that is refused may be a secret.
+    # A rejected value may be a secret.
     model_config = SettingsConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
-    redis_url: Annotated[str, AfterValidator(_read_by_redis), Field(description="the board")] = (
-        "redis://127.0.0.1:6379/0"
-    )
+    redis_url: Annotated[
+        str, AfterValidator(_read_by_redis), Field(description="URL of the job board: Redis or Valkey")
+    ] = "redis://127.0.0.1:6379/0"
     celery_broker_url: Annotated[
-        str, AfterValidator(_read_by_celery), Field(description="the doorbells; empty: the board's server")
+        str,
+        AfterValidator(_read_by_celery),
+        Field(description="URL of the Celery broker, which carries the bells; empty: REDIS_URL"),
     ] = ""
-    database_url: Annotated[SecretStr, Field(description="PostgreSQL with pgvector")] = SecretStr(
+    database_url: Annotated[SecretStr, Field(description="URL of PostgreSQL with pgvector")] = SecretStr(
         "postgresql://127.0.0.1:5432/querymill"
     )
-    mongodb_uri: Annotated[SecretStr, Field(description="MongoDB")] = SecretStr("mongodb://127.0.0.1:27017")
-    openai_base_url: Annotated[str, Field(description="chat models")] = "https://api.openai.com/v1"
-    openai_api_key: Annotated[SecretStr, Field(description="its key")] = SecretStr("")
-    embedding_base_url: Annotated[str, Field(description="embedding models; empty: OPENAI_BASE_URL")] = ""
-    embedding_api_key: Annotated[SecretStr, Field(description="its key; empty: OPENAI_API_KEY")] = SecretStr("")
-    embedding_model: Annotated[str, Field(description="embeds queries and passages")] = "text-embedding-3-small"
-    chat_model: Annotated[str, Field(description="expands queries, judges relevance, answers")] = "gpt-5-mini"
-    rerank_base_url: Annotated[str, Field(description="a rerank endpoint; empty: CHAT_MODEL judges")] = ""
-    rerank_api_key: Annotated[SecretStr, Field(description="its key")] = SecretStr("")
-    rerank_model: Annotated[str, Field(description="its model; empty: the endpoint's own")] = ""
-    embedding_rpm: Annotated[int | None, Field(ge=1, description="requests a minute; unset: no limit")] = None
-    embedding_tpm: Annotated[int | None, Field(ge=1, description="tokens a minute; unset: no limit")] = None
-    chat_rpm: Annotated[int | None, Field(ge=1, description="requests a minute; unset: no limit")] = None
-    chat_tpm: Annotated[int | None, Field(ge=1, description="tokens a minute; unset: no limit")] = None
+    mongodb_uri: Annotated[SecretStr, Field(description="URI of MongoDB")] = SecretStr("mongodb://127.0.0.1:27017")
+    openai_base_url: Annotated[str, Field(description="base URL of the chat models")] = "https://api.openai.com/v1"
+    openai_api_key: Annotated[SecretStr, Field(description="API key for OPENAI_BASE_URL")] = SecretStr("")
+    embedding_base_url: Annotated[
+        str, Field(description="base URL of the embedding models; empty: OPENAI_BASE_URL")
+    ] = ""
+    embedding_api_key: Annotated[
+        SecretStr, Field(description="API key for EMBEDDING_BASE_URL; empty: OPENAI_API_KEY")
+    ] = SecretStr("")
+    embedding_model: Annotated[str, Field(description="model that embeds queries and passages")] = (
+        "text-embedding-3-small"
+    )
+    chat_model: Annotated[str, Field(description="model that expands queries, judges relevance and writes answers")] = (
+        "gpt-5-mini"
+    )
+    rerank_base_url: Annotated[str, Field(description="base URL of a rerank endpoint; empty: CHAT_MODEL judges")] = ""
+    rerank_api_key: Annotated[SecretStr, Field(description="API key for RERANK_BASE_URL")] = SecretStr("")
+    rerank_model: Annotated[str, Field(description="model of the rerank endpoint; empty: the endpoint's default")] = ""
+    embedding_rpm: Annotated[int | None, Field(ge=1, description="embedding requests per minute; unset: no limit")] = (
+        None
+    )
+    embedding_tpm: Annotated[int | None, Field(ge=1, description="embedding tokens per minute; unset: no limit")] = None
+    chat_rpm: Annotated[int | None, Field(ge=1, description="chat requests per minute; unset: no limit")] = None
+    chat_tpm: Annotated[int | None, Field(ge=1, description="chat tokens per minute; unset: no limit")] = None
 
     querymill_lease_s: Annotated[
         Seconds,
         Field(
             le=10,
-            description="a step whose worker is silent this long is given to another",
+            description="after this long without a heartbeat, a step is given to another worker",
         ),
     ] = 10.0
     querymill_ring_grace_s: Annotated[
         Seconds,
         Field(
-            description="a bell that nobody answered for this long is rung again",
+            description="a bell that no worker picked up for this long is rung again",
         ),
     ] = 2.0
     querymill_max_attempts: Annotated[
         int,
         Field(
             ge=1,
-            description="a step that failed this often is given up",
+            description="number of attempts after which a step fails for good",
         ),
     ] = 4
     querymill_result_ttl_s: Annotated[
         Seconds,
         Field(
-            description="a finished job stays on the board this long",
+            description="how long a finished job stays on the board",
         ),
     ] = 3600.0
     querymill_chat_timeout_s: Annotated[
@@ -147,7 +159,7 @@ class Settings(BaseSettings):
     querymill_rerank_shape: Annotated[
         Literal["cohere", "tei"],
         Field(
-            description="what the rerank endpoint speaks: Cohere's and Jina's, or Text Embeddings Inference's",
+            description="API of the rerank endpoint: cohere (also Jina) or tei (Text Embeddings Inference)",
         ),
     ] = "cohere"
     querymill_ef_search: Annotated[
@@ -155,22 +167,22 @@ class Settings(BaseSettings):
         Field(
             ge=10,
             le=1_000,
-            description="how widely an index of vectors is searched: more finds more and takes longer;"
-            " of a million vectors in dense clusters 400 found 0.98 of the ten nearest, without clusters it takes more",
+            description="search width of a vector index: a larger value finds more and takes longer;"
+            " 400 found 0.98 of the ten nearest among a million vectors in dense clusters, unclustered ones need more",
         ),
     ] = 400
     querymill_rerank_tokens: Annotated[
         int,
         Field(
             ge=100,
-            description="passages of one judging call are cut to this many tokens together",
+            description="the passages of one relevance call are cut to this many tokens in total",
         ),
     ] = 4_000
     querymill_answer_tokens: Annotated[
         int,
         Field(
             ge=100,
-            description="passages that one answer is written from are cut to this many tokens together",
+            description="the passages that one answer is written from are cut to this many tokens in total",
         ),
     ] = 4_000
     querymill_embedding_dimensions: Annotated[
@@ -178,61 +190,61 @@ class Settings(BaseSettings):
         Field(
             ge=1,
             le=4000,
-            description="for a model we have no profile of",
+            description="vector length of EMBEDDING_MODEL; needed only for a model without a built-in profile",
         ),
     ] = None
     querymill_former_embedding_model: Annotated[
         str,
         Field(
-            description="the model before EMBEDDING_MODEL, of the same dimension: messages with vectors of its own"
-            " are searched by it; empty: by text",
+            description="previous embedding model, of the same dimension: messages whose vectors come from it"
+            " are searched with it; empty: by text",
         ),
     ] = ""
     querymill_former_embedding_base_url: Annotated[
         str,
         Field(
-            description="where it is; empty: where EMBEDDING_MODEL is",
+            description="base URL of the previous model's provider; empty: that of EMBEDDING_MODEL",
         ),
     ] = ""
     querymill_former_embedding_api_key: Annotated[
         SecretStr,
         Field(
-            description="its key; empty: that of EMBEDDING_MODEL",
+            description="API key of the previous model's provider; empty: that of EMBEDDING_MODEL",
         ),
     ] = SecretStr("")
     querymill_calibration: Annotated[
         str,
         Field(
-            description="a profile that `querymill calibrate` wrote; empty: the one we have of the model, if any",
+            description="path of a profile that `querymill calibrate` wrote; empty: the model's built-in one, if any",
         ),
     ] = ""
     querymill_file_relevance: Annotated[
         str,
-        Field(description="profiles that `querymill calibrate-files` wrote; empty: those that come with us"),
+        Field(description="path of the profiles that `querymill calibrate-files` wrote; empty: the built-in ones"),
     ] = ""
     querymill_cache_scope: Annotated[
         Literal["collection", "shared"],
         Field(
-            description="whether a collection may be served from what another one cached",
+            description="collection: only the collection that cached a vector or reply may use it; shared: all may",
         ),
     ] = "collection"
     querymill_vector_ttl_s: Annotated[
         Seconds,
         Field(
-            description="the fleet keeps a vector this long",
+            description="how long the fleet caches a vector",
         ),
     ] = 6 * 3600.0
     querymill_expansion_ttl_s: Annotated[
         Seconds,
         Field(
-            description="the fleet keeps a chat model's reply this long",
+            description="how long the fleet caches a chat model's reply",
         ),
     ] = 24 * 3600.0
     querymill_collection_tokens_per_day: Annotated[
         int | None,
         Field(
             ge=1,
-            description="tokens a collection may use in a day; unset: no limit",
+            description="estimated tokens that a collection may use per UTC day; unset: no limit",
         ),
     ] = None
     querymill_metrics_port: Annotated[
@@ -240,31 +252,31 @@ class Settings(BaseSettings):
         Field(
             ge=1,
             le=65535,
-            description="a worker serves /metrics here, the figures of the fleet; unset: it does not",
+            description="port on which a worker serves the fleet's /metrics; unset: none",
         ),
     ] = None
     querymill_module_shorthands: Annotated[
         dict[str, list[str]],
         Field(
-            description="what stands for modules in a request: a plain name, or an alias with its modules (JSON)",
+            description="names that stand for modules in a request: a plain name, or an alias with its modules (JSON)",
         ),
     ] = MODULE_SHORTHANDS
     querymill_technical_keywords: Annotated[
         list[str],
         Field(
-            description="terms that make a conversation technical (JSON); empty: those we have",
+            description="terms that make a conversation technical (JSON); empty: the built-in list",
         ),
     ] = []
     querymill_log_level: Annotated[
         Literal["DEBUG", "INFO", "WARNING", "ERROR"],
         Field(
-            description="questions and passages appear at DEBUG only",
+            description="log level; questions and passages appear at DEBUG only",
         ),
     ] = "INFO"
 
     @property
     def broker_url(self) -> str:
-        """Where the doorbells hang."""
+        """URL of the Celery broker."""
         return self.celery_broker_url or self.redis_url
 
     @property
@@ -277,7 +289,7 @@ class Settings(BaseSettings):
 
     @property
     def former_embedding_endpoint(self) -> tuple[str, str]:
-        """Base URL and key of the provider of the embedding model before."""
+        """Base URL and key of the previous embedding model's provider."""
         base_url, key = self.embedding_endpoint
         return (
             self.querymill_former_embedding_base_url or base_url,
@@ -285,14 +297,14 @@ class Settings(BaseSettings):
         )
 
     def shown(self, name: str) -> str:
-        """Return a setting as it may be printed: a secret is hidden, and so are the secrets of an address."""
+        """Return a setting for printing, with secrets hidden, including those in addresses."""
         plain = self._plain(name)
         if name.endswith(_ADDRESSES):
             return mask(plain)
         return HIDDEN if plain and isinstance(getattr(self, name), SecretStr) else plain
 
     def mask_secrets(self, text: str) -> str:
-        """Hide in a text, such as a driver's error, the addresses it quotes and every word of a secret of ours."""
+        """Return a text, such as a driver's error, without the secrets of addresses and of these settings."""
         masked = mask_text(text)
         for name in type(self).model_fields:
             for word in _words(self._plain(name)) - _words(self.shown(name)):
@@ -309,5 +321,5 @@ class Settings(BaseSettings):
 
 
 def _words(text: str) -> set[str]:
-    """List the words of a secret, as written and as decoded: drivers quote the part that they stumble over."""
+    """Return the words of a secret, both raw and percent-decoded, because drivers quote the part they cannot read."""
     return {word for form in (text, unquote(text)) for word in re.findall(r"\w{3,}", form)}

@@ -13,8 +13,8 @@ import redis
 
 from querymill_shared import meters
 from querymill_shared.contracts.fields import Lane
-from querymill_workers.inference.account import Account, CircuitOpen, Grant, LimitReached, Told
-from querymill_workers.inference.client import Answer
+from querymill_workers.inference.account import Account, CircuitOpen, Grant, LimitReached, RateLimitHeaders
+from querymill_workers.inference.client import ProviderResponse
 from querymill_workers.inference.gateway import Gateway
 from tests.fixtures.inference import Provider
 
@@ -51,7 +51,7 @@ def test_what_cannot_be_granted_in_time_is_refused_at_once_and_costs_nothing(pro
     go(account)
     started = time.monotonic()
     for _ in range(5):
-        with pytest.raises(LimitReached, match=r"no call in time \(the next in 1\.0 s\)"):
+        with pytest.raises(LimitReached, match=r"no call can start before the deadline \(next in 1\.0 s\)"):
             go(account, within_s=0.5)
     assert time.monotonic() - started < 0.4
     assert waits(account, 1) == pytest.approx([1.0], abs=0.1)
@@ -76,7 +76,7 @@ def test_a_429_pauses_every_worker_and_voids_what_was_granted(provider: Provider
     here, there = provider.account(rpm=600), provider.account(rpm=600)
     first = go(here)
     later = [go(there) for _ in range(8)][-1]
-    here.report(first, "limited", told=Told(retry_after_s=1.5))
+    here.report(first, "limited", limits=RateLimitHeaders(retry_after_s=1.5))
     assert not there.still_holds(later)
     again = go(there)
     assert again.at - time.monotonic() == pytest.approx(1.5 - 0.5, abs=0.55)
@@ -87,15 +87,15 @@ def test_a_429_that_names_no_time_pauses_longer_each_time(provider: Provider) ->
     account = provider.account()
     for seconds in (1, 2, 4):
         grant = Grant(Lane.INTERACTIVE, 0, time.monotonic(), "0")
-        account.report(grant, "limited", told=Told())
+        account.report(grant, "limited", limits=RateLimitHeaders())
         assert go(account).at - time.monotonic() == pytest.approx(seconds, abs=0.1)
 
 
 def test_headers_that_tell_of_fewer_calls_than_we_count_empty_the_bucket(provider: Provider) -> None:
     account = provider.account(rpm=600)
-    account.report(go(account), "answered", told=Told(requests_left=1, requests_reset_s=0.1))
+    account.report(go(account), "answered", limits=RateLimitHeaders(requests_left=1, requests_reset_s=0.1))
     assert waits(account, 2) == pytest.approx([0, 0.1], abs=0.03)
-    account.report(go(account), "answered", told=Told(requests_left=0, requests_reset_s=3.0))
+    account.report(go(account), "answered", limits=RateLimitHeaders(requests_left=0, requests_reset_s=3.0))
     assert waits(account, 1) == pytest.approx([3.0], abs=0.15)
 
 
@@ -151,7 +151,7 @@ def test_the_breaker_opens_probes_and_closes(provider: Provider) -> None:
     with pytest.raises(CircuitOpen):
         go(here)  # one probes, the others wait for what it finds
     there.report(probe, "failed")
-    with pytest.raises(CircuitOpen, match=r"next try in [12]\."):
+    with pytest.raises(CircuitOpen, match=r"next call in [12]\."):
         go(here)
     time.sleep(2.05)
     here.report(go(here), "answered")
@@ -238,7 +238,7 @@ class Growing:
     def seal(self) -> int:
         return 1_000
 
-    def send(self, timeout_s: float) -> Answer[str]:
+    def send(self, timeout_s: float) -> ProviderResponse[str]:
         raise AssertionError("it must not be sent")
 
 

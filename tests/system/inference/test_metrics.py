@@ -8,7 +8,7 @@ import pytest
 from querymill.fleet import figures
 from querymill_shared import metrics
 from querymill_shared.contracts.fields import Lane
-from querymill_workers.inference.account import Told
+from querymill_workers.inference.account import RateLimitHeaders
 from querymill_workers.jobs.deadline import Caller
 from tests.fixtures.inference import Provider
 
@@ -20,7 +20,7 @@ def scraped(provider: Provider) -> str:
     one.embed(["a"], input_type="query", caller=Caller("c", Lane.INTERACTIVE))
     account = provider.account(model="other")
     grant = account.reserve(lane=Lane.BULK, tokens=5, until=None)
-    account.report(grant, "limited", told=Told(retry_after_s=30))
+    account.report(grant, "limited", limits=RateLimitHeaders(retry_after_s=30))
     for _ in range(5):
         account.report(grant, "failed")
     provider.meters.count("elements_dropped/search")

@@ -152,7 +152,7 @@ def test_a_follower_waits_no_longer_than_it_has_time(provider: Provider, openai_
         leader = pool.submit(provider.embeddings().embed, ["a"], input_type="query", caller=within(5))
         time.sleep(0.1)
         started = time.monotonic()
-        with pytest.raises(Refused, match="somebody else asked for the same"):
+        with pytest.raises(Refused, match="vector: another worker was fetching it"):
             provider.embeddings().embed(["a"], input_type="query", caller=within(0.3))
         assert time.monotonic() - started < 0.4
         leader.result()
@@ -195,7 +195,7 @@ def test_when_the_process_that_leads_is_killed_its_followers_get_their_vectors(
 def test_a_daily_budget_refuses_one_collection_and_not_the_others(provider: Provider) -> None:
     one = provider.embeddings(daily=20)
     one.embed(["a few words"], input_type="query", caller=ASKING)
-    with pytest.raises(Refused, match=r"daily token budget of collection 'c' is spent \(\d+ of 20 today\)"):
+    with pytest.raises(Refused, match=r"daily token budget of collection 'c' is used up \(\d+ of 20 today\)"):
         one.embed(["many words " * 20], input_type="query", caller=ASKING)
     one.embed(["a few words"], input_type="query", caller=within(5, collection="other"))
 

@@ -20,7 +20,7 @@ from querymill_workers.inference.account import Account
 from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.chat_judge import ChatJudge
 from querymill_workers.inference.gateway import Gateway
-from querymill_workers.inference.http_judge import HttpJudge, Judged, RerankShape, open_endpoint
+from querymill_workers.inference.http_judge import HttpJudge, RelevanceByIndex, RerankShape, open_endpoint
 from querymill_workers.inference.ports import Judge
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
@@ -68,7 +68,7 @@ def endpoint(provider: Provider) -> Iterator[Endpoint]:
 def http_judge(
     endpoint: Endpoint, url: str, shape: RerankShape = "cohere", *, timeout_s: float = 5.0, tokens: int = 1000
 ) -> HttpJudge:
-    gateway: Gateway[Judged] = Gateway(endpoint.account, "rerank endpoint", timeout_s=timeout_s)
+    gateway: Gateway[RelevanceByIndex] = Gateway(endpoint.account, "rerank endpoint", timeout_s=timeout_s)
     return HttpJudge(endpoint.client, gateway, url, model="judge-1", shape=shape, passage_tokens=tokens)
 
 
@@ -356,7 +356,7 @@ def test_an_endpoint_gets_no_more_time_than_the_caller_has(
 ) -> None:
     openai_server.script.rerank = lambda request: Answer(cohere_answer(i0=0.5).body, after_s=1)
     started = time.monotonic()
-    with pytest.raises(Refused, match="no answer in time"):
+    with pytest.raises(Refused, match="no response in time"):
         http_judge(endpoint, openai_server.url).judge("q", PASSAGES, caller=caller(0.2))
     assert time.monotonic() - started < 0.8
     provider.meters.flush()

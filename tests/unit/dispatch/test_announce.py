@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from querymill_workers.dispatch import announce
-from querymill_workers.dispatch.announce import announce_all, announcing
+from querymill_workers.dispatch.announce import announce_all, announcing_stores
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.retrievers.modules.stores.memory import MemoryModules
 from tests.fakes.ports import memory_ports
@@ -28,7 +28,7 @@ class SilentModules(MemoryModules):
 
 
 def test_every_kind_of_search_has_a_store_that_announces_its_collections() -> None:
-    kinds = {store.kind for store in announcing(memory_ports())}
+    kinds = {store.kind for store in announcing_stores(memory_ports())}
     assert kinds == {"reports", "messages", "modules", "conversations", "files"}
 
 
@@ -48,7 +48,7 @@ def test_a_store_that_is_away_holds_up_no_other(world: World) -> None:
 
 
 def test_a_store_that_is_slow_is_not_waited_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(announce, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(announce, "WAIT_S", 0.05)
     world.ingest(report("a", "nine ships"))
     silent = SilentModules()
     ports = replace(world.ports, modules=silent)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from querymill_workers.inference.answers import Judgement
+from querymill_workers.inference.answers import AnswerScoresReply
 from querymill_workers.inference.prompts import answer_turns, judge_turns
 from querymill_workers.services.rules.citations import checked
 from querymill_workers.text.languages import Language
@@ -69,4 +69,4 @@ def test_the_examples_show_what_is_asked_for(language: Language) -> None:
     (answer,) = replies(answering("a", language=language))
     assert checked(answer, passages=3).cited == (2,)
     (judgement,) = replies(judging(language=language))
-    assert Judgement.model_validate(json.loads(judgement)).unsupported == [2]
+    assert AnswerScoresReply.model_validate(json.loads(judgement)).unsupported == [2]

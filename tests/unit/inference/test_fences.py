@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from querymill_workers.inference.prompts import rerank_turns
-from querymill_workers.inference.prompts.fences import Unfenced, fenced, new_fence
+from querymill_workers.inference.prompts.fences import FenceFilter, fenced, new_fence
 from tests.fakes.judging import passages_of
 
 QUESTIONS = {"en": "How much did it cost?", "zh": "成本是多少？"}
@@ -75,7 +75,7 @@ def unfenced(parts: list[str]) -> str:
         heard.append(part)
         return True
 
-    listener = Unfenced(hear)
+    listener = FenceFilter(hear)
     assert all(listener.hear(part) for part in parts)
     listener.end()
     return "".join(heard)

@@ -22,6 +22,6 @@ def test_the_model_before_must_have_the_dimension_of_the_one_after() -> None:
     profile = wiring.former_profile(before)
     assert (profile and profile.model, profile and profile.dimensions) == ("multilingual-e5-small", 384)
     wider = Settings.model_validate(named | {"querymill_former_embedding_model": "text-embedding-3-small"})
-    with pytest.raises(ValueError, match=r"gives 1536 dimensions, EMBEDDING_MODEL 384; .*another database"):
+    with pytest.raises(ValueError, match=r"has 1536 dimensions but EMBEDDING_MODEL has 384; use another database"):
         wiring.former_profile(wider)
     assert wiring.former_profile(Settings.model_validate(named)) is None

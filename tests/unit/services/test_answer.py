@@ -10,7 +10,7 @@ from querymill_shared.contracts.events import AnswerPart, Done, StageFinished
 from querymill_shared.queues import Queue
 from querymill_workers.dispatch import journey
 from querymill_workers.dispatch.sweeper import sweep
-from querymill_workers.inference.answer_ports import Judged
+from querymill_workers.inference.answer_ports import AnswerScores
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.services import stream, writing
 from tests.fixtures.world import World
@@ -136,7 +136,7 @@ def test_saying_that_the_passages_hold_no_answer_is_an_answer(world: World) -> N
 
 def test_a_judgement_follows_when_it_is_asked_for(world: World) -> None:
     world.answers.reply = lambda: ["Nine ships [1]. They are fast."]
-    world.answers.judgement = Judged(0.5, 1.0, 0.25, (2, 2))
+    world.answers.judgement = AnswerScores(0.5, 1.0, 0.25, (2, 2))
     result = answered(world, world.run(asked(judge=True)))
     assert result.answer is not None
     judgement = result.answer.judgement
@@ -152,7 +152,7 @@ def test_a_judgement_follows_when_it_is_asked_for(world: World) -> None:
 @pytest.mark.parametrize("numbers", [(0,), (3,), (-1, 99)])
 def test_a_sentence_that_the_answer_does_not_have_is_dropped(world: World, numbers: tuple[int, ...]) -> None:
     world.answers.reply = lambda: ["One. Two."]
-    world.answers.judgement = Judged(0.5, 0.5, 0.5, numbers)
+    world.answers.judgement = AnswerScores(0.5, 0.5, 0.5, numbers)
     judgement = answer_of(world, world.run(asked(judge=True))).judgement
     assert judgement is not None
     assert judgement.unsupported == ()
@@ -276,7 +276,7 @@ def test_a_worker_that_dies_before_ringing_for_the_judge_loses_nothing(
     assert [bell.step for bell in bells] == ["judge"]
     assert sweep(world.ports) == []
     for bell in bells:
-        journey.answer(bell, world.ports)
+        journey.run_step(bell, world.ports)
     assert answer_of(world, job_id).judgement is not None
 
 

@@ -9,7 +9,7 @@ from querymill_shared.contracts.events import Done, Hits
 from querymill_shared.contracts.rerank import Rerank, RerankResult
 from querymill_shared.queues import Queue
 from querymill_workers.dispatch import journey
-from querymill_workers.dispatch.sweeper import look_at
+from querymill_workers.dispatch.sweeper import recover
 from querymill_workers.jobs.faults import Refused, Unavailable
 from tests.fixtures.world import World
 
@@ -168,7 +168,7 @@ def test_at_the_deadline_what_is_judged_counts_and_the_rest_is_named(world: Worl
     request = asked(25)
     job_id = world.submit(request)
     world.ring(job_id, request, "batch-02")
-    assert look_at(Due(job_id, None, past_deadline=True), world.ports) == []
+    assert recover(Due(job_id, None, past_deadline=True), world.ports) == []
     result = reranked(world, job_id)
     assert order(result) == [f"h{n:03}" for n in (*range(10, 20), *range(10), *range(20, 25))]
     assert [(part.stage, part.reason) for part in result.degraded] == [

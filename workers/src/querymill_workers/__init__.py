@@ -1,1 +1,1 @@
-"""The workers. Start reading at ``flows/``."""
+"""The workers. Start reading at ``dispatch/journey.py``, then at a retriever in ``retrievers/``."""

@@ -1,6 +1,6 @@
 """The Celery app: ``celery -A querymill_workers.app worker -Q search,expand,rerank``.
 
-Each option was measured; the reasons stand beside them and in ADR 3 of this package's folder.
+Each option was measured. The reasons are next to the options and in ADR 3 in ``adr/``.
 """
 
 from celery import Celery
@@ -22,7 +22,7 @@ app.conf.update(
     accept_content=["json"],
     task_serializer="json",
     result_serializer="json",
-    # Results live on the board: one message per step, no result backend.
+    # Results are on the board, so a step needs one message and no result backend.
     task_ignore_result=True,
     task_acks_late=True,
     task_reject_on_worker_lost=True,
@@ -30,7 +30,7 @@ app.conf.update(
     worker_disable_prefetch=_ON_REDIS,
     task_queues=[BrokerQueue(queue, no_ack=_ON_REDIS) for queue in Queue],
     task_create_missing_queues=False,
-    # Who reads the queues lets only bells through: on Redis the transport, elsewhere the consumer.
+    # Only bells get through to Celery: the transport filters them on Redis, the consumer on other brokers.
     worker_consumer="celery.worker.consumer:Consumer" if _ON_REDIS else "querymill_workers.consumer:BellConsumer",
     broker_transport="querymill_workers.transport:BellTransport" if _ON_REDIS else None,
     broker_transport_options=dict(transport_options(wiring.settings().broker_url)),

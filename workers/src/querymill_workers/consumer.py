@@ -1,6 +1,6 @@
-"""Celery's consumer as brokers other than Redis have it: what is no bell goes no further than here.
+"""Celery's consumer for brokers other than Redis. It drops every message that is not a bell.
 
-Where a message raises in Celery's strategies, the process ends; the broker then hands the message to the next one.
+A message that makes Celery's own code raise ends the process, and the broker then gives it to the next worker.
 """
 
 from typing import Any, NoReturn
@@ -13,17 +13,17 @@ from querymill_workers.transport import TASK_OF, Dropped
 
 
 class BellConsumer(Consumer):
-    """Hands bells on, and drops and counts everything else."""
+    """Passes bells on, and drops and counts everything else."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._dropped = Dropped()
-        # kombu inflates a body before anybody sees it; what it may not inflate comes to `on_decode_error`.
+        # kombu decompresses a body before this class sees it. If it must not, it calls `on_decode_error`.
         for name in compression.encoders():
             compression.register(refuse, refuse, name)
 
     def create_task_handler(self, *args: Any, **kwargs: Any) -> Any:
-        """Make what is called with each message that arrives."""
+        """Return the function that Celery calls with each message."""
         handle = super().create_task_handler(*args, **kwargs)
 
         def handle_bell(message: Message) -> None:
@@ -41,7 +41,7 @@ class BellConsumer(Consumer):
         return handle_bell
 
     def on_decode_error(self, message: Message, exc: Exception) -> None:  # noqa: ARG002  # Celery's signature
-        """Drop what kombu could not read."""
+        """Drop a message that kombu could not read."""
         self._drop(message, NoBell.CONDITIONS)
 
     def _drop(self, message: Message, reason: NoBell) -> None:
@@ -50,10 +50,10 @@ class BellConsumer(Consumer):
 
 
 def queue_of(message: Message) -> str:
-    """Name the queue a message was sent to."""
+    """Return the queue that a message was sent to."""
     return str(message.delivery_info.get("routing_key", ""))
 
 
 def refuse(_: bytes) -> NoReturn:
-    """Inflate nothing: bells are not compressed, and what is may have any size."""
+    """Decompress nothing: bells are not compressed, and other messages may grow to any size."""
     raise ValueError("compressed")

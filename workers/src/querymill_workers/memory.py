@@ -1,4 +1,4 @@
-"""The workers in one thread of this process, without a server: the second composition root, for tests.
+"""The workers in one thread of this process, without a server. This is the composition root for tests.
 
 `querymill.testing.MemoryMill` finds `MemoryWorkers` by its entry point.
 """
@@ -34,20 +34,20 @@ from querymill_workers.text.calibration import IDENTITY
 from querymill_workers.text.tokens import estimate
 from querymill_workers.words.memory import MemoryWords
 
-#: How often what is due is looked at, in seconds.
+#: Seconds between two sweeps.
 SWEEP_EVERY_S: Final = 0.025
 
 
 class NoHeartbeat:
-    """Keeps no lease alive: the one thread that works is the one that would take it."""
+    """A heartbeat that renews no lease: the only thread that could take over the step is the one that runs it."""
 
     def keep(self, claim: Claim) -> nullcontext[None]:  # noqa: ARG002  # the port's signature
-        """Keep nothing."""
+        """Do nothing."""
         return nullcontext()
 
 
 def ports_in_memory() -> Ports:
-    """Build ports without a server or a model."""
+    """Return ports that need neither a server nor a model."""
     messages, conversations, settings = MemoryMessages(), MemoryConversations(), Settings()
     return Ports(
         board=MemoryBoard(settings),
@@ -79,7 +79,7 @@ def ports_in_memory() -> Ports:
 
 
 class MemoryWorkers:
-    """A board in memory, and a thread that answers its bells and sweeps beside them."""
+    """A board in memory, and a thread that runs the steps of its bells and sweeps in between."""
 
     def __init__(self) -> None:
         self.ports = ports_in_memory()
@@ -94,7 +94,7 @@ class MemoryWorkers:
         self._ring_all([Bell(job_id, step, request.queue_of(step)) for step in request.steps])
 
     def close(self) -> None:
-        """Stop after the step that is under way."""
+        """Stop after the current step."""
         self._stopping.set()
         self._thread.join()
 
@@ -105,7 +105,7 @@ class MemoryWorkers:
     def _work(self) -> None:
         while not self._stopping.is_set():
             with suppress(Empty):
-                self._ring_all(journey.answer(self._bells.get(timeout=SWEEP_EVERY_S), self.ports))
+                self._ring_all(journey.run_step(self._bells.get(timeout=SWEEP_EVERY_S), self.ports))
             if self.ports.clock() - self._swept_at >= SWEEP_EVERY_S:
                 self._ring_all(sweep(self.ports))
                 self._swept_at = self.ports.clock()

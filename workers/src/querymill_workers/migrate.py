@@ -9,7 +9,7 @@ from querymill_workers.postgres.migrate import SchemaMismatch, migrate
 
 
 def main() -> int:
-    """Apply missing migrations; 0 when the schema then fits, 1 when it cannot."""
+    """Apply the missing migrations. Return 0 if the schema then fits, else 1."""
     settings = wiring.settings()
     try:
         dimensions = wiring.embedding_profile(settings).dimensions

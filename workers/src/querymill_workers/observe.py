@@ -1,4 +1,4 @@
-"""Logs of a worker process, and what it starts beside its tasks; from Celery's signals, never in a flow."""
+"""The logs of a worker process and its background threads, set up by Celery's signals."""
 
 import logging
 import os
@@ -24,7 +24,7 @@ _sweepers: list[Sweeper] = []
 
 @setup_logging.connect
 def log_as_json(**_: Any) -> None:
-    """Write one JSON object per line; questions and passages never appear above DEBUG."""
+    """Log one JSON object per line. Questions and passages never appear above DEBUG."""
     level = logging.getLevelNamesMapping()[wiring.settings().querymill_log_level]
     shared = common_processors(level)
     structlog.configure(
@@ -46,7 +46,7 @@ def log_as_json(**_: Any) -> None:
 
 
 def common_processors(level: int) -> list[structlog.typing.Processor]:
-    """List what every line goes through, ours and our libraries'; exceptions are told whole only at DEBUG."""
+    """Return the processors of every log line, including those of libraries. Full tracebacks appear at DEBUG only."""
     in_full, briefly = structlog.processors.format_exc_info, structlog.processors.ExceptionRenderer(type_and_place)
     return [
         structlog.processors.add_log_level,
@@ -57,17 +57,17 @@ def common_processors(level: int) -> list[structlog.typing.Processor]:
 
 
 def without_secrets(_: Any, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """Hide the secrets of addresses that a line quotes: our drivers log their own errors."""
+    """Return a log line without the secrets of the addresses it quotes, because drivers log their own errors."""
     return {name: mask_text(value) if isinstance(value, str) else value for name, value in event.items()}
 
 
 def type_and_place(exc_info: structlog.typing.ExcInfo) -> list[str]:
-    """Say what an exception is, what caused it, and where; messages are left out, they may quote what people wrote."""
-    return [line for error in causes(exc_info[1]) for line in (*frames(error), named(error))]
+    """Return the types, causes and places of an exception. Its message is left out, because it may quote user text."""
+    return [line for error in causes(exc_info[1]) for line in (*frames(error), type_of(error))]
 
 
 def causes(error: BaseException) -> list[BaseException]:
-    """List an exception and those it came of, the first to be raised first."""
+    """Return an exception and its causes, in the order in which they were raised."""
     chain: list[BaseException] = []
     known: BaseException | None = error
     while known is not None and known not in chain:
@@ -77,37 +77,37 @@ def causes(error: BaseException) -> list[BaseException]:
 
 
 def frames(error: BaseException) -> Iterator[str]:
-    """Say through which lines of code an exception came."""
+    """Yield the lines of code that an exception passed through."""
     for frame in traceback.extract_tb(error.__traceback__):
         yield f"{frame.filename}:{frame.lineno} {frame.name}"
 
 
-def named(error: BaseException) -> str:
-    """Name an exception by its type, and by the database's code if it has one."""
+def type_of(error: BaseException) -> str:
+    """Return the type of an exception, with the database's error code if it has one."""
     state = getattr(error, "sqlstate", None)
     return type(error).__name__ + (f" (SQLSTATE {state})" if state else "")
 
 
 @worker_ready.connect
 def begin(**_: Any) -> None:
-    """Refuse what would break a promise; then sweep beside the work."""
-    # Celery swallows what this signal raises, and a worker that must not run would run on.
+    """Check the services, then start the background threads. If a check fails, end the process."""
+    # Celery swallows exceptions of this signal, so a worker that must not run would keep running.
     try:
         start_upkeep()
     except preflight.Unsafe as error:
         _log.error("refused to start", reason=str(error))
         os._exit(os.EX_CONFIG)
-    except Exception as error:  # noqa: BLE001  # a service is away: whoever supervises us starts us again
+    except Exception as error:  # noqa: BLE001  # a service is unreachable: the supervisor restarts this worker
         detail = wiring.settings().mask_secrets(str(error))[:200]
         _log.error("could not start", error=type(error).__name__, detail=detail)
         os._exit(os.EX_TEMPFAIL)
 
 
 def start_upkeep() -> None:
-    """Check the services, make the collections known, start the sweeper.
+    """Check the services, announce the collections and start the sweeper.
 
     Raises:
-        Unsafe: The services would break a promise.
+        Unsafe: With these services, jobs could be lost or mixed up.
     """
     settings, board = wiring.settings(), wiring.board()
     if settings.querymill_metrics_port is not None:
@@ -124,7 +124,7 @@ def start_upkeep() -> None:
 
 @worker_shutting_down.connect
 def end(**_: Any) -> None:
-    """Stop sweeping, another worker is elected within seconds; hand in the last counts."""
+    """Stop sweeping (another worker is elected within seconds) and flush the counters."""
     for sweeper in _sweepers:
         sweeper.stop()
     wiring.meters().stop()

@@ -1,4 +1,4 @@
-"""Refuse to start on services that would break a promise; say why, and the mend."""
+"""Refuse to start with services that could lose or mix up jobs, and say why and what to do."""
 
 import structlog
 
@@ -10,19 +10,19 @@ _log = structlog.get_logger(__name__)
 
 
 class Unsafe(Exception):
-    """Starting would lose or mix up jobs; the message holds the mend."""
+    """Raised when jobs could be lost or mixed up. The message says what to do."""
 
 
 def refuse_unsafe(settings: Settings, board: ValkeyBoard, dimensions: int) -> None:
     """Check the board's server and the database.
 
     Raises:
-        Unsafe: The board may evict, or the schema does not fit.
+        Unsafe: The board's server may evict keys, or the database schema does not fit.
     """
     policy = board.server_setting("maxmemory-policy")
     if policy not in (None, "noeviction"):
         raise Unsafe(
-            f"REDIS_URL: maxmemory-policy is {policy}, so a full server would silently drop jobs; set it to noeviction"
+            f"REDIS_URL: maxmemory-policy is {policy}, so a full server would drop jobs silently; set it to noeviction"
         )
     if board.server_setting("appendonly") == "no":
         _log.warning("REDIS_URL: appendonly is off: a restart of that server loses every open job")

@@ -1,10 +1,10 @@
-"""kombu's Redis transport: only bells come through it, and it is spared the work that they do not need.
+"""kombu's Redis transport, which lets only bells through and skips work that bells do not need.
 
-What kombu or Celery cannot read raises in their loop and ends the process. So each element of a queue is read here
-first; what is no bell is dropped and counted, and never reaches them.
+An element that kombu or Celery cannot read raises in their loop and ends the process. So each element of a queue is
+read here first. An element that is not a bell is dropped and counted, and never reaches them.
 
-A bell may be lost or doubled (the board knows), so it is consumed without acknowledgement. kombu keeps no
-record of such a message, but pays for acknowledging it all the same; that ends here.
+Bells are consumed without acknowledgement, because a lost or repeated bell does no harm. kombu keeps no record of such
+a message but would still send the commands that acknowledge it. This transport does not.
 """
 
 import time
@@ -22,35 +22,35 @@ from querymill_workers.jobs.elements import NoBell, element_of, heard
 
 _log = structlog.get_logger(__name__)
 
-#: Who drops much says so in the log this often, in seconds; the meter counts each.
-NAMED_EVERY_S = 10.0
+#: Dropped elements are logged at most this often, in seconds. The counter counts each.
+LOG_EVERY_S = 10.0
 TASK_OF: Mapping[str, str] = {queue.value: task_of(queue) for queue in Queue}
 
 
 class Dropped:
-    """Counts what was dropped, and names some of it in the log, never what it held."""
+    """Counts dropped elements and logs some of them, without their content."""
 
     def __init__(self) -> None:
-        self._named_at = float("-inf")
+        self._logged_at = float("-inf")
 
     def count(self, queue: str, reason: NoBell) -> None:
-        """Count one; what strangers call a queue becomes no name of a figure."""
+        """Count one dropped element. An unknown queue counts as "other", so that it cannot create new metrics."""
         known = queue if queue in TASK_OF else "other"
         wiring.meters().count(f"elements_dropped/{known}")
-        if time.monotonic() - self._named_at >= NAMED_EVERY_S:
-            self._named_at = time.monotonic()
-            _log.warning("dropped what is no bell", queue=known, reason=reason.value)
+        if time.monotonic() - self._logged_at >= LOG_EVERY_S:
+            self._logged_at = time.monotonic()
+            _log.warning("dropped an element that is not a bell", queue=known, reason=reason.value)
 
 
 class NoLedger(redis.QoS):
-    """kombu's record of messages that wait for their acknowledgement, in which no bell is noted down."""
+    """kombu's record of unacknowledged messages. Bells are never in it."""
 
     def restore_visible(self, *_: Any, **__: Any) -> None:
-        """Leave alone what others wrote there: an entry that cannot be read would let no worker start."""
+        """Restore nothing: an unreadable entry of another program would keep every worker from starting."""
 
 
 class BellChannel(KeptClientChannel):
-    """A channel through which only bells come, and that acknowledges only what it must."""
+    """A channel that lets only bells through, and acknowledges only messages that need it."""
 
     QoS = NoLedger
 
@@ -60,13 +60,13 @@ class BellChannel(KeptClientChannel):
         super().__init__(*args, **kwargs)
 
     def basic_consume(self, queue: str, no_ack: bool, callback: Any, consumer_tag: str | None, **kwargs: Any) -> str:  # noqa: FBT001  # kombu's signature
-        """Consume from a queue; all queues of a channel are consumed alike."""
+        """Consume from a queue. All queues of a channel have the same acknowledgement mode."""
         self._acknowledges = not no_ack
         tag: str = super().basic_consume(queue, no_ack, callback, consumer_tag, **kwargs)
         return tag
 
     def basic_ack(self, delivery_tag: str, multiple: bool = False) -> None:  # noqa: FBT001, FBT002  # kombu's signature
-        """Acknowledge a message, if it was noted down at all."""
+        """Acknowledge a message, unless the channel consumes without acknowledgement."""
         if self._acknowledges:
             super().basic_ack(delivery_tag, multiple)
 
@@ -77,14 +77,14 @@ class BellChannel(KeptClientChannel):
         return client
 
     def _bell_or_nothing(self, popped: tuple[bytes, bytes] | None, **_: Any) -> tuple[bytes, bytes] | None:
-        """Hand a bell on; for anything else say what Redis says when nothing came in time."""
+        """Return a bell as it came, or None, as if nothing had come, for any other element."""
         if not popped:
             return None
         key, element = popped
         queue = key.decode().rsplit(self.sep, 1)[0]
         task = TASK_OF.get(queue)
         if task is None:
-            return key, element  # Celery's own, such as answers of other workers
+            return key, element  # Celery's own messages, such as replies of other workers
         rung = heard(element, task)
         if isinstance(rung, NoBell):
             self._dropped.count(queue, rung)
@@ -109,7 +109,7 @@ class BellChannel(KeptClientChannel):
             return super()._size(queue)
 
     def _set_aside(self, queue: str) -> None:
-        """Rename the keys of a queue that are no lists: no worker could wait for a bell, or start, beside them."""
+        """Rename the keys of a queue that are not lists, because with them no worker can start or wait for bells."""
         for priority in self.priority_steps:
             key = self._q_for_pri(queue, priority)  # type: ignore[attr-defined]  # not in its stubs
             with self.conn_or_acquire() as client:
@@ -125,6 +125,6 @@ class BellChannel(KeptClientChannel):
 
 
 class BellTransport(redis.Transport):
-    """The transport of `BellChannel`."""
+    """kombu's Redis transport with `BellChannel`."""
 
     Channel = BellChannel

@@ -1,4 +1,4 @@
-"""The composition root: the one place that names concrete adapters."""
+"""The composition root: the only module that chooses concrete adapters."""
 
 import os
 import time
@@ -24,7 +24,7 @@ from querymill_workers.inference.http_judge import HttpJudge, open_endpoint
 from querymill_workers.inference.ports import FormerModel, Judge
 from querymill_workers.inference.profiles import EmbeddingProfile, profile_of
 from querymill_workers.inference.rewriter import ChatRewriter
-from querymill_workers.inference.sharing import Shared
+from querymill_workers.inference.sharing import FleetCache
 from querymill_workers.jobs.heartbeat import Heartbeat
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TECHNICAL_KEYWORDS, TechnicalKeywords
@@ -46,17 +46,17 @@ from querymill_workers.words.postgres import PostgresWords
 
 @cache
 def settings() -> Settings:
-    """Read this process's settings, once."""
+    """Return this process's settings, read once."""
     return Settings()
 
 
 def embedding_profile(chosen: Settings) -> EmbeddingProfile:
-    """Look up what the settings' embedding model gives."""
+    """Return the profile of the settings' embedding model."""
     return profile_of(chosen.embedding_model, dimensions=chosen.querymill_embedding_dimensions)
 
 
 def judge_of(chosen: Settings, chat_model: ChatModel) -> Judge:
-    """Choose the judge of relevance: the rerank endpoint if the settings name one, else the chat model."""
+    """Return the relevance judge: the rerank endpoint if the settings name one, else the chat model."""
     tokens = chosen.querymill_rerank_tokens
     if not chosen.rerank_base_url:
         return ChatJudge(chat_model, passage_tokens=tokens)
@@ -74,24 +74,24 @@ def judge_of(chosen: Settings, chat_model: ChatModel) -> Judge:
 
 @cache
 def board() -> ValkeyBoard:
-    """Open this process's board, once."""
+    """Return this process's board, opened once."""
     return ValkeyBoard.connect(settings())
 
 
 @cache
 def cache_client() -> redis.Redis:
-    """Open this process's connection for budgets, caches and counters: bytes, where the board reads text."""
+    """Return this process's client for accounts, caches and counters. It reads bytes, unlike the board's."""
     return open_commands(settings().redis_url, decode_responses=False)
 
 
 @cache
 def meters() -> Meters:
-    """Count what this process does, for the fleet's figures."""
+    """Return this process's part of the fleet's counters."""
     return Meters(cache_client())
 
 
 def account_with(provider: str, key: str, model: str, *, rpm: int | None = None, tpm: int | None = None) -> Account:
-    """Open the fleet's account with a provider, for one of its models."""
+    """Return the fleet's account with a provider, for one of its models."""
     return Account(
         cache_client(),
         provider=provider,
@@ -104,7 +104,7 @@ def account_with(provider: str, key: str, model: str, *, rpm: int | None = None,
 
 
 def embeddings(chosen: Settings) -> SharedEmbeddings:
-    """Build the way to the embedding model."""
+    """Return the adapter for the embedding model."""
     base_url, key = chosen.embedding_endpoint
     return embeddings_of(
         chosen, embedding_profile(chosen), base_url, key, rpm=chosen.embedding_rpm, tpm=chosen.embedding_tpm
@@ -120,13 +120,13 @@ def embeddings_of(
     rpm: int | None = None,
     tpm: int | None = None,
 ) -> SharedEmbeddings:
-    """Build the way to one embedding model."""
+    """Return the adapter for an embedding model at a given provider."""
     timeout_s = chosen.querymill_embedding_timeout_s
     account = account_with(base_url, key, profile.model, rpm=rpm, tpm=tpm)
     return SharedEmbeddings(
         OpenAIEndpoint(open_client(base_url, key, timeout_s=timeout_s), profile),
         Gateway(account, "embedding", timeout_s=timeout_s),
-        Shared(cache_client(), label="vector", ttl_s=chosen.querymill_vector_ttl_s, meters=meters()),
+        FleetCache(cache_client(), label="vector", ttl_s=chosen.querymill_vector_ttl_s, meters=meters()),
         DailyTokens(cache_client(), chosen.querymill_collection_tokens_per_day),
         profile,
         meters(),
@@ -135,10 +135,10 @@ def embeddings_of(
 
 
 def former_profile(chosen: Settings) -> EmbeddingProfile | None:
-    """Look up what the embedding model before gives, if the settings name one.
+    """Return the profile of the previous embedding model, or None if the settings name none.
 
     Raises:
-        ValueError: Its vectors have another dimension than those of EMBEDDING_MODEL: one table cannot hold both.
+        ValueError: Its dimension differs from that of EMBEDDING_MODEL, so one table cannot hold the vectors of both.
     """
     if not chosen.querymill_former_embedding_model:
         return None
@@ -146,14 +146,14 @@ def former_profile(chosen: Settings) -> EmbeddingProfile | None:
     profile = profile_of(chosen.querymill_former_embedding_model, dimensions=dimensions)
     if profile.dimensions != dimensions:
         raise ValueError(
-            f"QUERYMILL_FORMER_EMBEDDING_MODEL: {profile.model!r} gives {profile.dimensions} dimensions,"
-            f" EMBEDDING_MODEL {dimensions}; another dimension needs another database"
+            f"QUERYMILL_FORMER_EMBEDDING_MODEL: {profile.model!r} has {profile.dimensions} dimensions but"
+            f" EMBEDDING_MODEL has {dimensions}; use another database for another dimension"
         )
     return profile
 
 
 def former_model(chosen: Settings) -> FormerModel | None:
-    """Build the way to the embedding model before."""
+    """Return the previous embedding model, or None if the settings name none."""
     profile = former_profile(chosen)
     if profile is None:
         return None
@@ -162,14 +162,14 @@ def former_model(chosen: Settings) -> FormerModel | None:
 
 
 def chat(chosen: Settings) -> ChatModel:
-    """Build the way to the chat model."""
+    """Return the adapter for the chat model."""
     base_url, key = chosen.openai_base_url, chosen.openai_api_key.get_secret_value()
     timeout_s = chosen.querymill_chat_timeout_s
     account = account_with(base_url, key, chosen.chat_model, rpm=chosen.chat_rpm, tpm=chosen.chat_tpm)
     return ChatModel(
         OpenAIChat(open_client(base_url, key, timeout_s=timeout_s), chosen.chat_model),
         Gateway(account, "chat model", timeout_s=timeout_s),
-        Shared(cache_client(), label="chat", ttl_s=chosen.querymill_expansion_ttl_s, meters=meters()),
+        FleetCache(cache_client(), label="chat", ttl_s=chosen.querymill_expansion_ttl_s, meters=meters()),
         DailyTokens(cache_client(), chosen.querymill_collection_tokens_per_day),
         scoped=chosen.querymill_cache_scope == "collection",
     )
@@ -177,7 +177,7 @@ def chat(chosen: Settings) -> ChatModel:
 
 @cache
 def ports() -> Ports:
-    """Build this process's adapters, once, after it started: no connection crosses a fork."""
+    """Return this process's adapters, built once on first use, so that no connection crosses a fork."""
     chosen = settings()
     chat_model = chat(chosen)
     pool = open_pool(chosen.database_url.get_secret_value())
@@ -211,10 +211,10 @@ def ports() -> Ports:
     )
 
 
-def _forget() -> None:
-    """Let a forked child open connections of its own: one shared over a fork answers with another's data."""
-    for made in (board, cache_client, meters, ports):
-        made.cache_clear()
+def _drop_connections() -> None:
+    """Make a forked child open its own connections. On a shared one it could read the replies of its parent."""
+    for opened in (board, cache_client, meters, ports):
+        opened.cache_clear()
 
 
-os.register_at_fork(after_in_child=_forget)
+os.register_at_fork(after_in_child=_drop_connections)

@@ -1,4 +1,4 @@
-"""Real servers from wheels, supervised under one data folder."""
+"""Real servers from wheels, run by a supervisor under one data folder."""
 
 from querymill_embedded.errors import StackError
 from querymill_embedded.folders import default_data_folder

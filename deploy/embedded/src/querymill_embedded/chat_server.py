@@ -1,4 +1,4 @@
-"""The chat server: llama.cpp with SmolLM2-135M behind an OpenAI-compatible address on the loopback."""
+"""The chat server: llama.cpp with SmolLM2-135M, with an OpenAI-compatible API on the loopback."""
 
 import argparse
 import os
@@ -16,11 +16,11 @@ _PROMPT_CACHE_MIB = 256
 
 
 def main() -> None:
-    """Serve until told to stop."""
+    """Serve until SIGTERM or SIGINT."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, required=True)
     port = parser.parse_args().port
-    # Before the server makes its threads: they inherit the mask, and the signal waits for us.
+    # This must happen before the server starts its threads: they inherit the mask, so `sigwait` gets the signal.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
     server = xllamacpp.Server(parameters(port))
     signal.sigwait({signal.SIGTERM, signal.SIGINT})
@@ -29,7 +29,7 @@ def main() -> None:
 
 
 def parameters(port: int) -> xllamacpp.CommonParams:
-    """Settings of the server for a small machine."""
+    """Return the settings of the server, for a small machine."""
     params = xllamacpp.CommonParams()
     params.model.path = str(chat_weights())
     params.model_alias = {CHAT_MODEL}

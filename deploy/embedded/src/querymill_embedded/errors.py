@@ -1,14 +1,14 @@
-"""What can go wrong with the embedded stack."""
+"""The error of the embedded stack, and the texts of its messages."""
 
 from pathlib import Path
 
 
 class StackError(RuntimeError):
-    """A stack or one part of it cannot do what was asked; the message says which part, why, and the mend."""
+    """Raised when the stack or one of its parts cannot do what was asked. The message says why and what to do."""
 
 
 def log_tail(log: Path, *, lines: int = 15) -> str:
-    """The last lines of a log, indented for use inside a message; says so when there is none."""
+    """Return the last lines of a log, indented for a message. A log without text becomes a note that says so."""
     try:
         text = log.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
@@ -18,5 +18,5 @@ def log_tail(log: Path, *, lines: int = 15) -> str:
 
 
 def dead_part(name: str, reason: str, log: Path) -> StackError:
-    """The error for a part that does not run: its name, the reason, the end of its log."""
+    """Return the error for a part that does not run: its name, the reason and the end of its log."""
     return StackError(f"{name} does not run: {reason}\n  last lines of {log}:\n{log_tail(log)}")

@@ -1,7 +1,7 @@
-"""Ends a temporary stack whose owner is gone: `python -m querymill_embedded.leash`, itself supervised in that stack.
+"""Stop a temporary stack when its owner has ended. The stack's own supervisor runs this program.
 
-An owner that is killed cannot clean up after itself. This program watches it, asks the supervisor to stop everything,
-and removes the folder.
+An owner that is killed cannot clean up. This program watches the owner, then asks the supervisor to stop everything,
+and removes the data folder.
 """
 
 import argparse
@@ -13,12 +13,12 @@ from pathlib import Path
 
 from querymill_embedded.processes import ProcessIdentity, end_session
 
-_LOOK_EVERY_S = 0.5
+_POLL_S = 0.5
 _STOP_WITHIN_S = 60.0
 
 
 def main() -> None:
-    """Watch the owner; when it is gone, end the stack and remove its folder."""
+    """Wait for the owner to end, then stop the stack and remove its folder."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--pid", type=int, required=True)
@@ -27,8 +27,8 @@ def main() -> None:
     supervisor = ProcessIdentity.of(os.getppid())
     owner = ProcessIdentity(arguments.pid, arguments.created)
     while owner.is_alive():
-        time.sleep(_LOOK_EVERY_S)
-    # The supervisor's end is also the end of this process: the rest is for a child outside of its session.
+        time.sleep(_POLL_S)
+    # The supervisor stops this process too, so a child in another session does the rest.
     if os.fork() == 0:
         os.setsid()
         end_session(supervisor, arguments.data, wait_s=_STOP_WITHIN_S)

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from querymill_embedded.errors import StackError
 from querymill_embedded.parts import LOOPBACK
 
-#: Below the range from which systems give ports to outgoing connections: while a crashed part restarts,
-#: no stranger's connection can take its port.
+#: These are below the ports that systems give to outgoing connections, so no such connection can take the port of a
+#: crashed part while it restarts.
 _CANDIDATES = range(20_000, 30_000)
 _ATTEMPTS = 200
 
@@ -16,7 +16,7 @@ _ATTEMPTS = 200
 def is_free(port: int) -> bool:
     """Whether a server could listen on this loopback port now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        # As the servers do: connections in TIME_WAIT do not count.
+        # The servers set this too: connections in TIME_WAIT do not block the port.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((LOOPBACK, port))
@@ -26,10 +26,10 @@ def is_free(port: int) -> bool:
 
 
 def free_ports(names: Iterable[str], *, preferred: Mapping[str, int]) -> dict[str, int]:
-    """One distinct free port per name; the preferred one where it is free.
+    """Return a distinct free port for each name: the preferred one if it is free, else a random one.
 
     Raises:
-        StackError: no free port after many attempts.
+        StackError: no free port was found in many attempts.
     """
     chosen: dict[str, int] = {}
     for name in names:

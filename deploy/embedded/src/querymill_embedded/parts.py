@@ -1,4 +1,4 @@
-"""The words of the stack: its parts, the programs a caller adds, and where each part is reached."""
+"""The parts of the stack, the programs that a caller adds, and the settings that lead to each part."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -15,7 +15,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
 
 class Part(StrEnum):
-    """The servers which the stack brings itself."""
+    """The servers of the stack."""
 
     VALKEY = "valkey"
     POSTGRES = "postgres"
@@ -25,22 +25,22 @@ class Part(StrEnum):
 
 
 ALL: frozenset[Part] = frozenset(Part)
-#: Names in log files and in the supervisor which a caller's program cannot take.
+#: Names of log files and supervised processes, which a caller's program must not have.
 RESERVED = frozenset({*Part, "leash", "supervisord"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """A process to keep running.
+    """A process that the stack keeps running.
 
     Attributes:
-        name: lower-case word; the log is `logs/<name>.log`.
+        name: a lower-case word; the log is `logs/<name>.log`.
         command: the executable (absolute, or found on PATH) and its arguments.
-        environment: variables on top of the caller's and the stack's own; these win.
-        stop_signal: name of the signal that asks for a clean end, without "SIG".
+        environment: variables that override those of the caller and of the stack.
+        stop_signal: name of the signal for a clean stop, without "SIG".
         stop_wait_s: seconds after that signal until the whole process group is killed.
-        port: which it serves on loopback, if any; shown as its address.
-        settle_s: seconds which it must stay up to count as started; one that ends sooner has failed to start.
+        settle_s: seconds that the process must run to count as started; if it ends sooner, the start has failed.
+        port: the loopback port that the process serves, if any; shown as its address.
     """
 
     name: str
@@ -53,16 +53,18 @@ class Program:
 
     def __post_init__(self) -> None:
         if _NAME.fullmatch(self.name) is None:
-            raise ValueError(f"program name {self.name!r}: lower-case ASCII letters, digits, '-' and '_' only")
+            raise ValueError(
+                f"program name {self.name!r}: lower-case ASCII letters, digits, '-' and '_', starting with a letter"
+            )
         if not self.command:
             raise ValueError(f"program {self.name}: the command is empty")
 
 
 def check_programs(programs: Sequence[Program]) -> None:
-    """Refuse program names that are taken.
+    """Check that no program name is taken.
 
     Raises:
-        ValueError: two programs share a name, or one has the name of a part.
+        ValueError: two programs share a name, or one has a reserved name.
     """
     taken = set(RESERVED)
     for program in programs:
@@ -72,17 +74,17 @@ def check_programs(programs: Sequence[Program]) -> None:
 
 
 def in_order(parts: Collection[Part]) -> list[Part]:
-    """The parts once each, in the order of their declaration."""
+    """Return each part once, in the order of declaration."""
     return [part for part in Part if part in parts]
 
 
 def address(port: int) -> str:
-    """Where a server listens, as host:port."""
+    """Return the address of a server, as host:port."""
     return f"{LOOPBACK}:{port}"
 
 
 def endpoints(ports: Mapping[Part, int]) -> dict[str, str]:
-    """The settings that lead to the started parts, under the names of the settings class."""
+    """Return the settings that lead to the started parts, as environment variables."""
     environment: dict[str, str] = {}
     for part, port in ports.items():
         environment |= _endpoint(part, address(port))
@@ -96,7 +98,7 @@ def _endpoint(part: Part, at: str) -> dict[str, str]:
         case Part.POSTGRES:
             return {"DATABASE_URL": f"postgresql://{DATABASE}@{at}/{DATABASE}"}
         case Part.MONGO:
-            # It calls itself a replica set of one; a direct connection spares the driver the discovery.
+            # The server claims to be a replica set of one. A direct connection skips the driver's discovery.
             return {"MONGODB_URI": f"mongodb://{at}/{DATABASE}?directConnection=true"}
         case Part.EMBEDDINGS:
             return {
@@ -109,7 +111,7 @@ def _endpoint(part: Part, at: str) -> dict[str, str]:
                 "OPENAI_BASE_URL": f"http://{at}/v1",
                 "OPENAI_API_KEY": "embedded",
                 "CHAT_MODEL": CHAT_MODEL,
-                # Of the server's context an answer has 2048 tokens; Chinese takes twice what is estimated.
+                # A prompt with its reply has 2048 tokens of the server's context. Chinese takes twice the estimate.
                 "QUERYMILL_RERANK_TOKENS": "500",
                 "QUERYMILL_ANSWER_TOKENS": "500",
             }

@@ -1,4 +1,4 @@
-"""PostgreSQL from its wheel: the account it runs under, the folder it runs from, its cluster, its command."""
+"""PostgreSQL from its wheel: its account, its programs folder, its cluster and its command."""
 
 import os
 import pwd
@@ -18,8 +18,8 @@ SUPERUSER = "postgres"
 _SERVER_ACCOUNT = "nobody"
 _SMALL_SHARED_MEMORY = 1 << 30
 
-# The application's role is no superuser, as with any hosted PostgreSQL: row-level security binds it. pgvector can
-# only be created by a superuser, so it is there before: in this database and in every one made later.
+# As on any hosted PostgreSQL, the application's role is not a superuser, so row-level security applies to it. Only a
+# superuser can create pgvector, so it is created in the template: this and every later database has it.
 _PREPARE = f"""
 CREATE EXTENSION vector;
 CREATE ROLE {DATABASE} LOGIN CREATEDB CREATEROLE;
@@ -29,7 +29,7 @@ CREATE DATABASE {DATABASE} OWNER {DATABASE} TEMPLATE template1 STRATEGY file_cop
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A system user other than ours under which the server runs."""
+    """A system user that the server runs as, other than the current one."""
 
     name: str
     uid: int
@@ -38,13 +38,13 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A database cluster and what serves it.
+    """A database cluster.
 
     Attributes:
-        folder: the part's folder; the cluster is `cluster` in it.
-        account: None for the caller's own account.
-        durable: whether commits are flushed to the disk, so that they outlive a power cut. A crash of
-            the processes loses nothing either way.
+        folder: the part's folder, which contains the cluster as `cluster`.
+        account: the user that the server runs as; None for the current user.
+        durable: whether commits are flushed to the disk, so that they survive a power cut. A crash of the
+            processes loses nothing either way.
     """
 
     folder: Path
@@ -58,39 +58,39 @@ class Cluster:
 
 
 def server_account(euid: int) -> Account | None:
-    """The account to run the server under; PostgreSQL refuses to run as root.
+    """Return the account to run the server as, or None for the current user. PostgreSQL refuses to run as root.
 
     Raises:
-        StackError: we are root and the system has no user `nobody`.
+        StackError: the current user is root, and the system has no user `nobody`.
     """
     if euid != 0:
         return None
     try:
         entry = pwd.getpwnam(_SERVER_ACCOUNT)
     except KeyError:
-        message = f"PostgreSQL does not run as root and there is no user {_SERVER_ACCOUNT!r}: run as another user"
+        message = f"postgres refuses to run as root, and there is no user {_SERVER_ACCOUNT!r}; run as another user"
         raise StackError(message) from None
     return Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
 
 
 def check_data_folder(data: Path, account: Account | None) -> None:
-    """Make sure that the server's account can reach its files.
+    """Check that the server's account can reach its files.
 
     Raises:
-        StackError: it cannot; the message names the closed folder and the mend.
+        StackError: it cannot; the message names the closed folder and the remedy.
     """
     if account is None:
         return
     closed = first_closed_folder(data, uid=account.uid, gids=[account.gid])
     if closed is not None:
         raise StackError(
-            f"postgres cannot use {data}: as root it runs under the account {account.name!r}, which may not enter"
-            f" {closed}. Either `chmod o+x {closed}` or choose a data folder elsewhere"
+            f"postgres cannot use {data}: under root it runs as the user {account.name!r}, which may not enter"
+            f" {closed}; run `chmod o+x {closed}` or choose a data folder elsewhere"
         )
 
 
 def programs_folder(account: Account | None) -> Path:
-    """The `bin` folder to run from: the wheel's own, or a copy where the server's account cannot enter that."""
+    """Return the `bin` folder: that of the wheel, or of a copy if the server's account cannot enter the wheel's."""
     package = postgres_package()
     binaries = package / POSTGRES_FOLDER / "bin"
     if account is None or first_closed_folder(binaries, uid=account.uid, gids=[account.gid]) is None:
@@ -101,10 +101,12 @@ def programs_folder(account: Account | None) -> Path:
 
 
 def copy_programs(package: Path, copy: Path) -> None:
-    """Copy PostgreSQL with its libraries once, keeping their places relative to each other, open to every user.
+    """Copy PostgreSQL and its libraries, readable by every user, unless the copy exists.
+
+    Programs find their libraries by relative paths, so the copy keeps their places.
 
     Raises:
-        StackError: somebody else's folder bears that name.
+        StackError: another user owns the folder or could write to it.
     """
     if not copy.is_symlink() and not copy.exists():
         new = Path(tempfile.mkdtemp(prefix=copy.name, dir=copy.parent))
@@ -116,18 +118,18 @@ def copy_programs(package: Path, copy: Path) -> None:
         try:
             new.rename(copy)
         except OSError:
-            # Another process was first; its copy is as good, if it is one of ours.
+            # Another process was first. Its copy will do if it passes the check below.
             shutil.rmtree(new)
     _check_ours(copy)
 
 
 def create_cluster(cluster: Cluster, binaries: Path) -> None:
-    """Create cluster, role and database in the part's folder, unless they are there.
+    """Create cluster, role and database in the part's folder, unless they exist.
 
-    A creation that was cut off begins again.
+    If an earlier call was interrupted, this one starts over.
 
     Raises:
-        StackError: PostgreSQL's own programs refused; with what they said.
+        StackError: one of PostgreSQL's programs failed; the message holds its output.
     """
     if cluster.account is not None:
         os.chown(cluster.folder, cluster.account.uid, cluster.account.gid)
@@ -137,7 +139,7 @@ def create_cluster(cluster: Cluster, binaries: Path) -> None:
     if new.exists():
         shutil.rmtree(new)
     initialise = [str(binaries / "initdb"), f"--pgdata={new}", f"--username={SUPERUSER}", "--auth=trust"]
-    # The built-in locale needs nothing of the system, and knows letters beyond ASCII all the same.
+    # The built-in locale does not depend on the system, yet knows letters beyond ASCII.
     initialise += ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
     initialise += ["--no-instructions", *([] if cluster.durable else ["--no-sync"])]
     _run(initialise, cluster)
@@ -155,7 +157,7 @@ def create_cluster(cluster: Cluster, binaries: Path) -> None:
 
 
 def server_command(cluster: Cluster, binaries: Path, port: int) -> tuple[str, ...]:
-    """The server in the foreground, on the loopback only, sized for a small machine."""
+    """Return the command of the server: in the foreground, on the loopback only, sized for a small machine."""
     settings = {
         "listen_addresses": LOOPBACK,
         "unix_socket_directories": "",
@@ -176,7 +178,7 @@ def _flush_options(durable: bool) -> list[str]:  # noqa: FBT001 - the meaning is
 
 
 def _dynamic_shared_memory() -> str:
-    # Containers often get 64 MB of it, too little to build a vector index in parallel.
+    # Containers often have 64 MB of shared memory, too little to build a vector index in parallel.
     shared = Path("/dev/shm")  # noqa: S108 - looked at, not written
     small = shared.is_dir() and shutil.disk_usage(shared).total < _SMALL_SHARED_MEMORY
     return "mmap" if small else "posix"
@@ -195,10 +197,10 @@ def _run(command: list[str], cluster: Cluster, *, statements: str = "") -> None:
         text=True,
         check=False,
     )
-    # The single-user server reports a failed statement, and ends with 0.
+    # The single-user server prints a failed statement but exits with 0.
     if finished.returncode != 0 or "ERROR:" in finished.stderr:
-        said = f"{finished.stdout}\n{finished.stderr}".strip()
-        raise StackError(f"postgres could not be created: {Path(command[0]).name} failed:\n{said}")
+        output = f"{finished.stdout}\n{finished.stderr}".strip()
+        raise StackError(f"postgres could not be created: {Path(command[0]).name} failed:\n{output}")
 
 
 def _open_to_all(folder: Path) -> None:
@@ -214,4 +216,4 @@ def _check_ours(folder: Path) -> None:
     entry = folder.lstat()
     ours = stat.S_ISDIR(entry.st_mode) and entry.st_uid == os.geteuid()
     if not ours or entry.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise StackError(f"{folder} is not a folder that only we can write; remove it and start again")
+        raise StackError(f"{folder}: must be a folder that only the current user can write; remove it and start again")

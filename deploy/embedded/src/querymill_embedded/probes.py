@@ -1,4 +1,4 @@
-"""One real question to each server: does it answer as itself?"""
+"""Readiness probes: one real request to each server."""
 
 import http.client
 import socket
@@ -12,7 +12,7 @@ _POSTGRES_PROTOCOL = 3 << 16
 
 
 def answers(part: Part, port: int) -> bool:
-    """Whether the part is ready for work. Waits a second at most, and never raises."""
+    """Whether the part is ready for work. Waits up to a second, and never raises."""
     try:
         return _ask(part, port)
     except (OSError, http.client.HTTPException, struct.error):
@@ -39,7 +39,7 @@ def _connect(port: int) -> socket.socket:
 
 
 def _valkey_answers(port: int) -> bool:
-    # While it still reads its log from the disk it answers -LOADING.
+    # While Valkey still loads its data from the disk, it replies -LOADING.
     with _connect(port) as connection:
         connection.sendall(b"PING\r\n")
         return connection.recv(64).startswith(b"+PONG")
@@ -57,7 +57,7 @@ def _postgres_answers(port: int) -> bool:
 
 
 def _next_message(answer: BinaryIO) -> bytes:
-    """The kind of the next protocol message; its content is skipped.
+    """Return the kind of the next protocol message, and skip its content.
 
     Raises:
         struct.error: the connection ended.

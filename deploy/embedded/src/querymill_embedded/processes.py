@@ -1,4 +1,4 @@
-"""Processes by identity: a pid alone may belong to somebody else tomorrow."""
+"""Processes by pid and creation time, because the system reuses pids, and how to stop them."""
 
 import os
 import signal
@@ -9,35 +9,35 @@ from pathlib import Path
 
 import psutil
 
-#: The variable by which a process tells which stack started it.
+#: Environment variable that names the stack which started a process.
 STACK_VARIABLE = "QUERYMILL_STACK"
 
 _CLOCK_TOLERANCE_S = 2.0
 _STOP_WAIT_S = 10.0
-_LOOK_EVERY_S = 0.02
+_POLL_S = 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessIdentity:
-    """A pid and when that process was created (seconds since the epoch)."""
+    """A pid, and the creation time of its process in seconds since the epoch."""
 
     pid: int
     created: float
 
     @classmethod
     def of(cls, pid: int) -> "ProcessIdentity":
-        """The identity of a living process.
+        """Return the identity of a running process.
 
         Raises:
-            psutil.NoSuchProcess: there is none.
+            psutil.NoSuchProcess: no process has this pid.
         """
         return cls(pid, psutil.Process(pid).create_time())
 
     def is_alive(self) -> bool:
-        """Whether this very process still runs; one that only waits to be reaped does not."""
+        """Whether this process still runs. A zombie does not."""
         try:
             process = psutil.Process(self.pid)
-            # The system computes the time from its boot time, which moves when the clock is set.
+            # The system derives this time from its boot time, which moves when the clock is set.
             same = abs(process.create_time() - self.created) < _CLOCK_TOLERANCE_S
             return same and process.status() != psutil.STATUS_ZOMBIE
         except psutil.NoSuchProcess:
@@ -45,12 +45,12 @@ class ProcessIdentity:
 
 
 def this_process() -> ProcessIdentity:
-    """The identity of the calling process."""
+    """Return the identity of the current process."""
     return ProcessIdentity.of(os.getpid())
 
 
 def supervisor_by_pid_file(pid_file: Path, data: Path) -> ProcessIdentity | None:
-    """The supervisor a pid file names, if it runs and works for this data folder."""
+    """Return the supervisor that a pid file names, or None if it does not run or belongs to another data folder."""
     try:
         pid = int(pid_file.read_text(encoding="ascii"))
         identity = ProcessIdentity.of(pid)
@@ -61,12 +61,12 @@ def supervisor_by_pid_file(pid_file: Path, data: Path) -> ProcessIdentity | None
 
 
 def end_session(supervisor: ProcessIdentity, data: Path, *, wait_s: float) -> None:
-    """Ask a supervisor to stop everything in its order, wait for it, and stop what is left without it.
+    """Ask a supervisor to stop its processes in order, wait for it, then stop the processes that it left.
 
     Args:
-        supervisor: may be dead already.
-        data: the folder whose processes these are.
-        wait_s: seconds after which the supervisor and what it still holds are ended by force.
+        supervisor: may already be dead.
+        data: the data folder that the processes belong to.
+        wait_s: seconds after which the supervisor is killed.
     """
     if supervisor.is_alive():
         os.kill(supervisor.pid, signal.SIGTERM)
@@ -74,22 +74,21 @@ def end_session(supervisor: ProcessIdentity, data: Path, *, wait_s: float) -> No
     while supervisor.is_alive():
         if time.monotonic() > deadline:
             os.kill(supervisor.pid, signal.SIGKILL)
-        time.sleep(_LOOK_EVERY_S)
+        time.sleep(_POLL_S)
     stop_all(leftovers(supervisor, data))
 
 
 def leftovers(supervisor: ProcessIdentity, data: Path) -> list[psutil.Process]:
-    """What a dead supervisor left running.
+    """Return the processes that a dead supervisor left running.
 
-    A supervisor leads a session of its own, and a process started after a crash is in that session too, so none
-    escapes because only its predecessor was written down. As a session number may be given out again, a process
-    must also show that it belongs to the data folder.
+    A supervisor leads a session of its own, and every process that it starts or restarts is in that session. The
+    system may reuse the number of a session, so a process must also belong to the data folder.
     """
     return [process for process in _session(supervisor.pid) if _belongs(process, data)]
 
 
 def stop_all(processes: Sequence[psutil.Process], *, wait_s: float = _STOP_WAIT_S) -> None:
-    """End processes in the clean way, and by force after `wait_s` seconds."""
+    """Ask processes to stop, and kill those that still run after `wait_s` seconds."""
     for process in processes:
         _send(process, stop_signal(process))
     _, stubborn = psutil.wait_procs(processes, timeout=wait_s)
@@ -99,7 +98,7 @@ def stop_all(processes: Sequence[psutil.Process], *, wait_s: float = _STOP_WAIT_
 
 
 def stop_signal(process: psutil.Process) -> signal.Signals:
-    """PostgreSQL takes SIGTERM for "when the last client has gone"."""
+    """Return the signal for a clean stop. PostgreSQL gets SIGINT, because with SIGTERM it waits for its clients."""
     try:
         return signal.SIGINT if process.name() == "postgres" else signal.SIGTERM
     except psutil.NoSuchProcess:
@@ -119,7 +118,7 @@ def _belongs(process: psutil.Process, data: Path) -> bool:
     try:
         if process.status() == psutil.STATUS_ZOMBIE:
             return False
-        # PostgreSQL overwrites its environment with its title, but stays in its folder.
+        # PostgreSQL overwrites its environment with its process title, but stays in its folder.
         if Path(process.cwd()).is_relative_to(data):
             return True
         return process.environ().get(STACK_VARIABLE) == str(data)

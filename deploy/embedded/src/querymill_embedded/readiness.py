@@ -1,4 +1,4 @@
-"""Waiting until everything that was started is ready, and giving up as soon as something cannot be."""
+"""Wait until every part and program is ready, and fail as soon as one of them cannot start."""
 
 import time
 from collections import defaultdict
@@ -11,7 +11,7 @@ from querymill_embedded.probes import answers
 from querymill_embedded.supervisor import ProcessReport, ProcessState, SupervisorClient, log_path
 
 _PAUSE_S = 0.05
-#: One failed start may be an accident (a predecessor that has not let go of its memory yet), two are a fault.
+#: One failed start may be an accident, for example because a predecessor still holds memory. Two are an error.
 _FAILED_STARTS = 2
 
 
@@ -23,10 +23,10 @@ def await_ready(
     data: Path,
     timeout_s: float,
 ) -> None:
-    """Return once every part answers its probe and every program has stayed up for its settling time.
+    """Return once every part passes its probe and every program has run for its `settle_s`.
 
     Raises:
-        StackError: one of them does not come up; the message names it and ends with its log.
+        StackError: a part or program does not start; the message names it and ends with its log.
     """
     waiting: dict[str, Part | None] = {**{part: part for part in ports}, **dict.fromkeys(programs)}
     failures: dict[str, set[int]] = defaultdict(set)
@@ -47,7 +47,7 @@ def await_ready(
 def _is_ready(report: ProcessReport, part: Part | None, ports: Mapping[Part, int]) -> bool:
     if part is None:
         return report.state is ProcessState.RUNNING
-    # A part that is not up is not asked: whoever answers at its port is a stranger.
+    # If the part does not run, another program may be serving its port.
     return report.state in (ProcessState.STARTING, ProcessState.RUNNING) and answers(part, ports[part])
 
 

@@ -1,4 +1,4 @@
-"""How each supervised process is started: its command, its folder, its signals."""
+"""The command, folder and signals of each supervised process."""
 
 import os
 import sys
@@ -23,7 +23,7 @@ from querymill_embedded.wheels import valkey_server
 
 
 def part_process(part: Part, *, data: Path, port: int, durable: bool) -> Supervised:
-    """The supervised process of one part. Its folder in the data folder is created.
+    """Return the supervised process of a part, and create its folder in the data folder.
 
     Raises:
         StackError: the part cannot run here; the message says why and what to do.
@@ -46,7 +46,7 @@ def part_process(part: Part, *, data: Path, port: int, durable: bool) -> Supervi
 
 
 def program_process(program: Program, data: Path) -> Supervised:
-    """A program of the caller: our launcher, which takes the environment from the data folder and becomes it."""
+    """Return the supervised process of a caller's program: `program.py`, which reads the program and becomes it."""
     becoming = str(Path(__file__).with_name("program.py"))
     launcher = (sys.executable, "-I", becoming, str(data / PROGRAMS_FILE), program.name)
     return Supervised(
@@ -58,14 +58,14 @@ def program_process(program: Program, data: Path) -> Supervised:
 
 
 def leash_process(data: Path, owner: ProcessIdentity) -> Supervised:
-    """The process that ties the stack in `data` to its owner's life."""
+    """Return the process that stops the stack in `data` when its owner has ended."""
     words = ("--data", str(data), "--pid", str(owner.pid), "--created", repr(owner.created))
     command = (sys.executable, "-m", "querymill_embedded.leash", *words)
     return Supervised(program=Program(name="leash", command=command, stop_wait_s=2), folder=data, group=Group.LEASH)
 
 
 def prepare_parts(ports: Mapping[Part, int], *, data: Path, durable: bool) -> None:
-    """Do what must be done before a part's first start."""
+    """Do the work that a part needs before its first start: create the database cluster."""
     if Part.POSTGRES in ports:
         cluster = _cluster(data, durable=durable)
         create_cluster(cluster, programs_folder(cluster.account))
@@ -82,7 +82,7 @@ def _valkey(port: int) -> tuple[str, ...]:
         "port": str(port),
         "appendonly": "yes",
         "appendfsync": "everysec",
-        # The log above has every write already; a second copy would only cost forks.
+        # The append-only file has every write. Snapshots would only cost forks.
         "save": "",
         "maxmemory-policy": "noeviction",
         "daemonize": "no",
@@ -91,7 +91,7 @@ def _valkey(port: int) -> tuple[str, ...]:
 
 
 def _mongo(folder: Path, port: int) -> tuple[str, ...]:
-    # A named configuration, though empty, keeps it from picking one up in the home folder or in /etc.
+    # An empty configuration keeps the server from reading one in the home folder or in /etc.
     configuration = folder / "secantusd.toml"
     configuration.touch(mode=0o600)
     options = {
@@ -103,7 +103,7 @@ def _mongo(folder: Path, port: int) -> tuple[str, ...]:
         "log-level": "WARNING",
     }
     words = [word for name, value in options.items() for word in (f"--{name}", value)]
-    # GPL-2.0: run as a program of its own, never imported.
+    # GPL-2.0: run as a separate program, never imported.
     return (sys.executable, "-m", "secantus", *words)
 
 
@@ -121,7 +121,7 @@ def _postgres(data: Path, port: int, *, durable: bool) -> Supervised:
     cluster = _cluster(data, durable=durable)
     command = server_command(cluster, programs_folder(cluster.account), port)
     return Supervised(
-        # SIGINT ends connections and writes a checkpoint; SIGTERM would wait for the last client to go.
+        # SIGINT closes connections and writes a checkpoint. SIGTERM would wait for the last client.
         program=Program(name=Part.POSTGRES, command=command, stop_signal="INT", stop_wait_s=30),
         folder=cluster.folder,
         group=Group.SERVERS,

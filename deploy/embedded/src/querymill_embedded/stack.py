@@ -1,4 +1,4 @@
-"""The embedded stack: servers and programs under one data folder, started, looked at, and stopped."""
+"""The embedded stack: start, inspect and stop servers and programs under one data folder."""
 
 import fcntl
 import secrets
@@ -27,11 +27,11 @@ from querymill_embedded.supervisor import (
     start_supervisor,
 )
 
-#: Called with the stack's environment once all servers are ready and before the programs start.
+#: Called with the stack's environment when all servers are ready, before the programs start.
 Prepare = Callable[[Mapping[str, str]], None]
 
 _READY_WITHIN_S = 90.0
-#: Longest stop of a server, and some seconds for the supervisor itself.
+#: The longest stop of a server, and some seconds for the supervisor.
 _SERVERS_STOP_WITHIN_S = 40.0
 _CONTROL_PORT = "supervisor"
 _AT_REST = frozenset({ProcessState.STOPPED, ProcessState.EXITED, ProcessState.FATAL})
@@ -41,9 +41,9 @@ class Stack:
     """The stack of one data folder.
 
     Args:
-        data: the folder; `default_data_folder()` when None.
-        owner: a process whose end is also the end of the stack and its folder. The data of such a stack is not
-            flushed to the disk.
+        data: the data folder; None means `default_data_folder()`.
+        owner: if given, the stack stops and its folder is removed when this process ends. PostgreSQL then does not
+            flush its data to the disk.
     """
 
     def __init__(self, data: Path | None = None, *, owner: ProcessIdentity | None = None) -> None:
@@ -57,12 +57,12 @@ class Stack:
         programs: Sequence[Program] = (),
         prepare: Prepare | None = None,
     ) -> None:
-        """Start servers, then `prepare`, then programs; return when all are ready. Nothing stays up after a failure.
+        """Start servers, call `prepare`, then start programs. Return when all are ready. After a failure, nothing runs.
 
-        A stack that runs already keeps its programs: parts of it that have given up are started again, no more.
+        If the stack already runs, it keeps its programs, and only processes that have given up are started again.
 
         Raises:
-            StackError: a part cannot start, or the running stack lacks one that is asked for.
+            StackError: a part cannot start, or the running stack lacks one of `parts`.
             ValueError: a program's name is taken.
         """
         check_programs(programs)
@@ -76,24 +76,24 @@ class Stack:
                 self._start(in_order(parts), programs, prepare, former=state)
 
     def down(self) -> None:
-        """Stop programs, then servers, and return when no process is left. Nothing to stop is fine."""
+        """Stop programs, then servers. Return when no process is left. If nothing runs, do nothing."""
         if self.data.is_dir():
             with self._locked():
                 self._clear(StackState.read(self.data))
 
     def environment(self) -> dict[str, str]:
-        """The settings that lead to the started parts.
+        """Return the settings that lead to the started parts, as environment variables.
 
         Raises:
-            StackError: no stack is up.
+            StackError: no stack runs.
         """
         state = StackState.read(self.data)
         if state is None:
-            raise StackError(f"no stack is up in {self.data}: `querymill up` starts one")
+            raise StackError(f"no stack is up in {self.data}; run `querymill up` to start one")
         return endpoints(state.ports)
 
     def status(self) -> list[PartStatus]:
-        """Every part and program, in the order of their start; empty when no stack is up."""
+        """Return the status of every part and program, in the order of their start, or [] if no stack runs."""
         state = StackState.read(self.data)
         return [] if state is None else part_statuses(state, self.data)
 
@@ -105,7 +105,7 @@ class Stack:
         *,
         former: StackState | None,
     ) -> None:
-        # Clients that outlived a crash of the supervisor find their servers where they were.
+        # After a crash of the supervisor, clients find their servers at the same ports.
         former_ports = {} if former is None else {part.value: port for part, port in former.ports.items()}
         chosen = free_ports([*parts, _CONTROL_PORT], preferred=former_ports)
         control = Control(chosen[_CONTROL_PORT], user="querymill", password=secrets.token_hex(16))
@@ -137,7 +137,7 @@ class Stack:
         return processes
 
     def _bring_up(self, client: SupervisorClient, state: StackState, prepare: Prepare | None) -> None:
-        # The other servers load while the database cluster is made.
+        # The other servers load while the database cluster is created.
         prepare_parts(state.ports, data=self.data, durable=self._owner is None)
         for part in state.ports:
             client.start(Group.SERVERS, part)
@@ -155,7 +155,7 @@ class Stack:
         missing = [part.value for part in in_order(parts) if part not in state.ports]
         if missing:
             raise StackError(
-                f"the stack in {self.data} runs without {', '.join(missing)}: take it down first, then up again"
+                f"the stack in {self.data} runs without {', '.join(missing)}; run `querymill down`, then `querymill up`"
             )
         client = SupervisorClient(state.control)
         for report in client.processes().values():
@@ -167,7 +167,7 @@ class Stack:
         await_ready(client, ports=ports, programs=programs, data=self.data, timeout_s=_READY_WITHIN_S)
 
     def _clear(self, state: StackState | None) -> None:
-        """End what a state (or, when an `up` was cut off before it wrote one, the pid file) leads to; forget it."""
+        """Stop the processes of a state, or of the pid file if an `up` left no state. Remove the files."""
         if state is not None:
             end_session(state.supervisor, self.data, wait_s=state.stop_within_s)
         elif (stray := supervisor_by_pid_file(self.data / PID_FILE, self.data)) is not None:
@@ -177,7 +177,7 @@ class Stack:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """One `up` or `down` at a time per folder; the lock ends with its process."""
+        """Allow one `up` or `down` per folder at a time. The system releases the lock when its process ends."""
         with (self.data / "stack.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield

@@ -1,4 +1,4 @@
-"""What a started stack writes down: `stack.json` and `programs.json`, both readable by their owner only."""
+"""The files of a running stack: `stack.json` and `programs.json`. Only their owner can read them."""
 
 import json
 import os
@@ -16,7 +16,7 @@ PROGRAMS_FILE = "programs.json"
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """How to speak to the supervisor: a loopback port and random credentials."""
+    """Access to the supervisor: a loopback port and random credentials."""
 
     port: int
     user: str
@@ -25,14 +25,14 @@ class Control:
 
 @dataclass(frozen=True, slots=True)
 class StackState:
-    """A stack that was started and not taken down.
+    """A stack that was started and not stopped since.
 
     Attributes:
-        supervisor: the supervising process; it leads the session of all the others.
-        ports: of the started parts.
-        programs: the caller's programs in their order, each with the port it serves, if any.
-        stop_within_s: seconds in which a clean stop must have come to its end.
-        pids: of parts and programs when the stack was ready; a restart after a crash changes one.
+        supervisor: the supervisor's process, which leads the session of all others.
+        ports: the ports of the started parts.
+        programs: the caller's programs in order, each with the port that it serves, if any.
+        stop_within_s: seconds that a clean stop may take.
+        pids: the pids of parts and programs when the stack became ready; a restart changes a pid.
     """
 
     supervisor: ProcessIdentity
@@ -44,11 +44,11 @@ class StackState:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Parts, then programs."""
+        """Names of the parts, then of the programs."""
         return (*(part.value for part in self.ports), *self.programs)
 
     def write(self, data: Path) -> None:
-        """Put the state into the data folder, whole or not at all."""
+        """Write the state to the data folder, atomically."""
         record = {
             "supervisor": {"pid": self.supervisor.pid, "created": self.supervisor.created},
             "control": {
@@ -65,7 +65,7 @@ class StackState:
 
     @classmethod
     def read(cls, data: Path) -> Self | None:
-        """The state in a data folder; None when no stack was left up there."""
+        """Return the state in a data folder, or None if no stack was started there."""
         try:
             record: dict[str, Any] = json.loads((data / STATE_FILE).read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -81,9 +81,9 @@ class StackState:
 
 
 def write_programs(data: Path, programs: Sequence[Program], environment: Mapping[str, str]) -> None:
-    """Write commands and environments of the caller's programs for `program.py`, which becomes them.
+    """Write the commands and environments of the caller's programs for `program.py` to read.
 
-    Why not in the supervisor's configuration: its syntax cannot hold every value (both kinds of quotes, " ;").
+    The supervisor's configuration cannot hold them: its syntax cannot express every value (both quotes, " ;").
     """
     record = {
         program.name: {
@@ -96,7 +96,7 @@ def write_programs(data: Path, programs: Sequence[Program], environment: Mapping
 
 
 def write_private(path: Path, text: str) -> None:
-    """Replace a file as a whole; only its owner can read it, from its first byte on."""
+    """Replace a file atomically. Only its owner can ever read it."""
     new = path.with_suffix(path.suffix + ".new")
     new.unlink(missing_ok=True)
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

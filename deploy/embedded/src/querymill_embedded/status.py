@@ -1,4 +1,4 @@
-"""How every part and program of a stack is, for people to read."""
+"""The status of every part and program of a stack, for people to read."""
 
 import time
 from dataclasses import dataclass
@@ -21,17 +21,17 @@ from querymill_embedded.supervisor import (
 
 @dataclass(frozen=True, slots=True)
 class PartStatus:
-    """How a part or program is.
+    """The status of a part or program.
 
     Attributes:
-        name: of the part or program.
-        state: the supervisor's word; `dead` when the supervisor itself is gone (`up` mends that), `unknown` when it
-            does not answer. A server that answers is `running` in its first second already.
-        pid: None when it does not run.
-        address: host:port of what serves one, None for the rest.
+        name: its name.
+        state: the state that the supervisor reports; `dead` if the supervisor has died (`up` fixes that), `unknown`
+            if it does not respond. A server that passes its probe is `running`, even in its first second.
+        pid: None if it does not run.
+        address: host:port, or None if it serves no port.
         log: its log file.
-        uptime_s: seconds since its last start, None when it does not run.
-        restarts: how often it was started again since `up`.
+        uptime_s: seconds since its last start; None if it does not run.
+        restarts: how often it was restarted since `up`.
     """
 
     name: str
@@ -44,7 +44,7 @@ class PartStatus:
 
 
 def part_statuses(state: StackState, data: Path) -> list[PartStatus]:
-    """Every part and program, in the order of their start."""
+    """Return the status of every part and program, in the order of their start."""
     try:
         reports = SupervisorClient(state.control).processes()
     except StackError:
@@ -69,7 +69,7 @@ def _status(name: str, state: StackState, data: Path, report: ProcessReport | No
 
 
 def _state(report: ProcessReport, port: int | None) -> ProcessState:
-    # The supervisor calls a process running after a second without an end; a server can be ready before.
+    # The supervisor calls a process running after its first second. A server can be ready before that.
     if report.state is ProcessState.STARTING and port is not None and answers(Part(report.name), port):
         return ProcessState.RUNNING
     return report.state

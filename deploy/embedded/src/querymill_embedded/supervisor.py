@@ -1,4 +1,4 @@
-"""All dealings with supervisord: its configuration, starting it, speaking XML-RPC to it, reading its log."""
+"""supervisord: its configuration, its start, its XML-RPC interface and its log."""
 
 import http.client
 import math
@@ -25,14 +25,14 @@ LOG_FOLDER = "logs"
 LOG_FILE = "supervisord.log"
 PID_FILE = "supervisord.pid"
 
-#: Tries of a crashed process before it is given up, each a second later than the one before.
+#: Failed starts after which the supervisor gives up on a process. Each waits a second longer than the one before.
 _START_RETRIES = 10
 _RPC_TIMEOUT_S = 10.0
 _ALREADY_STARTED = 60
 
 
 class Group(StrEnum):
-    """Processes that are stopped together; later groups stop first."""
+    """Processes that stop together. Later groups stop first."""
 
     SERVERS = "servers"
     PROGRAMS = "programs"
@@ -40,7 +40,7 @@ class Group(StrEnum):
 
 
 class ProcessState(StrEnum):
-    """What the supervisor says of a process; `dead` when the supervisor itself is gone."""
+    """The state of a process as the supervisor reports it, or `dead` if the supervisor itself has died."""
 
     STOPPED = "stopped"
     STARTING = "starting"
@@ -58,9 +58,9 @@ class Supervised:
     """A program as the supervisor runs it.
 
     Attributes:
-        folder: its working folder.
-        user: the system user to become; None for the supervisor's own.
-        autostart: whether it starts with the supervisor, or only when told.
+        folder: its working directory.
+        user: the system user that it runs as; None for the supervisor's own.
+        autostart: whether it starts with the supervisor, or only when `SupervisorClient.start` is called.
     """
 
     program: Program
@@ -72,7 +72,10 @@ class Supervised:
 
 @dataclass(frozen=True, slots=True)
 class ProcessReport:
-    """The supervisor's word on one process; `started` is in seconds since the epoch, `pid` None when not running."""
+    """The supervisor's report on one process.
+
+    ``started`` is in seconds since the epoch, ``pid`` is None if it does not run, ``said`` is the supervisor's message.
+    """
 
     name: str
     group: str
@@ -83,17 +86,17 @@ class ProcessReport:
 
 
 def log_path(data: Path, name: str) -> Path:
-    """The log file of a part or program."""
+    """Return the log file of a part or program."""
     return data / LOG_FOLDER / f"{name}.log"
 
 
 def configuration(data: Path, control: Control, supervised: list[Supervised]) -> str:
-    """The text of supervisord's configuration file. Environments of programs are not in it.
+    """Return the text of supervisord's configuration file, without the environments of programs.
 
-    Files and folders are named from the data folder, where supervisord starts: the syntax cannot hold every path.
+    Paths are relative to the data folder, where supervisord starts, because the syntax cannot express every path.
 
     Raises:
-        StackError: a command holds a line break, which the syntax cannot express.
+        StackError: a command contains a line break, which the syntax cannot express.
     """
     supervisor = {
         "logfile": f"{LOG_FOLDER}/{LOG_FILE}",
@@ -119,10 +122,10 @@ def configuration(data: Path, control: Control, supervised: list[Supervised]) ->
 
 
 def start_supervisor(data: Path, text: str) -> None:
-    """Start supervisord as a daemon; when this returns it listens.
+    """Start supervisord as a daemon. When this returns, it listens.
 
     Raises:
-        StackError: it refused, with what it said.
+        StackError: it did not start; the message holds its output.
     """
     write_private(data / CONFIGURATION_FILE, text)
     finished = subprocess.run(
@@ -139,23 +142,23 @@ def start_supervisor(data: Path, text: str) -> None:
 
 
 class SupervisorClient:
-    """A running supervisord. Every method may raise StackError when it does not answer."""
+    """A client of a running supervisord. Every method raises StackError if it does not respond."""
 
     def __init__(self, control: Control) -> None:
         address = f"http://{control.user}:{control.password}@{LOOPBACK}:{control.port}/RPC2"
-        self._server = xmlrpc.client.ServerProxy(address, transport=_PatientTransport())
+        self._server = xmlrpc.client.ServerProxy(address, transport=_TimeLimitedTransport())
 
     def pid(self) -> int:
-        """The supervisor's own pid."""
+        """Return the supervisor's own pid."""
         return cast("int", self._call("getPID"))
 
     def processes(self) -> dict[str, ProcessReport]:
-        """Every process by its name."""
+        """Return the reports on all processes, by name."""
         reports = (_report(entry) for entry in cast("list[dict[str, Any]]", self._call("getAllProcessInfo")))
         return {report.name: report for report in reports}
 
     def start(self, group: str, name: str) -> None:
-        """Begin to start a process, without waiting; nothing happens to one that runs."""
+        """Start a process, without waiting for it. If it already runs, do nothing."""
         try:
             wait = False
             self._call("startProcess", f"{group}:{name}", wait)
@@ -167,22 +170,22 @@ class SupervisorClient:
         try:
             return getattr(self._server.supervisor, method)(*arguments)
         except (OSError, http.client.HTTPException, xmlrpc.client.ProtocolError) as error:
-            raise StackError(f"the stack's supervisor does not answer: {error}") from error
+            raise StackError(f"the stack's supervisor does not respond: {error}") from error
         finally:
-            # Calls are rare; an idle kept-alive connection would only be left for the garbage collector.
+            # Calls are rare, so an idle connection would only wait for the garbage collector.
             self._server("close")()
 
 
 def restarts(log: Path, supervisor_pid: int, name: str) -> int:
-    """How often a process was started again since its first start under this supervisor, from the supervisor's log."""
+    """Return how often this supervisor has restarted a process, according to the supervisor's log."""
     text = "".join(_read(file) for file in (log.with_name(f"{log.name}.2"), log.with_name(f"{log.name}.1"), log))
     _, _, since = text.rpartition(f"supervisord started with pid {supervisor_pid}\n")
     spawned = re.findall(rf"INFO spawned: '{re.escape(name)}' with pid ", since)
     return max(0, len(spawned) - 1)
 
 
-class _PatientTransport(xmlrpc.client.Transport):
-    """Gives up on a supervisor that hangs."""
+class _TimeLimitedTransport(xmlrpc.client.Transport):
+    """An XML-RPC transport with a time limit, in case the supervisor hangs."""
 
     def make_connection(self, host: Any) -> http.client.HTTPConnection:
         connection = super().make_connection(host)
@@ -224,7 +227,7 @@ def _program_section(data: Path, process: Supervised) -> str:
 
 
 def _group_sections(supervised: list[Supervised]) -> list[str]:
-    # The supervisor stops groups from the highest priority number down, the members of one at the same time.
+    # The supervisor stops the group with the highest priority number first, and all members of a group together.
     order = list(Group)
     in_groups = groupby(
         sorted(supervised, key=lambda process: order.index(process.group)), lambda process: process.group
@@ -242,15 +245,15 @@ def _group_sections(supervised: list[Supervised]) -> list[str]:
 
 
 def command_value(command: tuple[str, ...]) -> str:
-    """A command as supervisord's configuration writes it, so that it is read back word for word.
+    """Return a command in the syntax of supervisord's configuration, which reads it back word for word.
 
     Raises:
-        StackError: it holds a line break.
+        StackError: it contains a line break.
     """
-    # A blank before ; or # begins a comment, even in quotes: end the quotes between the two, and open them again.
+    # A blank before ; or # starts a comment, even in quotes. So the quotes are closed and reopened between the two.
     quoted = re.sub(r"(\s)([;#])", r"\1''\2", shlex.join(command))
     if re.search(r"[\r\n]", quoted):
-        raise StackError(f"supervisord's configuration cannot hold the command {quoted}: it has a line break")
+        raise StackError(f"supervisord's configuration cannot hold the command {quoted}: it contains a line break")
     return quoted.replace("%", "%%")
 
 

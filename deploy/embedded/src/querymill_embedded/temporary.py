@@ -1,4 +1,4 @@
-"""A stack for the length of a `with` block, or of a life: tests, demo, benchmarks."""
+"""A stack for the length of a `with` block, for tests, the demo and benchmarks."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ def temporary_stack(
     programs: Sequence[Program] = (),
     prepare: Prepare | None = None,
 ) -> Iterator[Stack]:
-    """A stack in a folder of its own, down and removed afterwards, even when the calling process is killed.
+    """Start a stack in a new folder. Afterwards stop and remove it, even if the calling process is killed.
 
     Raises:
         StackError: a part cannot start.

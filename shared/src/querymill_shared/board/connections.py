@@ -1,8 +1,8 @@
-"""Connections to the board's server, lent by pools whose callers wait.
+"""Connection pools for the board's server.
 
-redis-py's own pool refuses the caller who finds no connection free, and holds 100 at most. Here that caller
-waits. Commands and reads that wait for news have a pool each: a command is over in a millisecond, and must not
-queue behind somebody who waits two seconds for an event.
+redis-py's own pool holds at most 100 connections and raises when none is free. With these pools the caller waits
+instead. Commands and blocking reads have separate pools: a command takes a millisecond and must not queue behind a
+read that waits two seconds for an event.
 """
 
 from typing import Any, Final
@@ -10,34 +10,34 @@ from typing import Any, Final
 import redis
 import redis.asyncio
 
-#: A half-open connection must not hang a producer or a worker for ever; the library's defaults do.
+#: With the library's defaults, a half-open connection hangs a producer or a worker for ever.
 OPTIONS: Final[dict[str, Any]] = {
     "socket_timeout": 10,
     "socket_connect_timeout": 5,
     "socket_keepalive": True,
     "health_check_interval": 5,
 }
-#: Connections for commands. A server that carries them out one by one is kept busy by far fewer,
+#: Connections for commands. The server runs commands one at a time, so far fewer keep it busy,
 #: however many threads a process has.
 COMMANDS: Final = 32
-#: A command waits this long for a connection, in seconds: longer than a dead server holds one.
-COMMAND_PATIENCE_S: Final = 20.0
-#: Connections for reads that wait. A process may have 1,024 files open as a rule, and a gateway needs one for each
-#: caller too; more callers than this take turns.
+#: How long a command waits for a free connection, in seconds. A dead server holds one for less.
+COMMAND_WAIT_S: Final = 20.0
+#: Connections for blocking reads. A process may usually open 1,024 files, and a gateway also needs one for each
+#: caller. If there are more readers than this, they take turns.
 WAITING_READS: Final = 256
 
 
 def open_commands(url: str, *, decode_responses: bool = True) -> redis.Redis:
-    """Open a client for commands; connections are made on first use.
+    """Open a client for commands. It connects on first use.
 
     Raises (when used):
-        redis.ConnectionError: The server is away, or no connection came free in `COMMAND_PATIENCE_S`.
+        redis.ConnectionError: The server is unreachable, or no connection became free within `COMMAND_WAIT_S`.
     """
     return redis.Redis.from_pool(
         redis.BlockingConnectionPool.from_url(
             url,
             max_connections=COMMANDS,
-            timeout=COMMAND_PATIENCE_S,
+            timeout=COMMAND_WAIT_S,
             decode_responses=decode_responses,
             **OPTIONS,
         )
@@ -45,7 +45,7 @@ def open_commands(url: str, *, decode_responses: bool = True) -> redis.Redis:
 
 
 def open_waiting_reads(url: str) -> redis.Redis:
-    """Open a client for reads that wait for news; whoever finds no connection free waits for a turn."""
+    """Open a client for blocking reads. A caller that finds no free connection waits for one."""
     return redis.Redis.from_pool(
         redis.BlockingConnectionPool.from_url(
             url, max_connections=WAITING_READS, timeout=None, decode_responses=True, **OPTIONS
@@ -54,16 +54,16 @@ def open_waiting_reads(url: str) -> redis.Redis:
 
 
 def open_async_commands(url: str) -> redis.asyncio.Redis:
-    """`open_commands`, awaitable."""
+    """Open an asynchronous client for commands; see `open_commands`."""
     return redis.asyncio.Redis.from_pool(
         redis.asyncio.BlockingConnectionPool.from_url(
-            url, max_connections=COMMANDS, timeout=COMMAND_PATIENCE_S, decode_responses=True, **OPTIONS
+            url, max_connections=COMMANDS, timeout=COMMAND_WAIT_S, decode_responses=True, **OPTIONS
         )
     )
 
 
 def open_async_waiting_reads(url: str) -> redis.asyncio.Redis:
-    """`open_waiting_reads`, awaitable."""
+    """Open an asynchronous client for blocking reads; see `open_waiting_reads`."""
     return redis.asyncio.Redis.from_pool(
         redis.asyncio.BlockingConnectionPool.from_url(
             url, max_connections=WAITING_READS, timeout=None, decode_responses=True, **OPTIONS

@@ -1,4 +1,4 @@
-"""The board in this process: for tests, and for reading what a board does without Lua."""
+"""A board in this process, for tests. It also shows what a board does without any Lua."""
 
 import threading
 import time
@@ -9,7 +9,7 @@ from querymill_shared.board import keys
 from querymill_shared.board.calls import DEAD_TTL_MS, SETTLE_GRACE_MS, SETTLE_MARGIN_MS, last_event
 from querymill_shared.board.picture import Claim, Due, Outcome, Picture, Record, Step, Verdict
 from querymill_shared.contracts.errors import IdempotencyConflict, UnknownJob
-from querymill_shared.contracts.events import Event, Hits, Queued, StageFinished, StageStarted, Told
+from querymill_shared.contracts.events import Event, Hits, ProgressEvent, Queued, StageFinished, StageStarted
 from querymill_shared.contracts.jobs import JobRequest, fingerprint
 from querymill_shared.hits import BoardHit
 from querymill_shared.settings import Settings
@@ -32,13 +32,13 @@ class _Job:
     expires: float | None = None
 
     def holds(self, held: Claim) -> bool:
-        """Whether this attempt still has the step: the fence."""
+        """Whether this attempt still holds the step: the fence."""
         step = self.steps[held.step]
         return not self.record.is_over and step.state == "running" and step.attempt == held.attempt
 
 
 class MemoryBoard:
-    """`Board` without a server. ``clock`` gives seconds since the epoch."""
+    """`Board` without a server. ``clock`` returns seconds since the epoch."""
 
     def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
         self._settings = settings
@@ -51,16 +51,16 @@ class MemoryBoard:
     def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> tuple[str, bool]:
         """See `Board.submit`."""
         with self._changed:
-            asked = fingerprint(request)
+            digest = fingerprint(request)
             scope = f"{request.collection}\n{idempotency_key}"
             if idempotency_key is not None and scope in self._idempotency:
                 job_id, first = self._idempotency[scope]
-                if first != asked:
+                if first != digest:
                     raise IdempotencyConflict(idempotency_key, job_id)
                 return job_id, False
             job_id = keys.new_job_id(None if idempotency_key is None else scope)
             if idempotency_key is not None:
-                self._idempotency[scope] = (job_id, asked)
+                self._idempotency[scope] = (job_id, digest)
             self._jobs[job_id] = self._new_job(job_id, request)
             return job_id, True
 
@@ -170,7 +170,7 @@ class MemoryBoard:
             self._tell(job, StageFinished(stage=held.step, state="retrying", reason=reason))
             return True
 
-    def tell(self, job_id: str, event: Told, *, held: Claim | None = None) -> bool:
+    def tell(self, job_id: str, event: ProgressEvent, *, held: Claim | None = None) -> bool:
         """See `Board.tell`."""
         with self._changed:
             job = self._live(job_id)

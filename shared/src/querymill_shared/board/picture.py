@@ -1,4 +1,4 @@
-"""What the board shows of a job: its record, its steps, its hits, its queries."""
+"""A picture: a snapshot of a job, with its record, steps, hits and queries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,9 +13,9 @@ StepState = Literal["waiting", "running", "done", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The job as submitted, and its state; ``told`` is when its ranking was last told.
+    """The job as submitted, and its state.
 
-    Times are seconds since the epoch by the board's clock.
+    Times are in seconds since the epoch by the board's clock. ``told`` is when the ranking was last reported.
     """
 
     job_id: str
@@ -38,7 +38,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One branch of a job. ``notes`` is what the flow wanted to remember of it."""
+    """One step of a job. ``notes`` is the output that its flow stored with it."""
 
     name: str
     state: StepState
@@ -50,16 +50,16 @@ class Step:
 
     @property
     def is_closed(self) -> bool:
-        """Whether nothing more will come of this branch."""
+        """Whether the step has finished, successfully or not."""
         return self.state in ("done", "failed")
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A whole job: ``hits`` by query text, ``queries`` maps each query's text to the step that took it.
+    """A snapshot of a job: ``hits`` by query text, ``queries`` maps each query's text to the step that took it.
 
-    ``request`` is None once the job is over and its request was let go, or where this process cannot read it;
-    then ``unreadable`` says why.
+    ``request`` is None once the job is done, because the board then drops it. It is also None if this release cannot
+    read it; ``unreadable`` then says why.
     """
 
     record: Record
@@ -72,10 +72,10 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to carry out one step: valid while its lease lives and no later attempt was made.
+    """A worker's exclusive right to run a step. It is valid until its lease expires or a later attempt starts.
 
-    ``expires_at`` is the job's deadline on this process's monotonic clock (s), None without one;
-    ``submitted`` is when the job was accepted, in seconds since the epoch by the board's clock.
+    ``expires_at`` is the job's deadline on this process's monotonic clock (s), or None if the job has none.
+    ``submitted`` is when the board accepted the job, in seconds since the epoch by the board's clock.
     """
 
     job_id: str
@@ -88,7 +88,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a step ended: its hits by query text, and why it failed if it did."""
+    """How a step ended: its hits by query text, or the reason why it failed."""
 
     state: Literal["done", "failed"] = "done"
     reason: str = ""
@@ -99,7 +99,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a job ends: ``result`` is the result's JSON when there is one."""
+    """How a job ends. ``result`` is the result as JSON, or "" if there is none."""
 
     state: Literal["done", "failed", "cancelled", "dead"]
     reason: str = ""
@@ -109,7 +109,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """Something the sweeper should look at: a silent step, or (``step`` None) a job to settle."""
+    """An entry for the sweeper: a silent step or, if ``step`` is None, a job to settle."""
 
     job_id: str
     step: str | None

@@ -1,105 +1,109 @@
-"""What a board can do, seen from the workers: the contract that the adapters share."""
+"""The port of the board: what every adapter can do for the workers."""
 
 from collections.abc import Sequence
 from typing import Protocol
 
 from querymill_shared.board.picture import Claim, Due, Outcome, Picture, Verdict
-from querymill_shared.contracts.events import Event, Told
+from querymill_shared.contracts.events import Event, ProgressEvent
 from querymill_shared.contracts.jobs import JobRequest
 
 
 class Board(Protocol):
-    """The truth about every job. Safe to call from many threads; every write is atomic."""
+    """The record of every job. Safe to call from many threads. Every write is atomic."""
 
     def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> tuple[str, bool]:
-        """Accept a job; return its id and whether it is new.
+        """Accept a job. Return its id and whether it is new.
 
         Raises:
-            IdempotencyConflict: The key belongs to a job with another request.
+            IdempotencyConflict: The key was already used for a different request.
         """
         ...
 
     def claim(self, job_id: str, step: str) -> Claim | None:
-        """Take a step under a lease; None when it is over, late, closed, or held by a live lease.
+        """Claim a step and start its lease.
+
+        Return None if the job has ended or is past its deadline, or if the step is closed or leased to another worker.
 
         Raises:
-            UnreadableJob: The request is none that this release knows.
+            UnreadableJob: This release cannot read the request.
         """
         ...
 
     def extend(self, held: Claim) -> bool:
-        """Renew a lease; False when the step is no longer ours."""
+        """Renew a lease. Return False if this attempt no longer holds the step."""
         ...
 
     def take_queries(self, held: Claim, texts: Sequence[str]) -> list[str]:
-        """Keep those queries that no other step of the job has taken; asking again gives the same."""
+        """Return the queries that no other step of the job has taken. The same call returns the same queries again."""
         ...
 
     def finish(self, held: Claim, outcome: Outcome) -> Picture | None:
-        """Close a step with its hits; None when a later attempt holds it, and then nothing is written."""
+        """Close a step, store its hits and return the job's picture.
+
+        If a later attempt holds the step, store nothing and return None.
+        """
         ...
 
     def add_steps(self, job_id: str, names: Sequence[str]) -> list[str]:
-        """Give a job further steps, to be rung now; return those it did not have. [] when the job is over.
+        """Add steps to a job, for the caller to ring. Return those that are new, or [] if the job has ended.
 
-        Steps come one after the other: the worker that closed the last open one adds what follows from it. Should
-        that worker die first, the sweeper concludes the job, which adds the same. So what follows must depend
-        on nothing but the picture.
+        The worker that closes the last open step adds the steps that follow from it. If that worker dies first, the
+        sweeper adds the same ones. So the steps that follow must depend on nothing but the picture.
         """
         ...
 
     def postpone(self, held: Claim, *, delay_s: float, reason: str) -> bool:
-        """Put a step back, to be rung again after a delay."""
+        """Put a step back, to be rung again after a delay. Return False if this attempt no longer holds the step."""
         ...
 
-    def tell(self, job_id: str, event: Told, *, held: Claim | None = None) -> bool:
-        """Append an event; False when the job is over, or the claim it is told under is no longer held."""
+    def tell(self, job_id: str, event: ProgressEvent, *, held: Claim | None = None) -> bool:
+        """Append an event. Return False if the job has ended or the claim is no longer held."""
         ...
 
     def settle(self, job_id: str, verdict: Verdict) -> bool:
-        """End a job; False when it had ended before. The first verdict stands."""
+        """End a job. The first verdict stands: return False if the job has already ended."""
         ...
 
     def release(self, job_id: str) -> bool:
-        """Let go of a job that ended, before its result expires; False when it is not over, or not there."""
+        """Delete an ended job before its result expires. Return False if it has not ended or does not exist."""
         ...
 
     def picture(self, job_id: str) -> Picture:
-        """Show a whole job.
+        """Return a snapshot of a job. If its request cannot be read, the picture says so.
 
         Raises:
-            UnknownJob: There is none with this id.
-            UnreadableJob: Its record is none of ours. A request that cannot be read is no error: the picture says so.
+            UnknownJob: No job has this id.
+            UnreadableJob: The record is malformed.
         """
         ...
 
     def events(self, job_id: str, *, after: str = "0-0", wait_s: float = 0) -> list[tuple[str, Event]]:
-        """Read events after an event id, waiting at most ``wait_s`` for the first; [] if none came."""
+        """Return the events after an event id, waiting up to ``wait_s`` for the first. Return [] if none came."""
         ...
 
     def ended(self, job_id: str, *, wait_s: float = 0) -> Event | None:
-        """Return the last event of a job, waiting at most ``wait_s`` for it; None while it is not over.
+        """Return the last event of a job, waiting up to ``wait_s`` for it, or None if the job has not ended by then.
 
-        A waiter is woken once, where a reader of `events` is woken by each.
+        The caller wakes up once. A reader of `events` wakes up at every event.
         """
         ...
 
     def result(self, job_id: str) -> str | None:
-        """Return the result's JSON, None while there is none."""
+        """Return the result as JSON, or None if there is none yet."""
         ...
 
     def recent(self, *, most: int = 20) -> list[str]:
-        """List job ids, newest first."""
+        """Return up to ``most`` job ids, newest first."""
         ...
 
     def due(self) -> list[Due]:
-        """Take what the sweeper should look at; every entry returns by itself until its job ends."""
+        """Return the entries that are due. Each becomes due again on its own until its job ends."""
         ...
 
     def add_collections(self, kind: str, collections: Sequence[str]) -> None:
-        """Remember that these collections hold something of a kind."""
+        """Record that these collections hold something of a kind."""
         ...
 
     def collections(self, kind: str) -> set[str]:
-        """List the collections that hold something of a kind."""
+        """Return the collections that hold something of a kind."""
         ...

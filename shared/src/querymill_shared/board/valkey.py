@@ -19,7 +19,7 @@ from querymill_shared.board.connections import (
     open_waiting_reads,
 )
 from querymill_shared.board.picture import Claim, Due, Outcome, Picture, Verdict
-from querymill_shared.contracts.events import Event, Told, decode_event
+from querymill_shared.contracts.events import Event, ProgressEvent, decode_event
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.settings import Settings
 
@@ -30,13 +30,13 @@ _log = logging.getLogger(__name__)
 
 @cache
 def source(script: str) -> str:
-    """Read a script's Lua text, the shared prelude before it."""
+    """Return a script's Lua text, with the shared prelude in front."""
     folder = resources.files("querymill_shared.board") / "lua"
     return "\n".join((folder / f"{name}.lua").read_text() for name in ("prelude", script))
 
 
 class ValkeyBoard:
-    """`Board` on a Valkey or Redis server; leases, grace and lifetimes come from the settings."""
+    """`Board` on a Valkey or Redis server. Leases, grace and lifetimes come from the settings."""
 
     def __init__(self, client: redis.Redis, waiting: redis.Redis, settings: Settings) -> None:
         self._client = client
@@ -55,7 +55,11 @@ class ValkeyBoard:
         self._waiting.close()
 
     def ping(self) -> None:
-        """Ask the server for a sign of life; raises redis.RedisError without one."""
+        """Check that the server responds.
+
+        Raises:
+            redis.RedisError: It does not.
+        """
         self._client.ping()
 
     def _run(self, call: Call[T]) -> T:
@@ -93,7 +97,7 @@ class ValkeyBoard:
         """See `Board.postpone`."""
         return self._run(calls.postpone(held, delay_s=delay_s, reason=reason))
 
-    def tell(self, job_id: str, event: Told, *, held: Claim | None = None) -> bool:
+    def tell(self, job_id: str, event: ProgressEvent, *, held: Claim | None = None) -> bool:
         """See `Board.tell`."""
         return self._run(calls.tell(job_id, event, held))
 
@@ -133,12 +137,12 @@ class ValkeyBoard:
         return _newest(pipeline.execute(), most)
 
     def due(self) -> list[Due]:
-        """See `Board.due`; looks into all shards in one round trip when there is nothing to do."""
+        """See `Board.due`. If nothing is due, this takes one round trip for all shards."""
         pipeline = self._client.pipeline(transaction=False)
         for shard in keys.SHARDS:
-            # A member that somebody else wrote need not be text.
-            asked: Any = ("ZRANGE", keys.prefix(shard) + "due", 0, 0, "WITHSCORES")
-            pipeline.execute_command(*asked, withscores=True, **{NEVER_DECODE: True})  # type: ignore[no-untyped-call]
+            # A member that another program wrote may not be text.
+            head: Any = ("ZRANGE", keys.prefix(shard) + "due", 0, 0, "WITHSCORES")
+            pipeline.execute_command(*head, withscores=True, **{NEVER_DECODE: True})  # type: ignore[no-untyped-call]
         pipeline.time()
         *heads, (seconds, micros) = pipeline.execute(raise_on_error=False)
         now = seconds * 1000 + micros // 1000
@@ -149,7 +153,7 @@ class ValkeyBoard:
         try:
             return self._run(calls.sweep(shard, ring_grace_s=self._settings.querymill_ring_grace_s))
         except redis.ResponseError as error:
-            # Whatever is wrong with one shard, the jobs of the others have deadlines too.
+            # The jobs of the other shards have deadlines too.
             _log.warning("could not sweep shard %s: %s", shard, type(error).__name__)
             return []
 
@@ -163,22 +167,22 @@ class ValkeyBoard:
         return _of_kind(self._client.hkeys(keys.COLLECTIONS), kind)
 
     def server_setting(self, name: str) -> str | None:
-        """Read one setting of the server; None where the server does not tell (managed services)."""
+        """Return one setting of the server, or None if the server does not report it (managed services)."""
         try:
-            answer: Any = self._client.config_get(name)
+            returned: Any = self._client.config_get(name)
         except redis.ResponseError:
             return None
-        return None if answer.get(name) is None else str(answer[name])
+        return None if returned.get(name) is None else str(returned[name])
 
     def elect(self, candidate: str, *, term_s: float) -> bool:
-        """Become, or stay, the one sweeper of the fleet for a term."""
+        """Try to become, or stay, the only sweeper of the fleet for a term. Return whether the candidate is elected."""
         term_ms = int(term_s * 1000)
         won: Any = self._client.set(keys.SWEEPER, candidate, nx=True, px=term_ms)
         if won:
             return True
         left_ms: Any = self._client.pttl(keys.SWEEPER)
         if not 0 <= left_ms <= term_ms:
-            # Somebody wrote the key by hand: a term ends what would be an election for ever.
+            # A key that was written by hand may never expire: give it the usual term.
             self._client.pexpire(keys.SWEEPER, term_ms)
         if self._client.get(keys.SWEEPER) != candidate:
             return False
@@ -187,7 +191,7 @@ class ValkeyBoard:
 
 
 class AsyncValkeyBoard:
-    """The producers' half of the board, awaitable."""
+    """The producers' half of the board, asynchronous."""
 
     def __init__(self, client: redis.asyncio.Redis, waiting: redis.asyncio.Redis, settings: Settings) -> None:
         self._client = client
@@ -251,29 +255,29 @@ class AsyncValkeyBoard:
 
 
 def _is_waiting(head: Any, now_ms: int) -> bool:
-    """Whether a shard's first entry is due; an error in its place is for the sweep of that shard to mend."""
+    """Whether a shard's first entry is due. If reading it failed, sweeping that shard repairs it."""
     return isinstance(head, redis.ResponseError) or bool(head and head[0][1] <= now_ms)
 
 
 def _block_ms(wait_s: float) -> int | None:
-    # XREAD takes 0 as "for ever"; and the socket's own time limit must not end a wait first.
+    # XREAD takes 0 as "for ever". The wait must end before the socket's own time limit.
     return None if wait_s <= 0 else max(1, int(min(wait_s, 5) * 1000))
 
 
-def _events(answer: Any) -> list[tuple[str, Event]]:
-    streams = answer.values() if isinstance(answer, dict) else (entries for _, entries in answer or [])
+def _events(returned: Any) -> list[tuple[str, Event]]:
+    streams = returned.values() if isinstance(returned, dict) else (entries for _, entries in returned or [])
     flat = [entry for entries in streams for entry in _entries(entries)]
     return [(event_id, decode_event(fields["body"])) for event_id, fields in flat]
 
 
 def _entries(entries: Any) -> list[Any]:
-    # The third protocol version wraps the entries of a stream once more.
+    # Version 3 of the protocol puts the entries of a stream into one more list.
     return entries[0] if len(entries) == 1 and isinstance(entries[0], list) else list(entries)
 
 
-def _newest(shards: Sequence[Sequence[tuple[str, float]]], most: int) -> list[str]:
+def _newest(shards: Sequence[Sequence[tuple[str, float]]], limit: int) -> list[str]:
     jobs = sorted((entry for shard in shards for entry in shard), key=lambda entry: -entry[1])
-    return [job_id for job_id, _ in jobs[:most]]
+    return [job_id for job_id, _ in jobs[:limit]]
 
 
 def _of_kind(fields: Any, kind: str) -> set[str]:

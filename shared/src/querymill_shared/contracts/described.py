@@ -1,4 +1,7 @@
-"""Documents with fields nobody declared: these are kept, as every store and every line of JSON can hold them."""
+"""Documents with extra fields.
+
+Unknown fields are stored as metadata. Values that a store or JSON cannot represent are rejected.
+"""
 
 import math
 from typing import Any, Final, Self
@@ -7,28 +10,32 @@ from pydantic import ConfigDict, model_validator
 
 from querymill_shared.contracts.fields import Contract, without_nul
 
-#: How deeply lists and objects may be nested in a field that is kept.
-DEEPEST: Final = 32
+#: How deeply lists and objects may be nested in a metadata field.
+MAX_DEPTH: Final = 32
 
 
 class Described(Contract):
-    """A document whose unknown fields are kept as metadata, with blanks for NUL as in every text."""
+    """A document whose unknown fields are stored as metadata. As in every text, NUL characters become blanks."""
 
     model_config = ConfigDict(extra="allow")
 
     @model_validator(mode="after")
-    def _metadata_can_be_kept(self) -> Self:
+    def _check_metadata(self) -> Self:
         if extra := self.model_extra:
-            kept = {_kept(name, "metadata", 0): _kept(value, name, 0) for name, value in extra.items()}
+            storable = {_storable(name, "metadata", 0): _storable(value, name, 0) for name, value in extra.items()}
             extra.clear()
-            extra.update(kept)
+            extra.update(storable)
         return self
 
 
-def _kept(value: Any, field: str, depth: int) -> Any:
-    """Return a value as it is kept, or refuse it by the name of its field."""
-    if depth > DEEPEST:
-        raise ValueError(f"{field!a}: must not be nested deeper than {DEEPEST} levels")
+def _storable(value: Any, field: str, depth: int) -> Any:
+    """Return a value as it is stored.
+
+    Raises:
+        ValueError: It cannot be stored; the message names the field.
+    """
+    if depth > MAX_DEPTH:
+        raise ValueError(f"{field!a}: must not be nested deeper than {MAX_DEPTH} levels")
     match value:
         case str():
             if any("\ud800" <= character <= "\udfff" for character in value):
@@ -37,8 +44,8 @@ def _kept(value: Any, field: str, depth: int) -> Any:
         case float() if not math.isfinite(value):
             raise ValueError(f"{field!a}: numbers must be finite")
         case dict():
-            return {_kept(name, field, depth): _kept(one, field, depth + 1) for name, one in value.items()}
+            return {_storable(name, field, depth): _storable(item, field, depth + 1) for name, item in value.items()}
         case list() | tuple():
-            return [_kept(one, field, depth + 1) for one in value]
+            return [_storable(item, field, depth + 1) for item in value]
         case _:
             return value

@@ -1,4 +1,4 @@
-"""What can go wrong between a producer and the workers.
+"""The errors that a producer can get.
 
 QuerymillError
 ├── UnknownCollection
@@ -14,14 +14,14 @@ from collections.abc import Iterable
 
 
 class QuerymillError(Exception):
-    """The base of every error that Querymill raises."""
+    """Base class of every error that Querymill raises."""
 
 
 class UnknownCollection(QuerymillError):
-    """Nothing of this kind was ever ingested into the collection.
+    """Raised when nothing of this kind was ever ingested into the collection.
 
     Attributes:
-        reason: The message without the collections there are (``known``), for callers who may not learn of them.
+        reason: The message without the names of existing collections (``known``), for callers who may not see them.
     """
 
     def __init__(self, collection: str, kind: str, known: Iterable[str]) -> None:
@@ -33,14 +33,14 @@ class UnknownCollection(QuerymillError):
 
 
 class UnknownJob(QuerymillError):
-    """No such job: it never was, or it ended long ago and expired."""
+    """Raised when no job has this id, or its result has expired."""
 
     def __init__(self, job_id: str) -> None:
-        super().__init__(f"job {job_id!r} is not on the board: it never was, or it ended and expired")
+        super().__init__(f"job {job_id!r} not found: the id is wrong, or its result has expired")
 
 
 class UnreadableJob(QuerymillError):
-    """The job stands on the board in a form that this release cannot read, as one of a newer release may."""
+    """Raised when this release cannot read a job on the board, for example because a newer release wrote it."""
 
     def __init__(self, job_id: str, reason: str) -> None:
         super().__init__(f"job {job_id}: {reason}")
@@ -48,14 +48,16 @@ class UnreadableJob(QuerymillError):
 
 
 class IdempotencyConflict(QuerymillError):
-    """The idempotency key was used before, for another request."""
+    """Raised when an idempotency key was already used for a different request."""
 
     def __init__(self, key: str, job_id: str) -> None:
-        super().__init__(f"idempotency_key {key!r} already belongs to job {job_id} with another request")
+        super().__init__(
+            f"idempotency_key {key!r} was already used for job {job_id} with a different request; use a new key"
+        )
 
 
 class JobEnded(QuerymillError):
-    """The job ended without a result."""
+    """Raised when a job ended without a result."""
 
     def __init__(self, job_id: str, reason: str) -> None:
         super().__init__(f"job {job_id} {reason}")
@@ -64,8 +66,8 @@ class JobEnded(QuerymillError):
 
 
 class JobFailed(JobEnded):
-    """The job failed, and says why."""
+    """Raised when a job failed. The message gives the reason."""
 
 
 class JobCancelled(JobEnded):
-    """The job was cancelled."""
+    """Raised when a job was cancelled."""

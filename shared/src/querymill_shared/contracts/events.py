@@ -1,4 +1,4 @@
-"""What a job tells while it runs; one class per type of event."""
+"""The events of a job, one class per type."""
 
 from typing import Annotated, Any, Literal
 
@@ -15,7 +15,7 @@ class Queued(Contract):
 
 
 class StageStarted(Contract):
-    """A worker took up one branch."""
+    """A worker started a step."""
 
     type: Literal["stage_started"] = "stage_started"
     stage: str
@@ -23,7 +23,7 @@ class StageStarted(Contract):
 
 
 class StageFinished(Contract):
-    """A branch ended: done, failed with a reason, or put back to be tried again."""
+    """A step ended: it is done, it failed with a reason, or it will be retried."""
 
     type: Literal["stage_finished"] = "stage_finished"
     stage: str
@@ -33,7 +33,7 @@ class StageFinished(Contract):
 
 
 class PartialHit(Contract):
-    """A hit as the ranking stands now: its key, and its score so far."""
+    """A hit of the ranking so far: its key and its current score."""
 
     key: str
     score: float
@@ -41,7 +41,7 @@ class PartialHit(Contract):
 
 
 class Hits(Contract):
-    """The ranking as it stands before every branch is in."""
+    """The ranking so far, before every step has finished."""
 
     type: Literal["hits"] = "hits"
     after_stage: str
@@ -50,7 +50,7 @@ class Hits(Contract):
 
 
 class Progress(Contract):
-    """How far a long step has come, in units of its own."""
+    """How far a long step has come, in units that depend on the step."""
 
     type: Literal["progress"] = "progress"
     stage: str
@@ -59,10 +59,10 @@ class Progress(Contract):
 
 
 class SearchRound(Contract):
-    """One round of an iterative search: what it asked, how many files it judged, and how things stand after it.
+    """One round of an iterative search: its queries, the number of files it judged, and its results.
 
-    ``bands`` counts the files of this round by band; ``files`` are its high and medium ones, best first; ``gaps``
-    are names that high files use and nothing retrieved defines; ``stop`` says why there is no further round.
+    ``bands`` counts the files of this round by band. ``files`` are its high and medium files, best first. ``gaps``
+    are names that high files use but no retrieved file defines. ``stop`` says why no further round follows.
     """
 
     type: Literal["search_round"] = "search_round"
@@ -76,10 +76,10 @@ class SearchRound(Contract):
 
 
 class AnswerPart(Contract):
-    """A part of an answer that is being written: ``text`` stands ``offset`` characters from its beginning.
+    """A part of an answer that is being written.
 
-    What stood there before, and after it, no longer counts: an answer that is begun anew begins at 0. So the
-    answer so far is ``so_far[:offset] + text``, whichever events a reader saw last.
+    ``text`` starts at character ``offset`` of the answer and replaces everything from there on. If the model starts
+    over, ``offset`` is 0. So the answer so far is always ``so_far[:offset] + text``.
     """
 
     type: Literal["answer"] = "answer"
@@ -90,7 +90,7 @@ class AnswerPart(Contract):
 
 
 class Done(Contract):
-    """The result is on the board."""
+    """The job ended, and its result is on the board."""
 
     type: Literal["done"] = "done"
     complete: bool
@@ -109,15 +109,15 @@ class Cancelled(Contract):
     type: Literal["cancelled"] = "cancelled"
 
 
-#: What a flow tells on its way.
-Told = Hits | Progress | SearchRound | AnswerPart
-Event = Queued | StageStarted | StageFinished | Told | Done | Failed | Cancelled
-#: After one of these nothing more comes.
+#: The events that a step reports while it runs.
+ProgressEvent = Hits | Progress | SearchRound | AnswerPart
+Event = Queued | StageStarted | StageFinished | ProgressEvent | Done | Failed | Cancelled
+#: The last event of a job is one of these.
 LAST = (Done, Failed, Cancelled)
 
 _EVENTS: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="type")])
 
 
 def decode_event(body: str | bytes | dict[str, Any]) -> Event:
-    """Read an event from JSON, or from the decoded object."""
+    """Read an event from JSON or from the decoded object."""
     return _EVENTS.validate_python(body) if isinstance(body, dict) else _EVENTS.validate_json(body)

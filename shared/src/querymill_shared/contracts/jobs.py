@@ -1,4 +1,4 @@
-"""Every kind of job: the one union that a sixth retriever joins."""
+"""The unions of all kinds of job. A new retriever joins them here."""
 
 import hashlib
 from typing import Annotated
@@ -20,7 +20,7 @@ from querymill_shared.contracts.reports import ReportJobResult, ReportRequest
 from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
 from querymill_shared.contracts.rerank import Rerank, RerankResult
 
-#: Requests that only a collection can answer that holds something.
+#: Searches. A search of a collection that holds nothing of the kind is rejected.
 Search = ReportSearch | ModuleSearch | MessageSearch | ConversationSearch | FileSearch
 SearchResult = ReportResult | ModuleResult | MessageResult | ConversationResult | FileResult
 JobRequest = (
@@ -65,5 +65,5 @@ def decode_result(text: str | bytes) -> AnyResult:
 
 
 def fingerprint(request: JobRequest) -> str:
-    """Hash what was asked: equal requests, equal fingerprints."""
+    """Return a hash of a request. Equal requests have equal fingerprints."""
     return hashlib.sha256(request.model_dump_json().encode()).hexdigest()

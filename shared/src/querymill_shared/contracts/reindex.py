@@ -1,4 +1,4 @@
-"""The `reindex` kind: words made anew from stored texts, after the tokeniser changed."""
+"""The `reindex` kind: rebuild the text index from stored texts after the tokeniser changed."""
 
 from typing import ClassVar, Literal
 
@@ -10,9 +10,9 @@ IndexedKind = Literal["modules", "messages", "conversations", "files"]
 
 
 class Reindex(Request, Asks["ReindexResult"]):
-    """Make the words of a collection anew where another tokeniser made them.
+    """Rebuild the text index of a collection if another version of the tokeniser built it.
 
-    The new ones are searched once all of them are there. Until then a search goes without words, and says so.
+    The new index is searched once it is complete. Until then searches go without text, and their results say so.
     """
 
     queue: ClassVar[Queue] = Queue.INGEST
@@ -23,12 +23,12 @@ class Reindex(Request, Asks["ReindexResult"]):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """Reindexing is one step, resumed where it was cut."""
+        """The one step. If it is interrupted, the next attempt resumes it."""
         return ("reindex",)
 
 
 class ReindexResult(JobResult):
-    """``total`` counts the texts whose words were made; ``outcome`` is "fresh" when they were of this tokeniser."""
+    """``total`` counts the texts indexed. ``outcome`` is "fresh" if the index was already up to date."""
 
     kind: Literal["reindex"] = "reindex"
     of: IndexedKind

@@ -1,4 +1,4 @@
-"""What every result says besides its hits."""
+"""The fields that all results share."""
 
 from typing import Generic, Literal, TypeVar
 
@@ -10,14 +10,14 @@ StageState = Literal["waiting", "running", "done", "failed"]
 
 
 class Degradation(Contract):
-    """One thing the answer was asked for and does not have."""
+    """A part of the request that the result lacks, and why."""
 
     stage: str
     reason: str
 
 
 class Stage(Contract):
-    """How one branch of a job went."""
+    """How one step of a job went. Times are in milliseconds."""
 
     name: str
     state: StageState
@@ -28,10 +28,10 @@ class Stage(Contract):
 
 
 class JobResult(Contract):
-    """The part that the results of all kinds share.
+    """Base class of all results.
 
-    ``complete`` is false as soon as ``degraded`` names anything. ``timing`` is in milliseconds;
-    ``usage`` counts provider calls and tokens.
+    ``complete`` is false if ``degraded`` names anything. ``timing`` is in milliseconds. ``usage`` counts provider calls
+    and tokens.
     """
 
     job_id: str
@@ -49,4 +49,4 @@ R_co = TypeVar("R_co", bound=JobResult, covariant=True)
 
 
 class Asks(Generic[R_co]):
-    """Beside a request: the type of the result that answers it, for who writes code against it."""
+    """Mixin that ties a request to the type of its result, so that type checkers know what a job returns."""

@@ -118,7 +118,7 @@ def test_comparing_makes_a_stored_code_base_known_to_a_board_that_was_emptied(wo
     world.with_ports(board=MemoryBoard(Settings()))
     for collection in ("code", "new"):
         request = CompareFiles(collection=collection, files=files)
-        journey.answer(Bell(world.ports.board.submit(request)[0], "compare", Queue.INGEST), world.ports)
+        journey.run_step(Bell(world.ports.board.submit(request)[0], "compare", Queue.INGEST), world.ports)
     assert world.ports.board.collections("files") == {"code"}
 
 
@@ -166,7 +166,7 @@ def test_an_attempt_that_was_cut_is_resumed_where_it_was(world: World) -> None:
         honest(collection, drafts)  # type: ignore[arg-type]
 
     world.files.put = once  # type: ignore[method-assign, assignment]
-    assert journey.answer(Bell(job_id, "ingest", Queue.INGEST), world.ports) == []
+    assert journey.run_step(Bell(job_id, "ingest", Queue.INGEST), world.ports) == []
     assert len(world.files.revisions("code")) == 16
     world.ring(job_id, request, "ingest")
     result = world.result(job_id)

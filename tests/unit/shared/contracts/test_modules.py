@@ -37,7 +37,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"sub_queries": ["x"] * 33}, "sub_queries"),
     ({"match": "regex"}, "match"),
     ({"channels": []}, "channels"),
-    ({"channels": ["text", "text"]}, "channels: Value error, names each value at most once"),
+    ({"channels": ["text", "text"]}, "channels: Value error, values must be unique"),
     ({"top_k": 0}, "top_k"),
     ({"candidates": 5}, "candidates (5) must be at least top_k (6)"),
     ({"collection": "a/b"}, "collection"),

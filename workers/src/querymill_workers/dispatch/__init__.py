@@ -1,1 +1,1 @@
-"""Which flow serves which request: the journey of a step, the sweep, and the whole `Ports`."""
+"""Runs the steps of every kind of job: which flow serves a request, the sweeper, and the whole `Ports`."""

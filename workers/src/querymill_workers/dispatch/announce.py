@@ -1,4 +1,4 @@
-"""Making known what can be searched: whoever asks for a collection that the board does not know is refused."""
+"""Announce the stored collections to the board. A search of a collection that the board does not know is rejected."""
 
 import threading
 from collections.abc import Sequence
@@ -11,35 +11,36 @@ from querymill_workers.jobs.ports import Announces
 
 _log = structlog.get_logger(__name__)
 
-#: How long a starting worker waits for its stores to name their collections, in seconds; a slower one goes on alone.
-PATIENCE_S = 2.0
+#: How long a starting worker waits for its stores to list their collections, in seconds. A slower store finishes in
+#: the background.
+WAIT_S = 2.0
 
 
-def announcing(ports: Ports) -> Sequence[Announces]:
-    """List the stores whose collections are searched."""
+def announcing_stores(ports: Ports) -> Sequence[Announces]:
+    """Return the stores whose collections can be searched."""
     adapters = [getattr(ports, field.name) for field in fields(ports)]
     return [adapter for adapter in adapters if isinstance(adapter, Announces)]
 
 
 def announce_all(ports: Ports) -> None:
-    """Make every collection known to the board, which may have been emptied.
+    """Announce every collection to the board, which may have been emptied.
 
-    Each store is asked by itself: one that is away holds up no other, and its kind's jobs fail by themselves.
+    Each store has a thread of its own, so an unreachable store does not delay the others. Its own jobs will fail.
     """
     threads = [
         threading.Thread(target=announce, args=(store, ports), name=f"announce {store.kind}", daemon=True)
-        for store in announcing(ports)
+        for store in announcing_stores(ports)
     ]
     for thread in threads:
         thread.start()
-    until = ports.clock() + PATIENCE_S
+    until = ports.clock() + WAIT_S
     for thread in threads:
         thread.join(max(0.0, until - ports.clock()))
 
 
 def announce(store: Announces, ports: Ports) -> None:
-    """Make the collections of one store known."""
+    """Announce the collections of one store."""
     try:
         ports.board.add_collections(store.kind, store.collections())
-    except Exception as error:  # noqa: BLE001  # whatever it was, the other stores have collections too
-        _log.warning("a store does not answer: its jobs will fail", kind=store.kind, error=type(error).__name__)
+    except Exception as error:  # noqa: BLE001  # the other stores have collections too
+        _log.warning("a store does not respond: its jobs will fail", kind=store.kind, error=type(error).__name__)

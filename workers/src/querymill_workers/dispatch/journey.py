@@ -1,6 +1,6 @@
-"""The way of a step, whatever the kind of job: answer the bell, do the step, hand it in, or say why not.
+"""Run one step of any kind of job: claim it, run its flow, finish it, or record why it failed.
 
-bell -> claim (lease, attempt) -> flow's step -> finish (fenced) -> the last one in settles
+bell -> claim (lease, attempt) -> the flow's step -> finish (fenced) -> the last step settles the job
 """
 
 from collections.abc import Sequence
@@ -31,14 +31,14 @@ from querymill_workers.services import flow as services
 
 _log = structlog.get_logger(__name__)
 
-#: Waits before the second, third… attempt of a step, in seconds: somebody waits for a job with a deadline,
-#: and a job without one should outlive the restart of a provider.
+#: Waits before the second, third, … attempt of a step, in seconds. They are short for a job with a deadline, because
+#: a user waits for it. They are long for a job without one, so that it survives the restart of a provider.
 BACKOFF_S = (0.25, 0.5, 1.0, 2.0, 5.0)
 DURABLE_BACKOFF_S = (1.0, 10.0, 30.0, 60.0)
 
 
 def flow_of(request: JobRequest) -> Flow[Ports]:
-    """Choose the flow of a request: one arm for each retriever."""
+    """Return the flow of a request: one arm for each retriever."""
     if isinstance(request, ReportRequest):
         return reports.flow_of(request)
     if isinstance(request, MessageRequest):
@@ -53,12 +53,12 @@ def flow_of(request: JobRequest) -> Flow[Ports]:
 
 
 def flow_of_service(request: services.ServiceRequest | Reindex) -> Flow[Ports]:
-    """Choose the flow of a request that no retriever serves."""
+    """Return the flow of a request that no retriever serves."""
     return reindex.flow_of(request) if isinstance(request, Reindex) else services.flow_of(request)
 
 
-def answer(bell: Bell, ports: Ports) -> Sequence[Bell]:
-    """Do the step a bell names, if it is still to be done; return the bells to ring next."""
+def run_step(bell: Bell, ports: Ports) -> Sequence[Bell]:
+    """Run the step that a bell names, if it is still open. Return the bells to ring next."""
     try:
         claim = ports.board.claim(bell.job_id, bell.step)
     except UnreadableJob:
@@ -73,18 +73,18 @@ def answer(bell: Bell, ports: Ports) -> Sequence[Bell]:
             return try_again_or_fail(claim, str(error), ports, not_before_s=error.again_in_s)
         except Refused as error:
             return fail(claim, str(error), ports)
-        except Exception as error:  # noqa: BLE001  # a bug of ours must not leave a job silent
-            _log.exception("step broke", job_id=claim.job_id, step=claim.step, attempt=claim.attempt)
+        except Exception as error:  # noqa: BLE001  # a bug must not leave a job without an end
+            _log.exception("step raised", job_id=claim.job_id, step=claim.step, attempt=claim.attempt)
             return try_again_or_fail(claim, f"internal error: {type(error).__name__}", ports)
 
 
 def conclude(picture: Picture, ports: Ports) -> Sequence[Bell]:
-    """Go on from a closed step: settle the job if nothing follows, else show how things stand."""
+    """Continue after a step has closed: add the next steps, report progress, or settle the job."""
     return [] if picture.request is None else flow_of(picture.request).conclude(picture, ports)
 
 
 def try_again_or_fail(claim: Claim, reason: str, ports: Ports, *, not_before_s: float = 0.0) -> Sequence[Bell]:
-    """Put the step back for a while; give it up when its attempts or the job's time are used up."""
+    """Put the step back for a retry, or fail it if it has no attempts left or the retry would miss the deadline."""
     waits = DURABLE_BACKOFF_S if claim.expires_at is None else BACKOFF_S
     delay = max(waits[min(claim.attempt, len(waits)) - 1], not_before_s)
     in_time = claim.expires_at is None or ports.clock() + delay < claim.expires_at
@@ -95,7 +95,7 @@ def try_again_or_fail(claim: Claim, reason: str, ports: Ports, *, not_before_s: 
 
 
 def fail(claim: Claim, reason: str, ports: Ports, *, dead: bool = False) -> Sequence[Bell]:
-    """Close a step as failed, and go on without it."""
+    """Close a step as failed, and continue without it."""
     picture = ports.board.finish(
         claim, Outcome(state="failed", reason=reason, notes=FailureNotes(dead=dead).for_board())
     )
@@ -103,12 +103,12 @@ def fail(claim: Claim, reason: str, ports: Ports, *, dead: bool = False) -> Sequ
 
 
 def fail_unreadable(picture: Picture, ports: Ports, *, past_deadline: bool = False) -> None:
-    """End a job whose request nobody here can read: at its deadline, or at once where it has none."""
+    """End a job whose request this release cannot read: at its deadline, or at once if it has none."""
     if past_deadline or picture.record.deadline is None:
         ports.board.settle(picture.record.job_id, Verdict("failed", reason=picture.unreadable))
 
 
 def settle_at_deadline(picture: Picture, ports: Ports) -> None:
-    """End a job with what is there, because its time is up."""
+    """Settle a job at its deadline, with the results that it has."""
     if picture.request is not None:
         flow_of(picture.request).settle(picture, ports)

@@ -1,4 +1,4 @@
-"""Everything a flow may touch."""
+"""The ports of all flows together."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,10 @@ from querymill_workers.words.ports import Words
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Everything a flow may touch. ``clock`` gives monotonic seconds; ``former`` is the embedding model before."""
+    """Every port that a flow may use. Each retriever sees only its own part, through a protocol of its own.
+
+    ``clock`` returns monotonic seconds. ``former`` is the previous embedding model, if one is configured.
+    """
 
     board: Board
     heartbeat: Heartbeat

@@ -1,7 +1,7 @@
-"""Making a collection's words anew from what is stored, after the tokeniser changed.
+"""Rebuild the text index of a collection from the stored texts, after the tokeniser changed.
 
-The new words stand beside the old ones until all are there; what is ingested meanwhile goes to the new ones by itself.
-Killed anywhere, the next attempt skips the texts whose words are there.
+The new index is built next to the old one and activated when it is complete. Documents ingested until then go to the
+new one. If a worker is killed, the next attempt skips the texts that are already indexed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,14 +23,14 @@ from querymill_workers.words.ports import Space
 
 
 def step(claim: Claim, request: Reindex, ports: Ports) -> Sequence[Bell]:
-    """Make the words anew where they are stale, and have them searched."""
+    """Rebuild the stale indexes of a collection, and activate them."""
     collection = request.collection
     stale = [space for space in spaces_of(request.of) if ports.words.stale(collection, space)]
     total = 0
     for done, of_all, texts in reindexed(request, ports) if stale else ():
         total += texts
         if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=done, total=of_all)):
-            return []  # cancelled; the words that are there are skipped next time
+            return []  # cancelled; the next attempt skips the texts that are indexed
     for space in stale:
         ports.words.publish(collection, space)
     notes = {"outcome": "reindexed" if stale else "fresh", "total": total}
@@ -38,7 +38,7 @@ def step(claim: Claim, request: Reindex, ports: Ports) -> Sequence[Bell]:
 
 
 def spaces_of(kind: IndexedKind) -> Sequence[Space]:
-    """Name the spaces of words that a kind is found by."""
+    """Return the text indexes of a kind."""
     match kind:
         case "messages":
             return messages.SPACES
@@ -53,7 +53,7 @@ def spaces_of(kind: IndexedKind) -> Sequence[Space]:
 
 
 def reindexed(request: Reindex, ports: Ports) -> Iterator[tuple[int, int, int]]:
-    """Make the words of all that is stored, some at a time; gives how much is done, of how much, and how many texts."""
+    """Index all stored documents, some at a time. Yield the documents done, their total, and the texts just indexed."""
     match request.of:
         case "messages":
             return messages.reindexed(request.collection, ports)
@@ -68,10 +68,10 @@ def reindexed(request: Reindex, ports: Ports) -> Iterator[tuple[int, int, int]]:
 
 
 def flow_of(request: Reindex) -> Flow[Ports]:
-    """Give the flow of a request."""
+    """Return the flow of a request."""
     return flow(request, step, concluding(to_result))
 
 
 def to_result(request: Reindex, job_id: str, notes: Notes) -> ReindexResult:
-    """Say what was done."""
+    """Return the result of the job."""
     return ReindexResult(job_id=job_id, of=request.of, complete=True, **notes)

@@ -1,6 +1,6 @@
-"""Find what fell silent: ring lost bells again, take steps from dead workers, settle at the deadline.
+"""Recover what has stalled: ring lost bells again, reassign the steps of dead workers, settle jobs at their deadline.
 
-Every worker process runs one; an election on the board lets one sweep at a time.
+Every worker process runs a sweeper. The board elects one of them, so only one sweeps at a time.
 """
 
 import threading
@@ -18,33 +18,33 @@ from querymill_workers.retrievers.conversations.ranks.daily import LOOK_S, rebui
 
 _log = structlog.get_logger(__name__)
 
-#: How often what is due is looked at, in seconds; a deadline is met within this.
+#: Seconds between two sweeps. A job is settled within this time after it is due.
 PERIOD_S = 0.025
-#: How long a sweeper rules before it must be elected again, in seconds.
+#: How long an election lasts, in seconds.
 TERM_S = 2.0
 
 
 def sweep(ports: Ports) -> Sequence[Bell]:
-    """Look once at everything that is due; return the bells to ring."""
-    return [bell for due in ports.board.due() for bell in look_past(due, ports)]
+    """Act on every due entry once. Return the bells to ring."""
+    return [bell for due in ports.board.due() for bell in recover_safely(due, ports)]
 
 
-def look_past(due: Due, ports: Ports) -> Sequence[Bell]:
-    """Do what one due entry asks for; one that breaks holds no other up, and is due again later."""
+def recover_safely(due: Due, ports: Ports) -> Sequence[Bell]:
+    """Act on one due entry. If that raises, log it: the other entries go on, and this one becomes due again."""
     try:
-        return look_at(due, ports)
+        return recover(due, ports)
     except UnknownJob:
         return []
     except UnreadableJob as error:
         ports.board.settle(due.job_id, Verdict("failed", reason=error.reason))
         return []
-    except Exception as error:  # noqa: BLE001  # whatever it was, the other jobs have deadlines too
-        _log.warning("could not look at what is due", job_id=due.job_id, step=due.step, exc_info=error)
+    except Exception as error:  # noqa: BLE001  # the other jobs have deadlines too
+        _log.warning("could not process a due entry", job_id=due.job_id, step=due.step, exc_info=error)
         return []
 
 
-def look_at(due: Due, ports: Ports) -> Sequence[Bell]:
-    """Do what one due entry asks for."""
+def recover(due: Due, ports: Ports) -> Sequence[Bell]:
+    """Settle or advance the job of a due entry, or ring for its step. Return the bells to ring."""
     picture = ports.board.picture(due.job_id)
     if picture.record.is_over:
         return []
@@ -59,18 +59,18 @@ def look_at(due: Due, ports: Ports) -> Sequence[Bell]:
     (step,) = (step for step in picture.steps if step.name == due.step)
     if picture.request is None:
         return []
-    if spent(step, ports):
+    if has_no_attempts_left(step, ports):
         return give_up(picture, step, ports)
     return [Bell(due.job_id, step.name, picture.request.queue_of(step.name))]
 
 
-def spent(step: Step, ports: Ports) -> bool:
-    """Whether a silent step has used up its attempts."""
+def has_no_attempts_left(step: Step, ports: Ports) -> bool:
+    """Whether a stalled step has used up its attempts."""
     return step.state == "running" and step.attempt >= ports.max_attempts
 
 
 def give_up(picture: Picture, step: Step, ports: Ports) -> Sequence[Bell]:
-    """Close a step whose workers keep dying; it is not tried a further time."""
+    """Fail a step whose workers keep dying, and mark its job as dead."""
     if picture.request is None:
         return []
     record = picture.record
@@ -80,21 +80,21 @@ def give_up(picture: Picture, step: Step, ports: Ports) -> Sequence[Bell]:
 
 
 class Sweeper:
-    """Sweeps in a thread of its own while it is the elected one."""
+    """Sweeps in a background thread while this process is elected."""
 
     def __init__(self, ports: Ports, *, ring: Callable[[Bell], None], elect: Callable[[], bool]) -> None:
         self._ports = ports
         self._ring = ring
         self._elect = elect
         self._stopping = threading.Event()
-        self._looks_again = 0.0
+        self._next_daily = 0.0
 
     def start(self) -> None:
-        """Begin sweeping beside the worker's own work."""
+        """Start the thread."""
         threading.Thread(target=self._run, name="sweeper", daemon=True).start()
 
     def stop(self) -> None:
-        """Sweep no more."""
+        """Stop sweeping."""
         self._stopping.set()
 
     def _run(self) -> None:
@@ -109,12 +109,12 @@ class Sweeper:
                 for bells in (sweep, self._daily):
                     for bell in bells(self._ports):
                         self._ring(bell)
-            except Exception as error:  # noqa: BLE001  # whatever it was: the next round sees it again
+            except Exception as error:  # noqa: BLE001  # the next sweep sees the same entries again
                 _log.warning("sweep failed", exc_info=error)
                 self._stopping.wait(TERM_S / 4)
 
     def _daily(self, ports: Ports) -> Sequence[Bell]:
-        if ports.clock() < self._looks_again:
+        if ports.clock() < self._next_daily:
             return []
-        self._looks_again = ports.clock() + LOOK_S
+        self._next_daily = ports.clock() + LOOK_S
         return rebuilds_due(ports, datetime.now(UTC))

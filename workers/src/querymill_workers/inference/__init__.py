@@ -1,1 +1,1 @@
-"""Adapters to embedding and chat models. Every call outside goes through here."""
+"""Embedding models, chat models and rerank endpoints. Every call to a provider goes through this package."""

@@ -1,6 +1,7 @@
-"""The fleet's account with one provider: one budget, one pause, one circuit breaker, shared through Redis.
+"""The fleet's account with one provider: a rate limit, a pause and a circuit breaker, shared through Redis.
 
-Every process asks here before it calls and says afterwards how the call went. Redis' clock counts.
+Every process reserves a call here before it makes it, and reports the outcome afterwards. All times are by the clock of
+the Redis server.
 """
 
 import hashlib
@@ -21,26 +22,26 @@ from querymill_workers.jobs.faults import Refused, Unavailable
 
 Outcome = Literal["answered", "rejected", "limited", "failed", "cut", "unused"]
 
-#: What part of a burst a lane may use, and what part of the limit it gets even when others fill it.
+#: For each lane: the share of the burst it may use, and the share of the limit it gets even if others use it all.
 LANES = {Lane.INTERACTIVE: (1.0, 0.0), Lane.NORMAL: (0.75, 0.2), Lane.BULK: (0.5, 0.05)}
-#: Failures in a row that open the breaker, and how long it stays open at first (doubling up to 30 s).
+#: Consecutive failures that open the circuit breaker, and how long it stays open at first (doubling up to 30 s).
 FAILURES_TO_OPEN = 5
 COOLDOWN_MS = 1_000
-#: Who waits for a grant looks this often whether the fleet was paused meanwhile.
-LOOK_EVERY_S = 1.0
+#: While a call waits for its grant, it checks this often whether the fleet has been paused since.
+CHECK_EVERY_S = 1.0
 
 
 class LimitReached(Refused):
-    """The provider's limit leaves no call before the caller's time is up."""
+    """The provider's rate limit allows no call before the caller's deadline."""
 
 
 class CircuitOpen(Unavailable):
-    """The provider failed so often in a row that it is left alone for a while."""
+    """The provider failed several times in a row and is not called for a while."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What an answer's headers said: seconds and counts, None where they said nothing."""
+class RateLimitHeaders:
+    """The rate limit headers of a response, in seconds and counts. A header that is missing is None."""
 
     retry_after_s: float | None = None
     requests_left: int | None = None
@@ -51,7 +52,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Leave to make one call with so many tokens, from ``at`` (monotonic seconds) on."""
+    """Permission to make one call with up to ``tokens`` tokens, from ``at`` (monotonic seconds) on."""
 
     lane: Lane
     tokens: int
@@ -60,7 +61,7 @@ class Grant:
 
 
 class Account:
-    """One (provider, key, model), with what it allows per minute; None allows everything."""
+    """The account for one provider, key and model. A limit per minute of None means no limit."""
 
     def __init__(
         self, client: redis.Redis, *, provider: str, key: str, model: str,
@@ -79,22 +80,24 @@ class Account:
         self._report = client.register_script(_script("report"))
         self._listed = False
 
-    def most_tokens(self, lane: Lane) -> int | None:
-        """The most tokens one request of a lane should ask for, so that it leaves the lanes above it their part."""
+    def max_tokens(self, lane: Lane) -> int | None:
+        """Return how many tokens one request may use and still leave higher lanes their share. None means no limit."""
         return int(self._tokens.burst * LANES[lane][0]) if self._tokens.interval_ms else None
 
     def reserve(self, *, lane: Lane, tokens: int, until: float | None, requests: int = 1) -> Grant:
-        """Take the earliest place in line; returns at once, the caller then awaits the grant.
+        """Reserve the earliest possible call. The caller then waits for the grant with `still_holds`.
+
+        This returns at once for the highest lane. For a lower lane it may sleep and try again.
 
         Args:
-            lane: Who asks; lanes that may have to ask again do so in here.
-            tokens: How many the call is estimated to use.
-            until: Monotonic seconds by which the call must begin; None waits as long as it takes.
-            requests: 0 adds tokens to a request that was granted already.
+            lane: Priority of the call.
+            tokens: Estimated tokens of the call.
+            until: Monotonic seconds by which the call must start. None waits as long as necessary.
+            requests: 0 adds tokens to a request that was already granted.
 
         Raises:
-            LimitReached: There is no place before ``until``.
-            CircuitOpen: The provider is being left alone for longer than the caller can wait.
+            LimitReached: The rate limit allows no call before ``until``.
+            CircuitOpen: The circuit breaker is open, and the caller has a deadline.
         """
         share, floor = LANES[lane]
         if not self._listed:
@@ -102,44 +105,46 @@ class Account:
             self._listed = True
         while True:
             now = self._clock()
-            most = -1 if until is None else max(int((until - now) * 1000), 0)
-            answer = self._reserve(
-                keys=[self.key], args=[lane.value, share, floor, requests, tokens, most, *self._paces()]
+            max_wait_ms = -1 if until is None else max(int((until - now) * 1000), 0)
+            reply = self._reserve(
+                keys=[self.key], args=[lane.value, share, floor, requests, tokens, max_wait_ms, *self._paces()]
             )
-            verdict, ms = answer[0].decode(), int(answer[1])
+            verdict, ms = reply[0].decode(), int(reply[1])
             match verdict:
                 case "granted":
                     self.meters.count("budget_granted/" + lane)
                     self.meters.count("budget_waited_ms/" + lane, ms)
-                    return Grant(lane, tokens, now + ms / 1000, answer[2].decode())
+                    return Grant(lane, tokens, now + ms / 1000, reply[2].decode())
                 case "later":
                     self.meters.count("budget_waited_ms/" + lane, ms)
                     _sleep_about(min(ms, 1000))
                 case "refused":
                     self.meters.count("budget_refused/" + lane)
                     raise LimitReached(
-                        f"the limit of {self.model} leaves no call in time (the next in {ms / 1000:.1f} s)"
+                        f"rate limit of {self.model}: no call can start before the deadline (next in {ms / 1000:.1f} s)"
                     )
                 case _:
                     self._wait_for_probe(ms, until)
 
     def still_holds(self, grant: Grant) -> bool:
-        """Wait until the grant's time; False when the fleet was paused meanwhile and the grant is void."""
+        """Wait until the grant's time. Return False if the fleet was paused by then, which voids the grant."""
         while True:
             wait = grant.at - self._clock()
             if wait <= 0:
                 break
-            time.sleep(min(wait, LOOK_EVERY_S))
+            time.sleep(min(wait, CHECK_EVERY_S))
             if (self._client.hget(self.key, "epoch") or b"0").decode() != grant.epoch:  # type: ignore[union-attr]  # not awaited
                 return False
         return True
 
-    def report(self, grant: Grant, outcome: Outcome, *, tokens: int | None = None, told: Told | None = None) -> None:
-        """Say how the call went: ``tokens`` it used (None: as estimated), and what the headers told.
+    def report(
+        self, grant: Grant, outcome: Outcome, *, tokens: int | None = None, limits: RateLimitHeaders | None = None
+    ) -> None:
+        """Report the outcome of a call, the ``tokens`` it used (None: as estimated), and the response's headers.
 
-        A call that was ``cut`` by its caller's time is paid for, and says nothing about the provider's health.
+        A call that its caller's deadline ``cut`` is charged, but does not count for or against the circuit breaker.
         """
-        told = told or Told()
+        limits = limits or RateLimitHeaders()
         beyond = 0 if tokens is None else tokens - grant.tokens
         match outcome:
             case "answered" | "limited" | "failed" | "cut":
@@ -154,8 +159,8 @@ class Account:
             keys=[self.key],
             args=[
                 outcome, returned, beyond, *self._paces(),
-                _ms(told.retry_after_s), _left(told.requests_left), _ms(told.requests_reset_s),
-                _left(told.tokens_left), _ms(told.tokens_reset_s), FAILURES_TO_OPEN, COOLDOWN_MS,
+                _ms(limits.retry_after_s), _left(limits.requests_left), _ms(limits.requests_reset_s),
+                _left(limits.tokens_left), _ms(limits.tokens_reset_s), FAILURES_TO_OPEN, COOLDOWN_MS,
             ],
         )  # fmt: skip
         self._count(outcome, beyond, int(paused), breaker.decode())
@@ -174,7 +179,7 @@ class Account:
     def _wait_for_probe(self, ms: int, until: float | None) -> None:
         if until is not None:
             raise CircuitOpen(
-                f"circuit open: {self.model} failed {FAILURES_TO_OPEN} times in a row, next try in {ms / 1000:.1f} s",
+                f"circuit open: {self.model} failed {FAILURES_TO_OPEN} times in a row; next call in {ms / 1000:.1f} s",
                 again_in_s=ms / 1000,
             )
         _sleep_about(min(ms, 1000))
@@ -192,7 +197,7 @@ def _left(count: int | None) -> int:
 
 
 def _sleep_about(ms: float) -> None:
-    # A little later than told, and not all at once.
+    # A little longer than necessary, so that the callers do not all wake at once.
     time.sleep(ms / 1000 * random.uniform(1.0, 1.1) + 0.001)  # noqa: S311  # jitter is no secret
 
 

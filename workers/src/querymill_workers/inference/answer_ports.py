@@ -1,4 +1,4 @@
-"""What is asked of whoever answers questions from passages."""
+"""The port for writing answers from passages and for judging answers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,21 +8,21 @@ from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.languages import Language
 
-#: Takes the next part of a reply; False when nobody listens any more.
+#: Takes the next part of a reply. Returns False to stop the reply.
 Hear = Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What was written: ``is_whole`` is False when the model reached the most tokens it was given."""
+    """A written answer. ``is_whole`` is False if the model stopped at the token limit."""
 
     is_whole: bool
     usage: Usage
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """How good an answer is, each from 0 to 1; ``unsupported`` numbers its sentences from 1."""
+class AnswerScores:
+    """The scores of an answer, each from 0 to 1. ``unsupported`` holds sentence numbers, counted from 1."""
 
     grounded: float
     relevant: float
@@ -31,11 +31,11 @@ class Judged:
 
 
 class Answers(Protocol):
-    """Answers questions from numbered passages, and judges answers."""
+    """Writes answers from numbered passages, and judges answers."""
 
     @property
     def passage_tokens(self) -> int:
-        """What the passages should have together where nobody says otherwise."""
+        """Default token limit of all passages of an answer together."""
         ...
 
     def write(
@@ -48,23 +48,23 @@ class Answers(Protocol):
         caller: Caller,
         hear: Hear,
     ) -> Written:
-        """Write an answer that cites passages by [number], from 1; its parts are heard as they come.
+        """Write an answer that cites passages by [number], counted from 1. ``hear`` gets its parts as they arrive.
 
-        What is heard is never taken back by this call: after the first part it is not tried again.
+        After the first part the call is not retried, so ``hear`` never gets a part twice.
 
         Raises:
-            Unavailable: No answer in time, or one that broke off; another call may get one.
-            Refused: Asking again would not help, or no call before the caller's time is up.
+            Unavailable: No reply in time, or one that broke off. Another call may succeed.
+            Refused: Another call would not help, or none can start before the caller's deadline.
         """
         ...
 
     def judge(
         self, question: str, passages: Sequence[str], sentences: Sequence[str], *, language: Language, caller: Caller
-    ) -> tuple[Judged, Usage]:
-        """Judge an answer, given as its sentences, by the passages it was written from.
+    ) -> tuple[AnswerScores, Usage]:
+        """Judge an answer, given as its sentences, against the passages it was written from.
 
         Raises:
-            Unavailable: No judgement in time, or none that could be read.
-            Refused: Asking again would not help, or no call before the caller's time is up.
+            Unavailable: No reply in time, or none that could be read.
+            Refused: Another call would not help, or none can start before the caller's deadline.
         """
         ...

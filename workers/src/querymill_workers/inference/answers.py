@@ -1,19 +1,19 @@
-"""Answering questions from passages by a chat model, and judging answers by it."""
+"""Write answers from passages with a chat model, and judge answers with it."""
 
 from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from querymill_workers.inference.answer_ports import Hear, Judged, Written
+from querymill_workers.inference.answer_ports import AnswerScores, Hear, Written
 from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.prompts import answer_turns, judge_turns
-from querymill_workers.inference.prompts.fences import Unfenced
+from querymill_workers.inference.prompts.fences import FenceFilter
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.languages import Language
 
-#: What the JSON of a judgement takes, with room for blanks, and what each sentence may add to it.
+#: Token limit of a reply that judges an answer, with room for blanks, and what each sentence of the answer adds.
 TOKENS_OF_JUDGEMENT = 80
 TOKENS_PER_SENTENCE = 5
 
@@ -24,14 +24,15 @@ def _from_0_to_1(degree: float) -> float:
     return degree
 
 
-# Not in the schema: not every server's schemas know ranges of numbers.
+# Checked here and not in the schema, because some servers do not support ranges of numbers.
 Degree = Annotated[float, AfterValidator(_from_0_to_1)]
 
 
-class Judgement(BaseModel):
+# Title and docstring are part of the JSON schema that the model gets, and so of the cache key.
+class AnswerScoresReply(BaseModel):
     """The reply asked for; ``unsupported`` numbers sentences of the answer."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", title="Judgement")
 
     grounded: Degree
     relevant: Degree
@@ -40,7 +41,7 @@ class Judgement(BaseModel):
 
 
 class ChatAnswers:
-    """`Answers` by a chat model and our prompts."""
+    """`Answers` by a chat model, with the prompts of this package."""
 
     def __init__(self, chat: ChatModel, *, passage_tokens: int) -> None:
         self._chat = chat
@@ -58,19 +59,19 @@ class ChatAnswers:
     ) -> Written:
         """See `Answers.write`."""
         turns = answer_turns(question, passages, language)
-        unfenced = Unfenced(hear)
-        written = self._chat.stream(turns, most_tokens=most_tokens, caller=caller, hear=unfenced.hear)
-        unfenced.end()
+        filtered = FenceFilter(hear)
+        written = self._chat.stream(turns, most_tokens=most_tokens, caller=caller, hear=filtered.hear)
+        filtered.end()
         return written
 
     def judge(
         self, question: str, passages: Sequence[str], sentences: Sequence[str], *, language: Language, caller: Caller
-    ) -> tuple[Judged, Usage]:
+    ) -> tuple[AnswerScores, Usage]:
         """See `Answers.judge`."""
         reply, usage = self._chat.structured(
             judge_turns(question, passages, sentences, language),
-            Judgement,
+            AnswerScoresReply,
             most_tokens=TOKENS_OF_JUDGEMENT + TOKENS_PER_SENTENCE * len(sentences),
             caller=caller,
         )
-        return Judged(reply.grounded, reply.relevant, reply.complete, tuple(reply.unsupported)), usage
+        return AnswerScores(reply.grounded, reply.relevant, reply.complete, tuple(reply.unsupported)), usage

@@ -1,7 +1,7 @@
-"""Texts of many jobs in one request: what waits together travels together.
+"""Batch the texts of many jobs into one request.
 
-A request is formed when it may go, not before: everything that arrived while it waited for its grant, or during
-a few milliseconds of linger while other requests are under way, goes with it. When idle, nothing lingers.
+A request is filled at the moment it may be sent. It takes every text that arrived while it waited for its grant, or
+during a few milliseconds of linger while other requests are under way. When idle, a request is sent at once.
 """
 
 import threading
@@ -14,41 +14,41 @@ import numpy as np
 import numpy.typing as npt
 
 from querymill_shared.contracts.fields import Lane
-from querymill_workers.inference.client import Answer
+from querymill_workers.inference.client import ProviderResponse
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.ports import Vectors
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.usage import Usage
 
 Vector = npt.NDArray[np.float32]
-Ask = Callable[[Sequence[str], float], Answer[Vectors]]
+Ask = Callable[[Sequence[str], float], ProviderResponse[Vectors]]
 
-#: How long a request lingers for company while another is under way, in seconds.
+#: How long a request waits for more texts while another request is under way, in seconds.
 LINGER_S = 0.004
-#: Requests of one batcher under way at once.
-MOST_UNDER_WAY = 8
+#: One batcher sends at most this many requests at the same time.
+MAX_UNDER_WAY = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Waiting:
-    """A text that waits for its vector: its estimated tokens, and until when (monotonic seconds)."""
+    """A text that waits for its vector, with its estimated tokens and its deadline (monotonic seconds)."""
 
     text: str
     tokens: int
     until: float | None
-    answer: "Future[tuple[Vector, Usage]]" = field(default_factory=Future)
+    vector: "Future[tuple[Vector, Usage]]" = field(default_factory=Future)
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What one request may hold at most."""
+    """The size limits of one request."""
 
     inputs: int
     tokens: int
 
 
 class MicroBatcher:
-    """Gathers the texts of one lane and input type of this process, and carries them to the provider."""
+    """Collects the texts of one lane and input type in this process and sends them in batches."""
 
     def __init__(self, gateway: Gateway[Vectors], ask: Ask, *, lane: Lane, bounds: Bounds) -> None:
         self._gateway = gateway
@@ -59,16 +59,16 @@ class MicroBatcher:
         self._gathering = False
         self._under_way = 0
         self._lock = threading.Lock()
-        self._carriers = ThreadPoolExecutor(MOST_UNDER_WAY, thread_name_prefix=f"embed-{lane}")
+        self._carriers = ThreadPoolExecutor(MAX_UNDER_WAY, thread_name_prefix=f"embed-{lane}")
 
     def add(self, texts: Sequence[Waiting]) -> None:
-        """Hand texts over; each one's future gives its vector, and the usage of the request once for all of it."""
+        """Queue texts. Each future yields a vector and a usage; the first of a request carries all of its usage."""
         with self._lock:
             self._waiting.extend(texts)
             self._gather()
 
     def _gather(self) -> None:
-        if self._waiting and not self._gathering and self._under_way < MOST_UNDER_WAY:
+        if self._waiting and not self._gathering and self._under_way < MAX_UNDER_WAY:
             self._gathering = True
             self._carriers.submit(self._carry, linger=self._under_way > 0)
 
@@ -78,7 +78,7 @@ class MicroBatcher:
         batch = Batch(self, self._lane)
         try:
             self._deliver(batch)
-        except Exception as error:  # noqa: BLE001  # whoever waits for a text is told, whatever it was
+        except Exception as error:  # noqa: BLE001  # every waiting caller must learn of it
             batch.fail(error)
         finally:
             with self._lock:
@@ -90,33 +90,33 @@ class MicroBatcher:
 
     def _deliver(self, batch: "Batch") -> None:
         try:
-            answer = self._gateway.call(batch)
+            response = self._gateway.call(batch)
         except Refused:
             if len(batch.texts) < 2:
                 raise
-            # One text that cannot be embedded must not take the others with it.
+            # A text that cannot be embedded must not fail the others.
             for half in batch.halves():
                 try:
                     self._deliver(half)
                 except Exception as error:  # noqa: BLE001  # as above
                     half.fail(error)
             return
-        if answer is not None:
-            batch.answer(answer)
+        if response is not None:
+            batch.resolve(response)
 
-    def send(self, texts: Sequence[Waiting], timeout_s: float) -> Answer[Vectors]:
-        """Ask for the vectors of a batch."""
+    def send(self, texts: Sequence[Waiting], timeout_s: float) -> ProviderResponse[Vectors]:
+        """Send a batch and return its vectors."""
         self._gateway.account.meters.count(f"batch_size/{1 << (len(texts) - 1).bit_length()}")
         self._gateway.account.meters.count("batched_texts", len(texts))
         return self._ask([text.text for text in texts], timeout_s)
 
     def peek(self) -> list[Waiting]:
-        """Return what would go if a request went now."""
+        """Return the texts that a request would take now, without taking them."""
         with self._lock:
             return self._next()
 
     def take(self) -> list[Waiting]:
-        """Take what goes now; who comes later goes with the next request."""
+        """Take the texts of the request that is sent now. Texts that arrive later wait for the next request."""
         with self._lock:
             taken = self._next()
             del self._waiting[: len(taken)]
@@ -126,15 +126,15 @@ class MicroBatcher:
             return taken
 
     def leave(self, at: float) -> None:
-        """Tell those whose time is up before ``at`` that they wait in vain."""
+        """Fail the texts whose deadline is before ``at``, when the request will be sent."""
         with self._lock:
             late = [text for text in self._waiting if text.until is not None and text.until < at]
             self._waiting = [text for text in self._waiting if text not in late]
         for text in late:
-            text.answer.set_exception(Refused("the provider's limit leaves no call in time"))
+            text.vector.set_exception(Refused("rate limit: no call can start before the deadline"))
 
     def take_all(self) -> list[Waiting]:
-        """Take everything that waits: the request it waited for was refused."""
+        """Take every waiting text, because the request that they wait for has failed."""
         with self._lock:
             taken, self._waiting = self._waiting, []
             return taken
@@ -150,7 +150,7 @@ class MicroBatcher:
 
 
 class Batch:
-    """One request on its way: open while it waits for its grant, then sealed."""
+    """One request. It is open while it waits for its grant, then sealed."""
 
     def __init__(self, batcher: MicroBatcher, lane: Lane, texts: list[Waiting] | None = None) -> None:
         self._batcher = batcher
@@ -159,48 +159,48 @@ class Batch:
         self.sealed = texts is not None
 
     def halves(self) -> list["Batch"]:
-        """Split a sealed batch in two."""
+        """Split a sealed batch into two."""
         middle = len(self.texts) // 2
         return [Batch(self._batcher, self.lane, half) for half in (self.texts[:middle], self.texts[middle:])]
 
     def until(self) -> float | None:
-        """The latest time of those who wait."""
+        """Return the latest deadline of the texts, or None if one of them has none."""
         times = [text.until for text in self._known()]
         return None if None in times else max((time for time in times if time is not None), default=0.0)
 
     def tokens(self) -> int:
-        """Estimated tokens of what would go now."""
+        """Return the estimated tokens of the texts that would be sent now."""
         return sum(text.tokens for text in self._known())
 
     def expect(self, at: float) -> None:
-        """Let those go who cannot wait until then."""
+        """Fail the texts that cannot wait until then."""
         if not self.sealed:
             self._batcher.leave(at)
 
     def seal(self) -> int | None:
-        """Take what waits now."""
+        """Take the texts to send. Return their estimated tokens, or None if there are none."""
         if not self.sealed:
             self.texts = self._batcher.take()
             self.sealed = True
         return self.tokens() if self.texts else None
 
-    def send(self, timeout_s: float) -> Answer[Vectors]:
-        """Ask for the vectors."""
+    def send(self, timeout_s: float) -> ProviderResponse[Vectors]:
+        """Send the batch and return its vectors."""
         return self._batcher.send(self.texts, timeout_s)
 
-    def answer(self, answer: Answer[Vectors]) -> None:
-        """Give each text its vector; the first one bears the usage."""
-        usage = Usage(1, answer.tokens or 0)
-        for text, vector in zip(self.texts, answer.value, strict=True):
-            text.answer.set_result((vector, usage))
+    def resolve(self, response: ProviderResponse[Vectors]) -> None:
+        """Give each text its vector. The first also gets the usage of the request."""
+        usage = Usage(1, response.tokens or 0)
+        for text, vector in zip(self.texts, response.value, strict=True):
+            text.vector.set_result((vector, usage))
             usage = Usage()
 
     def fail(self, error: Exception) -> None:
-        """Tell everybody in it, or everybody who still waits for it, that there will be no vector."""
+        """Fail the texts of the batch or, while it is open, every waiting text."""
         texts = self.texts if self.sealed else self._batcher.take_all()
         for text in texts:
-            if not text.answer.done():
-                text.answer.set_exception(error)
+            if not text.vector.done():
+                text.vector.set_exception(error)
 
     def _known(self) -> list[Waiting]:
         return self.texts if self.sealed else self._batcher.peek()

@@ -1,4 +1,4 @@
-"""Asking a chat model: for a text, or for an object of a given shape; the same is never asked twice at once."""
+"""Ask a chat model for a text or for an object of a given shape. Equal questions share one call."""
 
 import hashlib
 import json
@@ -10,11 +10,11 @@ import openai
 from pydantic import BaseModel, ValidationError
 
 from querymill_workers.inference.answer_ports import Hear, Written
-from querymill_workers.inference.client import Answer, asked, tokens_of, told_by
+from querymill_workers.inference.client import ProviderResponse, make_call, rate_limit_headers, tokens_of
 from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.prompts import Turn
-from querymill_workers.inference.sharing import Shared
+from querymill_workers.inference.sharing import FleetCache
 from querymill_workers.inference.streams import ChatStream
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
@@ -23,44 +23,45 @@ from querymill_workers.text.tokens import estimate
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
-#: The same question gets the same answer; the penalty keeps small models from repeating table rows.
+#: A temperature of 0 makes replies repeatable. The penalty keeps small models from repeating table rows.
 _SAMPLING: Mapping[str, Any] = {"temperature": 0.0, "frequency_penalty": 0.3}
-#: Models of these families take no sampling parameters, and think within the tokens of the reply.
+#: Models of these families accept no sampling parameters, and their reasoning counts towards the reply's tokens.
 _REASONING = ("gpt-5", "o1", "o3", "o4")
 _REASONING_TOKENS = 2_000
 _STREAMED: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
-#: What roles and separators add to a message, in tokens.
+#: Tokens that the role and the separators add to a message.
 _TURN_TOKENS = 4
 
 
 class OpenAIChat:
-    """The bare call: one request, its answer checked."""
+    """Sends one request to the chat endpoint and checks the reply."""
 
     def __init__(self, client: openai.OpenAI, model: str) -> None:
         self._client = client
         self.model = model
 
     def options(self, most_tokens: int, shape: type[BaseModel] | None) -> dict[str, Any]:
-        """Everything of a request but its turns and its time."""
+        """Return the parameters of a request, except its turns and its time limit."""
         options: dict[str, Any] = {"model": self.model, "max_completion_tokens": most_tokens}
         if self.model.startswith(_REASONING):
             options |= {"reasoning_effort": "low", "max_completion_tokens": most_tokens + _REASONING_TOKENS}
         else:
             options |= _SAMPLING
         if shape is not None:
-            schema = {"name": shape.__name__, "schema": shape.model_json_schema(), "strict": True}
-            options["response_format"] = {"type": "json_schema", "json_schema": schema}
+            schema = shape.model_json_schema()
+            named = {"name": schema["title"], "schema": schema, "strict": True}
+            options["response_format"] = {"type": "json_schema", "json_schema": named}
         return options
 
-    def ask(self, turns: Sequence[Turn], options: Mapping[str, Any], timeout_s: float) -> Answer[str]:
-        """Ask once.
+    def ask(self, turns: Sequence[Turn], options: Mapping[str, Any], timeout_s: float) -> ProviderResponse[str]:
+        """Send one request and return the whole reply.
 
         Raises:
-            Limited, NoAnswer, Rejected: See `asked`.
-            Refused: The reply is empty, and would be again.
+            Limited, NoResponse, Rejected: See `make_call`.
+            Refused: The reply is empty. Another try would not help.
         """
 
-        def call() -> Answer[str]:
+        def call() -> ProviderResponse[str]:
             raw = self._client.chat.completions.with_raw_response.create(
                 messages=list(turns),  # type: ignore[arg-type]  # roles are our files'
                 timeout=timeout_s,
@@ -70,45 +71,47 @@ class OpenAIChat:
             text = reply.choices[0].message.content
             if not isinstance(text, str) or not text.strip():
                 raise Refused("chat model: empty reply")
-            return Answer(text.encode("utf-8", "ignore").decode("utf-8"), tokens_of(reply), told_by(raw.headers))
+            return ProviderResponse(
+                text.encode("utf-8", "ignore").decode("utf-8"), tokens_of(reply), rate_limit_headers(raw.headers)
+            )
 
-        return asked(call)
+        return make_call(call)
 
-    def begin(self, turns: Sequence[Turn], options: dict[str, Any], timeout_s: float) -> Answer[ChatStream]:
-        """Ask for a reply in parts, and wait for the first.
+    def begin(self, turns: Sequence[Turn], options: dict[str, Any], timeout_s: float) -> ProviderResponse[ChatStream]:
+        """Request a reply in parts, and wait for the first.
 
         Raises:
-            Limited, NoAnswer, Rejected: See `asked`.
-            Refused: The reply is empty, and would be again.
+            Limited, NoResponse, Rejected: See `make_call`.
+            Refused: The reply is empty. Another try would not help.
         """
 
-        def call() -> Answer[ChatStream]:
+        def call() -> ProviderResponse[ChatStream]:
             raw = self._client.chat.completions.with_raw_response.create(
                 messages=list(turns),  # type: ignore[arg-type]  # roles are our files'
                 timeout=timeout_s,
                 **options | _STREAMED,
             )
-            chunks: Any = raw.parse()  # the call's types follow from what is in the options
-            return Answer(ChatStream(chunks), None, told_by(raw.headers))
+            chunks: Any = raw.parse()  # its type depends on the options
+            return ProviderResponse(ChatStream(chunks), None, rate_limit_headers(raw.headers))
 
-        answer = asked(call)
+        response = make_call(call)
         try:
-            answer.value.await_first()
+            response.value.await_first()
         except BaseException:
-            answer.value.close()
+            response.value.close()
             raise
-        return answer
+        return response
 
 
 class ChatModel:
-    """One chat model of an OpenAI-compatible server, behind the fleet's budget and cache."""
+    """A chat model of an OpenAI-compatible server, behind the fleet's rate limit and cache."""
 
     def __init__(
-        self, endpoint: OpenAIChat, gateway: Gateway[str], shared: Shared, daily: DailyTokens, *, scoped: bool = True
+        self, endpoint: OpenAIChat, gateway: Gateway[str], cache: FleetCache, daily: DailyTokens, *, scoped: bool = True
     ) -> None:
         self._endpoint = endpoint
         self._gateway = gateway
-        self._shared = shared
+        self._cache = cache
         self._daily = daily
         self._scoped = scoped
 
@@ -120,13 +123,13 @@ class ChatModel:
     def ask(
         self, turns: Sequence[Turn], *, most_tokens: int, caller: Caller, shape: type[BaseModel] | None = None
     ) -> tuple[str, Usage]:
-        """Return the model's reply as it came; with a ``shape`` it is asked to be JSON of that shape.
+        """Return the model's reply, unparsed. With a ``shape``, the model is asked for JSON of that shape.
 
-        Equal questions get the reply of the first, now and for as long as replies are kept.
+        Equal questions share one reply, even while it is in flight, for as long as replies are cached.
 
         Raises:
-            Unavailable: No reply, or none that could be read, and the caller has time to come back.
-            Refused: No reply in the caller's time.
+            Unavailable: No reply, or none that could be read. A later call may succeed.
+            Refused: No reply before the caller's deadline.
         """
         options = self._endpoint.options(most_tokens, shape)
         tokens = _tokens_of_prompt(turns) + int(options["max_completion_tokens"])
@@ -134,22 +137,22 @@ class ChatModel:
 
         def compute(keys: Sequence[str]) -> Iterator[Mapping[str, bytes]]:
             self._daily.spend(caller.collection, tokens)
-            answer = self._gateway.call_once(
+            response = self._gateway.call_once(
                 caller, tokens, lambda timeout_s: self._endpoint.ask(turns, options, timeout_s)
             )
-            spent.append(Usage(1, answer.tokens or 0))
-            yield {keys[0]: answer.value.encode()}
+            spent.append(Usage(1, response.tokens or 0))
+            yield {keys[0]: response.value.encode()}
 
         key = _key(caller.collection if self._scoped else "", turns, options)
-        values = self._shared.obtain([key], compute, lane=caller.lane, until=caller.expires_at)
+        values = self._cache.obtain([key], compute, lane=caller.lane, until=caller.expires_at)
         return values[key].decode(), sum(spent, Usage())
 
     def stream(self, turns: Sequence[Turn], *, most_tokens: int, caller: Caller, hear: Hear) -> Written:
-        """Let the model's reply be heard as it comes; it is neither kept nor shared with who asks the same.
+        """Pass the model's reply to ``hear`` part by part. The reply is neither cached nor shared.
 
         Raises:
-            Unavailable: No reply, or one that broke off, and the caller has time to come back.
-            Refused: No reply in the caller's time, or an empty one.
+            Unavailable: No reply, or one that broke off. A later call may succeed.
+            Refused: No reply before the caller's deadline, or an empty one.
         """
         options = self._endpoint.options(most_tokens, None)
         tokens = _tokens_of_prompt(turns) + int(options["max_completion_tokens"])
@@ -162,22 +165,22 @@ class ChatModel:
     def structured(
         self, turns: Sequence[Turn], shape: type[Shape], *, most_tokens: int, caller: Caller
     ) -> tuple[Shape, Usage]:
-        """Return an object of the shape; a reply that is none gets one repair try, told what was wrong.
+        """Return an object of the shape. If the reply is not one, the model gets one more try, with the errors.
 
         Raises:
-            Unavailable: No reply, and the caller has time to come back.
-            Refused: No reply in the caller's time, or two that are not of the shape.
+            Unavailable: No reply. A later call may succeed.
+            Refused: No reply before the caller's deadline, or two that do not have the shape.
         """
         reply, usage = self.ask(turns, most_tokens=most_tokens, caller=caller, shape=shape)
         try:
             return _read(reply, shape), usage
         except ValidationError as error:
-            told = [*turns, Turn(role="assistant", content=reply), Turn(role="user", content=_complaint(error))]
-        reply, more = self.ask(told, most_tokens=most_tokens, caller=caller, shape=shape)
+            corrected = [*turns, Turn(role="assistant", content=reply), Turn(role="user", content=_complaint(error))]
+        reply, more = self.ask(corrected, most_tokens=most_tokens, caller=caller, shape=shape)
         try:
             return _read(reply, shape), usage + more
         except ValidationError as error:
-            raise Refused("chat model: not the structure asked for, twice") from error
+            raise Refused("chat model: two replies without the requested structure") from error
 
 
 def _tokens_of_prompt(turns: Sequence[Turn]) -> int:
@@ -185,9 +188,9 @@ def _tokens_of_prompt(turns: Sequence[Turn]) -> int:
 
 
 def _key(scope: str, turns: Sequence[Turn], options: Mapping[str, Any]) -> str:
-    """Name a question by everything that shapes its answer; the prompt's text stands for its version."""
-    named = json.dumps([scope, list(turns), dict(options)], sort_keys=True)
-    return f"qm:chat:{{{hashlib.sha256(named.encode()).hexdigest()[:32]}}}"
+    """Return the cache key of a question: a hash of everything that shapes the reply, including the prompt's text."""
+    question = json.dumps([scope, list(turns), dict(options)], sort_keys=True)
+    return f"qm:chat:{{{hashlib.sha256(question.encode()).hexdigest()[:32]}}}"
 
 
 def _read(reply: str, shape: type[Shape]) -> Shape:

@@ -1,4 +1,4 @@
-"""Judging passages by a chat model: a list at once, each by a number of ours."""
+"""Judge the relevance of passages with a chat model, a list of numbered passages per call."""
 
 from collections.abc import Mapping
 
@@ -11,11 +11,12 @@ from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.judgements import accepted
 from querymill_workers.text.tokens import cut
 
-#: What the JSON of one judgement takes, with room for blanks; and what stands around them.
+#: Token limit of one judgement as JSON, with room for blanks, and of the JSON around all of them.
 TOKENS_PER_JUDGEMENT = 30
 TOKENS_AROUND = 40
 
 
+# Names and docstrings of these two are part of the JSON schema that the model gets, and so of the cache key.
 class Judgement(BaseModel):
     """What is said of one passage. Its range is checked judgement by judgement, not reply by reply."""
 
@@ -34,14 +35,14 @@ class Judgements(BaseModel):
 
 
 class ChatJudge:
-    """`Judge` by a chat model and our prompt; ``passage_tokens`` is what the passages of a call may have together."""
+    """`Judge` by a chat model. The passages of one call are cut to ``passage_tokens`` tokens in total."""
 
     def __init__(self, chat: ChatModel, *, passage_tokens: int) -> None:
         self._chat = chat
         self._passage_tokens = passage_tokens
 
     def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:
-        """See `Judge.judge`. The caller's ids never reach the model: they could be words, too."""
+        """See `Judge.judge`. The model sees numbers, not the caller's ids, because an id could be a word."""
         ids = {str(number): hit_id for number, hit_id in enumerate(passages, start=1)}
         share = self._passage_tokens // len(passages)
         shown = [cut(text, max_tokens=share) for text in passages.values()]
@@ -51,5 +52,5 @@ class ChatJudge:
             most_tokens=TOKENS_AROUND + TOKENS_PER_JUDGEMENT * len(shown),
             caller=caller,
         )
-        said = ((str(judgement.id), judgement.relevance) for judgement in reply.judgements)
-        return {ids[number]: relevance for number, relevance in accepted(said, known=ids).items()}, usage
+        judged = ((str(judgement.id), judgement.relevance) for judgement in reply.judgements)
+        return {ids[number]: relevance for number, relevance in accepted(judged, known=ids).items()}, usage

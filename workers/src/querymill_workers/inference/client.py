@@ -1,4 +1,4 @@
-"""The OpenAI client as we use it: one per process, never waiting or retrying on its own."""
+"""The OpenAI client, without retries of its own, and the errors and headers of providers."""
 
 import email.utils
 import json
@@ -11,53 +11,53 @@ from typing import Generic, TypeVar
 import httpx
 import openai
 
-from querymill_workers.inference.account import Told
+from querymill_workers.inference.account import RateLimitHeaders
 
 T = TypeVar("T")
 U = TypeVar("U")
 
-#: What a client raises on bytes that are no answer at all (garbage, invalid UTF-8, JSON of another shape).
+#: What a client raises for a malformed response: garbage, invalid UTF-8, JSON of another shape.
 UNREADABLE = (json.JSONDecodeError, UnicodeDecodeError, ValueError, TypeError, AttributeError, KeyError, IndexError)
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
-class NoAnswer(Exception):
-    """No answer, or none that can be read; another try may get one."""
+class NoResponse(Exception):
+    """There was no response, or an unreadable one. Another try may help."""
 
 
-class TimedOut(NoAnswer):
-    """No answer in the time the call was given."""
+class TimedOut(NoResponse):
+    """There was no response within the time limit of the call."""
 
     def __init__(self) -> None:
-        super().__init__("no answer in time")
+        super().__init__("no response in time")
 
 
 class Rejected(Exception):
-    """The provider will not answer this, however often it is asked."""
+    """The provider rejected the request. Another try would not help."""
 
 
 class Limited(Exception):
-    """The provider asks for patience (429)."""
+    """The provider rate-limited the call (HTTP 429)."""
 
-    def __init__(self, told: Told) -> None:
+    def __init__(self, limits: RateLimitHeaders) -> None:
         super().__init__("HTTP 429")
-        self.told = told
+        self.limits = limits
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Generic[T]):
-    """What a call gave: the value, the tokens it was charged with (None: not told), and what its headers told."""
+class ProviderResponse(Generic[T]):
+    """The value of a response, the tokens it was charged (None: not reported), and its rate limit headers."""
 
     value: T
     tokens: int | None
-    told: Told
+    limits: RateLimitHeaders
 
 
 def open_client(base_url: str, key: str, *, timeout_s: float) -> openai.OpenAI:
-    """Open a client without retries of its own and without following redirects to another host.
+    """Open a client that neither retries nor follows redirects.
 
-    The library's defaults are two retries and ten minutes; our retries have a deadline.
+    By default the library retries twice and waits ten minutes. The gateway retries instead, within the deadline.
     """
     return openai.OpenAI(
         base_url=base_url,
@@ -68,45 +68,45 @@ def open_client(base_url: str, key: str, *, timeout_s: float) -> openai.OpenAI:
     )
 
 
-def asked(call: Callable[[], U]) -> U:
-    """Make a call by the OpenAI client and sort what can go wrong into three kinds.
+def make_call(call: Callable[[], U]) -> U:
+    """Make a call with the OpenAI client and turn its errors into three kinds.
 
     Raises:
-        Limited: 429.
-        NoAnswer: No connection, no answer in time (`TimedOut`), 5xx, or bytes that cannot be read.
-        Rejected: Any other status, a redirect among them.
+        Limited: HTTP 429.
+        NoResponse: No connection, no response in time (`TimedOut`), HTTP 5xx, or an unreadable response.
+        Rejected: Any other status, including redirects.
     """
     try:
         return call()
     except (openai.APITimeoutError, httpx.TimeoutException) as error:
         raise TimedOut from error
     except openai.APIStatusError as error:
-        raise of_status(error.status_code, error.response.headers) from error
+        raise error_of_status(error.status_code, error.response.headers) from error
     except (openai.APIConnectionError, httpx.HTTPError) as error:
-        raise NoAnswer("no connection") from error
+        raise NoResponse("no connection") from error
     except (openai.OpenAIError, *UNREADABLE) as error:
-        raise NoAnswer(f"unreadable answer ({type(error).__name__})") from error
+        raise NoResponse(f"unreadable response ({type(error).__name__})") from error
 
 
-def of_status(status: int, headers: Mapping[str, str]) -> Exception:
-    """Turn an answer's status into what it means for a next try; it holds no text of the caller's."""
+def error_of_status(status: int, headers: Mapping[str, str]) -> Exception:
+    """Return the error for an HTTP status. It quotes no text of the caller."""
     if status == 429:
-        return Limited(told_by(headers))
+        return Limited(rate_limit_headers(headers))
     if status >= 500 or status in (408, 409, 425):
-        return NoAnswer(f"HTTP {status}")
+        return NoResponse(f"HTTP {status}")
     redirected = " (redirects are not followed)" if 300 <= status < 400 else ""
     return Rejected(f"HTTP {status}{redirected}")
 
 
 def tokens_of(response: object) -> int | None:
-    """Tokens the provider charges for an answer; None when it does not say."""
+    """Return the tokens that the provider charges for a response, or None if it does not say."""
     total = getattr(getattr(response, "usage", None), "total_tokens", None)
     return total if isinstance(total, int) and total > 0 else None
 
 
-def told_by(headers: Mapping[str, str]) -> Told:
-    """Read what an answer tells of limits; what cannot be read was not told."""
-    return Told(
+def rate_limit_headers(headers: Mapping[str, str]) -> RateLimitHeaders:
+    """Return the rate limit headers of a response. A value that cannot be read counts as missing."""
+    return RateLimitHeaders(
         retry_after_s=retry_after_s(headers),
         requests_left=_count(headers.get("x-ratelimit-remaining-requests")),
         requests_reset_s=_duration_s(headers.get("x-ratelimit-reset-requests")),
@@ -116,7 +116,10 @@ def told_by(headers: Mapping[str, str]) -> Told:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Seconds to keep away, at most ten minutes: ``retry-after-ms``, seconds or an HTTP date (RFC 9110 §10.2.3)."""
+    """Return how many seconds to wait, at most 600, or None if the headers do not say.
+
+    Reads ``retry-after-ms``, and ``retry-after`` as seconds or as an HTTP date (RFC 9110 §10.2.3).
+    """
     exact = _duration_s(headers.get("retry-after-ms"))
     if exact is not None:
         return min(exact / 1000, 600.0)

@@ -1,4 +1,4 @@
-"""An optional budget of tokens a day for each collection, so that one cannot spend what all share."""
+"""An optional token budget per collection and day, so that one collection cannot use up the shared limit."""
 
 import time
 
@@ -10,25 +10,25 @@ _TWO_DAYS_S = 172_800
 
 
 class DailyTokens:
-    """Counts estimated tokens per collection and UTC day; ``most`` None counts nothing."""
+    """Counts estimated tokens per collection and UTC day. With a ``limit`` of None nothing is counted."""
 
-    def __init__(self, client: redis.Redis, most: int | None) -> None:
+    def __init__(self, client: redis.Redis, limit: int | None) -> None:
         self._client = client
-        self._most = most
+        self._limit = limit
 
     def spend(self, collection: str, tokens: int) -> None:
-        """Count tokens before they are asked for.
+        """Count the tokens of a call before it is made.
 
         Raises:
-            Refused: They would go over the collection's budget of today; nothing is counted then.
+            Refused: The call would exceed the collection's budget for today. Nothing is counted.
         """
-        if self._most is None:
+        if self._limit is None:
             return
         key = f"qm:daily:{collection}:{time.strftime('%Y%m%d', time.gmtime())}"
         spent = int(self._client.incrby(key, tokens))
         self._client.expire(key, _TWO_DAYS_S)
-        if spent > self._most:
+        if spent > self._limit:
             self._client.decrby(key, tokens)
             raise Refused(
-                f"the daily token budget of collection {collection!r} is spent ({spent - tokens} of {self._most} today)"
+                f"daily token budget of collection {collection!r} is used up ({spent - tokens} of {self._limit} today)"
             )

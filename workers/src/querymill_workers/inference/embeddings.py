@@ -1,6 +1,6 @@
-"""Embeddings from any OpenAI-compatible server, nothing embedded twice.
+"""Embeddings from any OpenAI-compatible server, with no text embedded twice.
 
-text -> this process's cache -> the fleet's cache, or somebody who is getting it -> one batched request
+text -> this process's cache -> the fleet's cache, or another worker's call in flight -> one batched request
 """
 
 import hashlib
@@ -17,40 +17,40 @@ from openai.types import CreateEmbeddingResponse
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.meters import Meters
 from querymill_workers.inference.batching import Bounds, MicroBatcher, Vector, Waiting
-from querymill_workers.inference.client import Answer, NoAnswer, asked, tokens_of, told_by
+from querymill_workers.inference.client import NoResponse, ProviderResponse, make_call, rate_limit_headers, tokens_of
 from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.inference.profiles import EmbeddingProfile
-from querymill_workers.inference.sharing import Shared
+from querymill_workers.inference.sharing import FleetCache
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.queries import normalise
 from querymill_workers.text.tokens import estimate
 
-#: Vectors kept in the process: 20,000 × 384 × 4 bytes is 30 MB.
+#: Vectors in the process's cache: 20,000 × 384 × 4 bytes is 30 MB.
 CACHED_VECTORS = 20_000
 CACHE_TTL_S = 3_600.0
 
 
 class OpenAIEndpoint:
-    """The bare call: one request, its answer checked."""
+    """Sends one request to the embedding endpoint and checks the vectors."""
 
     def __init__(self, client: openai.OpenAI, profile: EmbeddingProfile) -> None:
         self._client = client
         self._profile = profile
 
-    def ask(self, texts: Sequence[str], input_type: InputType, timeout_s: float) -> Answer[Vectors]:
+    def ask(self, texts: Sequence[str], input_type: InputType, timeout_s: float) -> ProviderResponse[Vectors]:
         """Embed texts in one request.
 
         Raises:
-            Limited, NoAnswer, Rejected: See `asked`.
-            Refused: The vectors must not be used.
+            Limited, NoResponse, Rejected: See `make_call`.
+            Refused: The vectors are wrong; see `vectors_of`.
         """
         extra = {"input_type": input_type} if self._profile.asymmetric else None
 
-        def call() -> Answer[Vectors]:
+        def call() -> ProviderResponse[Vectors]:
             raw = self._client.embeddings.with_raw_response.create(
                 model=self._profile.model,
                 input=list(texts),
@@ -59,15 +59,15 @@ class OpenAIEndpoint:
                 timeout=timeout_s,
             )
             response = raw.parse()
-            vectors = checked(response, len(texts), self._profile.dimensions)
-            return Answer(vectors, tokens_of(response), told_by(raw.headers))
+            vectors = vectors_of(response, len(texts), self._profile.dimensions)
+            return ProviderResponse(vectors, tokens_of(response), rate_limit_headers(raw.headers))
 
-        return asked(call)
+        return make_call(call)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A text as it is kept: under which key, and what it counts."""
+class TextToEmbed:
+    """A text to embed, with its cache key and its estimated tokens."""
 
     key: str
     text: str
@@ -75,15 +75,15 @@ class Asked:
 
 
 class SharedEmbeddings:
-    """`Embeddings` for a fleet behind one provider account."""
+    """`Embeddings` for a fleet that shares one provider account."""
 
     def __init__(
-        self, endpoint: OpenAIEndpoint, gateway: Gateway[Vectors], shared: Shared, daily: DailyTokens,
+        self, endpoint: OpenAIEndpoint, gateway: Gateway[Vectors], fleet_cache: FleetCache, daily: DailyTokens,
         profile: EmbeddingProfile, meters: Meters, *, scoped: bool = True,
     ) -> None:  # fmt: skip
         self._endpoint = endpoint
         self._gateway = gateway
-        self._shared = shared
+        self._fleet_cache = fleet_cache
         self._daily = daily
         self._profile = profile
         self._meters = meters
@@ -94,28 +94,30 @@ class SharedEmbeddings:
 
     @property
     def model(self) -> str:
-        """The model's name; vectors of another are never compared with its own."""
+        """The model's name. Vectors of different models are never compared."""
         return self._profile.model
 
     @property
     def dimensions(self) -> int:
-        """How many numbers a vector has."""
+        """Length of a vector."""
         return self._profile.dimensions
 
     def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
-        """See `Embeddings.embed`; what is cached, or another is getting already, costs nothing."""
+        """See `Embeddings.embed`. A vector that is cached, or in flight for another worker, costs nothing."""
         keys = [self._key(text, input_type, caller) for text in texts]
         known = self._cached(keys)
         missing = {
-            key: Asked(key, text, estimate(text)) for key, text in zip(keys, texts, strict=True) if key not in known
+            key: TextToEmbed(key, text, estimate(text))
+            for key, text in zip(keys, texts, strict=True)
+            if key not in known
         }
         spent: list[Usage] = []
 
         def compute(led: Sequence[str]) -> Iterator[Mapping[str, bytes]]:
-            return self._carried([missing[key] for key in led], input_type, caller, spent)
+            return self._embed_in_batches([missing[key] for key in led], input_type, caller, spent)
 
         if missing:
-            came = self._shared.obtain(list(missing), compute, lane=caller.lane, until=caller.expires_at)
+            came = self._fleet_cache.obtain(list(missing), compute, lane=caller.lane, until=caller.expires_at)
             fresh = {key: np.frombuffer(value, dtype="<f4") for key, value in came.items()}
             known |= fresh
             with self._lock:
@@ -132,23 +134,23 @@ class SharedEmbeddings:
     def _key(self, text: str, input_type: InputType, caller: Caller) -> str:
         kind = input_type if self._profile.asymmetric else ""
         scope = caller.collection if self._scoped else ""
-        named = f"{scope}\n{self.model}\n{self.dimensions}\n{kind}\n{normalise(text)}"
-        return f"qm:vector:{{{hashlib.sha256(named.encode('utf-8', 'replace')).hexdigest()[:32]}}}"
+        identity = f"{scope}\n{self.model}\n{self.dimensions}\n{kind}\n{normalise(text)}"
+        return f"qm:vector:{{{hashlib.sha256(identity.encode('utf-8', 'replace')).hexdigest()[:32]}}}"
 
-    def _carried(
-        self, texts: Sequence[Asked], input_type: InputType, caller: Caller, spent: list[Usage]
+    def _embed_in_batches(
+        self, texts: Sequence[TextToEmbed], input_type: InputType, caller: Caller, spent: list[Usage]
     ) -> Iterator[Mapping[str, bytes]]:
-        """Send texts off and give their vectors as the requests they went with come back."""
+        """Queue texts for the next requests, and yield their vectors as the responses arrive."""
         self._daily.spend(caller.collection, sum(text.tokens for text in texts))
         waiting = {text.key: Waiting(text.text, text.tokens, caller.expires_at) for text in texts}
         self._batcher(caller.lane, input_type).add(list(waiting.values()))
-        keys = {one.answer: key for key, one in waiting.items()}
+        keys = {text.vector: key for key, text in waiting.items()}
         open_ = set(keys)
         while open_:
             left = None if caller.expires_at is None else max(caller.expires_at - self._gateway.clock(), 0)
             done, open_ = wait(open_, timeout=left, return_when=FIRST_COMPLETED)
             if not done:
-                raise Refused("embedding unavailable: no answer in time")
+                raise Refused("embedding unavailable: no response in time")
             came = {keys[future]: future.result() for future in done}
             spent += [usage for _, usage in came.values()]
             yield {key: vector.astype("<f4").tobytes() for key, (vector, _) in came.items()}
@@ -157,31 +159,31 @@ class SharedEmbeddings:
         with self._lock:
             batcher = self._batchers.get((lane, input_type))
             if batcher is None:
-                most = self._gateway.account.most_tokens(lane)
-                tokens = self._profile.most_tokens if most is None else min(most, self._profile.most_tokens)
+                allowed = self._gateway.account.max_tokens(lane)
+                tokens = self._profile.max_tokens if allowed is None else min(allowed, self._profile.max_tokens)
                 batcher = self._batchers[lane, input_type] = MicroBatcher(
                     self._gateway,
                     lambda texts, timeout_s: self._endpoint.ask(texts, input_type, timeout_s),
                     lane=lane,
-                    bounds=Bounds(self._profile.most_inputs, tokens),
+                    bounds=Bounds(self._profile.max_inputs, tokens),
                 )
             return batcher
 
 
-def checked(response: CreateEmbeddingResponse, count: int, dimensions: int) -> Vectors:
-    """Turn a response into rows in the order asked, or refuse it.
+def vectors_of(response: CreateEmbeddingResponse, count: int, dimensions: int) -> Vectors:
+    """Return the vectors of a response as rows, in the order of the texts.
 
     Raises:
-        NoAnswer: Not one embedding per text.
-        Refused: A wrong dimension, or numbers that are not finite.
+        NoResponse: The response does not hold one vector per text.
+        Refused: A vector has the wrong dimension, or numbers that are not finite.
     """
     items = sorted(response.data or (), key=lambda item: item.index)
     if [item.index for item in items] != list(range(count)):
-        raise NoAnswer(f"{len(items)} vectors answered for {count} texts")
+        raise NoResponse(f"the provider returned {len(items)} vectors for {count} texts")
     wrong = {len(item.embedding) for item in items} - {dimensions}
     if wrong:
-        raise Refused(f"embedding refused: dimension {sorted(wrong)[0]} where the model has {dimensions}")
+        raise Refused(f"embedding rejected: the provider returned {sorted(wrong)[0]} dimensions, expected {dimensions}")
     vectors = np.asarray([item.embedding for item in items], dtype=np.float32)
     if not np.isfinite(vectors).all():
-        raise Refused("embedding refused: a vector holds NaN or infinity")
+        raise Refused("embedding rejected: a vector contains NaN or infinity")
     return vectors

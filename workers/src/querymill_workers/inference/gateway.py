@@ -1,4 +1,4 @@
-"""The one way to a provider: breaker and budget before the call, the account after it, retries around it."""
+"""Every call to a provider: reserve it with the account, make it with retries, and report its outcome."""
 
 import random
 import time
@@ -8,112 +8,112 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.account import Account, Grant, LimitReached, Outcome
-from querymill_workers.inference.client import Answer, Limited, NoAnswer, Rejected, TimedOut
+from querymill_workers.inference.client import Limited, NoResponse, ProviderResponse, Rejected, TimedOut
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
 
 T = TypeVar("T")
 U = TypeVar("U")
 
-#: A call is tried so often; answers of 429 do not count, for they only say when.
+#: Tries of one call. A response of 429 does not count as a try, because it only says when to call.
 TRIES = 3
-#: How often a call without a deadline meets a 429 before its step is put back.
-PATIENCE = 10
-#: Wait before the second and third try, in seconds, give or take a half.
+#: After this many responses of 429, a call without a deadline gives up and its step is put back.
+MAX_LIMITED = 10
+#: Wait before the second and third try, in seconds, randomly up to half longer or shorter.
 BACKOFF_S = (0.2, 0.8)
 
 
 class CutShort(Refused):
-    """The caller's time was up before the reply was over."""
+    """The caller's deadline passed before the reply was complete."""
 
 
 class Work(Protocol[T]):
-    """What is to be asked; it may still grow while it waits for its grant."""
+    """A call to be made. It may still grow while it waits for its grant."""
 
     @property
     def lane(self) -> Lane:
-        """Who goes first."""
+        """Priority of the call."""
         ...
 
     def until(self) -> float | None:
-        """Monotonic seconds by which the call must have begun; None: no end."""
+        """Return the monotonic seconds by which the call must start, or None if it has no deadline."""
         ...
 
     def tokens(self) -> int:
-        """Estimate the tokens of what would be asked now."""
+        """Estimate the tokens of the call if it were made now."""
         ...
 
     def expect(self, at: float) -> None:
-        """Learn when the call will go; who cannot wait so long may leave."""
+        """Take note of when the call will be made, so that callers who cannot wait may leave."""
         ...
 
     def seal(self) -> int | None:
-        """Take in nothing more; return the tokens of what is asked, None when nothing is left to ask."""
+        """Stop growing. Return the estimated tokens of the call, or None if nothing is left to ask."""
         ...
 
-    def send(self, timeout_s: float) -> Answer[T]:
-        """Ask.
+    def send(self, timeout_s: float) -> ProviderResponse[T]:
+        """Make the call.
 
         Raises:
-            Limited: 429.
-            NoAnswer: Another try may help.
-            Rejected: It would not.
-            Refused: An answer came that must not be used.
+            Limited: HTTP 429.
+            NoResponse: Another try may help.
+            Rejected: Another try would not help.
+            Refused: The response must not be used.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class OneCall(Generic[T]):
-    """Work that is one caller's alone and does not grow: its estimated tokens, and how to ask."""
+    """Work of a single caller. It does not grow."""
 
     caller: Caller
     estimated_tokens: int
-    ask: Callable[[float], Answer[T]]
+    ask: Callable[[float], ProviderResponse[T]]
 
     @property
     def lane(self) -> Lane:
-        """The lane of whoever asks."""
+        """The caller's lane."""
         return self.caller.lane
 
     def until(self) -> float | None:
-        """The caller's time."""
+        """Return the caller's deadline."""
         return self.caller.expires_at
 
     def tokens(self) -> int:
-        """As estimated."""
+        """Return the estimate."""
         return self.estimated_tokens
 
     def expect(self, at: float) -> None:
-        """It waits alone: being refused in time is enough."""
+        """Do nothing: a caller that cannot wait has been refused already."""
 
     def seal(self) -> int:
-        """It does not grow."""
+        """Return the estimate, which does not change."""
         return self.estimated_tokens
 
-    def send(self, timeout_s: float) -> Answer[T]:
-        """Ask."""
+    def send(self, timeout_s: float) -> ProviderResponse[T]:
+        """Make the call."""
         return self.ask(timeout_s)
 
 
 class Streamed(Protocol):
-    """A reply that comes in parts."""
+    """A reply that arrives in parts."""
 
     @property
     def tokens(self) -> int | None:
-        """Tokens it was charged with; None while that was not told."""
+        """Tokens that were charged for the reply, or None while the provider has not said."""
         ...
 
     def next(self) -> str | None:
-        """Return the next part; None after the last.
+        """Return the next part, or None after the last.
 
         Raises:
-            NoAnswer: It broke off.
+            NoResponse: The reply broke off.
         """
         ...
 
     def close(self) -> None:
-        """Hear no more of it."""
+        """Close the connection."""
         ...
 
 
@@ -121,7 +121,7 @@ S = TypeVar("S", bound=Streamed)
 
 
 class Gateway(Generic[T]):
-    """Calls one provider on behalf of many, charging its ``account``; ``clock`` gives monotonic seconds."""
+    """Calls one provider and charges the calls to its ``account``. ``clock`` returns monotonic seconds."""
 
     def __init__(
         self, account: Account, name: str, *, timeout_s: float, clock: Callable[[], float] = time.monotonic
@@ -131,43 +131,43 @@ class Gateway(Generic[T]):
         self._name = name
         self._timeout_s = timeout_s
 
-    def call(self, work: Work[T]) -> Answer[T] | None:
-        """Ask within the limits and the time there is; None when nothing was left to ask.
+    def call(self, work: Work[T]) -> ProviderResponse[T] | None:
+        """Make a call within the rate limit and the caller's deadline. Return None if nothing was left to ask.
 
         Raises:
-            LimitReached: The limit leaves no call in time.
-            CircuitOpen: The provider is left alone for now.
-            Refused: The provider rejects this, gave what must not be used, or the caller's time is up.
-            Unavailable: No answer; a caller without a deadline may come back later.
+            LimitReached: The rate limit allows no call before the deadline.
+            CircuitOpen: The circuit breaker is open.
+            Refused: The provider rejected the call, its response must not be used, or the deadline has passed.
+            Unavailable: No response. Only callers without a deadline get this error; they may try again later.
         """
-        return self._persistently(work, lambda grant: self._sent(work, grant))
+        return self._retry(work, lambda grant: self._call_and_report(work, grant))
 
     def listen(
-        self, caller: Caller, tokens: int, begin: Callable[[float], Answer[S]], hear: Callable[[str], bool]
+        self, caller: Caller, tokens: int, begin: Callable[[float], ProviderResponse[S]], hear: Callable[[str], bool]
     ) -> S:  # fmt: skip
-        """Ask for a reply in parts, and let each be heard until it ends or nobody hears; see `call`.
+        """Request a reply in parts, and pass each to ``hear`` until it returns False; see `call`.
 
-        Only its beginning is tried again: nobody hears anything twice. The budget is reserved before, and what
-        the provider then says it was is charged after the last part; of a reply left early, all that was reserved.
+        Only the start of a reply is retried, so ``hear`` never gets a part twice. The account is charged the tokens
+        that the provider reports after the last part. A reply that is left early costs all the tokens reserved for it.
 
         Raises:
-            Unavailable: It broke off after it had begun.
+            Unavailable: The reply broke off after it had started.
         """
         work = OneCall(caller, tokens, begin)
 
-        def ask(grant: Grant) -> tuple[Grant, float, Answer[S]]:
+        def ask(grant: Grant) -> tuple[Grant, float, ProviderResponse[S]]:
             limit_s = self._time_left_s(work)
-            return grant, limit_s, self._asked(work, grant, limit_s)
+            return grant, limit_s, self._try_once(work, grant, limit_s)
 
-        begun = self._persistently(work, ask)
+        begun = self._retry(work, ask)
         if begun is None:
-            raise RuntimeError("work that never shrinks to nothing was left unasked")
-        grant, limit_s, answer = begun
-        reply = answer.value
+            raise RuntimeError("a call of a single caller was not made")
+        grant, limit_s, response = begun
+        reply = response.value
         outcome: Outcome = "answered"
         try:
-            self._heard(reply, caller.expires_at, hear)
-        except NoAnswer as error:
+            self._pass_on(reply, caller.expires_at, hear)
+        except NoResponse as error:
             outcome = self._outcome_of(error, limit_s)
             raise Unavailable(f"{self._name}: the reply broke off: {error}") from error
         except CutShort:
@@ -175,39 +175,41 @@ class Gateway(Generic[T]):
             raise
         finally:
             reply.close()
-            self.account.report(grant, outcome, tokens=reply.tokens, told=answer.told)
+            self.account.report(grant, outcome, tokens=reply.tokens, limits=response.limits)
         return reply
 
-    def _heard(self, reply: Streamed, until: float | None, hear: Callable[[str], bool]) -> None:
+    def _pass_on(self, reply: Streamed, until: float | None, hear: Callable[[str], bool]) -> None:
         while (part := reply.next()) is not None and hear(part):
             if until is not None and self.clock() >= until:
                 raise CutShort(f"{self._name}: the reply was cut by the deadline")
 
-    def _persistently(self, work: Work[Any], ask: Callable[[Grant], U]) -> U | None:
-        """Ask until there is an answer, within the limits and the time there is; see `call`."""
-        tries = patience = 0
+    def _retry(self, work: Work[Any], ask: Callable[[Grant], U]) -> U | None:
+        """Try until there is a response, within the rate limit and the deadline; see `call`."""
+        tries = limited = 0
         while True:
-            grant = self._granted(work)
+            grant = self._reserve_and_wait(work)
             if grant is None:
                 return None
             try:
                 return ask(grant)
             except Limited:
-                patience += 1
-                if patience >= PATIENCE and work.until() is None:
-                    raise Unavailable(f"{self._name}: HTTP 429, again and again") from None
-            except NoAnswer as error:
+                limited += 1
+                if limited >= MAX_LIMITED and work.until() is None:
+                    raise Unavailable(f"{self._name}: HTTP 429 on {limited} attempts") from None
+            except NoResponse as error:
                 tries += 1
                 self._back_off_or_give_up(work, tries, error)
 
-    def call_once(self, caller: Caller, tokens: int, ask: Callable[[float], Answer[T]]) -> Answer[T]:
-        """Ask for one caller alone; see `call`."""
-        answer = self.call(OneCall(caller, tokens, ask))
-        if answer is None:
-            raise RuntimeError("work that never shrinks to nothing was left unasked")
-        return answer
+    def call_once(
+        self, caller: Caller, tokens: int, ask: Callable[[float], ProviderResponse[T]]
+    ) -> ProviderResponse[T]:
+        """Make the call of a single caller; see `call`."""
+        response = self.call(OneCall(caller, tokens, ask))
+        if response is None:
+            raise RuntimeError("a call of a single caller was not made")
+        return response
 
-    def _granted(self, work: Work[Any]) -> Grant | None:
+    def _reserve_and_wait(self, work: Work[Any]) -> Grant | None:
         while True:
             grant = self.account.reserve(lane=work.lane, tokens=work.tokens(), until=work.until())
             work.expect(grant.at)
@@ -228,33 +230,33 @@ class Gateway(Generic[T]):
             if self.account.still_holds(added):
                 return Grant(grant.lane, sealed, added.at, added.epoch)
 
-    def _sent(self, work: Work[T], grant: Grant) -> Answer[T]:
-        answer = self._asked(work, grant, self._time_left_s(work))
-        self.account.report(grant, "answered", tokens=answer.tokens, told=answer.told)
-        return answer
+    def _call_and_report(self, work: Work[T], grant: Grant) -> ProviderResponse[T]:
+        response = self._try_once(work, grant, self._time_left_s(work))
+        self.account.report(grant, "answered", tokens=response.tokens, limits=response.limits)
+        return response
 
-    def _asked(self, work: Work[U], grant: Grant, limit_s: float) -> Answer[U]:
-        """Ask once; an answer is yet to be reported, a failure was."""
+    def _try_once(self, work: Work[U], grant: Grant, limit_s: float) -> ProviderResponse[U]:
+        """Make one try. A failure is reported to the account here, a response is not."""
         try:
             return work.send(limit_s)
         except Limited as error:
-            self.account.report(grant, "limited", told=error.told)
+            self.account.report(grant, "limited", limits=error.limits)
             raise
-        except NoAnswer as error:
+        except NoResponse as error:
             self.account.report(grant, self._outcome_of(error, limit_s))
             raise
         except Rejected as error:
             self.account.report(grant, "rejected")
-            raise Refused(f"{self._name} refused: {error}") from error
+            raise Refused(f"{self._name} rejected: {error}") from error
         except Refused:
             self.account.report(grant, "answered")
             raise
 
-    def _outcome_of(self, error: NoAnswer, limit_s: float) -> Outcome:
-        """Tell a provider that failed from a caller who could not wait as long as a provider may take."""
+    def _outcome_of(self, error: NoResponse, limit_s: float) -> Outcome:
+        """Return "failed", or "cut" if the caller's deadline allowed less time than a provider may take."""
         return "cut" if isinstance(error, TimedOut) and limit_s < self._timeout_s else "failed"
 
-    def _back_off_or_give_up(self, work: Work[Any], tries: int, error: NoAnswer) -> None:
+    def _back_off_or_give_up(self, work: Work[Any], tries: int, error: NoResponse) -> None:
         until, reason = work.until(), f"{self._name} unavailable: {error}"
         if tries >= TRIES:
             raise (Unavailable if until is None else Refused)(reason) from error

@@ -1,4 +1,4 @@
-"""Judging passages by a rerank endpoint, in Cohere's and Jina's shape or in Text Embeddings Inference's."""
+"""Judge the relevance of passages with a rerank endpoint: Cohere's or Jina's API, or Text Embeddings Inference's."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -7,8 +7,14 @@ from typing import Annotated, Any, Literal
 import httpx
 from pydantic import AliasChoices, BaseModel, Field, StrictFloat, StrictInt, TypeAdapter, ValidationError
 
-from querymill_workers.inference.account import Told
-from querymill_workers.inference.client import Answer, NoAnswer, TimedOut, of_status, told_by
+from querymill_workers.inference.account import RateLimitHeaders
+from querymill_workers.inference.client import (
+    NoResponse,
+    ProviderResponse,
+    TimedOut,
+    error_of_status,
+    rate_limit_headers,
+)
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
@@ -17,28 +23,28 @@ from querymill_workers.text.tokens import cut
 
 RerankShape = Literal["cohere", "tei"]
 
-#: An answer is a few numbers; one that is longer is not read to its end.
-LONGEST_ANSWER = 1_000_000
-#: Relevance by the place of the passage among those sent, from 0.
-Judged = dict[int, float]
+#: A response is a few numbers. A longer one than this, in bytes, is not read to its end.
+MAX_RESPONSE_BYTES = 1_000_000
+#: Relevance of each passage, by its index in the request.
+RelevanceByIndex = dict[int, float]
 
 
 class Entry(BaseModel):
-    """What an endpoint says of one passage: its place among those sent, from 0, and its relevance."""
+    """The relevance of one passage. ``index`` is its index in the request."""
 
     index: StrictInt
     relevance: Annotated[StrictFloat, Field(validation_alias=AliasChoices("relevance_score", "score"))]
 
 
 class Reply(BaseModel):
-    """Cohere's and Jina's answer; Text Embeddings Inference's is the bare list."""
+    """Cohere's and Jina's response. That of Text Embeddings Inference is the bare list."""
 
     results: list[Entry]
     usage: Any = None
 
     @property
     def tokens(self) -> int | None:
-        """What the endpoint says it read; None where it does not say."""
+        """Tokens that the endpoint says it read, or None if it does not say."""
         tokens = self.usage.get("total_tokens") if isinstance(self.usage, dict) else None
         return tokens if isinstance(tokens, int) else None
 
@@ -47,12 +53,12 @@ _BARE = TypeAdapter(list[Entry])
 
 
 class HttpJudge:
-    """`Judge` by a rerank endpoint; ``base_url`` is what stands before ``/rerank``."""
+    """`Judge` by the rerank endpoint at ``base_url`` + ``/rerank``."""
 
     def __init__(
         self,
         client: httpx.Client,
-        gateway: Gateway[Judged],
+        gateway: Gateway[RelevanceByIndex],
         base_url: str,
         *,
         model: str,
@@ -73,79 +79,82 @@ class HttpJudge:
         shown = [cut(text, max_tokens=share) for text in passages.values()]
         body = self._body(cut(query, max_tokens=share), shown)
 
-        def ask(timeout_s: float) -> Answer[Judged]:
-            content, told = post(self._client, self._url, body, limit_s=timeout_s)
+        def ask(timeout_s: float) -> ProviderResponse[RelevanceByIndex]:
+            content, limits = post(self._client, self._url, body, limit_s=timeout_s)
             reply = read(content, shape=self._shape)
-            return Answer(checked(reply.results, count=len(ids)), reply.tokens, told)
+            return ProviderResponse(relevance_by_index(reply.results, count=len(ids)), reply.tokens, limits)
 
-        answer = self._gateway.call_once(caller, self._passage_tokens, ask)
-        return {ids[index]: relevance for index, relevance in answer.value.items()}, Usage(1, answer.tokens or 0)
+        response = self._gateway.call_once(caller, self._passage_tokens, ask)
+        return {ids[index]: relevance for index, relevance in response.value.items()}, Usage(1, response.tokens or 0)
 
     def _body(self, query: str, passages: Sequence[str]) -> dict[str, Any]:
         if self._shape == "tei":
-            # Without it a single passage too long for the model would cost the whole batch.
+            # Without truncation, one passage that is too long for the model fails the whole batch.
             return {"query": query, "texts": passages, "truncate": True}
         named = {"model": self._model} if self._model else {}
         return named | {"query": query, "documents": passages, "top_n": len(passages)}
 
 
 def open_endpoint(key: str) -> httpx.Client:
-    """Open the client of a rerank endpoint; it follows no redirect, for the key goes with every request."""
+    """Open a client for a rerank endpoint. It follows no redirects, because every request carries the key."""
     return httpx.Client(headers={"Authorization": f"Bearer {key}"} if key else {}, follow_redirects=False)
 
 
-def post(client: httpx.Client, url: str, body: Mapping[str, Any], *, limit_s: float) -> tuple[bytes, Told]:
-    """Send one call and return its answer, whole within ``limit_s`` seconds, and what its headers told.
+def post(client: httpx.Client, url: str, body: Mapping[str, Any], *, limit_s: float) -> tuple[bytes, RateLimitHeaders]:
+    """Send one request. Return the body, if it is complete within ``limit_s`` seconds, and the rate limit headers.
 
     Raises:
-        Limited: 429.
-        NoAnswer: No answer in time (`TimedOut`), or an error that may pass.
-        Rejected: A status that the same call would meet again, or a redirect: it is not followed.
+        Limited: HTTP 429.
+        NoResponse: No response in time (`TimedOut`), or another error that may pass.
+        Rejected: Another try would get the same status, or the response is a redirect.
     """
     until = time.monotonic() + limit_s
-    answer = bytearray()
+    content = bytearray()
     try:
         with client.stream("POST", url, json=body, timeout=limit_s) as response:
             if not response.is_success:
-                raise of_status(response.status_code, response.headers)
+                raise error_of_status(response.status_code, response.headers)
             for part in response.iter_bytes():
-                answer += part
-                if len(answer) > LONGEST_ANSWER:
-                    raise NoAnswer("an answer too long to be one")
-                # httpx limits the wait for each part, not for all of them.
+                content += part
+                if len(content) > MAX_RESPONSE_BYTES:
+                    raise NoResponse(f"a response of more than {MAX_RESPONSE_BYTES} bytes")
+                # httpx limits the wait for each part, not for the whole response.
                 if time.monotonic() > until:
                     raise TimedOut
-            return bytes(answer), told_by(response.headers)
+            return bytes(content), rate_limit_headers(response.headers)
     except httpx.TimeoutException as error:
         raise TimedOut from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise NoAnswer(f"no connection ({type(error).__name__})") from error
+        raise NoResponse(f"no connection ({type(error).__name__})") from error
 
 
-def read(answer: bytes, *, shape: RerankShape) -> Reply:
-    """Read an answer of a shape.
+def read(content: bytes, *, shape: RerankShape) -> Reply:
+    """Parse a response of a shape.
 
     Raises:
-        NoAnswer: It is none.
+        NoResponse: It does not have the shape.
     """
     try:
-        return Reply(results=_BARE.validate_json(answer)) if shape == "tei" else Reply.model_validate_json(answer)
+        return Reply(results=_BARE.validate_json(content)) if shape == "tei" else Reply.model_validate_json(content)
     except ValidationError as error:
-        raise NoAnswer(f"not an answer of the {shape} shape") from error
+        raise NoResponse(f"the response does not have the {shape} shape") from error
 
 
-def checked(entries: Sequence[Entry], *, count: int) -> Judged:
-    """Return relevance by index; a passage that is left out is left out.
+def relevance_by_index(entries: Sequence[Entry], *, count: int) -> RelevanceByIndex:
+    """Return the relevance by index. A passage that the endpoint left out is missing.
 
     Raises:
-        Refused: An index that was not asked for or comes twice, or a relevance outside 0 to 1: a model whose
-            scores are on another scale would be wrong in every number.
+        Refused: An index is out of range or repeated, or a relevance is outside 0 to 1. If the model uses another
+            scale, all its numbers are wrong.
     """
-    judged: Judged = {}
+    relevances: RelevanceByIndex = {}
     for entry in entries:
-        if not 0 <= entry.index < count or entry.index in judged:
-            raise Refused(f"rerank endpoint: index {entry.index} answered, once each of 0 to {count - 1} was asked for")
+        if not 0 <= entry.index < count or entry.index in relevances:
+            raise Refused(
+                f"rerank endpoint: invalid or repeated index {entry.index} in the response"
+                f" (expected 0 to {count - 1}, once each)"
+            )
         if not 0 <= entry.relevance <= 1:
-            raise Refused(f"rerank endpoint: relevance {entry.relevance} answered, it must be from 0 to 1")
-        judged[entry.index] = entry.relevance
-    return judged
+            raise Refused(f"rerank endpoint: relevance {entry.relevance} in the response (expected 0 to 1)")
+        relevances[entry.index] = entry.relevance
+    return relevances

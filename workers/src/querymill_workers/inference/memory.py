@@ -1,6 +1,6 @@
-"""Models in this process that need no network and no key: what they say follows from the words alone.
+"""Models in this process that need neither a network nor a key. Their output depends only on the words of a text.
 
-They stand in for a provider in unit tests, ours and our users'. The same text always gets the same answer.
+They replace a provider in unit tests, both of this project and of its users. Equal texts get equal output.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from querymill_workers.inference.answer_ports import Hear, Judged, Written
+from querymill_workers.inference.answer_ports import AnswerScores, Hear, Written
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import Usage
@@ -30,7 +30,7 @@ def _direction(word: str) -> npt.NDArray[np.float32]:
 
 
 def vector_of(text: str) -> npt.NDArray[np.float32]:
-    """Sum the directions of a text's words, to length 1: the more words two texts share, the greater their cosine."""
+    """Return the sum of a text's word vectors, of length 1. Texts that share more words have a higher cosine."""
     total = np.sum([_direction(word) for word in words(text) or ["(none)"]], axis=0)
     return np.asarray(total / np.linalg.norm(total), dtype=np.float32)
 
@@ -49,7 +49,7 @@ class WordEmbeddings:
 
 
 class WordRewriter:
-    """`Rewriter` that repeats the question: in a table for ``hyde``, beside the method's name for the others."""
+    """`Rewriter` that repeats the question: in a table for ``hyde``, next to the method's name for the others."""
 
     def rewrite(self, method: str, question: str, *, terms: Mapping[str, str], caller: Caller) -> tuple[str, Usage]:  # noqa: ARG002  # the port's signature
         """See `Rewriter.rewrite`."""
@@ -62,13 +62,13 @@ class WordJudge:
 
     def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:  # noqa: ARG002  # the port's signature
         """See `Judge.judge`."""
-        asked = set(words(query))
-        judged = {key: len(asked & set(words(text))) / max(len(asked), 1) for key, text in passages.items()}
+        wanted = set(words(query))
+        judged = {key: len(wanted & set(words(text))) / max(len(wanted), 1) for key, text in passages.items()}
         return judged, Usage(1, estimate(query) + sum(map(estimate, passages.values())))
 
 
 class WordAnswers:
-    """`Answers` that quotes the first passage, and finds every answer good."""
+    """`Answers` that quotes the first passage and judges every answer as good."""
 
     passage_tokens: Final = 4_000
 
@@ -95,6 +95,6 @@ class WordAnswers:
         *,
         language: Language,  # noqa: ARG002
         caller: Caller,  # noqa: ARG002
-    ) -> tuple[Judged, Usage]:
+    ) -> tuple[AnswerScores, Usage]:
         """See `Answers.judge`."""
-        return Judged(grounded=1.0, relevant=1.0, complete=1.0, unsupported=()), Usage(1, estimate(question))
+        return AnswerScores(grounded=1.0, relevant=1.0, complete=1.0, unsupported=()), Usage(1, estimate(question))

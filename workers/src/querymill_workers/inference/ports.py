@@ -1,4 +1,4 @@
-"""What is asked of models: embedding, rewording, judging."""
+"""The ports for models: embed texts, rewrite questions, judge relevance."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ InputType = Literal["query", "passage"]
 
 
 class Embeddings(Protocol):
-    """Turns texts into vectors of one model, checked: right number, right dimension, all finite."""
+    """Turns texts into vectors of one model. The number, dimension and finiteness of the vectors are checked."""
 
     @property
     def model(self) -> str: ...
@@ -28,45 +28,47 @@ class Embeddings(Protocol):
     def dimensions(self) -> int: ...
 
     def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
-        """Embed texts, one row each.
+        """Return one vector per text, as rows of a float32 array.
 
         Raises:
-            Unavailable: The provider is away or slow.
-            Refused: It answered with something that must not be stored or searched with, or its limit
-                leaves no call before the caller's time is up.
+            Unavailable: The provider is unreachable or slow.
+            Refused: The vectors are wrong and must not be used, or the provider's rate limit allows no call before
+                the caller's deadline.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class FormerModel:
-    """The embedding model before this one, while it can be asked still, and what its cosines mean."""
+    """The previous embedding model, while its provider is still configured, and the meaning of its cosines."""
 
     embeddings: Embeddings
     calibration: Calibration
 
 
 class Rewriter(Protocol):
-    """Asks a chat model to reword a question by a method (hyde, synonym, subquestion, variant)."""
+    """Rewrites a question by a method: hyde, synonym, subquestion or variant."""
 
     def rewrite(self, method: str, question: str, *, terms: Mapping[str, str], caller: Caller) -> tuple[str, Usage]:
-        """Return the model's reply as it came.
+        """Return the model's reply, unparsed.
 
         Raises:
             Unavailable: No reply in time, or none that could be read.
-            Refused: The provider's limit leaves no call before the caller's time is up.
+            Refused: The provider's rate limit allows no call before the caller's deadline.
         """
         ...
 
 
 class Judge(Protocol):
-    """Says how relevant passages are to a query, each from 0 to 1."""
+    """The relevance judge: scores the relevance of passages to a query, each from 0 to 1."""
 
     def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:
-        """Judge passages by their ids; a passage that is left out was not judged. At least one passage.
+        """Return the relevance of passages by their ids. A passage that was not judged is missing.
+
+        ``passages`` must not be empty.
 
         Raises:
-            Unavailable: No answer in time, or none that could be read.
-            Refused: An answer that asking again would not better, or no call before the caller's time is up.
+            Unavailable: No response in time, or none that could be read.
+            Refused: Another call would not help, or none can start before the caller's deadline.
         """
         ...

@@ -1,28 +1,28 @@
-"""What we know of embedding models before we ask them anything."""
+"""Built-in profiles of embedding models."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingProfile:
-    """``dimensions`` of the vectors; ``asymmetric`` when queries and passages are embedded differently.
+    """An embedding model: the dimension of its vectors, and the limits of one request.
 
-    An asymmetric model's server is told which it is by the field ``input_type``; others refuse that field.
-    ``most_inputs`` and ``most_tokens`` bound one request.
+    An ``asymmetric`` model embeds queries and passages differently, so its server gets the field ``input_type``.
+    Servers of other models reject that field.
     """
 
     model: str
     dimensions: int
     asymmetric: bool = False
-    most_inputs: int = 256
-    most_tokens: int = 100_000
+    max_inputs: int = 256
+    max_tokens: int = 100_000
 
 
 _KNOWN = {
     profile.model: profile
     for profile in (
-        # It runs on our own cores: a question should wait little behind a request of many passages.
-        EmbeddingProfile("multilingual-e5-small", 384, asymmetric=True, most_inputs=32, most_tokens=2_400),
+        # This model runs on local cores: small requests keep a question from waiting long behind passages.
+        EmbeddingProfile("multilingual-e5-small", 384, asymmetric=True, max_inputs=32, max_tokens=2_400),
         EmbeddingProfile("text-embedding-3-small", 1536),
         EmbeddingProfile("text-embedding-3-large", 3072),
         EmbeddingProfile("text-embedding-ada-002", 1536),
@@ -31,16 +31,16 @@ _KNOWN = {
 
 
 def profile_of(model: str, *, dimensions: int | None = None) -> EmbeddingProfile:
-    """Look a model up, or make a profile of it from the dimensions given.
+    """Return the built-in profile of a model, or one with the given dimensions.
 
     Raises:
-        ValueError: We know nothing of the model, and no dimensions are given.
+        ValueError: The model has no built-in profile, and no dimensions are given.
     """
     if model in _KNOWN:
         return _KNOWN[model]
     if dimensions is None:
         known = ", ".join(sorted(_KNOWN))
         raise ValueError(
-            f"EMBEDDING_MODEL: {model!r} is not known ({known}); set QUERYMILL_EMBEDDING_DIMENSIONS for it"
+            f"EMBEDDING_MODEL: no built-in profile of {model!r} (known: {known}); set QUERYMILL_EMBEDDING_DIMENSIONS"
         )
     return EmbeddingProfile(model, dimensions)

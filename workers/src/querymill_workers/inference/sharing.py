@@ -1,8 +1,8 @@
-"""Computed once by the fleet: what is asked for is kept in Redis, or somebody is getting it, or we get it.
+"""A fleet-wide cache that computes each value once.
 
-Whoever gets a value first marks its key, renews the mark while it works, and writes the value. The others wait
-for the value; when the mark runs out (its holder died, or failed) one of them takes over. Failures are neither
-kept nor shared.
+A value is read from Redis if it is there. Otherwise one worker, the leader, computes it and the others wait. The leader
+marks the key, renews the mark while it works, and writes the value. When the mark expires because the leader died or
+failed, another worker takes over. Failures are neither cached nor shared.
 """
 
 import secrets
@@ -16,17 +16,18 @@ from querymill_shared.contracts.fields import Lane
 from querymill_shared.meters import Meters
 from querymill_workers.jobs.faults import Refused
 
-#: Gives the values of the keys it is handed as they come, some at a time.
+#: Computes the values of keys, and yields them as they arrive, some at a time.
 Compute = Callable[[Sequence[str]], Iterator[Mapping[str, bytes]]]
 
-#: A leader that is silent this long is dead, and somebody else leads.
+#: If a leader does not renew its mark for this long, another worker leads.
 LEASE_MS = 2_000
 RENEW_EVERY_S = 0.5
-#: How often a follower looks, in seconds: at first, and at last.
-LOOK_S = (0.004, 0.050)
+#: How often a follower checks for the value, in seconds: at first, and at last.
+POLL_S = (0.004, 0.050)
 
 _RANK = {Lane.INTERACTIVE: b"0", Lane.NORMAL: b"1", Lane.BULK: b"2"}
-#: The value; or 1: we lead now; or 0: somebody does, and is not of a lower lane (who may stand in a longer line).
+#: Returns the value if there is one; 1 if the caller leads now; 0 if another worker leads. A higher lane takes the lead
+#: from a lower one, whose call may have to wait longer.
 _ASK = """
 local value = redis.call('GET', KEYS[1])
 if value then return value end
@@ -39,8 +40,8 @@ _RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS
 _RENEW = "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end"
 
 
-class Shared:
-    """Values of one sort (``label``), kept for ``ttl_s`` seconds."""
+class FleetCache:
+    """A cache for values of one sort (``label``), each kept for ``ttl_s`` seconds."""
 
     def __init__(self, client: redis.Redis, *, label: str, ttl_s: float, meters: Meters) -> None:
         self._client = client
@@ -54,37 +55,40 @@ class Shared:
     def obtain(
         self, keys: Sequence[str], compute: Compute, *, lane: Lane, until: float | None
     ) -> dict[str, bytes]:  # fmt: skip
-        """Return the value of each key, asking ``compute`` only for what nobody has and nobody else is getting.
+        """Return the value of each key. ``compute`` gets only the keys that are neither cached nor in flight elsewhere.
 
         Raises:
-            Refused: Somebody else is getting a value and did not within ``until`` (monotonic seconds).
-            Exception: Whatever ``compute`` raises.
+            Refused: Another worker was computing a value and did not finish before ``until`` (monotonic seconds).
+            Exception: Any error of ``compute``.
         """
         values: dict[str, bytes] = {}
-        missing, look, followed = list(keys), LOOK_S[0], False
+        missing, pause, followed = list(keys), POLL_S[0], False
         while missing:
             came, led = self._ask(missing, lane)
             values |= came
             self._count("shared" if followed else "hit", len(came))
             if led:
                 self._count("takeover" if followed else "miss", len(led))
-                values |= self._got(led, compute)
+                values |= self._computed(led, compute)
             missing = [key for key in missing if key not in values]
             if missing and not led:
-                self._wait(look, until)
-                look = min(look * 1.5, LOOK_S[1])
+                self._wait(pause, until)
+                pause = min(pause * 1.5, POLL_S[1])
             followed = True
         return values
 
     def _ask(self, keys: Sequence[str], lane: Lane) -> tuple[dict[str, bytes], dict[str, bytes]]:
-        """Look for values, and mark as ours what nobody has and nobody else is getting."""
+        """Read the cached values, and mark the keys that are neither cached nor in flight elsewhere.
+
+        Return the values, and the keys that this process leads with the token of each mark.
+        """
         token = _RANK[lane] + secrets.token_bytes(12)
         with self._client.pipeline(transaction=False) as pipe:
             for key in keys:
                 pipe.eval(_ASK, 2, key, _mark(key), token, LEASE_MS)
-            answers: list[bytes | int] = pipe.execute()
-        came = {key: answer for key, answer in zip(keys, answers, strict=True) if isinstance(answer, bytes)}
-        led = {key: token for key, answer in zip(keys, answers, strict=True) if answer == 1}
+            replies: list[bytes | int] = pipe.execute()
+        came = {key: reply for key, reply in zip(keys, replies, strict=True) if isinstance(reply, bytes)}
+        led = {key: token for key, reply in zip(keys, replies, strict=True) if reply == 1}
         with self._lock:
             self._held.update(led)
             if led and self._renewer is None:
@@ -92,18 +96,18 @@ class Shared:
                 self._renewer.start()
         return came, led
 
-    def _got(self, led: Mapping[str, bytes], compute: Compute) -> dict[str, bytes]:
+    def _computed(self, led: Mapping[str, bytes], compute: Compute) -> dict[str, bytes]:
         values: dict[str, bytes] = {}
         try:
             for some in compute(list(led)):
-                self._hand_over(some, led)
+                self._publish(some, led)
                 values |= some
         finally:
-            self._hand_over({}, {key: token for key, token in led.items() if key not in values})
+            self._publish({}, {key: token for key, token in led.items() if key not in values})
         return values
 
-    def _hand_over(self, values: Mapping[str, bytes], led: Mapping[str, bytes]) -> None:
-        """Write what came, and unmark it; without values, unmark what will not come."""
+    def _publish(self, values: Mapping[str, bytes], led: Mapping[str, bytes]) -> None:
+        """Write values and remove their marks. Without values, remove all marks, because no value will come."""
         done = {key: led[key] for key in values} if values else led
         if not done:
             return
@@ -119,7 +123,7 @@ class Shared:
 
     def _wait(self, seconds: float, until: float | None) -> None:
         if until is not None and time.monotonic() + seconds >= until:
-            raise Refused(f"{self._label}: somebody else asked for the same, and no answer came in time")
+            raise Refused(f"{self._label}: another worker was fetching it and did not finish before the deadline")
         time.sleep(seconds)
 
     def _renew_for_ever(self) -> None:
@@ -134,7 +138,7 @@ class Shared:
                         pipe.eval(_RENEW, 1, _mark(key), token, LEASE_MS)
                     pipe.execute()
             except redis.RedisError:
-                continue  # the marks run out and somebody else leads: dearer, not wrong
+                continue  # the marks expire and another worker leads: more expensive, but not wrong
 
     def _count(self, what: str, amount: int) -> None:
         if amount:

@@ -1,17 +1,17 @@
-"""A chat model's reply as it comes, part by part."""
+"""A chat model's reply, part by part."""
 
 import openai
 from openai.types.chat import ChatCompletionChunk
 
-from querymill_workers.inference.client import NoAnswer, asked, tokens_of
+from querymill_workers.inference.client import NoResponse, make_call, tokens_of
 from querymill_workers.jobs.faults import Refused
 
-#: A reply is left when it grows beyond this, in characters: far more than the most tokens anybody may ask for.
-LONGEST_REPLY = 100_000
+#: A longer reply, in characters, is cut off. This is far more than the highest token limit of a request.
+MAX_REPLY_CHARS = 100_000
 
 
 class ChatStream:
-    """A reply under way. It ended well only if the model said why it stopped."""
+    """A reply in progress. It is complete only if the model says why it stopped."""
 
     def __init__(self, chunks: openai.Stream[ChatCompletionChunk]) -> None:
         self._chunks = chunks
@@ -22,14 +22,14 @@ class ChatStream:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the model came to an end by itself."""
+        """Whether the model stopped by itself, and not at the token limit."""
         return self._finish != "length"
 
     def await_first(self) -> None:
-        """Wait for the first part that is more than blank space.
+        """Wait until the reply holds more than blank space.
 
         Raises:
-            NoAnswer: The reply broke off before.
+            NoResponse: The reply broke off before that.
             Refused: The reply is empty.
         """
         heard = ""
@@ -41,10 +41,10 @@ class ChatStream:
         self._first = heard
 
     def next(self) -> str | None:
-        """Return the next part; None after the last.
+        """Return the next part, or None after the last.
 
         Raises:
-            NoAnswer: The reply broke off, or does not come to an end.
+            NoResponse: The reply broke off or is too long.
         """
         if self._first is not None:
             first, self._first = self._first, None
@@ -52,13 +52,13 @@ class ChatStream:
         return self._read()
 
     def close(self) -> None:
-        """Close the connection, whether or not the reply is over."""
+        """Close the connection, whether or not the reply is complete."""
         self._chunks.close()
 
     def _read(self) -> str | None:
-        text = asked(self._next_text)
+        text = make_call(self._next_text)
         if text is None and self._finish is None:
-            raise NoAnswer("it ended without an end")
+            raise NoResponse("the stream ended without a finish reason")
         return text
 
     def _next_text(self) -> str | None:
@@ -78,6 +78,6 @@ class ChatStream:
         if not isinstance(text, str):
             return ""
         self._length += len(text)
-        if self._length > LONGEST_REPLY:
-            raise NoAnswer("it does not come to an end")
+        if self._length > MAX_REPLY_CHARS:
+            raise NoResponse(f"the reply is longer than {MAX_REPLY_CHARS} characters")
         return text.encode("utf-8", "ignore").decode("utf-8")

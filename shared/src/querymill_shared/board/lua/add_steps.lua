@@ -1,4 +1,4 @@
--- Give a job steps that it was not submitted with; those it has already stay as they are.
+-- Add steps to a job. Steps that it already has stay as they are.
 -- KEYS job steps due
 -- ARGV job_id grace_ms step...
 local job, steps, due = unpack(KEYS)
@@ -15,7 +15,7 @@ end
 if #added > 0 then
   redis.call('HINCRBY', job, 'open', #added)
   redis.call('HSET', job, 'order', redis.call('HGET', job, 'order') .. ' ' .. table.concat(added, ' '))
-  -- The job goes on: there is nothing to settle now.
+  -- The job has open steps again, so it must not be settled.
   redis.call('ZREM', due, id .. ' @settle')
 end
 return added

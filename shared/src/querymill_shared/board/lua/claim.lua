@@ -1,4 +1,4 @@
--- Take a step under a lease. Refused when the job is over or late, or the step is done or held by a live lease.
+-- Claim a step and start its lease, unless the job has ended or is past its deadline, or the step is closed or leased.
 -- KEYS job steps events due request
 -- ARGV job_id step lease_ms
 local job, steps, events, due, request = unpack(KEYS)

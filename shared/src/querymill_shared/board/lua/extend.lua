@@ -1,4 +1,4 @@
--- Renew a lease; refused when the step is no longer this attempt's, or the job is over.
+-- Renew a lease, unless the job has ended or this attempt no longer holds the step.
 -- KEYS job steps due
 -- ARGV job_id step attempt lease_ms
 local job, steps, due = unpack(KEYS)

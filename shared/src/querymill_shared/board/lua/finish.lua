@@ -1,4 +1,4 @@
--- Close a step and write its hits, if the attempt still holds it (the fence); answer with the whole picture.
+-- Close a step and store its hits, if this attempt still holds it (the fence). Return the whole picture.
 -- KEYS job steps events due hits queries
 -- ARGV job_id step attempt state(done|failed) reason notes event settle_grace_ms (query packed_hits)...
 local job, steps, events, due, hits, queries = unpack(KEYS)
@@ -13,7 +13,7 @@ for i = 9, #ARGV, 2 do redis.call('HSET', hits, ARGV[i], ARGV[i + 1]) end
 redis.call('ZREM', due, id .. ' ' .. step)
 tell(events, 'stage_finished', ARGV[7])
 if redis.call('HINCRBY', job, 'open', -1) <= 0 then
-  -- Whoever reads this answer settles; should that worker die first, the sweeper does.
+  -- The calling worker settles the job. If it dies first, the sweeper does.
   redis.call('ZADD', due, now + tonumber(ARGV[8]), id .. ' @settle')
 end
 return {'closed', picture({job = job, steps = steps, hits = hits, queries = queries})}

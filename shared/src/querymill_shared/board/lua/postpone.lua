@@ -1,4 +1,4 @@
--- Put a step back, to be rung again after a delay, if the attempt still holds it.
+-- Put a step back, to be rung again after a delay, if this attempt still holds it.
 -- KEYS job steps events due
 -- ARGV job_id step attempt delay_ms reason event
 local job, steps, events, due = unpack(KEYS)

@@ -1,4 +1,4 @@
--- Joined to the front of every script of the board. One clock for the whole fleet: the server's.
+-- Prepended to every script of the board. The whole fleet uses one clock: the server's.
 local function now_ms()
   local time = redis.call('TIME')
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -13,7 +13,7 @@ local function tell(events, type, body)
   redis.call('XADD', events, 'MAXLEN', '~', 1000, '*', 'type', type, 'body', body)
 end
 
--- What a finished step, the sweeper and a reader look at: the whole job in one answer.
+-- The whole job in one reply, for a finished step, the sweeper and readers.
 local function picture(keys)
   return {
     redis.call('HGETALL', keys.job),

@@ -1,4 +1,4 @@
--- End a job, once: the first to settle wins, whatever it settles as.
+-- End a job once: the first verdict wins, whatever it is.
 -- KEYS job steps events due hits queries request result ended
 -- ARGV job_id state reason result event_type event ttl_ms keep_request(0|1)
 local job, steps, events, due, hits, queries, request, result, ended = unpack(KEYS)
@@ -8,7 +8,7 @@ local now = now_ms()
 redis.call('HSET', job, 'state', ARGV[2], 'reason', ARGV[3], 'ended', now)
 if ARGV[4] ~= '' then redis.call('SET', result, ARGV[4]) end
 tell(events, ARGV[5], ARGV[6])
--- Whoever only waits for the end is woken once, not at every event.
+-- A reader that waits only for the end wakes up once, not at every event.
 tell(ended, ARGV[5], ARGV[6])
 for _, field in ipairs(redis.call('HKEYS', steps)) do
   local step = string.match(field, '^(.*)%.state$')

@@ -1,4 +1,4 @@
--- Write the record, its steps and their due entries at once; an idempotency key returns the first job.
+-- Write the record, its steps and their due entries at once. A known idempotency key returns the first job instead.
 -- KEYS job steps events due recent request idempotency
 -- ARGV job_id fingerprint kind collection lane request deadline_ms margin_ms grace_ms idempotency_ttl_ms queued_event step...
 local job, steps, events, due, recent, request, idempotency = unpack(KEYS)
@@ -18,7 +18,7 @@ local now = now_ms()
 local deadline = tonumber(ARGV[7])
 redis.call('HSET', job, 'id', id, 'kind', ARGV[3], 'collection', ARGV[4], 'lane', ARGV[5], 'state', 'queued',
   'fingerprint', fingerprint, 'created', now, 'deadline', deadline > 0 and now + deadline or 0, 'open', #ARGV - 11,
-  -- A hash of some size forgets the order of its fields.
+  -- A larger hash does not keep the order of its fields.
   'order', table.concat(ARGV, ' ', 12))
 redis.call('SET', request, ARGV[6])
 for i = 12, #ARGV do

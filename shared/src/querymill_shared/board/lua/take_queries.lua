@@ -1,4 +1,4 @@
--- Give a branch those of its queries that no other branch has taken; asking again gives the same.
+-- Assign queries to a step, except those that another step has taken. The same call returns the same queries again.
 -- KEYS job queries
 -- ARGV step query...
 local job, queries = unpack(KEYS)

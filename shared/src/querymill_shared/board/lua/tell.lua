@@ -1,4 +1,4 @@
--- Append an event, unless the job is over, or the attempt that tells it no longer holds its step (the fence).
+-- Append an event, unless the job has ended or the attempt no longer holds its step (the fence).
 -- KEYS job steps events
 -- ARGV type body [step attempt]
 local job, steps, events = unpack(KEYS)

@@ -1,4 +1,4 @@
-"""What models' raw cosines mean, as `querymill calibrate` measured it: one profile per model."""
+"""Calibration profiles, one per embedding model: what raw cosines mean, as `querymill calibrate` measured it."""
 
 import json
 from importlib import resources
@@ -8,7 +8,9 @@ from querymill_workers.text.calibration import IDENTITY, Calibration
 
 
 def calibration_of(model: str, path: str = "") -> Calibration:
-    """Read a model's calibration from a profile, else from the one that comes with us; unmeasured: the identity.
+    """Return a model's calibration from the profile at ``path``, or else from the built-in one.
+
+    A model without a profile gets the identity.
 
     Raises:
         ValueError: The file is not a profile of this model.
@@ -19,13 +21,15 @@ def calibration_of(model: str, path: str = "") -> Calibration:
     return _read(bundled.read_text(encoding="utf-8"), model, bundled.name) if bundled.is_file() else IDENTITY
 
 
-def _read(text: str, model: str, named: str) -> Calibration:
+def _read(text: str, model: str, file: str) -> Calibration:
     try:
         profile = json.loads(text)
         points = tuple((float(raw), float(similarity)) for raw, similarity in profile["points"])
         measured = profile["model"]
     except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"QUERYMILL_CALIBRATION: {named} is not a profile: {error}") from error
+        raise ValueError(f"QUERYMILL_CALIBRATION: {file} is not a calibration profile: {error}") from error
     if measured != model:
-        raise ValueError(f"QUERYMILL_CALIBRATION: {named} was measured of {measured!r}, EMBEDDING_MODEL is {model!r}")
+        raise ValueError(
+            f"QUERYMILL_CALIBRATION: {file} is a profile of {measured!r}, but the embedding model is {model!r}"
+        )
     return Calibration(points)

@@ -1,10 +1,10 @@
--- Say how a call went: correct the budget, pause everybody, open or close the breaker.
+-- Report the outcome of a call: correct the budget, pause the fleet, open or close the circuit breaker.
 --
 -- KEYS 1 the account. ARGV 1 outcome: answered | rejected | limited | failed | cut | unused, 2 requests to give back,
 -- 3 tokens used beyond those reserved (negative: to give back), 4-5 interval and burst of requests, 6-7 of
--- tokens, 8 ms to pause (-1: not told), 9-10 requests left and ms until there are more, 11-12 the same of tokens
--- (-1: not told), 13 failures in a row that open the breaker, 14 ms it stays open at first.
--- Answers {pause set in ms, whether this opened the breaker}.
+-- tokens, 8 ms to pause (-1: not reported), 9-10 requests left and ms until there are more, 11-12 the same of tokens
+-- (-1: not reported), 13 consecutive failures that open the breaker, 14 ms it stays open at first.
+-- Returns {pause set in ms, whether this opened the breaker}.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
 local outcome = ARGV[1]
@@ -24,7 +24,7 @@ end
 local function pause(ms)
     if now + ms <= field('paused_until') then return 0 end
     set('paused_until', now + ms)
-    -- Nothing saved up afterwards; who was told a time before is told a new one (the epoch tells them so).
+    -- The buckets are empty after the pause. Grants made before it are void, because the epoch changes.
     empty_at(requests, now + ms)
     empty_at(tokens, now + ms)
     redis.call('HINCRBY', KEYS[1], 'epoch', 1)
@@ -66,15 +66,15 @@ elseif outcome == 'failed' then
         redis.call('HDEL', KEYS[1], 'probe_until')
     end
 elseif field('open_until') > 0 then
-    -- Unused or cut, it found nothing out: the next may try.
+    -- A call that was unused or cut says nothing about the provider, so the next call may probe.
     redis.call('HDEL', KEYS[1], 'probe_until')
 end
 if outcome == 'answered' or outcome == 'cut' then
-    -- The beginning of a reply that was cut has headers too.
+    -- A reply that was cut has headers too.
     at_most(requests, tonumber(ARGV[9]))
     at_most(tokens, tonumber(ARGV[11]))
     for i = 9, 11, 2 do
-        -- Nothing left for longer than our own pace would wait: the key is used elsewhere too.
+        -- Nothing is left for longer than this account's own pace would wait, so the key is also used elsewhere.
         if tonumber(ARGV[i]) == 0 and tonumber(ARGV[i + 1]) > 1000 then paused = math.max(paused, pause(tonumber(ARGV[i + 1]))) end
     end
 end

@@ -1,9 +1,9 @@
--- Tell one call when it may go, and count it from now on. One decision per grant.
+-- Decide when one call may start, and charge it. One decision per grant.
 --
 -- KEYS 1 the account. ARGV 1 lane, 2 share of the burst the lane may use, 3 floor of the lane (0: it waits in
--- line), 4 requests, 5 tokens, 6 most ms to wait (-1: no end), 7-8 interval and burst of requests, 9-10 of tokens.
--- Answers {'granted', ms until it may go, epoch}, {'later', ms until to ask again}, {'refused', ms it would
--- have to wait} or {'open', ms until the breaker lets somebody try}.
+-- line), 4 requests, 5 tokens, 6 max. ms to wait (-1: no limit), 7-8 interval and burst of requests, 9-10 of tokens.
+-- Returns {'granted', ms until the call may start, epoch}, {'later', ms until to try again}, {'refused', ms it would
+-- have to wait} or {'open', ms until the breaker allows a probe}.
 --
 -- A bucket is one number, the time at which it will be full again: at time s it holds burst - (full - s) / interval.
 local time = redis.call('TIME')
@@ -13,7 +13,7 @@ local flat = redis.call('HGETALL', KEYS[1])
 for i = 1, #flat, 2 do account[flat[i]] = flat[i + 1] end
 local function number(field) return tonumber(account[field] or 0) end
 local lane, share, floor = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-local most = tonumber(ARGV[6])
+local max_wait = tonumber(ARGV[6])
 
 local opens = number('open_until')
 if opens > 0 then
@@ -33,7 +33,7 @@ end
 local function both(usable) return math.max(start(requests, usable), start(tokens, usable)) end
 local function spend(bucket, at)
     if bucket.interval == 0 or bucket.cost == 0 then return end
-    -- What is larger than the burst pays the excess twice, or the window that begins with it would hold too much.
+    -- A call larger than the burst is charged twice for the excess, or the window that starts with it would exceed the limit.
     local cost = bucket.cost + math.max(0, bucket.cost - bucket.burst)
     local full = math.max(number(bucket.field), at) + cost * bucket.interval
     redis.call('HSET', KEYS[1], bucket.field, string.format('%.3f', full))
@@ -43,19 +43,19 @@ local at = both(share)
 if floor > 0 and at > now then
     local line = math.max(requests.cost * requests.interval, tokens.cost * tokens.interval)
     if number('floor_' .. lane) <= now and number('paused_until') <= now then
-        -- Its turn by right: it joins the line of those who go first, as often as the floor allows.
+        -- Its floor entitles it to a turn: it may use the whole burst like the highest lane.
         at = both(1)
-        if most < 0 or at - now <= most then
+        if max_wait < 0 or at - now <= max_wait then
             redis.call('HSET', KEYS[1], 'floor_' .. lane, string.format('%.3f', now + line / floor))
         end
     else
         local turn = math.max(number('turn_' .. lane), math.min(at, math.max(number('floor_' .. lane), now)))
-        if most >= 0 and turn - now > most then return { 'refused', math.ceil(turn - now) } end
+        if max_wait >= 0 and turn - now > max_wait then return { 'refused', math.ceil(turn - now) } end
         redis.call('HSET', KEYS[1], 'turn_' .. lane, string.format('%.3f', turn + line))
         return { 'later', math.ceil(turn - now) }
     end
 end
-if most >= 0 and at - now > most then return { 'refused', math.ceil(at - now) } end
+if max_wait >= 0 and at - now > max_wait then return { 'refused', math.ceil(at - now) } end
 if opens > 0 then redis.call('HSET', KEYS[1], 'probe_until', string.format('%.3f', at + 30000)) end
 spend(requests, at)
 spend(tokens, at)

@@ -1,4 +1,4 @@
-"""The prompts, one file per method and language; and how a file becomes chat turns."""
+"""The prompts, one file per method and language, and the functions that fill them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,24 +20,24 @@ class Turn(TypedDict):
 
 
 def turns(method: str, question: str, terms: Mapping[str, str]) -> list[Turn]:
-    """Fill a method's prompt in the question's language; only the last turn takes the question."""
+    """Fill a method's prompt in the question's language. Only the last turn contains the question."""
     *before, last = _template(method, language_of(question))
-    listed = "\n".join(f"{term}: {meaning}" for term, meaning in terms.items())
-    return [*before, _filled(last, {"{question}": question, "{terms}": listed})]
+    glossary = "\n".join(f"{term}: {meaning}" for term, meaning in terms.items())
+    return [*before, _filled(last, {"{question}": question, "{terms}": glossary})]
 
 
 def rerank_turns(question: str, passages: Sequence[str]) -> list[Turn]:
-    """Fill the rerank prompt: the question, and the passages numbered from 1, all behind one new fence."""
+    """Fill the rerank prompt: the question and the passages, numbered from 1, within one new fence."""
     return _fenced_turns("rerank", language_of(question), question, passage=passages)
 
 
 def answer_turns(question: str, passages: Sequence[str], language: Language) -> list[Turn]:
-    """Fill the prompt of answers: the passages numbered from 1, then the question, all behind one new fence."""
+    """Fill the prompt for answers: the passages, numbered from 1, and the question, within one new fence."""
     return _fenced_turns("answer", language, question, passage=passages)
 
 
 def judge_turns(question: str, passages: Sequence[str], sentences: Sequence[str], language: Language) -> list[Turn]:
-    """Fill the judge's prompt: question, passages, and the answer's sentences, each numbered from 1."""
+    """Fill the prompt that judges an answer: question, passages and sentences of the answer, numbered from 1."""
     return _fenced_turns("judge", language, question, passage=passages, sentence=sentences)
 
 
@@ -52,7 +52,7 @@ def _fenced_turns(method: str, language: Language, question: str, **numbered: Se
 
 
 def _filled(turn: Turn, fill: Mapping[str, str]) -> Turn:
-    # One pass: a text that spells a placeholder out is not filled in a second time.
+    # One pass, so that a placeholder within an inserted text is not filled.
     places = "|".join(map(re.escape, fill))
     return Turn(role=turn["role"], content=re.sub(places, lambda found: fill[found[0]], turn["content"]))
 
