@@ -27,6 +27,7 @@ SEEDS = {
     "Evaluation knows the client, never the workers": ("querymill_evaluation.sets", f"{W}.wiring"),
     "Workers are layered": (f"{W}.jobs.bell", f"{W}.dispatch.journey"),
     "No retriever knows another": (f"{W}.retrievers.reports.search", f"{W}.retrievers.files.ports"),
+    "Each flat is layered": (f"{W}.retrievers.messages.ingest", f"{W}.retrievers.messages.stores.memory"),
     "Rules are pure: no clock, chance, logs, settings or I/O": (f"{W}.retrievers.reports.rules.fusion", "redis"),
     "Celery only in the glue": (f"{W}.retrievers.files.search", "celery"),
     "The client knows Celery in one file": ("querymill.fleet", "celery"),

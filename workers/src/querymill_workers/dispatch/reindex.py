@@ -5,16 +5,15 @@ new one. If a worker is killed, the next attempt skips the texts that are alread
 """
 
 from collections.abc import Iterator, Sequence
-from typing import assert_never
+from typing import Final, Literal, assert_never
 
-from querymill_shared.board import Claim
+from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.reindex import IndexedKind, Reindex, ReindexResult
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs import untyped as one_step
-from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.flow import Flow, flow
-from querymill_workers.jobs.untyped import Notes, concluding
+from querymill_workers.jobs.flow import Flow
+from querymill_workers.jobs.notes import Notes
+from querymill_workers.jobs.one_step import Ending, hand_in, one_step
 from querymill_workers.retrievers.conversations import reindex as conversations
 from querymill_workers.retrievers.files import reindex as files
 from querymill_workers.retrievers.messages import reindex as messages
@@ -22,19 +21,25 @@ from querymill_workers.retrievers.modules import reindex as modules
 from querymill_workers.words.ports import Space
 
 
-def step(claim: Claim, request: Reindex, ports: Ports) -> Sequence[Bell]:
-    """Rebuild the stale indexes of a collection, and activate them."""
+class ReindexNotes(Notes):
+    """What a rebuild leaves on the board: ``total`` counts the texts whose words were indexed."""
+
+    outcome: Literal["reindexed", "fresh"]
+    total: int
+
+
+def step(claim: Claim, request: Reindex, ports: Ports) -> None:
+    """Rebuild the text indexes that are stale, and have them searched."""
     collection = request.collection
     stale = [space for space in spaces_of(request.of) if ports.words.stale(collection, space)]
     total = 0
-    for done, of_all, texts in reindexed(request, ports) if stale else ():
+    for done, of_all, texts in reindex(request, ports) if stale else ():
         total += texts
         if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=done, total=of_all)):
-            return []  # cancelled; the next attempt skips the texts that are indexed
+            return  # cancelled; the next attempt skips the entries that are there
     for space in stale:
         ports.words.publish(collection, space)
-    notes = {"outcome": "reindexed" if stale else "fresh", "total": total}
-    return one_step.hand_in(claim, notes, to_result, ports)
+    hand_in(claim, request, ReindexNotes(outcome="reindexed" if stale else "fresh", total=total), ENDING, ports)
 
 
 def spaces_of(kind: IndexedKind) -> Sequence[Space]:
@@ -52,7 +57,7 @@ def spaces_of(kind: IndexedKind) -> Sequence[Space]:
             assert_never(kind)
 
 
-def reindexed(request: Reindex, ports: Ports) -> Iterator[tuple[int, int, int]]:
+def reindex(request: Reindex, ports: Ports) -> Iterator[tuple[int, int, int]]:
     """Index all stored documents, some at a time. Yield the documents done, their total, and the texts just indexed."""
     match request.of:
         case "messages":
@@ -67,11 +72,16 @@ def reindexed(request: Reindex, ports: Ports) -> Iterator[tuple[int, int, int]]:
             assert_never(request.of)
 
 
+def to_result(request: Reindex, picture: Picture, notes: ReindexNotes) -> ReindexResult:
+    """Build the result of a rebuild."""
+    return ReindexResult(
+        job_id=picture.record.job_id, of=request.of, complete=True, outcome=notes.outcome, total=notes.total
+    )
+
+
+ENDING: Final = Ending(ReindexNotes, to_result)
+
+
 def flow_of(request: Reindex) -> Flow[Ports]:
     """Return the flow of a request."""
-    return flow(request, step, concluding(to_result))
-
-
-def to_result(request: Reindex, job_id: str, notes: Notes) -> ReindexResult:
-    """Return the result of the job."""
-    return ReindexResult(job_id=job_id, of=request.of, complete=True, **notes)
+    return one_step(request, step, ENDING)
