@@ -7,7 +7,7 @@ from querymill_shared.board import Board, Claim, MemoryBoard, Picture, Step
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.settings import Settings
 from querymill_workers.jobs.bell import Heartbeat
-from querymill_workers.memory import NoHeartbeat
+from querymill_workers.jobs.heartbeat import NoHeartbeat
 
 
 class Clock:

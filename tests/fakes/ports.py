@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.memory import ports_in_memory
 from querymill_workers.retrievers.files.parsing.lexical import LexicalParser
+from querymill_workers.wiring import ports_in_memory
 from tests.fakes.answers import ScriptedAnswers
 from tests.fakes.models import ScriptedJudge, ScriptedRewriter, WordEmbeddings
 

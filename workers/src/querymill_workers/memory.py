@@ -1,88 +1,29 @@
-"""The workers in one thread of this process, without a server. This is the composition root for tests.
+"""The workers in one thread of this process, without a server. It serves tests.
 
 `querymill.testing.MemoryMill` finds `MemoryWorkers` by its entry point.
 """
 
 import threading
-import time
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Final
 
-from querymill_shared.board import Claim, MemoryBoard
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.settings import MODULE_SHORTHANDS, Settings
+from querymill_workers import wiring
 from querymill_workers.dispatch import journey
-from querymill_workers.dispatch.ports import Ports
 from querymill_workers.dispatch.sweeper import sweep
-from querymill_workers.inference.memory import WordAnswers, WordEmbeddings, WordJudge, WordRewriter
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
-from querymill_workers.retrievers.conversations.stores.caches import conversation_caches
-from querymill_workers.retrievers.conversations.stores.memory import MemoryConversations
-from querymill_workers.retrievers.conversations.stores.memory_ranks import MemoryRanks
-from querymill_workers.retrievers.files.parsing.tree_sitter import TreeSitterParser
-from querymill_workers.retrievers.files.profiles import file_profiles
-from querymill_workers.retrievers.files.stores.memory import MemoryFiles
-from querymill_workers.retrievers.messages.stores.memory import MemoryMessages
-from querymill_workers.retrievers.modules.stores.memory import MemoryModules
-from querymill_workers.retrievers.reports.glossary import bundled
-from querymill_workers.retrievers.reports.stores.memory import MemoryReports
-from querymill_workers.services.stores.memory import MemoryTextVectors
-from querymill_workers.text.calibration import IDENTITY
-from querymill_workers.text.tokens import estimate
-from querymill_workers.words.memory import MemoryWords
 
 #: Seconds between two sweeps.
 SWEEP_EVERY_S: Final = 0.025
-
-
-class NoHeartbeat:
-    """A heartbeat that renews no lease: the only thread that could take over the step is the one that runs it."""
-
-    def keep(self, claim: Claim) -> nullcontext[None]:  # noqa: ARG002  # the port's signature
-        """Do nothing."""
-        return nullcontext()
-
-
-def ports_in_memory() -> Ports:
-    """Return ports that need neither a server nor a model."""
-    messages, conversations, settings = MemoryMessages(), MemoryConversations(), Settings()
-    return Ports(
-        board=MemoryBoard(settings),
-        heartbeat=NoHeartbeat(),
-        embeddings=WordEmbeddings(),
-        rewriter=WordRewriter(),
-        judge=WordJudge(),
-        answers=WordAnswers(),
-        reports=MemoryReports(),
-        text_vectors=MemoryTextVectors(),
-        modules=MemoryModules(),
-        messages=messages,
-        sessions=messages.sessions,
-        files=MemoryFiles(),
-        parser=TreeSitterParser(),
-        conversations=conversations,
-        conversation_caches=conversation_caches(),
-        ranks=MemoryRanks(conversations),
-        technical_keywords=TechnicalKeywords(),
-        file_profiles=file_profiles(),
-        calibration=IDENTITY,
-        words=MemoryWords(),
-        shorthands=MODULE_SHORTHANDS,
-        glossary=bundled(),
-        count_tokens=estimate,
-        clock=time.monotonic,
-        max_attempts=settings.querymill_max_attempts,
-    )
 
 
 class MemoryWorkers:
     """A board in memory, and a thread that runs the steps of its bells and sweeps in between."""
 
     def __init__(self) -> None:
-        self.ports = ports_in_memory()
+        self.ports = wiring.ports_in_memory()
         self._bells: SimpleQueue[Bell] = SimpleQueue()
         self._stopping = threading.Event()
         self._swept_at = 0.0

@@ -6,10 +6,10 @@ from functools import cache
 
 import redis
 
-from querymill_shared.board import ValkeyBoard
+from querymill_shared.board import MemoryBoard, ValkeyBoard
 from querymill_shared.board.connections import open_commands
 from querymill_shared.meters import Meters
-from querymill_shared.settings import Settings
+from querymill_shared.settings import MODULE_SHORTHANDS, Settings
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.inference.account import Account
 from querymill_workers.inference.answers import ChatAnswers
@@ -21,26 +21,37 @@ from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.embeddings import OpenAIEndpoint, SharedEmbeddings
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.http_judge import HttpJudge, open_endpoint
+from querymill_workers.inference.memory import WordAnswers, WordEmbeddings, WordJudge, WordRewriter
 from querymill_workers.inference.ports import FormerModel, Judge
 from querymill_workers.inference.profiles import EmbeddingProfile, profile_of
 from querymill_workers.inference.rewriter import ChatRewriter
 from querymill_workers.inference.sharing import FleetCache
-from querymill_workers.jobs.heartbeat import Heartbeat
+from querymill_workers.jobs.heartbeat import Heartbeat, NoHeartbeat
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TECHNICAL_KEYWORDS, TechnicalKeywords
 from querymill_workers.retrievers.conversations.stores.caches import conversation_caches
+from querymill_workers.retrievers.conversations.stores.memory import MemoryConversations
+from querymill_workers.retrievers.conversations.stores.memory_ranks import MemoryRanks
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
 from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
 from querymill_workers.retrievers.files.parsing.tree_sitter import TreeSitterParser
 from querymill_workers.retrievers.files.profiles import file_profiles
+from querymill_workers.retrievers.files.stores.memory import MemoryFiles
 from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
+from querymill_workers.retrievers.messages.stores.memory import MemoryMessages
 from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
 from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
+from querymill_workers.retrievers.modules.stores.memory import MemoryModules
 from querymill_workers.retrievers.modules.stores.mongo import MongoModules
 from querymill_workers.retrievers.reports import glossary
+from querymill_workers.retrievers.reports.glossary import bundled
+from querymill_workers.retrievers.reports.stores.memory import MemoryReports
 from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
+from querymill_workers.services.stores.memory import MemoryTextVectors
 from querymill_workers.services.stores.postgres import PostgresTextVectors
+from querymill_workers.text.calibration import IDENTITY
 from querymill_workers.text.tokens import estimate
+from querymill_workers.words.memory import MemoryWords
 from querymill_workers.words.postgres import PostgresWords
 
 
@@ -208,6 +219,38 @@ def ports() -> Ports:
         clock=time.monotonic,
         max_attempts=chosen.querymill_max_attempts,
         former=former_model(chosen),
+    )
+
+
+def ports_in_memory() -> Ports:
+    """Return ports that need neither a server nor a model."""
+    messages, conversations, chosen = MemoryMessages(), MemoryConversations(), Settings()
+    return Ports(
+        board=MemoryBoard(chosen),
+        heartbeat=NoHeartbeat(),
+        embeddings=WordEmbeddings(),
+        rewriter=WordRewriter(),
+        judge=WordJudge(),
+        answers=WordAnswers(),
+        reports=MemoryReports(),
+        text_vectors=MemoryTextVectors(),
+        modules=MemoryModules(),
+        messages=messages,
+        sessions=messages.sessions,
+        files=MemoryFiles(),
+        parser=TreeSitterParser(),
+        conversations=conversations,
+        conversation_caches=conversation_caches(),
+        ranks=MemoryRanks(conversations),
+        technical_keywords=TechnicalKeywords(),
+        file_profiles=file_profiles(),
+        calibration=IDENTITY,
+        words=MemoryWords(),
+        shorthands=MODULE_SHORTHANDS,
+        glossary=bundled(),
+        count_tokens=estimate,
+        clock=time.monotonic,
+        max_attempts=chosen.querymill_max_attempts,
     )
 
 

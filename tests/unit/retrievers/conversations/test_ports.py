@@ -15,7 +15,7 @@ from querymill_shared.contracts.conversations.search import ConversationSearch
 from querymill_shared.contracts.jobs import decode_result
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
 from querymill_shared.settings import Settings
-from querymill_workers.memory import NoHeartbeat
+from querymill_workers.jobs.heartbeat import NoHeartbeat
 from querymill_workers.retrievers.conversations.flow import flow_of
 from querymill_workers.retrievers.conversations.ports.caches import ConversationCaches
 from querymill_workers.retrievers.conversations.ranks.daily import rebuilds_due

@@ -12,7 +12,7 @@ from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult
 from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
 from querymill_shared.settings import Settings
 from querymill_workers.jobs.bell import Heartbeat
-from querymill_workers.memory import NoHeartbeat
+from querymill_workers.jobs.heartbeat import NoHeartbeat
 from querymill_workers.retrievers.modules.flow import flow_of
 from querymill_workers.retrievers.modules.ports import Modules
 from querymill_workers.retrievers.modules.reindex import reindexed

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import structlog
 
@@ -46,3 +46,11 @@ class Heartbeat:
                     self._board.extend(claim)
                 except Exception as error:  # noqa: BLE001  # the board may be back at the next beat
                     _log.warning("heartbeat missed", job_id=claim.job_id, error=type(error).__name__)
+
+
+class NoHeartbeat:
+    """A heartbeat that renews no lease: the only thread that could take over the step is the one that runs it."""
+
+    def keep(self, claim: Claim) -> nullcontext[None]:  # noqa: ARG002  # the port's signature
+        """Do nothing."""
+        return nullcontext()
