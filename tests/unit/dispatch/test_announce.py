@@ -1,9 +1,11 @@
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 
+from querymill_shared.contracts.jobs import Search
 from querymill_workers.dispatch import announce
 from querymill_workers.dispatch.announce import announce_all, announcing_stores
 from querymill_workers.jobs.faults import Unavailable
@@ -29,7 +31,7 @@ class SilentModules(MemoryModules):
 
 def test_every_kind_of_search_has_a_store_that_announces_its_collections() -> None:
     kinds = {store.kind for store in announcing_stores(memory_ports())}
-    assert kinds == {"reports", "messages", "modules", "conversations", "files"}
+    assert kinds == {search.model_fields["kind"].default for search in get_args(Search)}
 
 
 def test_what_is_stored_is_known_to_a_board_that_was_emptied(world: World) -> None:
