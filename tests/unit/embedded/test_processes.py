@@ -1,6 +1,5 @@
 import os
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +7,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from querymill_embedded.network import free_ports, is_free
 from querymill_embedded.processes import (
     STACK_VARIABLE,
     ProcessIdentity,
@@ -75,18 +73,3 @@ def test_a_pid_file_with_the_pid_of_a_stranger_names_no_supervisor(tmp_path: Pat
     pid_file = tmp_path / "supervisord.pid"
     pid_file.write_text(str(os.getpid()))
     assert supervisor_by_pid_file(pid_file, tmp_path) is None
-
-
-def test_ports_are_distinct_and_free_and_stay_where_they_were_if_they_can() -> None:
-    first = free_ports(["a", "b", "c"], preferred={})
-    assert len(set(first.values())) == 3
-    assert all(is_free(port) for port in first.values())
-    assert free_ports(["b", "c", "a"], preferred=first) == first
-    assert len(set(free_ports(["x", "y"], preferred={"x": first["a"], "y": first["a"]}).values())) == 2
-
-
-def test_a_port_at_which_somebody_listens_is_not_given_out() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        taken = server.getsockname()[1]
-        assert not is_free(taken)
-        assert free_ports(["a"], preferred={"a": taken})["a"] != taken

@@ -1,8 +1,12 @@
 import json
 import stat
+import tempfile
 from pathlib import Path
 
-from querymill_embedded.errors import dead_part
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from querymill_embedded.parts import Part, Program
 from querymill_embedded.processes import ProcessIdentity
 from querymill_embedded.state import Control, StackState, write_private, write_programs
@@ -45,13 +49,72 @@ def test_a_program_has_the_environment_of_the_stack_under_its_own(tmp_path: Path
     }
 
 
-def test_a_dead_part_is_named_with_the_last_fifteen_lines_of_its_log(tmp_path: Path) -> None:
-    log = tmp_path / "valkey.log"
-    log.write_bytes(b"\xff\n" + b"\n".join(b"line %d" % number for number in range(1, 21)) + b"\n")
-    lines = str(dead_part("valkey", "Exited too quickly", log)).splitlines()
-    assert lines[:2] == ["valkey does not run: Exited too quickly", f"  last lines of {log}:"]
-    assert lines[2:] == [f"    line {number}" for number in range(6, 21)]
+NAMES = st.from_regex(r"[a-z][a-z0-9_-]{0,9}", fullmatch=True)
+PORTS = st.integers(1, 65_535)
+STATES = st.builds(
+    StackState,
+    supervisor=st.builds(ProcessIdentity, st.integers(1, 2**31), st.floats(0, 2**33)),
+    control=st.builds(Control, port=PORTS, user=st.text(), password=st.text()),
+    ports=st.dictionaries(st.sampled_from(Part), PORTS),
+    programs=st.dictionaries(NAMES, st.none() | PORTS),
+    stop_within_s=st.floats(0, 1e6),
+    pids=st.dictionaries(NAMES, PORTS),
+)
 
 
-def test_a_dead_part_without_a_log_says_so(tmp_path: Path) -> None:
-    assert str(dead_part("chat", "gone", tmp_path / "chat.log")).endswith("    (nothing was written)")
+@given(STATES)
+def test_any_state_is_read_back_in_its_order(state: StackState) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        state.write(Path(folder))
+        again = StackState.read(Path(folder))
+    assert again == state
+    assert again is not None
+    assert again.names == state.names
+
+
+def test_a_state_without_pids_is_read_back_with_none_of_them(tmp_path: Path) -> None:
+    StackState(STATE.supervisor, STATE.control, {}, {}, 1.0).write(tmp_path)
+    again = StackState.read(tmp_path)
+    assert again is not None
+    assert again.pids == {}
+
+
+def test_a_second_write_replaces_the_first_as_a_whole(tmp_path: Path) -> None:
+    STATE.write(tmp_path)
+    small = StackState(STATE.supervisor, STATE.control, {}, {}, 1.0, pids={})
+    small.write(tmp_path)
+    assert StackState.read(tmp_path) == small
+    assert [path.name for path in tmp_path.iterdir()] == ["stack.json"]
+
+
+def test_what_an_interrupted_write_left_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "stack.json.new").write_text("half a st")
+    STATE.write(tmp_path)
+    assert StackState.read(tmp_path) == STATE
+    assert not (tmp_path / "stack.json.new").exists()
+
+
+def test_a_link_that_somebody_planted_is_not_followed(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.write_text("precious")
+    (tmp_path / "stack.json.new").symlink_to(target)
+    write_private(tmp_path / "stack.json", "new")
+    assert target.read_text() == "precious"
+    assert not (tmp_path / "stack.json").is_symlink()
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"supervisor": {}}'])
+def test_a_state_that_cannot_be_read_is_an_error_and_not_a_folder_without_a_stack(tmp_path: Path, content: str) -> None:
+    (tmp_path / "stack.json").write_text(content)
+    with pytest.raises((ValueError, TypeError, KeyError)):
+        StackState.read(tmp_path)
+
+
+@given(st.dictionaries(st.text(min_size=1), st.text()), st.lists(st.text(), min_size=1))
+def test_any_environment_and_command_reach_the_program_as_they_are(
+    environment: dict[str, str], command: list[str]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        write_programs(Path(folder), [Program(name="a", command=tuple(command), environment=environment)], {})
+        record = json.loads((Path(folder) / "programs.json").read_text(encoding="utf-8"))
+    assert record == {"a": {"command": command, "environment": environment}}

@@ -169,7 +169,11 @@ class SupervisorClient:
     def _call(self, method: str, *arguments: object) -> object:
         try:
             return getattr(self._server.supervisor, method)(*arguments)
-        except (OSError, http.client.HTTPException, xmlrpc.client.ProtocolError) as error:
+        except xmlrpc.client.ProtocolError as error:
+            # Its own text quotes the address with the password.
+            reason = f"HTTP {error.errcode} {error.errmsg}"
+            raise StackError(f"the stack's supervisor does not respond: {reason}") from None
+        except (OSError, http.client.HTTPException) as error:
             raise StackError(f"the stack's supervisor does not respond: {error}") from error
         finally:
             # Calls are rare, so an idle connection would only wait for the garbage collector.

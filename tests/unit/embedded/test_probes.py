@@ -1,0 +1,71 @@
+import struct
+import time
+
+import pytest
+
+from querymill_embedded import probes
+from querymill_embedded.parts import Part
+from querymill_embedded.probes import answers
+from tests.fakes.sockets import replying, serving
+
+
+def message(kind: bytes, content: bytes = b"") -> bytes:
+    return kind + struct.pack("!i", 4 + len(content)) + content
+
+
+READY = [
+    (Part.VALKEY, b"+PONG\r\n"),
+    (Part.POSTGRES, message(b"R", struct.pack("!i", 0)) + message(b"S", b"TimeZone\0UTC\0") + message(b"Z", b"I")),
+    (Part.MONGO, b""),
+    (Part.EMBEDDINGS, b"HTTP/1.0 200 OK\r\n\r\n"),
+    (Part.CHAT, b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
+]
+NOT_READY = [
+    (Part.VALKEY, b"-LOADING Valkey is loading the dataset in memory\r\n"),
+    (Part.VALKEY, b""),
+    (Part.POSTGRES, message(b"E", b"SFATAL\0Mthe database system is starting up\0\0")),
+    (Part.POSTGRES, message(b"R", struct.pack("!i", 0))),
+    (Part.POSTGRES, b"R\0"),
+    (Part.POSTGRES, b""),
+    (Part.EMBEDDINGS, b"HTTP/1.1 404 Not Found\r\n\r\n"),
+    (Part.CHAT, b'HTTP/1.1 503 Service Unavailable\r\n\r\n{"error": "Loading model"}'),
+    (Part.CHAT, b"garbage\r\n\r\n"),
+    (Part.CHAT, b""),
+]
+
+
+@pytest.mark.parametrize(("part", "reply"), READY)
+def test_a_part_that_replies_as_itself_is_ready(part: Part, reply: bytes) -> None:
+    with serving(replying(reply)) as port:
+        assert answers(part, port)
+
+
+@pytest.mark.parametrize(("part", "reply"), NOT_READY)
+def test_a_part_that_still_loads_or_replies_nonsense_is_not_ready(part: Part, reply: bytes) -> None:
+    with serving(replying(reply)) as port:
+        assert not answers(part, port)
+
+
+@pytest.mark.parametrize("part", list(Part))
+def test_nothing_listens(part: Part) -> None:
+    with serving(replying(b"")) as port:
+        pass
+    assert not answers(part, port)
+
+
+@pytest.mark.parametrize("part", [Part.VALKEY, Part.POSTGRES, Part.EMBEDDINGS, Part.CHAT])
+def test_a_part_that_says_nothing_is_not_waited_for(part: Part, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probes, "_TIMEOUT_S", 0.05)
+    started = time.monotonic()
+    with serving(lambda _: time.sleep(0.3)) as port:
+        assert not answers(part, port)
+        assert time.monotonic() - started < 0.25
+
+
+def test_postgres_is_asked_for_the_role_and_database_of_the_application() -> None:
+    heard: list[bytes] = []
+    with serving(lambda connection: heard.append(connection.recv(4096))) as port:
+        answers(Part.POSTGRES, port)
+    (startup,) = heard
+    assert struct.unpack("!ii", startup[:8]) == (len(startup), 196_608)
+    assert startup[8:] == b"user\0querymill\0database\0querymill\0\0"
