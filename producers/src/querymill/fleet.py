@@ -40,7 +40,7 @@ def _summary(counts: Mapping[str, float]) -> list[tuple[str, str]]:
     requests = _total(counts, "batch_size")
     rows = [
         ("granted", f"{granted:,.0f}, after {waited / max(granted, 1):,.0f} ms on average"),
-        ("refused for want of time", f"{_total(counts, 'budget_refused'):,.0f}"),
+        ("refused: no call could start in time", f"{_total(counts, 'budget_refused'):,.0f}"),
         ("answered / failed / 429", " / ".join(f"{counts.get(f'provider_calls/{how}', 0):,.0f}" for how in _ENDS)),
         (
             "tokens refunded / charged after",

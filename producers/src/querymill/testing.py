@@ -1,4 +1,4 @@
-"""A mill in memory, for the unit tests of whoever builds on Querymill: no server, no worker, no model.
+"""A mill in memory, for unit tests of code that uses Querymill: no server, no worker process, no model.
 
 >>> from querymill import ReportSearch
 >>> from querymill.testing import MemoryMill

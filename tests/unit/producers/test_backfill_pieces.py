@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from querymill.backfill import Piece, read_pieces
-from querymill_shared.contracts.embed import LONGEST_TEXT
+from querymill_shared.contracts.embed import MAX_TEXT_CHARS
 
 
 def pieces(tmp_path: Path, *raw: bytes, per_job: int = 2) -> list[Piece]:
@@ -28,7 +28,7 @@ BAD: list[tuple[bytes, str]] = [
     (line(7), "_id: Input should be a valid string"),
     (line("b", " "), "text: must not be empty or blank"),
     (line("b", None), "text: Input should be a valid string"),
-    (line("b", "x" * (LONGEST_TEXT + 1)), "text: String should have at most 32000 characters"),
+    (line("b", "x" * (MAX_TEXT_CHARS + 1)), "text: String should have at most 32000 characters"),
     (b'{"_id": "b", "text": "\\ud800"}', "text: "),
     (line("first"), "_id: must be unique; line 1 has the same"),
 ]

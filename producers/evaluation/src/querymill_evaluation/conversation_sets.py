@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from querymill_evaluation.sets import BadSet, SetQuery, read_parts, sample
-from querymill_shared.contracts.sessions import LONGEST_MESSAGE, ChatSession
+from querymill_shared.contracts.sessions import MAX_MESSAGE_CHARS, ChatSession
 
 #: The time of a document that has none of its own.
 UNDATED: Final = datetime(2020, 1, 1, tzinfo=UTC)
@@ -78,7 +78,7 @@ def _session(line: Mapping[str, Any]) -> ChatSession:
     if "messages" in line:
         return ChatSession.model_validate(line)
     metadata = line.get("metadata") or {}
-    messages = metadata.get("messages") or [{"text": line["text"][:LONGEST_MESSAGE]}]
+    messages = metadata.get("messages") or [{"text": line["text"][:MAX_MESSAGE_CHARS]}]
     return ChatSession.model_validate({
         "session_id": line["_id"],
         "name": line.get("title") or None,

@@ -7,7 +7,7 @@ from typing import Any
 
 from querymill_evaluation.conversation_sets import UNDATED
 from querymill_evaluation.sets import BadSet, SetQuery, at_line, read_judged, read_lines, sample
-from querymill_shared.contracts.sessions import LONGEST_MESSAGE, MOST_MESSAGES, ChatMessage, ChatSession
+from querymill_shared.contracts.sessions import MAX_MESSAGE_CHARS, MAX_MESSAGES, ChatMessage, ChatSession
 
 #: Metadata fields that may filter queries; the first that is there names the session.
 _UNITS = ("conversation_id", "session_id")
@@ -64,7 +64,7 @@ def _sessions(folder: Path) -> Iterator[ChatSession]:
             if "messages" in line:
                 yield ChatSession.model_validate(line)
                 continue
-            unit = session_of(line.get("metadata") or {}) or f"{folder.name}-{number // MOST_MESSAGES}"
+            unit = session_of(line.get("metadata") or {}) or f"{folder.name}-{number // MAX_MESSAGES}"
             units.setdefault(unit, []).append(_message(line))
     for name, messages in units.items():
         started_at = messages[0].created_at or UNDATED
@@ -76,7 +76,7 @@ def _message(line: Mapping[str, Any]) -> ChatMessage:
     return ChatMessage.model_validate({
         "message_id": line["_id"],
         "role": metadata.get("message_role"),
-        "text": line["text"][:LONGEST_MESSAGE],
+        "text": line["text"][:MAX_MESSAGE_CHARS],
         "created_at": metadata.get("created_at"),
         "user_name": metadata.get("user_name"),
     })  # fmt: skip

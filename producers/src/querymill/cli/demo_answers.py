@@ -31,6 +31,6 @@ def answer_and_judge(mill: Querymill, question: str, known: str, console: Consol
     console.print(
         "   The chat model from the wheel (135 million parameters) is far too small for this: expect a poor answer,\n"
         "   wrong or no citations, and no judgement worth the name. What holds with any model: a number in brackets\n"
-        "   names a hit that is there, and what could not be had is named, with the hits left standing."
+        "   names a hit that exists, and if there is no answer, the reason is given and the hits remain."
     )
     return result

@@ -12,14 +12,14 @@ from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
 
 #: Maximum number of texts in a job, because all vectors are in one result.
-MOST_TEXTS = 512
+MAX_TEXTS = 512
 #: Longest text, in characters: a little more than the embedding models with the longest input read (8,191 tokens).
-LONGEST_TEXT = 32_000
+MAX_TEXT_CHARS = 32_000
 
 TextId = Name
 #: Extracted text may hold NUL, which some providers reject; it becomes a blank.
 EmbeddedText = Annotated[
-    str, Field(max_length=LONGEST_TEXT), AfterValidator(without_nul), AfterValidator(not_blank)
+    str, Field(max_length=MAX_TEXT_CHARS), AfterValidator(without_nul), AfterValidator(not_blank)
 ]  # fmt: skip
 
 
@@ -48,7 +48,7 @@ class EmbedTexts(Request, Asks["EmbedResult"]):
     kind: Literal["embed"] = "embed"
     lane: Lane = Lane.BULK
     texts: Annotated[
-        tuple[TextToEmbed, ...], Field(min_length=1, max_length=MOST_TEXTS), AfterValidator(_ids_are_distinct)
+        tuple[TextToEmbed, ...], Field(min_length=1, max_length=MAX_TEXTS), AfterValidator(_ids_are_distinct)
     ]
     input_type: Literal["query", "passage"] = "passage"
     into: Literal["result", "table"] = "result"

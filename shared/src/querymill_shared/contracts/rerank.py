@@ -13,12 +13,12 @@ Combine = Literal["product", "weighted"]
 #: Hits that one call judges together.
 BATCH_SIZE = 10
 #: Longest id of a hit, in characters.
-LONGEST_ID = 200
+MAX_ID_CHARS = 200
 
 
 def _names_a_hit(hit_id: str | int) -> str | int:
-    if not 1 <= len(str(hit_id).strip()) <= LONGEST_ID:
-        raise ValueError(f"must have 1 to {LONGEST_ID} characters, not only blanks")
+    if not 1 <= len(str(hit_id).strip()) <= MAX_ID_CHARS:
+        raise ValueError(f"must have 1 to {MAX_ID_CHARS} characters, not only blanks")
     return hit_id
 
 

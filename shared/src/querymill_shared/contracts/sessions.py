@@ -8,9 +8,9 @@ from querymill_shared.contracts.described import Described
 from querymill_shared.contracts.fields import Id, Moment, Name, without_nul
 
 #: The most messages of one session, as a request holds the whole session.
-MOST_MESSAGES = 5_000
+MAX_MESSAGES = 5_000
 #: The longest text of a message, in characters.
-LONGEST_MESSAGE = 32_000
+MAX_MESSAGE_CHARS = 32_000
 
 
 class ChatMessage(Described):
@@ -18,7 +18,7 @@ class ChatMessage(Described):
 
     message_id: Id | None = None
     role: Name | None = None
-    text: Annotated[str, Field(max_length=LONGEST_MESSAGE), AfterValidator(without_nul)]
+    text: Annotated[str, Field(max_length=MAX_MESSAGE_CHARS), AfterValidator(without_nul)]
     created_at: Moment | None = None
 
 
@@ -32,7 +32,7 @@ class ChatSession(Described):
     name: Name | None = None
     user_name: Name | None = None
     started_at: Moment
-    messages: Annotated[tuple[ChatMessage, ...], Field(min_length=1, max_length=MOST_MESSAGES)]
+    messages: Annotated[tuple[ChatMessage, ...], Field(min_length=1, max_length=MAX_MESSAGES)]
 
     @model_validator(mode="after")
     def _message_ids_occur_once(self) -> "ChatSession":

@@ -15,7 +15,7 @@ from querymill_shared.contracts.conversations.ingest import (
     SessionUpdate,
     UpdateConversation,
 )
-from querymill_shared.contracts.sessions import MOST_MESSAGES, ChatSession
+from querymill_shared.contracts.sessions import MAX_MESSAGES, ChatSession
 from querymill_workers.retrievers.conversations.ingest import merge_update
 from querymill_workers.retrievers.conversations.prepare import prepare_session
 from tests.fixtures.conversation_jobs import (
@@ -162,7 +162,7 @@ def test_an_update_renames_a_session_and_leaves_what_it_does_not_name(world: Wor
 
 
 def test_a_session_that_an_update_would_make_too_long_is_refused_and_stays(world: World) -> None:
-    whole = [{"message_id": str(place), "text": "x"} for place in range(MOST_MESSAGES)]
+    whole = [{"message_id": str(place), "text": "x"} for place in range(MAX_MESSAGES)]
     long = ChatSession.model_validate({"session_id": "s", "started_at": START, "messages": whole})
     world.result(world.run(IngestConversation(collection="chats", session=long)))
     before = world.conversations.generation("chats")
@@ -170,7 +170,7 @@ def test_a_session_that_an_update_would_make_too_long_is_refused_and_stays(world
     job_id = world.run(UpdateConversation.model_validate({"collection": "chats", "update": update}))
     record = world.board.picture(job_id).record
     assert (record.state, record.reason) == (
-        "failed", f"messages: session 's' would have more than {MOST_MESSAGES} messages",
+        "failed", f"messages: session 's' would have more than {MAX_MESSAGES} messages",
     )  # fmt: skip
     assert world.conversations.generation("chats") == before
     edit = {"session_id": "s", "messages": [{"message_id": "7", "text": "y"}]}

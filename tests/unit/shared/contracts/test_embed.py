@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from querymill_shared.contracts.embed import LONGEST_TEXT, MOST_TEXTS, EmbedResult, EmbedTexts, pack_vector
+from querymill_shared.contracts.embed import MAX_TEXT_CHARS, MAX_TEXTS, EmbedResult, EmbedTexts, pack_vector
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.jobs import decode_request, decode_result
 
@@ -21,10 +21,10 @@ def texts(count: int) -> list[dict[str, str]]:
 
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"texts": []}, "texts"),
-    ({"texts": texts(MOST_TEXTS + 1)}, "texts"),
+    ({"texts": texts(MAX_TEXTS + 1)}, "texts"),
     ({"texts": [TEXT, TEXT]}, "every id must occur once"),
     ({"texts": [TEXT | {"text": " \n\x00"}]}, "must not be empty or blank"),
-    ({"texts": [TEXT | {"text": "x" * (LONGEST_TEXT + 1)}]}, "texts.0.text"),
+    ({"texts": [TEXT | {"text": "x" * (MAX_TEXT_CHARS + 1)}]}, "texts.0.text"),
     ({"texts": [TEXT | {"text": "\ud800"}]}, "texts.0.text"),
     ({"texts": [TEXT | {"id": ""}]}, "texts.0.id"),
     ({"texts": [TEXT | {"id": "x" * 201}]}, "texts.0.id"),
@@ -52,7 +52,7 @@ def test_embedding_is_bulk_work_without_a_deadline() -> None:
 
 
 def test_as_many_texts_as_may_be_travel_in_one_job() -> None:
-    assert len(embed(texts=texts(MOST_TEXTS)).texts) == MOST_TEXTS
+    assert len(embed(texts=texts(MAX_TEXTS)).texts) == MAX_TEXTS
 
 
 def test_nul_characters_of_extracted_text_become_blanks() -> None:

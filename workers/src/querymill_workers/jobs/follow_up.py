@@ -12,7 +12,7 @@ from querymill_workers.jobs.ports import Common
 MAX_FAILED, THEN_RETRY_EVERY_S = 3, 60
 
 
-def asked_once(request: JobRequest, key: str, ports: Common) -> tuple[str | None, Sequence[Bell]]:
+def submit_once(request: JobRequest, key: str, ports: Common) -> tuple[str | None, Sequence[Bell]]:
     """Submit a job under a key, unless a job under that key is still open.
 
     Returns the job's id, or None if too many of them failed, and the bells of a new job.

@@ -13,15 +13,15 @@ import pydantic
 from querymill.ingestion import rule_broken
 from querymill.kinds.files.ignoring import Ignored
 from querymill_shared.contracts.fields import without_nul
-from querymill_shared.contracts.files.ingest import LARGEST_FILE, LONGEST_PATH, SourceFile
+from querymill_shared.contracts.files.ingest import MAX_FILE_BYTES, MAX_PATH_CHARS, SourceFile
 
 #: A NUL among this many first bytes makes a file binary, as for git.
 LOOKED_AT = 8_000
 #: In a text that is not UTF-8, unreadable bytes are replaced; if they are more than this share, the file is binary.
-MOST_REPLACED = 0.1
+MAX_REPLACED_SHARE = 0.1
 
 BINARY = "binary"
-TOO_LARGE = f"larger than {LARGEST_FILE} bytes"
+TOO_LARGE = f"larger than {MAX_FILE_BYTES} bytes"
 LINK = "a symbolic link, not followed"
 NOT_UTF8 = "not UTF-8: what cannot be read was replaced"
 
@@ -89,8 +89,8 @@ class Directory:
             is_folder = entry.is_dir(follow_symlinks=False)
             if entry.name == ".git" or ignored.has(self._root / path, is_folder=is_folder):
                 continue
-            if is_folder and len(path) > LONGEST_PATH:
-                yield Skipped(printable(path), f"path longer than {LONGEST_PATH} characters")
+            if is_folder and len(path) > MAX_PATH_CHARS:
+                yield Skipped(printable(path), f"path longer than {MAX_PATH_CHARS} characters")
             elif is_folder:
                 yield from self._within(path, ignored)
             else:
@@ -129,10 +129,10 @@ class Directory:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
                 return "not a regular file"
-            if status.st_size > LARGEST_FILE:
+            if status.st_size > MAX_FILE_BYTES:
                 return TOO_LARGE
-            raw = file.read(LARGEST_FILE + 1)
-        return TOO_LARGE if len(raw) > LARGEST_FILE else raw
+            raw = file.read(MAX_FILE_BYTES + 1)
+        return TOO_LARGE if len(raw) > MAX_FILE_BYTES else raw
 
 
 class JsonLines:
@@ -174,7 +174,7 @@ def text_of(raw: bytes) -> tuple[str, str] | None:
         return None
     text = without_nul(raw.decode("utf-8-sig", errors="replace"))
     replaced = text.count("\ufffd") - raw.count("\ufffd".encode())
-    if replaced > len(text) * MOST_REPLACED:
+    if replaced > len(text) * MAX_REPLACED_SHARE:
         return None
     return text, NOT_UTF8 if replaced else ""
 
@@ -182,18 +182,6 @@ def text_of(raw: bytes) -> tuple[str, str] | None:
 def printable(path: str) -> str:
     """Return a path that can be shown, whatever its bytes."""
     return path.encode(errors="surrogateescape").decode(errors="replace")
-
-
-def batches(files: tuple[SourceFile, ...], *, most: int = 32, characters: int = 300_000) -> Iterator[list[SourceFile]]:
-    """Cut files into what one job takes in."""
-    held: list[SourceFile] = []
-    for file in files:
-        if held and (len(held) == most or sum(len(one.content) for one in held) + len(file.content) > characters):
-            yield held
-            held = []
-        held.append(file)
-    if held:
-        yield held
 
 
 def _parsed(line: bytes) -> SourceFile | str:

@@ -11,7 +11,7 @@ from querymill.client import Querymill
 from querymill.kinds.files.lines import batched
 from querymill.kinds.files.screen import follow, show
 from querymill.kinds.kind import DemoStep
-from querymill_shared.contracts.files.ingest import LARGEST_FILE, SourceFile
+from querymill_shared.contracts.files.ingest import MAX_FILE_BYTES, SourceFile
 from querymill_shared.contracts.files.search import FileResult, FileSearch
 
 COLLECTION: Final = "demo-code"
@@ -42,7 +42,7 @@ def sources(package: str, folder: str) -> Iterator[SourceFile]:
     """Read the Python files of an installed package, by paths that begin with its name."""
     root = Path(str(distribution(package).locate_file(package)))
     for path in sorted((root / folder).rglob("*.py")):
-        if 0 < path.stat().st_size < LARGEST_FILE:
+        if 0 < path.stat().st_size < MAX_FILE_BYTES:
             content = path.read_text(encoding="utf-8", errors="replace")
             yield SourceFile(path=f"{package}/{path.relative_to(root).as_posix()}", content=content)
 

@@ -18,7 +18,7 @@ from querymill.kinds.files.code_base import CodeBase, Listed, Skipped, code_base
 from querymill.kinds.files.lines import batched
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.files.ingest import (
-    MOST_LISTED,
+    MAX_LISTED,
     CompareFiles,
     CompareFilesResult,
     IngestFilesResult,
@@ -77,8 +77,8 @@ def find(code_base: CodeBase, path: Path) -> Listing:
     if not listed:
         reasons = "; ".join(f"{file.path}: {file.reason}" for file in skipped[:3])
         raise WrongUse(f"path: {path} holds no file that can be loaded" + (f" ({reasons})" if reasons else ""))
-    if len(listed) > MOST_LISTED:
-        raise WrongUse(f"path: {path} holds {len(listed)} files, more than {MOST_LISTED}")
+    if len(listed) > MAX_LISTED:
+        raise WrongUse(f"path: {path} holds {len(listed)} files, more than {MAX_LISTED}")
     return Listing(listed, skipped)
 
 

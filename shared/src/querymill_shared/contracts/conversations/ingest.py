@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from querymill_shared.contracts.fields import Contract, Id, Lane, Moment, Name, Request
 from querymill_shared.contracts.results import Asks, JobResult
-from querymill_shared.contracts.sessions import MOST_MESSAGES, ChatMessage, ChatSession
+from querymill_shared.contracts.sessions import MAX_MESSAGES, ChatMessage, ChatSession
 from querymill_shared.queues import Queue
 
 Outcome = Literal["ingested", "unchanged", "dropped"]
@@ -39,7 +39,7 @@ class SessionUpdate(Contract):
     name: Name | None = None
     user_name: Name | None = None
     started_at: Moment | None = None
-    messages: Annotated[tuple[ChatMessage, ...], Field(min_length=1, max_length=MOST_MESSAGES)]
+    messages: Annotated[tuple[ChatMessage, ...], Field(min_length=1, max_length=MAX_MESSAGES)]
 
     @model_validator(mode="after")
     def _messages_can_be_told_apart(self) -> "SessionUpdate":

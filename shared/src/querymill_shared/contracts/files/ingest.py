@@ -13,15 +13,15 @@ from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
 
 #: Files larger than this, in bytes, are skipped.
-LARGEST_FILE: Final = 1_000_000
+MAX_FILE_BYTES: Final = 1_000_000
 #: Paths longer than this, in characters, are refused.
-LONGEST_PATH: Final = 500
+MAX_PATH_CHARS: Final = 500
 #: Files in one job, and characters of their contents together.
-MOST_FILES, MOST_CHARACTERS = 200, 2_000_000
+MAX_FILES_PER_JOB, MAX_CHARS_PER_JOB = 200, 2_000_000
 #: Characters of one file's metadata, as JSON.
-MOST_METADATA: Final = 20_000
+MAX_METADATA_CHARS: Final = 20_000
 #: Files in a code base.
-MOST_LISTED: Final = 100_000
+MAX_LISTED: Final = 100_000
 
 
 def _inside_the_root(path: str) -> str:
@@ -32,7 +32,9 @@ def _inside_the_root(path: str) -> str:
     return path
 
 
-SourcePath = Annotated[str, Field(max_length=LONGEST_PATH), AfterValidator(not_blank), AfterValidator(_inside_the_root)]
+SourcePath = Annotated[
+    str, Field(max_length=MAX_PATH_CHARS), AfterValidator(not_blank), AfterValidator(_inside_the_root)
+]
 Sha256 = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 
 
@@ -40,7 +42,7 @@ class SourceFile(Described):
     """A file of a code base. Its path is relative to the root. Unknown fields are stored as metadata."""
 
     path: SourcePath
-    content: Annotated[str, Field(max_length=LARGEST_FILE), AfterValidator(without_nul)]
+    content: Annotated[str, Field(max_length=MAX_FILE_BYTES), AfterValidator(without_nul)]
 
     @property
     def sha256(self) -> str:
@@ -54,9 +56,10 @@ class SourceFile(Described):
 
     @model_validator(mode="after")
     def _metadata_is_small(self) -> "SourceFile":
-        if len(self._metadata) > MOST_METADATA:
+        if len(self._metadata) > MAX_METADATA_CHARS:
             raise ValueError(
-                f"metadata (all fields other than path and content) must be at most {MOST_METADATA} characters as JSON"
+                "metadata (all fields other than path and content) must be at most"
+                f" {MAX_METADATA_CHARS} characters as JSON"
             )
         return self
 
@@ -64,8 +67,8 @@ class SourceFile(Described):
 def _fit_one_job(files: tuple[SourceFile, ...]) -> tuple[SourceFile, ...]:
     if len({file.path for file in files}) != len(files):
         raise ValueError("paths must be unique")
-    if sum(len(file.content) for file in files) > MOST_CHARACTERS:
-        raise ValueError(f"contents must be at most {MOST_CHARACTERS} characters together")
+    if sum(len(file.content) for file in files) > MAX_CHARS_PER_JOB:
+        raise ValueError(f"contents must be at most {MAX_CHARS_PER_JOB} characters together")
     return files
 
 
@@ -78,7 +81,7 @@ class CompareFiles(Request, Asks["CompareFilesResult"]):
     queue: ClassVar[Queue] = Queue.INGEST
     kind: Literal["compare_files"] = "compare_files"
     lane: Lane = Lane.BULK
-    files: Annotated[Mapping[SourcePath, Sha256], Field(min_length=1, max_length=MOST_LISTED)]
+    files: Annotated[Mapping[SourcePath, Sha256], Field(min_length=1, max_length=MAX_LISTED)]
     remove: bool = False
     deadline: None = None
 
@@ -107,7 +110,9 @@ class IngestFiles(Request, Asks["IngestFilesResult"]):
     queue: ClassVar[Queue] = Queue.INGEST
     kind: Literal["ingest_files"] = "ingest_files"
     lane: Lane = Lane.BULK
-    files: Annotated[tuple[SourceFile, ...], Field(min_length=1, max_length=MOST_FILES), AfterValidator(_fit_one_job)]
+    files: Annotated[
+        tuple[SourceFile, ...], Field(min_length=1, max_length=MAX_FILES_PER_JOB), AfterValidator(_fit_one_job)
+    ]
     deadline: None = None
 
     @property
@@ -139,7 +144,7 @@ class EmbedFiles(Request, Asks["EmbedFilesResult"]):
     queue: ClassVar[Queue] = Queue.EMBED
     kind: Literal["embed_files"] = "embed_files"
     lane: Lane = Lane.BULK
-    paths: Annotated[tuple[SourcePath, ...], Field(max_length=MOST_FILES)] = ()
+    paths: Annotated[tuple[SourcePath, ...], Field(max_length=MAX_FILES_PER_JOB)] = ()
     deadline: None = None
 
     @property

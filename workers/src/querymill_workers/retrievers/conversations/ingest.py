@@ -17,7 +17,7 @@ from querymill_shared.contracts.conversations.ingest import (
     SessionUpdate,
     UpdateConversation,
 )
-from querymill_shared.contracts.sessions import MOST_MESSAGES, ChatMessage, ChatSession
+from querymill_shared.contracts.sessions import MAX_MESSAGES, ChatMessage, ChatSession
 from querymill_workers.jobs import one_step
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Refused
@@ -114,8 +114,8 @@ def merge_update(known: ChatSession | None, update: SessionUpdate) -> ChatSessio
     coming: dict[str | None, ChatMessage] = {message.message_id: message for message in update.messages}
     replaced = [coming.pop(message.message_id, message) for message in known.messages]
     messages = (*replaced, *coming.values())
-    if len(messages) > MOST_MESSAGES:
-        raise Refused(f"messages: session {known.session_id!r} would have more than {MOST_MESSAGES} messages")
+    if len(messages) > MAX_MESSAGES:
+        raise Refused(f"messages: session {known.session_id!r} would have more than {MAX_MESSAGES} messages")
     given = {name: getattr(update, name) for name in ("name", "user_name", "started_at")}
     changes = {name: value for name, value in given.items() if value is not None}
     return known.model_copy(update={**changes, "messages": messages})

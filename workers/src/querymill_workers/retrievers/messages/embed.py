@@ -15,7 +15,7 @@ from querymill_shared.contracts.messages.life import EmbedMessages, EmbedMessage
 from querymill_workers.inference.ports import Embeddings
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.follow_up import asked_once
+from querymill_workers.jobs.follow_up import submit_once
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.usage import Usage
@@ -75,7 +75,7 @@ def submit_embedding(
     if waiting is None:
         return None, []
     request = EmbedMessages(collection=collection, session_id=session_id, lane=lane)
-    return asked_once(request, f"embed {waiting} {lane}", ports)
+    return submit_once(request, f"embed {waiting} {lane}", ports)
 
 
 def batches_of(pending: Sequence[PendingPassage]) -> list[Sequence[PendingPassage]]:

@@ -11,7 +11,7 @@ from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Refused
-from querymill_workers.jobs.follow_up import asked_once
+from querymill_workers.jobs.follow_up import submit_once
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.retrievers.modules.notes import LexiconNotes
 from querymill_workers.retrievers.modules.ports import ModulePorts
@@ -53,7 +53,7 @@ def submit_learning(collection: str, ports: ModulePorts) -> Sequence[Bell]:
     if known.changes == known.learned_changes:
         return []
     request = LearnLexicon(collection=collection, background=True)
-    _, bells = asked_once(request, f"lexicon {known.version}", ports)
+    _, bells = submit_once(request, f"lexicon {known.version}", ports)
     return bells
 
 

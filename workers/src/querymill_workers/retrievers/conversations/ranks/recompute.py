@@ -13,7 +13,7 @@ from querymill_shared.contracts.conversations.ranks import RanksResult, Recomput
 from querymill_workers.jobs import one_step, verdicts
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Refused
-from querymill_workers.jobs.follow_up import asked_once
+from querymill_workers.jobs.follow_up import submit_once
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending
 from querymill_workers.jobs.ports import Common
@@ -86,7 +86,7 @@ def update_what_waits(collection: str, ports: RankPorts) -> Sequence[Bell]:
 def update_soon(collection: str, ports: RankPorts) -> Sequence[Bell]:
     """Submit an update of the changed sessions, unless one is waiting; return the bells to ring."""
     request = RecomputeRanks(collection=collection, scope="changed", background=True)
-    _, bells = asked_once(request, f"ranks {ports.ranks.updates(collection)}", ports)
+    _, bells = submit_once(request, f"ranks {ports.ranks.updates(collection)}", ports)
     return bells
 
 
