@@ -11,7 +11,9 @@ SOURCES = ("shared", "producers", "workers", "deploy")
 #: Applied migrations never change, and the prompts' text is a cache key.
 LEFT_OUT = {"migrations", "prompts", "__pycache__"}
 BANNED = re.compile(
-    r"\b(anew|amid|whoever|be had|in vain|for want of|taken away|taken in)\b|\bfor one in\b|^(MOST|LONGEST|LARGEST)_\w+",
+    r"\b(anew|amid|whoever|be had|in vain|for want of|taken away|taken in)\b"
+    r"|\bfor one in\b"
+    r"|^(MOST|LONGEST|LARGEST)_\w+",
     re.MULTILINE,
 )
 
