@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from querymill_embedded import program as launcher_module
 from querymill_embedded.errors import StackError
 from querymill_embedded.parts import Part, Program
 from querymill_embedded.processes import ProcessIdentity
@@ -89,7 +90,7 @@ def test_a_program_is_started_by_the_launcher_and_keeps_what_it_asked_for(data: 
     assert launcher == [
         sys.executable,
         "-I",
-        str(Path(sys.modules[Program.__module__].__file__ or "").parent / "program.py"),
+        launcher_module.__file__,
     ]
     assert (path, name) == (str(data / "programs.json"), "search")
     assert (process.program.stop_wait_s, process.group, process.autostart) == (25, Group.PROGRAMS, False)

@@ -54,12 +54,18 @@ def test_parts_come_before_programs_each_with_its_state_address_log_and_uptime(t
 
 
 @pytest.mark.parametrize(
-    ("reply", "state"), [(b"+PONG\r\n", ProcessState.RUNNING), (b"-LOADING\r\n", ProcessState.STARTING)]
+    ("reported", "reply", "state"),
+    [
+        ("STARTING", b"+PONG\r\n", ProcessState.RUNNING),
+        ("STARTING", b"-LOADING\r\n", ProcessState.STARTING),
+        # It does not run, so another program serves its port.
+        ("BACKOFF", b"+PONG\r\n", ProcessState.BACKOFF),
+    ],
 )
 def test_a_server_in_its_first_second_is_running_if_it_passes_its_probe(
-    tmp_path: Path, reply: bytes, state: ProcessState
+    tmp_path: Path, reported: str, reply: bytes, state: ProcessState
 ) -> None:
-    look = [process("valkey", "STARTING"), process("search", "STARTING"), process("gateway")]
+    look = [process("valkey", reported), process("search", "STARTING"), process("gateway")]
     with scripted_supervisor(look) as supervisor, serving(replying(reply)) as port:
         valkey, search, _ = part_statuses(state_of(supervisor.control, {Part.VALKEY: port}), tmp_path)
     assert (valkey.state, search.state) == (state, ProcessState.STARTING)

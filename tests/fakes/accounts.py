@@ -1,0 +1,53 @@
+"""A provider's account in memory: it grants what a test tells it to, and writes down what is reported to it."""
+
+from collections.abc import Sequence
+
+from querymill_shared.contracts.fields import Lane
+from querymill_shared.meters import Meters
+from querymill_workers.inference.account import Account, Grant, LimitReached, Outcome, RateLimitHeaders
+
+
+class CountingMeters(Meters):
+    """Counts in memory, where a test can look."""
+
+    def __init__(self) -> None:
+        super().__init__(None)
+
+    def of(self, name: str) -> float:
+        return self._counts[name]
+
+
+class ScriptedAccount(Account):
+    """Grants at once, unless told otherwise."""
+
+    def __init__(self, *, void: int = 0, refuse_after: int | None = None) -> None:
+        self.meters = CountingMeters()
+        self.model = "scripted"
+        self.reserved: list[tuple[int, int]] = []
+        self.reported: list[tuple[Outcome, int, int | None]] = []
+        self.limits: list[RateLimitHeaders | None] = []
+        self._void = void
+        self._refuse_after = refuse_after
+
+    def max_tokens(self, lane: Lane) -> int | None:  # the account's signature
+        return None
+
+    def reserve(self, *, lane: Lane, tokens: int, until: float | None, requests: int = 1) -> Grant:
+        if self._refuse_after is not None and len(self.reserved) >= self._refuse_after:
+            raise LimitReached("no call can start before the deadline")
+        self.reserved.append((requests, tokens))
+        return Grant(lane, tokens, 0.0, "0")
+
+    def still_holds(self, grant: Grant) -> bool:
+        self._void -= 1
+        return self._void < 0
+
+    def report(
+        self, grant: Grant, outcome: Outcome, *, tokens: int | None = None, limits: RateLimitHeaders | None = None
+    ) -> None:
+        self.reported.append((outcome, grant.tokens, tokens))
+        self.limits.append(limits)
+
+    @property
+    def outcomes(self) -> Sequence[Outcome]:
+        return [outcome for outcome, _, _ in self.reported]

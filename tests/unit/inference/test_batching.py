@@ -1,0 +1,209 @@
+"""Texts of many callers in one request, with a scripted account and a provider that is a function."""
+
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from querymill_shared.contracts.fields import Lane
+from querymill_workers.inference import batching, gateway
+from querymill_workers.inference.account import RateLimitHeaders
+from querymill_workers.inference.batching import MAX_UNDER_WAY, Batch, Bounds, MicroBatcher, Waiting
+from querymill_workers.inference.client import NoResponse, ProviderResponse, Rejected
+from querymill_workers.inference.gateway import Gateway
+from querymill_workers.inference.ports import Vectors
+from querymill_workers.jobs.faults import Refused, Unavailable
+from tests.fakes.accounts import CountingMeters, ScriptedAccount
+
+
+class Provider:
+    """Embeds a text as its length; rejects what it is told to; while it is closed, requests wait."""
+
+    def __init__(self) -> None:
+        self.requests: list[list[str]] = []
+        self.rejects: set[str] = set()
+        self.open = threading.Event()
+        self.open.set()
+        self.arrived = threading.Semaphore(0)
+        self._lock = threading.Lock()
+
+    def ask(self, texts: Sequence[str], timeout_s: float) -> ProviderResponse[Vectors]:
+        with self._lock:
+            self.requests.append(list(texts))
+        self.arrived.release()
+        assert self.open.wait(10)
+        if self.rejects & set(texts):
+            raise Rejected("HTTP 400")
+        vectors = np.array([[len(text)] for text in texts], np.float32)
+        return ProviderResponse(vectors, 10 * len(texts), RateLimitHeaders())
+
+
+def batcher(provider: Provider, account: ScriptedAccount | None = None, **bounds: int) -> MicroBatcher:
+    way: Gateway[Vectors] = Gateway(account or ScriptedAccount(), "embedding", timeout_s=5)
+    return MicroBatcher(way, provider.ask, lane=Lane.BULK, bounds=Bounds(**{"inputs": 100, "tokens": 1_000} | bounds))
+
+
+def texts(*words: str, tokens: int = 1, until: float | None = None) -> list[Waiting]:
+    return [Waiting(word, tokens, until) for word in words]
+
+
+def values(waiting: Sequence[Waiting]) -> list[float]:
+    return [float(text.vector.result(10)[0][0]) for text in waiting]
+
+
+def test_each_text_gets_its_own_vector_and_the_usage_is_counted_once() -> None:
+    waiting = texts("a", "bb", "ccc")
+    batcher(Provider()).add(waiting)
+    assert values(waiting) == [1, 2, 3]
+    assert [(text.vector.result()[1].calls, text.vector.result()[1].tokens) for text in waiting] == [
+        (1, 30), (0, 0), (0, 0),
+    ]  # fmt: skip
+
+
+def test_when_idle_a_text_does_not_linger(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batching, "LINGER_S", 30.0)
+    waiting = texts("a")
+    batcher(Provider()).add(waiting)
+    assert values(waiting) == [1]
+
+
+def test_what_comes_while_a_request_is_under_way_travels_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batching, "LINGER_S", 0.2)
+    provider = Provider()
+    provider.open.clear()
+    first, second, third = texts("a"), texts("bb"), texts("ccc")
+    way = batcher(provider)
+    way.add(first)
+    assert provider.arrived.acquire(timeout=10)
+    way.add(second)
+    way.add(third)
+    provider.open.set()
+    assert values([*first, *second, *third]) == [1, 2, 3]
+    assert provider.requests == [["a"], ["bb", "ccc"]]
+
+
+@given(
+    st.lists(st.tuples(st.text("ab", min_size=1, max_size=6), st.integers(1, 60)), max_size=30),
+    st.integers(1, 8),
+    st.integers(10, 100),
+)
+def test_no_request_is_larger_than_its_bounds_and_every_text_travels_once(
+    given_texts: list[tuple[str, int]], inputs: int, tokens: int
+) -> None:
+    provider = Provider()
+    waiting = [Waiting(f"{number} {text}", cost, None) for number, (text, cost) in enumerate(given_texts)]
+    batcher(provider, inputs=inputs, tokens=tokens).add(waiting)
+    assert values(waiting) == [len(text.text) for text in waiting]
+    cost_of = {text.text: text.tokens for text in waiting}
+    assert sorted(text for request in provider.requests for text in request) == sorted(cost_of)
+    for request in provider.requests:
+        assert len(request) <= inputs
+        # A text that is larger than the bound travels alone.
+        assert len(request) == 1 or sum(cost_of[text] for text in request) <= tokens
+
+
+def test_one_text_that_cannot_be_embedded_takes_no_other_with_it() -> None:
+    provider = Provider()
+    provider.rejects = {"bad"}
+    waiting = texts("a", "bb", "bad", "ccc", "dddd")
+    batcher(provider).add(waiting)
+    assert values([text for text in waiting if text.text != "bad"]) == [1, 2, 3, 4]
+    with pytest.raises(Refused, match="embedding rejected: HTTP 400"):
+        waiting[2].vector.result(10)
+    assert ["bad"] in provider.requests
+
+
+def test_a_failure_that_passes_is_not_split_but_told_to_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gateway, "BACKOFF_S", (0.0, 0.0))
+    asked: list[int] = []
+
+    def away(words: Sequence[str], timeout_s: float) -> ProviderResponse[Vectors]:
+        asked.append(len(words))
+        raise NoResponse("HTTP 503")
+
+    way: Gateway[Vectors] = Gateway(ScriptedAccount(), "embedding", timeout_s=5)
+    waiting = texts("a", "b")
+    MicroBatcher(way, away, lane=Lane.BULK, bounds=Bounds(10, 10)).add(waiting)
+    for text in waiting:
+        with pytest.raises(Unavailable, match="HTTP 503"):
+            text.vector.result(10)
+    assert asked == [2, 2, 2]
+
+
+def test_a_refused_reservation_fails_every_text_that_waits_for_it_and_the_next_ones_go() -> None:
+    account = ScriptedAccount(refuse_after=0)
+    provider = Provider()
+    way = batcher(provider, account)
+    refused = texts("a", "b")
+    way.add(refused)
+    for text in refused:
+        with pytest.raises(Refused, match="no call can start"):
+            text.vector.result(10)
+    account._refuse_after = None  # the fake's own
+    later = texts("ccc")
+    way.add(later)
+    assert values(later) == [3]
+
+
+def test_who_cannot_wait_for_the_grant_is_told_at_once_and_the_others_stay() -> None:
+    way = batcher(Provider())
+    way._gathering = True  # as while a request waits for its grant
+    early, late, patient = *texts("a", until=10.0), *texts("b", until=30.0), *texts("c")
+    way.add([early, late, patient])
+    way.leave(20.0)
+    assert [text.text for text in way.peek()] == ["b", "c"]
+    with pytest.raises(Refused, match="rate limit: no call can start before the deadline"):
+        early.vector.result(0)
+    assert not late.vector.done()
+
+
+def test_no_more_requests_are_under_way_than_may_be() -> None:
+    provider = Provider()
+    provider.open.clear()
+    waiting = texts(*(str(number) for number in range(MAX_UNDER_WAY + 3)))
+    batcher(provider, inputs=1).add(waiting)
+    for _ in range(MAX_UNDER_WAY):
+        assert provider.arrived.acquire(timeout=10)
+    time.sleep(0.02)
+    assert len(provider.requests) == MAX_UNDER_WAY
+    provider.open.set()
+    assert values(waiting) == [len(text.text) for text in waiting]
+
+
+@pytest.mark.parametrize(("times", "latest"), [([], 0.0), ([3.0, 7.0], 7.0), ([3.0, None], None)])
+def test_a_request_may_wait_as_long_as_the_most_patient_of_its_texts(
+    times: list[float | None], latest: float | None
+) -> None:
+    batch = Batch(batcher(Provider()), Lane.BULK, [Waiting("a", 1, until) for until in times] or None)
+    assert batch.until() == latest
+
+
+@given(st.integers(2, 9))
+def test_halves_are_the_whole_in_order(count: int) -> None:
+    whole = texts(*map(str, range(count)))
+    halves = Batch(batcher(Provider()), Lane.BULK, whole).halves()
+    assert [text for half in halves for text in half.texts] == whole
+    assert all(half.texts for half in halves)
+
+
+@pytest.mark.parametrize(("count", "bucket"), [(1, 1), (2, 2), (3, 4), (4, 4), (5, 8), (33, 64)])
+def test_sizes_are_counted_by_the_next_power_of_two(count: int, bucket: int) -> None:
+    account = ScriptedAccount()
+    way = batcher(Provider(), account)
+    way.send(texts(*["a"] * count), 1.0)
+    assert isinstance(account.meters, CountingMeters)
+    assert account.meters.of(f"batch_size/{bucket}") == 1
+    assert account.meters.of("batched_texts") == count
+
+
+def test_a_text_that_was_failed_before_is_not_failed_twice() -> None:
+    (text,) = texts("a")
+    text.vector.set_result((np.zeros(1, np.float32), None))  # type: ignore[arg-type]  # never looked at
+    assert isinstance(text.vector, Future)
+    Batch(batcher(Provider()), Lane.BULK, [text]).fail(Refused("late"))
+    assert text.vector.exception() is None

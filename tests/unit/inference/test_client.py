@@ -1,0 +1,155 @@
+"""What a provider's response means: its status, its headers, its tokens, and the bytes that are none."""
+
+import email.utils
+import json
+import time
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+import openai
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from querymill_workers.inference.account import RateLimitHeaders
+from querymill_workers.inference.client import (
+    Limited,
+    NoResponse,
+    Rejected,
+    TimedOut,
+    error_of_status,
+    make_call,
+    open_client,
+    rate_limit_headers,
+    retry_after_s,
+    tokens_of,
+)
+
+#: openai brings an httpx of its own, which reads no more of these than of its own.
+REQUEST: Any = httpx.Request("POST", "http://provider/v1")
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "3"}, 3.0),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after": "1m30s"}, 90.0),
+        ({"retry-after-ms": "250"}, 0.25),
+        ({"retry-after-ms": "250", "retry-after": "3"}, 0.25),
+        ({"retry-after-ms": "soon", "retry-after": "3"}, 3.0),
+        ({"retry-after": "86400"}, 600.0),
+        ({"retry-after-ms": "86400000"}, 600.0),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+        ({"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, 600.0),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "-3"}, None),
+        ({"retry-after": ""}, None),
+    ],
+)
+def test_how_long_to_wait_is_read_from_any_of_its_forms(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after_s(headers) == seconds
+
+
+def test_a_date_is_read_by_the_clock_of_this_machine() -> None:
+    in_a_minute = email.utils.formatdate(time.time() + 60, usegmt=True)
+    assert retry_after_s({"retry-after": in_a_minute}) == pytest.approx(60, abs=2)
+
+
+def test_all_headers_of_a_limit_are_read() -> None:
+    headers = {
+        "x-ratelimit-remaining-requests": "7", "x-ratelimit-reset-requests": "1s",
+        "x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "6m0s", "retry-after": "2",
+    }  # fmt: skip
+    assert rate_limit_headers(headers) == RateLimitHeaders(
+        retry_after_s=2.0, requests_left=7, requests_reset_s=1.0, tokens_left=0, tokens_reset_s=360.0
+    )
+
+
+@given(st.dictionaries(st.sampled_from([
+    "retry-after", "retry-after-ms", "x-ratelimit-remaining-requests", "x-ratelimit-reset-requests",
+    "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens",
+]), st.text() | st.from_regex(r"[0-9.²]{1,5}(ms|s|m|h|d)?")))  # fmt: skip
+def test_whatever_headers_hold_they_raise_nothing_and_wait_at_most_ten_minutes(headers: dict[str, str]) -> None:
+    limits = rate_limit_headers(headers)
+    assert limits.retry_after_s is None or 0 <= limits.retry_after_s <= 600
+    assert limits.requests_left is None or limits.requests_left >= 0
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "text"),
+    [
+        (429, Limited, "HTTP 429"),
+        (500, NoResponse, "HTTP 500"),
+        (503, NoResponse, "HTTP 503"),
+        (408, NoResponse, "HTTP 408"),
+        (409, NoResponse, "HTTP 409"),
+        (400, Rejected, "HTTP 400"),
+        (401, Rejected, "HTTP 401"),
+        (307, Rejected, "HTTP 307 (redirects are not followed)"),
+    ],
+)
+def test_a_status_says_whether_another_try_may_help(status: int, kind: type[Exception], text: str) -> None:
+    error = error_of_status(status, {"retry-after": "2"})
+    assert (type(error), str(error)) == (kind, text)
+    if isinstance(error, Limited):
+        assert error.limits.retry_after_s == 2.0
+
+
+def raising(error: Exception) -> Callable[[], object]:
+    def call() -> object:
+        raise error
+
+    return call
+
+
+def status_error(status: int) -> openai.APIStatusError:
+    response: Any = httpx.Response(status, request=REQUEST, headers={"retry-after": "2"}, text="the caller's own words")
+    return openai.APIStatusError("the caller's own words", response=response, body=None)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "text"),
+    [
+        (openai.APITimeoutError(REQUEST), TimedOut, "no response in time"),
+        (httpx.ReadTimeout("slow"), TimedOut, "no response in time"),
+        (openai.APIConnectionError(request=REQUEST), NoResponse, "no connection"),
+        (httpx.RemoteProtocolError("cut"), NoResponse, "no connection"),
+        (json.JSONDecodeError("no", "<html>", 0), NoResponse, "unreadable response (JSONDecodeError)"),
+        (KeyError("choices"), NoResponse, "unreadable response (KeyError)"),
+        (openai.OpenAIError("the caller's own words"), NoResponse, "unreadable response (OpenAIError)"),
+        (status_error(429), Limited, "HTTP 429"),
+        (status_error(502), NoResponse, "HTTP 502"),
+        (status_error(422), Rejected, "HTTP 422"),
+    ],
+)
+def test_what_goes_wrong_is_one_of_three_kinds_and_quotes_nobody(
+    error: Exception, kind: type[Exception], text: str
+) -> None:
+    with pytest.raises((Limited, NoResponse, Rejected)) as caught:
+        make_call(raising(error))
+    assert (type(caught.value), str(caught.value)) == (kind, text)
+
+
+def test_a_bug_that_is_none_of_these_is_not_hidden() -> None:
+    with pytest.raises(ZeroDivisionError):
+        make_call(raising(ZeroDivisionError()))
+    assert make_call(lambda: 5) == 5
+
+
+@pytest.mark.parametrize(("usage", "tokens"), [(None, None), (0, None), (-3, None), ("12", None), (12, 12)], ids=str)
+def test_tokens_are_what_the_provider_says_if_it_says_something(usage: object, tokens: int | None) -> None:
+    response = SimpleNamespace(usage=SimpleNamespace(total_tokens=usage))
+    assert tokens_of(response) == tokens
+    assert tokens_of(SimpleNamespace(usage=None)) is None
+    assert tokens_of(object()) is None
+
+
+def test_the_client_neither_retries_nor_follows_a_redirect() -> None:
+    with open_client("http://provider/v1", "", timeout_s=3.0) as client:
+        assert client.max_retries == 0
+        assert client._client.follow_redirects is False  # it has no public one
+        assert client.timeout == 3.0

@@ -1,0 +1,255 @@
+"""A call's way to a provider with a scripted account: what is tried again, what is given up, what is reported."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from querymill_shared.contracts.fields import Lane
+from querymill_workers.inference import gateway as module
+from querymill_workers.inference.account import LimitReached, RateLimitHeaders
+from querymill_workers.inference.client import Limited, NoResponse, ProviderResponse, Rejected, TimedOut
+from querymill_workers.inference.gateway import MAX_LIMITED, CutShort, Gateway, OneCall
+from querymill_workers.jobs.deadline import Caller
+from querymill_workers.jobs.faults import Refused, Unavailable
+from tests.fakes.accounts import ScriptedAccount
+
+NO_DEADLINE = Caller("c", Lane.NORMAL)
+LIMITS = RateLimitHeaders(retry_after_s=1.5)
+
+
+@pytest.fixture(autouse=True)
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BACKOFF_S", (0.0, 0.0))
+
+
+def in_time(seconds: float = 60.0) -> Caller:
+    return Caller("c", Lane.INTERACTIVE, time.monotonic() + seconds)
+
+
+def gateway(account: ScriptedAccount, timeout_s: float = 20.0) -> Gateway[str]:
+    return Gateway(account, "model", timeout_s=timeout_s)
+
+
+def replies(*script: Exception | ProviderResponse[str]) -> Callable[[float], ProviderResponse[str]]:
+    """Give the script entry by entry, and the last one for ever."""
+    left = list(script)
+
+    def ask(timeout_s: float) -> ProviderResponse[str]:  # the port's signature
+        entry = left.pop(0) if len(left) > 1 else left[0]
+        if isinstance(entry, Exception):
+            raise entry
+        return entry
+
+    return ask
+
+
+FINE = ProviderResponse("yes", 7, LIMITS)
+
+
+def test_a_response_is_reported_with_its_tokens_and_its_limits() -> None:
+    account = ScriptedAccount()
+    assert gateway(account).call_once(in_time(), 10, replies(FINE)) is FINE
+    assert account.reserved == [(1, 10)]
+    assert account.reported == [("answered", 10, 7)]
+    assert account.limits == [LIMITS]
+
+
+def test_what_may_pass_is_tried_three_times_each_with_a_grant_of_its_own() -> None:
+    account = ScriptedAccount()
+    assert gateway(account).call_once(in_time(), 10, replies(NoResponse("HTTP 503"), TimedOut(), FINE)) is FINE
+    assert account.outcomes == ["failed", "failed", "answered"]
+    assert len(account.reserved) == 3
+
+
+@pytest.mark.parametrize(("caller", "kind"), [(NO_DEADLINE, Unavailable), (None, Refused)])
+def test_after_three_tries_only_a_caller_without_a_deadline_may_come_back(
+    caller: Caller | None, kind: type[Exception]
+) -> None:
+    account = ScriptedAccount()
+    with pytest.raises(kind, match=r"^model unavailable: HTTP 503$"):
+        gateway(account).call_once(caller or in_time(), 10, replies(NoResponse("HTTP 503")))
+    assert account.outcomes == ["failed"] * 3
+
+
+def test_a_wait_beyond_the_deadline_is_not_waited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BACKOFF_S", (100.0, 100.0))
+    account = ScriptedAccount()
+    with pytest.raises(Refused, match="model unavailable: HTTP 503"):
+        gateway(account).call_once(in_time(30), 10, replies(NoResponse("HTTP 503")))
+    assert account.outcomes == ["failed"]
+
+
+def test_what_is_rejected_is_not_tried_again_and_costs_no_tokens_of_its_own() -> None:
+    account = ScriptedAccount()
+    with pytest.raises(Refused, match="model rejected: HTTP 400"):
+        gateway(account).call_once(NO_DEADLINE, 10, replies(Rejected("HTTP 400")))
+    assert account.outcomes == ["rejected"]
+
+
+def test_a_response_that_must_not_be_used_is_charged_and_not_tried_again() -> None:
+    account = ScriptedAccount()
+    with pytest.raises(Refused, match="empty reply"):
+        gateway(account).call_once(NO_DEADLINE, 10, replies(Refused("empty reply")))
+    assert account.outcomes == ["answered"]
+
+
+def test_rate_limits_are_no_tries() -> None:
+    account = ScriptedAccount()
+    script = [Limited(LIMITS)] * 20
+    assert gateway(account).call_once(in_time(), 10, replies(*script, FINE)) is FINE
+    assert account.outcomes == ["limited"] * 20 + ["answered"]
+    assert account.limits[0] == LIMITS
+
+
+def test_a_caller_without_a_deadline_gives_up_after_many_rate_limits() -> None:
+    account = ScriptedAccount()
+    with pytest.raises(Unavailable, match="model: HTTP 429 on 10 attempts"):
+        gateway(account).call_once(NO_DEADLINE, 10, replies(Limited(LIMITS)))
+    assert account.outcomes == ["limited"] * MAX_LIMITED
+
+
+@pytest.mark.parametrize(
+    ("left_s", "outcome"), [(60.0, "failed"), (5.0, "cut")], ids=["as long as it may take", "less"]
+)
+def test_a_time_out_counts_against_the_provider_only_if_it_had_all_its_time(left_s: float, outcome: str) -> None:
+    account = ScriptedAccount()
+    with pytest.raises(Refused, match="no response in time"):
+        gateway(account, timeout_s=20).call_once(in_time(left_s), 10, replies(TimedOut()))
+    assert set(account.outcomes) == {outcome}
+
+
+def test_a_call_gets_no_more_time_than_its_caller_has() -> None:
+    given: list[float] = []
+
+    def ask(timeout_s: float) -> ProviderResponse[str]:
+        given.append(timeout_s)
+        return FINE
+
+    for caller in (in_time(3), in_time(-1), NO_DEADLINE):
+        gateway(ScriptedAccount(), timeout_s=20).call_once(caller, 10, ask)
+    assert given[0] == pytest.approx(3, abs=0.5)
+    assert given[1:] == [0.01, 20]
+
+
+def test_a_grant_that_a_pause_made_void_is_asked_for_again() -> None:
+    account = ScriptedAccount(void=2)
+    gateway(account).call_once(in_time(), 10, replies(FINE))
+    assert (len(account.reserved), account.outcomes) == (3, ["answered"])
+
+
+class Growing(OneCall[str]):
+    """Work that has grown while it waited, or shrunk to nothing."""
+
+    def __init__(self, sealed: int | None) -> None:
+        super().__init__(in_time(), 10, replies(FINE))
+        object.__setattr__(self, "sealed", sealed)
+
+    def seal(self) -> int | None:  # type: ignore[override]  # nothing may be left
+        return self.sealed  # type: ignore[attr-defined,no-any-return]
+
+
+def test_work_that_grew_reserves_the_rest_without_another_request() -> None:
+    account = ScriptedAccount()
+    assert gateway(account).call(Growing(25)) is FINE
+    assert account.reserved == [(1, 10), (0, 15)]
+    assert account.reported == [("answered", 25, 7)]
+
+
+def test_work_that_shrank_keeps_its_grant() -> None:
+    account = ScriptedAccount()
+    gateway(account).call(Growing(4))
+    assert (account.reserved, account.reported) == ([(1, 10)], [("answered", 10, 7)])
+
+
+def test_work_that_shrank_to_nothing_gives_its_grant_back() -> None:
+    account = ScriptedAccount()
+    assert gateway(account).call(Growing(None)) is None
+    assert account.outcomes == ["unused"]
+
+
+def test_work_that_grew_beyond_the_limit_gives_its_grant_back() -> None:
+    account = ScriptedAccount(refuse_after=1)
+    with pytest.raises(LimitReached):
+        gateway(account).call(Growing(25))
+    assert account.outcomes == ["unused"]
+
+
+class Parts:
+    """A reply in parts: texts, or what breaks it off."""
+
+    def __init__(self, *parts: str | Exception, tokens: int | None = 12) -> None:
+        self._parts = list(parts)
+        self.tokens = tokens
+        self.closed = 0
+
+    def next(self) -> str | None:
+        if not self._parts:
+            return None
+        part = self._parts.pop(0)
+        if isinstance(part, Exception):
+            raise part
+        return part
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+class Ear:
+    """Hears parts until it has heard enough."""
+
+    def __init__(self, enough: int = 100) -> None:
+        self.parts: list[str] = []
+        self._enough = enough
+
+    def __call__(self, part: str) -> bool:
+        self.parts.append(part)
+        return len(self.parts) < self._enough
+
+
+def listen(account: ScriptedAccount, reply: Parts, hear: Callable[[str], bool], caller: Caller | None = None) -> Parts:
+    begun = ProviderResponse(reply, None, LIMITS)
+    return gateway(account).listen(caller or in_time(), 10, lambda _: begun, hear)
+
+
+def test_a_reply_is_heard_to_its_end_then_charged_as_the_provider_says() -> None:
+    account, ear = ScriptedAccount(), Ear()
+    reply = listen(account, Parts("nine", " ships"), ear)
+    assert ear.parts == ["nine", " ships"]
+    assert (account.reported, reply.closed) == ([("answered", 10, 12)], 1)
+
+
+def test_a_reply_that_nobody_hears_any_more_is_left() -> None:
+    account, ear = ScriptedAccount(), Ear(enough=2)
+    reply = Parts("a", "b", "c", tokens=None)
+    listen(account, reply, ear)
+    assert (ear.parts, reply.closed, account.reported) == (["a", "b"], 1, [("answered", 10, None)])
+
+
+def test_a_reply_that_breaks_off_is_not_begun_again() -> None:
+    account, ear = ScriptedAccount(), Ear()
+    reply = Parts("a", NoResponse("no connection"))
+    with pytest.raises(Unavailable, match="model: the reply broke off: no connection"):
+        listen(account, reply, ear)
+    assert (ear.parts, reply.closed, account.outcomes) == (["a"], 1, ["failed"])
+
+
+def test_a_reply_beyond_the_deadline_is_cut_and_not_held_against_the_provider() -> None:
+    account = ScriptedAccount()
+    with pytest.raises(CutShort, match="cut by the deadline"):
+        listen(account, Parts("a", "b"), lambda _: True, in_time(-1))
+    assert account.outcomes == ["cut"]
+
+
+def test_the_beginning_of_a_reply_is_tried_again() -> None:
+    account = ScriptedAccount()
+    begun: list[Exception | Parts] = [NoResponse("HTTP 503"), Parts("a")]
+
+    def begin(_: float) -> ProviderResponse[Parts]:
+        first = begun.pop(0)
+        if isinstance(first, Exception):
+            raise first
+        return ProviderResponse(first, None, LIMITS)
+
+    gateway(account).listen(in_time(), 10, begin, lambda _: True)
+    assert account.outcomes == ["failed", "answered"]
