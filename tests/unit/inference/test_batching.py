@@ -153,7 +153,7 @@ def test_a_refused_reservation_fails_every_text_that_waits_for_it_and_the_next_o
 def test_who_cannot_wait_for_the_grant_is_told_at_once_and_the_others_stay() -> None:
     way = batcher(Provider())
     way._gathering = True  # as while a request waits for its grant
-    early, late, patient = *texts("a", until=10.0), *texts("b", until=30.0), *texts("c")
+    early, late, patient = *texts("a", until=19.9), *texts("b", until=20.0), *texts("c")
     way.add([early, late, patient])
     way.leave(20.0)
     assert [text.text for text in way.peek()] == ["b", "c"]

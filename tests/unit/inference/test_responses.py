@@ -144,6 +144,11 @@ def test_a_reply_comes_part_by_part_with_its_tokens_at_the_end() -> None:
     assert (reply.tokens, reply.is_whole) == (12, True)
 
 
+def test_tokens_that_are_reported_before_the_end_are_kept() -> None:
+    reply = stream(chunk(tokens=12), chunk("nine"), chunk(None, "stop"))
+    assert (parts(reply), reply.tokens) == (["nine"], 12)
+
+
 def test_blank_space_at_the_beginning_is_no_first_part() -> None:
     assert parts(stream(chunk(" \n"), chunk("nine"), chunk(None, "stop"))) == [" \nnine"]
 
