@@ -1,0 +1,73 @@
+"""Documents submitted one after the other, on a mill in memory."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from querymill import IngestReport, ReportSearch
+from querymill.ingestion import IN_FLIGHT, BadLine, GoodLine, ingest
+from querymill.kinds.messages.lines import LINES as SESSIONS
+from querymill.kinds.reports.lines import LINES as REPORTS
+from querymill.testing import MemoryMill
+
+
+@pytest.fixture
+def mill() -> Iterator[MemoryMill]:
+    with MemoryMill() as opened:
+        yield opened
+
+
+def report_line(sha1: str, text: str) -> str:
+    return f'{{"sha1": "{sha1}", "title": "t", "company": "Nordhav", "pages": [{{"page": 1, "text": "{text}"}}]}}'
+
+
+def read(tmp_path: Path, *lines: str) -> list[GoodLine[IngestReport] | BadLine]:
+    path = tmp_path / "reports.jsonl"
+    path.write_text("\n".join(lines))
+    return list(REPORTS.read(path, "filings"))
+
+
+def good(found: list[GoodLine[IngestReport] | BadLine]) -> list[GoodLine[IngestReport]]:
+    return [line for line in found if isinstance(line, GoodLine)]
+
+
+def test_every_document_arrives_in_order_with_the_bytes_so_far(tmp_path: Path, mill: MemoryMill) -> None:
+    lines = good(read(tmp_path, *(report_line(f"r{number}", "nine ships") for number in range(IN_FLIGHT + 3))))
+    arrived = [advance for advance in ingest(mill, lines) if advance.result is not None]
+    assert [advance.document for advance in arrived] == [line.name for line in lines]
+    assert [advance.result.outcome for advance in arrived if advance.result] == ["ingested"] * len(lines)
+    sizes = [advance.size for advance in arrived]
+    assert sizes == sorted(sizes)
+    assert sizes[-1] == sum(line.size for line in lines)
+
+
+def test_the_same_documents_again_change_nothing(tmp_path: Path, mill: MemoryMill) -> None:
+    lines = good(read(tmp_path, report_line("a", "nine ships"), report_line("b", "tomato soup")))
+    for expected in ("ingested", "unchanged"):
+        assert {advance.result.outcome for advance in ingest(mill, lines) if advance.result} == {expected}
+
+
+def test_of_two_versions_of_a_document_the_later_stands(tmp_path: Path, mill: MemoryMill) -> None:
+    versions = [report_line("a", f"the fleet counts {number} ships") for number in range(6)]
+    list(ingest(mill, good(read(tmp_path, *versions))))
+    result = mill.submit(ReportSearch(query="fleet", collection="filings")).result(timeout=10)
+    assert [hit.text for hit in result.results] == ["the fleet counts 5 ships"]
+
+
+def test_a_bad_line_is_named_and_the_rest_is_loaded(tmp_path: Path, mill: MemoryMill) -> None:
+    found = read(tmp_path, report_line("a", "nine ships"), "{no json", "", '{"sha1": "b"}', report_line("c", "soup"))
+    bad = [line for line in found if isinstance(line, BadLine)]
+    assert [(line.number, line.reason.split(":")[0]) for line in bad] == [(2, "not JSON"), (4, "title")]
+    assert [advance.document for advance in ingest(mill, good(found)) if advance.result] == ["a", "c"]
+
+
+def test_a_session_is_in_once_its_vectors_are_stored(tmp_path: Path, mill: MemoryMill) -> None:
+    path = tmp_path / "sessions.jsonl"
+    path.write_text(
+        '{"session_id": "s", "started_at": "2026-03-01T09:00:00Z", "messages": [{"role": "user", "text": "rain"}]}'
+    )
+    lines: list[Any] = list(SESSIONS.read(path, "chats"))
+    (arrived,) = [advance for advance in ingest(mill, lines) if advance.result is not None]
+    assert (arrived.document, arrived.reason) == ("s", "")
