@@ -62,7 +62,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Advance:
+class EmbedProgress:
     """How far the file is: ``size`` bytes are through, and what became of the piece that ended there, if one did.
 
     ``there`` counts its texts whose vectors were in the file before; ``reason`` says why the others have none.
@@ -138,7 +138,7 @@ class Backfill:
         self._out = out
         self._model: str | None = None
 
-    def run(self, pieces: Iterable[Piece]) -> Iterator[Advance]:
+    def run(self, pieces: Iterable[Piece]) -> Iterator[EmbedProgress]:
         """Embed pieces in their order; yields as they advance.
 
         Raises:
@@ -154,10 +154,10 @@ class Backfill:
                 return
             piece, handed = flying.popleft()
             if handed is None:
-                yield Advance(piece.end, piece, there=len(piece.texts))
+                yield EmbedProgress(piece.end, piece, there=len(piece.texts))
             else:
                 for share in _shares(handed.job):
-                    yield Advance(before + (piece.end - before) * share)
+                    yield EmbedProgress(before + (piece.end - before) * share)
                 yield self._landed(piece, handed)
             before = piece.end
 
@@ -175,18 +175,18 @@ class Backfill:
                 return _Handed(request, job, turn)
             turn += 1
 
-    def _landed(self, piece: Piece, handed: _Handed) -> Advance:
+    def _landed(self, piece: Piece, handed: _Handed) -> EmbedProgress:
         there = self._there(piece)
         try:
             job, result = self._fetched(handed)
         except JobEnded as error:
-            return Advance(piece.end, piece, there, reason=error.reason)
+            return EmbedProgress(piece.end, piece, there, reason=error.reason)
         if self._out is not None:
             self._refuse_other_model(result)
             self._out.write((text.id, result.embedding(text.id)) for text in piece.texts)
         # Fetched results are deleted: thousands of vectors must not fill the board until they expire.
         job.release()
-        return Advance(piece.end, piece, there, result)
+        return EmbedProgress(piece.end, piece, there, result)
 
     def _fetched(self, handed: _Handed) -> tuple[Job[EmbedResult], EmbedResult]:
         for _ in range(HANDED_OVER):

@@ -66,7 +66,7 @@ class GoodLine(Generic[Q]):
 
 
 @dataclass(frozen=True, slots=True)
-class Advance:
+class LoadProgress:
     """How far the documents are: ``size`` bytes are in, the last by this ``result`` or lost for this ``reason``."""
 
     size: float
@@ -125,7 +125,7 @@ def rule_broken(error: ValueError | RecursionError, *, below: str = "") -> str:
             return "not JSON: a number too long, or nested too deeply"
 
 
-def ingest(mill: Querymill, lines: Iterable[GoodLine[Any]]) -> Iterator[Advance]:
+def ingest(mill: Querymill, lines: Iterable[GoodLine[Any]]) -> Iterator[LoadProgress]:
     """Submit documents and follow their jobs; yields as they advance. A session is in once its vectors are stored.
 
     Ingestion is durable: if this stops half-way, the documents that were submitted are still ingested, and
@@ -153,24 +153,24 @@ def ingest(mill: Querymill, lines: Iterable[GoodLine[Any]]) -> Iterator[Advance]
         yield arrived
 
 
-def _followed(job: Job[Any], before: int, line: GoodLine[Any]) -> Iterator[Advance]:
+def _followed(job: Job[Any], before: int, line: GoodLine[Any]) -> Iterator[LoadProgress]:
     for event in job.events():
         if isinstance(event, Progress):
-            yield Advance(before + line.size * event.done / max(event.total, 1))
+            yield LoadProgress(before + line.size * event.done / max(event.total, 1))
 
 
-def _embedded(arrived: Advance, line: GoodLine[Any], embedding: Job[EmbedMessagesResult]) -> Advance:
+def _embedded(arrived: LoadProgress, line: GoodLine[Any], embedding: Job[EmbedMessagesResult]) -> LoadProgress:
     """Tell a session that is only stored from one whose vectors are stored too."""
     try:
         embedding.result(timeout=5)
     except JobEnded as error:
         reason = f"line {line.number}: stored and searchable by text, but embedding failed: {error.reason}"
-        return Advance(arrived.size, document=arrived.document, reason=reason)
+        return LoadProgress(arrived.size, document=arrived.document, reason=reason)
     return arrived
 
 
-def _arrived(size: int, line: GoodLine[Any], job: Job[Any]) -> Advance:
+def _arrived(size: int, line: GoodLine[Any], job: Job[Any]) -> LoadProgress:
     try:
-        return Advance(size, result=job.result(timeout=5), document=line.name)
+        return LoadProgress(size, result=job.result(timeout=5), document=line.name)
     except JobEnded as error:
-        return Advance(size, document=line.name, reason=f"{line.unit} {line.number}: {error.reason}")
+        return LoadProgress(size, document=line.name, reason=f"{line.unit} {line.number}: {error.reason}")

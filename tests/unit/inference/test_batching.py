@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference import batching, gateway
 from querymill_workers.inference.account import RateLimitHeaders
-from querymill_workers.inference.batching import MAX_UNDER_WAY, Batch, Bounds, MicroBatcher, Waiting
+from querymill_workers.inference.batching import MAX_UNDER_WAY, Batch, BatchBounds, MicroBatcher, Waiting
 from querymill_workers.inference.client import NoResponse, ProviderResponse, Rejected
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.ports import Vectors
@@ -45,7 +45,9 @@ class Provider:
 
 def batcher(provider: Provider, account: ScriptedAccount | None = None, **bounds: int) -> MicroBatcher:
     way: Gateway[Vectors] = Gateway(account or ScriptedAccount(), "embedding", timeout_s=5)
-    return MicroBatcher(way, provider.ask, lane=Lane.BULK, bounds=Bounds(**{"inputs": 100, "tokens": 1_000} | bounds))
+    return MicroBatcher(
+        way, provider.ask, lane=Lane.BULK, bounds=BatchBounds(**{"inputs": 100, "tokens": 1_000} | bounds)
+    )
 
 
 def texts(*words: str, tokens: int = 1, until: float | None = None) -> list[Waiting]:
@@ -128,7 +130,7 @@ def test_a_failure_that_passes_is_not_split_but_told_to_everybody(monkeypatch: p
 
     way: Gateway[Vectors] = Gateway(ScriptedAccount(), "embedding", timeout_s=5)
     waiting = texts("a", "b")
-    MicroBatcher(way, away, lane=Lane.BULK, bounds=Bounds(10, 10)).add(waiting)
+    MicroBatcher(way, away, lane=Lane.BULK, bounds=BatchBounds(10, 10)).add(waiting)
     for text in waiting:
         with pytest.raises(Unavailable, match="HTTP 503"):
             text.vector.result(10)

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from querymill.backfill import Advance, Backfill, Order, Piece, read_pieces
+from querymill.backfill import Backfill, EmbedProgress, Order, Piece, read_pieces
 from querymill.cli.exits import Exit, WrongUse
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
@@ -62,7 +62,7 @@ class Tally:
     failed: list[dict[str, str]] = field(default_factory=list)
     bad: list[BadLine] = field(default_factory=list)
 
-    def see(self, advance: Advance, piece: Piece) -> None:
+    def see(self, advance: EmbedProgress, piece: Piece) -> None:
         """Count a piece that is finished."""
         self.texts += len(piece.texts)
         self.there += advance.there
@@ -76,7 +76,7 @@ class Tally:
             self.usage.update(result.usage)
 
 
-def follow(advances: Iterable[Advance], size: int, console: Console) -> Tally:
+def follow(advances: Iterable[EmbedProgress], size: int, console: Console) -> Tally:
     """Show a progress bar and what went wrong; counts what became of the texts."""
     bar = Progress(
         TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeElapsedColumn(),
@@ -96,7 +96,7 @@ def follow(advances: Iterable[Advance], size: int, console: Console) -> Tally:
     return tally
 
 
-def _complain(advance: Advance, piece: Piece, console: Console) -> None:
+def _complain(advance: EmbedProgress, piece: Piece, console: Console) -> None:
     for line in piece.bad:
         console.print(f"line {line.number}: {line.reason}", style="red")
     if advance.reason:

@@ -11,7 +11,7 @@ from querymill.cli.exits import Exit, WrongUse
 from querymill.cli.progress import with_bar
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
-from querymill.ingestion import Advance, BadLine, GoodLine, Lines
+from querymill.ingestion import BadLine, GoodLine, Lines, LoadProgress
 from querymill.kinds import NAMES, kind_named
 
 
@@ -66,12 +66,12 @@ def load_lines(lines: Lines[Any], path: Path, collection: str, *, as_json: bool)
         raise typer.Exit(Exit.FAILED)
 
 
-def follow(mill: Querymill, lines: Sequence[GoodLine[Any]], console: Console) -> list[Advance]:
+def follow(mill: Querymill, lines: Sequence[GoodLine[Any]], console: Console) -> list[LoadProgress]:
     """Ingest with a progress bar; returns one outcome per document."""
     return with_bar(mill, lines, console, size=sum(line.size for line in lines))
 
 
-def report(outcomes: list[Advance], bad: list[BadLine], *, counted: str, as_json: bool) -> None:
+def report(outcomes: list[LoadProgress], bad: list[BadLine], *, counted: str, as_json: bool) -> None:
     """Print what was loaded."""
     results = [outcome.result for outcome in outcomes if outcome.result is not None]
     summary = {

@@ -14,10 +14,10 @@ from rich.progress import (
 
 from querymill.cli.terminal import Console
 from querymill.client import Querymill
-from querymill.ingestion import Advance, GoodLine, ingest
+from querymill.ingestion import GoodLine, LoadProgress, ingest
 
 
-def with_bar(mill: Querymill, lines: Iterable[GoodLine[Any]], console: Console, *, size: float) -> list[Advance]:
+def with_bar(mill: Querymill, lines: Iterable[GoodLine[Any]], console: Console, *, size: float) -> list[LoadProgress]:
     """Ingest with a progress bar over ``size`` bytes; returns one outcome per document."""
     bar = Progress(
         TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeElapsedColumn(),

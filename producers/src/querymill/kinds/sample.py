@@ -6,7 +6,7 @@ from typing import Final
 from querymill.cli.progress import with_bar
 from querymill.cli.terminal import Console
 from querymill.client import Querymill
-from querymill.ingestion import Advance, GoodLine, Lines, Q
+from querymill.ingestion import GoodLine, Lines, LoadProgress, Q
 
 #: The collection that holds the sample.
 COLLECTION: Final = "demo"
@@ -14,7 +14,7 @@ COLLECTION: Final = "demo"
 
 def load_sample(
     mill: Querymill, lines: Lines[Q], path: Path, console: Console
-) -> tuple[list[GoodLine[Q]], list[Advance]]:
+) -> tuple[list[GoodLine[Q]], list[LoadProgress]]:
     """Ingest a file of the sample with a progress bar; returns its lines, and what became of each."""
     good = [line for line in lines.read(path, COLLECTION) if isinstance(line, GoodLine)]
     return good, with_bar(mill, good, console, size=sum(line.size for line in good))

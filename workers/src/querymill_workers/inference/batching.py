@@ -40,7 +40,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class BatchBounds:
     """The size limits of one request."""
 
     inputs: int
@@ -50,7 +50,7 @@ class Bounds:
 class MicroBatcher:
     """Collects the texts of one lane and input type in this process and sends them in batches."""
 
-    def __init__(self, gateway: Gateway[Vectors], ask: Ask, *, lane: Lane, bounds: Bounds) -> None:
+    def __init__(self, gateway: Gateway[Vectors], ask: Ask, *, lane: Lane, bounds: BatchBounds) -> None:
         self._gateway = gateway
         self._ask = ask
         self._lane = lane

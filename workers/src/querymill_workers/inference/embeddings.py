@@ -16,7 +16,7 @@ from openai.types import CreateEmbeddingResponse
 
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.meters import Meters
-from querymill_workers.inference.batching import Bounds, MicroBatcher, Vector, Waiting
+from querymill_workers.inference.batching import BatchBounds, MicroBatcher, Vector, Waiting
 from querymill_workers.inference.client import NoResponse, ProviderResponse, make_call, rate_limit_headers, tokens_of
 from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.gateway import Gateway
@@ -66,7 +66,7 @@ class OpenAIEndpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class TextToEmbed:
+class PendingText:
     """A text to embed, with its cache key and its estimated tokens."""
 
     key: str
@@ -107,7 +107,7 @@ class SharedEmbeddings:
         keys = [self._key(text, input_type, caller) for text in texts]
         known = self._cached(keys)
         missing = {
-            key: TextToEmbed(key, text, estimate(text))
+            key: PendingText(key, text, estimate(text))
             for key, text in zip(keys, texts, strict=True)
             if key not in known
         }
@@ -138,7 +138,7 @@ class SharedEmbeddings:
         return f"qm:vector:{{{hashlib.sha256(identity.encode('utf-8', 'replace')).hexdigest()[:32]}}}"
 
     def _embed_in_batches(
-        self, texts: Sequence[TextToEmbed], input_type: InputType, caller: Caller, spent: list[Usage]
+        self, texts: Sequence[PendingText], input_type: InputType, caller: Caller, spent: list[Usage]
     ) -> Iterator[Mapping[str, bytes]]:
         """Queue texts for the next requests, and yield their vectors as the responses arrive."""
         self._daily.spend(caller.collection, sum(text.tokens for text in texts))
@@ -165,7 +165,7 @@ class SharedEmbeddings:
                     self._gateway,
                     lambda texts, timeout_s: self._endpoint.ask(texts, input_type, timeout_s),
                     lane=lane,
-                    bounds=Bounds(self._profile.max_inputs, tokens),
+                    bounds=BatchBounds(self._profile.max_inputs, tokens),
                 )
             return batcher
 

@@ -13,7 +13,7 @@ from querymill.cli.exits import Exit, WrongUse
 from querymill.cli.progress import with_bar
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
-from querymill.ingestion import Advance
+from querymill.ingestion import LoadProgress
 from querymill.kinds.files.code_base import CodeBase, Listed, Skipped, code_base_at
 from querymill.kinds.files.lines import batched
 from querymill_shared.contracts.errors import JobEnded
@@ -97,7 +97,7 @@ def compare(mill: Querymill, found: Listing, collection: str, *, remove: bool) -
 
 
 def report(
-    found: Listing, compared: CompareFilesResult, outcomes: Sequence[Advance], console: Console, *, as_json: bool
+    found: Listing, compared: CompareFilesResult, outcomes: Sequence[LoadProgress], console: Console, *, as_json: bool
 ) -> None:
     """Print what was loaded, what was not, and what was dropped."""
     summary = summarised(found, compared, outcomes)
@@ -120,7 +120,7 @@ def report(
         echo("Not everything could be read, so nothing was dropped.")
 
 
-def summarised(found: Listing, compared: CompareFilesResult, outcomes: Sequence[Advance]) -> dict[str, Any]:
+def summarised(found: Listing, compared: CompareFilesResult, outcomes: Sequence[LoadProgress]) -> dict[str, Any]:
     """Count what was done."""
     results = [outcome.result for outcome in outcomes if isinstance(outcome.result, IngestFilesResult)]
     counted = Counter[str]()

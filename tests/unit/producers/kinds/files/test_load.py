@@ -8,7 +8,7 @@ import pytest
 
 from querymill.cli.exits import WrongUse
 from querymill.cli.terminal import Console
-from querymill.ingestion import Advance
+from querymill.ingestion import LoadProgress
 from querymill.kinds.files.code_base import code_base_at
 from querymill.kinds.files.load import Listing, by_reason, find, report, summarised
 from querymill_shared.contracts.files.ingest import CompareFilesResult, IngestFilesResult
@@ -65,7 +65,10 @@ def test_nothing_to_load_is_refused_with_the_reasons(tmp_path: Path) -> None:
 
 
 def test_the_summary_counts_files_parts_and_failures(folder: Path) -> None:
-    outcomes = [Advance(1, result=ingested(1), document="a.py"), Advance(2, document="b.py", reason="batch 2: dead")]
+    outcomes = [
+        LoadProgress(1, result=ingested(1), document="a.py"),
+        LoadProgress(2, document="b.py", reason="batch 2: dead"),
+    ]
     summary = summarised(found_in(folder), compared("a.py", "b.py", removed=("gone.py",)), outcomes)
     assert (summary["files"], summary["ingested"], summary["unchanged"]) == (3, 1, 1)
     assert (summary["symbols"], summary["chunks"], summary["pending"]) == (2, 3, 5)

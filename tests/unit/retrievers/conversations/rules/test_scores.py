@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 
 from querymill_workers.retrievers.conversations.rules.rank import RankParts, rank, recency
 from querymill_workers.retrievers.conversations.rules.scores import (
-    Bounds,
     Context,
+    ScoreBounds,
     Scoring,
     Worth,
     context_of,
     final_score,
 )
 
-NO_BOUNDS = Bounds(0.2, 0.2, 1.2)
+NO_BOUNDS = ScoreBounds(0.2, 0.2, 1.2)
 
 
 def test_under_the_product_an_old_perfect_hit_loses_to_a_near_irrelevant_one_of_today() -> None:
@@ -59,11 +59,11 @@ share = st.floats(0, 1)
 
 
 worths = st.builds(Worth, share, share, share, st.sampled_from(["current", "recent", "other"]))
-bounds = st.builds(Bounds, st.floats(0, 2), st.floats(0, 2), st.floats(1, 2))
+bounds = st.builds(ScoreBounds, st.floats(0, 2), st.floats(0, 2), st.floats(1, 2))
 
 
 @given(worths, st.sampled_from(["product", "bounded", "bm25"]), bounds)
-def test_the_factors_multiply_to_the_score_exactly(worth: Worth, scoring: Scoring, bounds: Bounds) -> None:
+def test_the_factors_multiply_to_the_score_exactly(worth: Worth, scoring: Scoring, bounds: ScoreBounds) -> None:
     found = final_score(worth, scoring=scoring, bounds=bounds)
     assert found.score == math.prod(found.factors.values())
     assert found.score >= 0

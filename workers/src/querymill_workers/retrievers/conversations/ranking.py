@@ -8,8 +8,8 @@ from querymill_workers.retrievers.conversations.ports.caches import CachedConver
 from querymill_workers.retrievers.conversations.ports.sessions import ConversationInfo
 from querymill_workers.retrievers.conversations.rules.rank import age_days, rank, recency
 from querymill_workers.retrievers.conversations.rules.scores import (
-    Bounds,
     FinalScore,
+    ScoreBounds,
     Worth,
     context_of,
     final_score,
@@ -47,7 +47,7 @@ def score_candidate(question: Question, hit: WordHit, session: CachedConversatio
     days = age_days(session.last_active, question.now)
     context = context_of(session.session_id, current=request.current_session, recent=frozenset(request.recent_sessions))
     worth = Worth(hit.score / best, rank(session.parts, days), recency(days), context)
-    bounds = Bounds(request.rank_swing, request.decay_swing, request.context_cap)
+    bounds = ScoreBounds(request.rank_swing, request.decay_swing, request.context_cap)
     return ScoredSession(hit, session, days, final_score(worth, scoring=request.scoring, bounds=bounds))
 
 

@@ -17,7 +17,7 @@ FORMULAS: Final[Mapping[Scoring, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ScoreBounds:
     """How far `bounded` lets each factor move a score: a for the rank, b for the decay, and the cap of the context.
 
     a and b are at most 2, so that no factor is negative. With 0.2, a factor is between 0.9 and 1.1.
@@ -53,7 +53,7 @@ def context_of(session_id: str, *, current: str | None, recent: frozenset[str]) 
     return "recent" if session_id in recent else "other"
 
 
-def final_score(worth: Worth, *, scoring: Scoring, bounds: Bounds) -> FinalScore:
+def final_score(worth: Worth, *, scoring: Scoring, bounds: ScoreBounds) -> FinalScore:
     """Multiply the factors of a score.
 
     ``product`` is relevance × rank × decay × context. Worked example: a perfect hit that is one year old and has every
