@@ -1,10 +1,13 @@
 """The sessions of the highest ranks are listed."""
 
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 import pytest
 
 from querymill_shared.contracts.conversations.ranks import RankList, RankListResult
+from querymill_workers.retrievers.conversations.ports.ranks import RankRow
+from querymill_workers.retrievers.conversations.stores.memory_ranks import MemoryRanks
 from tests.fixtures.conversation_jobs import POOLS, bring_up_to_date, ingest, rebuild
 from tests.fixtures.conversations import START
 from tests.fixtures.world import World
@@ -34,3 +37,26 @@ def test_the_list_is_cut_at_its_limit_and_says_how_many_sessions_wait(world: Wor
     later = world.result(world.run(RankList(collection="chats")))
     assert isinstance(later, RankListResult)
     assert (later.total, later.waiting) == (3, 0)
+
+
+class UpdatedBetween(MemoryRanks):
+    """Ends an update between any two looks at the ranks, as another worker may."""
+
+    world: World
+
+    def top(self, collection: str, *, now: datetime, limit: int) -> Sequence[RankRow]:
+        rows = super().top(collection, now=now, limit=limit)
+        bring_up_to_date(self.world)
+        return rows
+
+
+def test_a_list_from_before_an_update_does_not_say_that_no_session_waits(world: World) -> None:
+    ingest(world, "early", *POOLS)
+    ingest(world, "late", *POOLS, day=1)
+    ranks = UpdatedBetween(world.conversations)
+    ranks.world = world
+    world.with_ports(ranks=ranks)
+    listed = world.result(world.run(RankList(collection="chats")))
+    assert isinstance(listed, RankListResult)
+    assert {row.references for row in listed.results} == {0}
+    assert listed.waiting == 2

@@ -31,6 +31,8 @@ def step(claim: Claim, request: RankList, ports: ConversationPorts) -> Sequence[
     """
     refuse_unknown(request.collection, ports.conversations)
     now = request.now or datetime.now(UTC)
+    # Counted first: an update that ends in between would leave an old list that says that no session waits.
+    waiting = ports.ranks.waiting(request.collection)
     rows = []
     for row in ports.ranks.top(request.collection, now=now, limit=request.limit):
         days = age_days(row.last_active, now)
@@ -44,7 +46,7 @@ def step(claim: Claim, request: RankList, ports: ConversationPorts) -> Sequence[
             **asdict(row.parts),
         )
         rows.append(ranked)
-    notes = ListNotes(results=tuple(rows), waiting=ports.ranks.waiting(request.collection))
+    notes = ListNotes(results=tuple(rows), waiting=waiting)
     one_step.hand_in(claim, request, notes, ENDING, ports)
     return []
 
