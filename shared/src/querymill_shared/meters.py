@@ -4,6 +4,7 @@ The counters are one hash on the board's server, so a status command, a gateway 
 one place. A process that is killed loses at most its last second of counts.
 """
 
+import json
 import threading
 from collections import Counter
 from collections.abc import Mapping
@@ -17,6 +18,8 @@ KEY = "qm:meters"
 #: A hash of the accounts with providers: the account's key, and the model it is for.
 ACCOUNTS = "qm:accounts"
 FLUSH_EVERY_S = 1.0
+#: So many of the last refusals are kept for each account, and so much of what a provider said.
+MAX_REFUSALS, MAX_REFUSAL_CHARS = 200, 100
 
 
 class Meters:
@@ -78,6 +81,50 @@ def accounts(client: redis.Redis) -> list[AccountState]:
     now = seconds * 1000 + micros / 1000
     models = {_text(key): _text(model) for key, model in client.hgetall(ACCOUNTS).items()}
     return [_state(model, client.hgetall(key), now) for key, model in sorted(models.items(), key=itemgetter(1, 0))]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A call that a provider did not answer as asked: what it said instead, such as "HTTP 429", and for which step.
+
+    Calls for several jobs at once name none. ``at`` is in seconds since the epoch by the board's clock.
+    """
+
+    what: str
+    step: str = ""
+    job_id: str = ""
+    at: float = 0.0
+
+    def encoded(self) -> str:
+        """Return the refusal as it is kept, without its time, which the board's server writes before it."""
+        return json.dumps([self.what[:MAX_REFUSAL_CHARS], self.step, self.job_id])
+
+
+def refusals_key(account: str) -> str:
+    """Return the key of the last refusals of an account."""
+    return f"{account}:refusals"
+
+
+def refusals(client: redis.Redis) -> dict[str, list[Refusal]]:
+    """Return the last refusals by model, the latest first. What cannot be read is left out."""
+    models = {_text(key): _text(model) for key, model in client.hgetall(ACCOUNTS).items()}
+    pipeline = client.pipeline(transaction=False)
+    for account in models:
+        pipeline.lrange(refusals_key(account), 0, MAX_REFUSALS - 1)
+    found: dict[str, list[Refusal]] = {}
+    for model, kept in zip(models.values(), pipeline.execute(raise_on_error=False), strict=True):
+        read = [_refusal(_text(entry)) for entry in kept] if isinstance(kept, list) else []
+        found.setdefault(model, []).extend(refusal for refusal in read if refusal is not None)
+    return {model: sorted(listed, key=lambda refusal: -refusal.at) for model, listed in sorted(found.items())}
+
+
+def _refusal(kept: str) -> Refusal | None:
+    ms, _, rest = kept.partition(" ")
+    try:
+        what, step, job_id = json.loads(rest)
+        return Refusal(str(what), str(step), str(job_id), int(ms) / 1000)
+    except (ValueError, TypeError):
+        return None
 
 
 def _state(model: str, fields: Mapping[bytes | str, bytes | str], now: float) -> AccountState:

@@ -1,4 +1,7 @@
-"""Every setting, with its type and description. Settings are read from the environment."""
+"""Every setting, with its type and description.
+
+They are read from the environment, from the files that ``NAME_FILE`` names, and from ``.env`` in the working folder.
+"""
 
 import re
 from collections.abc import Iterator
@@ -7,32 +10,12 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr
 from pydantic_core import PydanticCustomError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 from redis import ConnectionPool
 
 from querymill_shared.addresses import HIDDEN, mask, mask_text
-
-#: Common names of VTK's API, and phrases that stand for modules without being part of their names.
-MODULE_SHORTHANDS: dict[str, list[str]] = {
-    **{
-        name: []
-        for name in (
-            "actor", "mapper", "renderer", "renderWindow", "interactor", "camera", "polyData", "imageData", "volume",
-            "ConeSource", "SphereSource", "CubeSource", "CylinderSource", "PlaneSource", "LineSource",
-            "STLReader", "OBJReader", "PLYReader", "ColorTransferFunction", "PiecewiseFunction", "LookupTable",
-        )
-    },
-    "point picking": ["vtkPointPicker"],
-    "cell picking": ["vtkCellPicker"],
-    "scalar bar": ["vtkScalarBarActor"],
-    "orientation axes": ["vtkOrientationMarkerWidget", "vtkAxesActor"],
-    "圆锥": ["vtkConeSource"],
-    "球体": ["vtkSphereSource"],
-    "立方体": ["vtkCubeSource"],
-    "圆柱": ["vtkCylinderSource"],
-    "体绘制": ["vtkVolume", "vtkVolumeMapper"],
-    "相机": ["vtkCamera"],
-}  # fmt: skip
+from querymill_shared.given import DOT_ENV, read_files
+from querymill_shared.shorthands import MODULE_SHORTHANDS
 
 #: A setting whose name ends like this holds an address, which may contain a password.
 _ADDRESSES = ("_url", "_uri")
@@ -71,7 +54,7 @@ class Settings(BaseSettings):
     """
 
     # A rejected value may be a secret.
-    model_config = SettingsConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
+    model_config = SettingsConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True, env_file=DOT_ENV)
 
     redis_url: Annotated[
         str, AfterValidator(_read_by_redis), Field(description="URL of the job board: Redis or Valkey")
@@ -113,9 +96,9 @@ class Settings(BaseSettings):
         Seconds,
         Field(
             le=10,
-            description="after this long without a heartbeat, a step is given to another worker",
+            description="after this long without a heartbeat of its worker, a step is given to another",
         ),
-    ] = 10.0
+    ] = 4.0
     querymill_ring_grace_s: Annotated[
         Seconds,
         Field(
@@ -126,9 +109,16 @@ class Settings(BaseSettings):
         int,
         Field(
             ge=1,
-            description="number of attempts after which a step fails for good",
+            description="attempts of a step: its failures and the deaths of its workers count, outages do not",
         ),
     ] = 4
+    querymill_outage_patience_s: Annotated[
+        Seconds,
+        Field(
+            description="how long a job without a deadline waits for stores and providers that are away, or for a"
+            " worker that can read it, before it is put on the dead-letter list",
+        ),
+    ] = 6 * 3600.0
     querymill_result_ttl_s: Annotated[
         Seconds,
         Field(
@@ -196,10 +186,19 @@ class Settings(BaseSettings):
     querymill_former_embedding_model: Annotated[
         str,
         Field(
-            description="previous embedding model, of the same dimension: messages whose vectors come from it"
-            " are searched with it; empty: by text",
+            description="previous embedding model: collections whose vectors come from it are searched with it"
+            " until they are embedded again; empty: by text",
         ),
     ] = ""
+    querymill_former_embedding_dimensions: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=4000,
+            description="vector length of the previous model; empty: that of its built-in profile, else that of"
+            " EMBEDDING_MODEL",
+        ),
+    ] = None
     querymill_former_embedding_base_url: Annotated[
         str,
         Field(
@@ -255,12 +254,41 @@ class Settings(BaseSettings):
             description="port on which a worker serves the fleet's /metrics; unset: none",
         ),
     ] = None
+    querymill_hosts: Annotated[
+        list[str],
+        Field(
+            description="names that the gateway is called by (JSON); empty: any, but without API keys loopback's only",
+        ),
+    ] = []
+    querymill_cors_origins: Annotated[
+        list[str],
+        Field(
+            description="origins of web pages that may call the gateway, such as https://app.example (JSON)",
+        ),
+    ] = []
+    querymill_console_hide_questions: Annotated[
+        bool, Field(description="show no questions in the console's lists of jobs")
+    ] = False
+    querymill_gateway_waiting: Annotated[
+        int,
+        Field(
+            ge=1,
+            description="requests that wait and streams that one gateway process holds at once; more get 503",
+        ),
+    ] = 2_000
     querymill_module_shorthands: Annotated[
         dict[str, list[str]],
         Field(
             description="names that stand for modules in a request: a plain name, or an alias with its modules (JSON)",
         ),
     ] = MODULE_SHORTHANDS
+    querymill_glossary: Annotated[
+        str,
+        Field(
+            description="terms that questions about reports are explained by, beside the built-in ones:"
+            " a JSON object of explanations, or the path of a file with one",
+        ),
+    ] = ""
     querymill_technical_keywords: Annotated[
         list[str],
         Field(
@@ -273,6 +301,20 @@ class Settings(BaseSettings):
             description="log level; questions and passages appear at DEBUG only",
         ),
     ] = "INFO"
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003  # a folder of secrets; pydantic's own way
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Return where settings are read from, the strongest first. Raises UnreadableSetting."""
+        in_files = dict(read_files(name.upper() for name in cls.model_fields))
+        files = InitSettingsSource(settings_cls, {name.lower(): value for name, value in in_files.items()})
+        return init_settings, env_settings, files, dotenv_settings
 
     @property
     def broker_url(self) -> str:

@@ -1,20 +1,60 @@
 """The job board: the record of every job, in Redis or Valkey (see ADR 1 in this folder)."""
 
+from querymill_shared.board.attempts import Attempt, AttemptOutcome, Part
+from querymill_shared.board.counts import JobCounts, Latency
+from querymill_shared.board.endings import OnEnd
 from querymill_shared.board.memory import MemoryBoard
-from querymill_shared.board.picture import Claim, Due, Outcome, Picture, Record, Step, Verdict
+from querymill_shared.board.memory_watching import MemoryWatchedBoard
+from querymill_shared.board.picture import (
+    CANCELLED,
+    Cause,
+    Claim,
+    Claims,
+    Counts,
+    Due,
+    Ended,
+    Outcome,
+    Picture,
+    Record,
+    Step,
+    Verdict,
+    WorkerLife,
+)
 from querymill_shared.board.protocol import Board
-from querymill_shared.board.valkey import AsyncValkeyBoard, ValkeyBoard
+from querymill_shared.board.valkey import ValkeyBoard
+from querymill_shared.board.valkey_async import AsyncValkeyBoard
+from querymill_shared.board.valkey_watching import ValkeyWatchedBoard
+from querymill_shared.board.watching import Listener, Look, Seen, Told, WatchedBoard
 
 __all__ = [
+    "CANCELLED",
     "AsyncValkeyBoard",
+    "Attempt",
+    "AttemptOutcome",
     "Board",
+    "Cause",
     "Claim",
+    "Claims",
+    "Counts",
     "Due",
+    "Ended",
+    "JobCounts",
+    "Latency",
+    "Listener",
+    "Look",
     "MemoryBoard",
+    "MemoryWatchedBoard",
+    "OnEnd",
     "Outcome",
+    "Part",
     "Picture",
     "Record",
+    "Seen",
     "Step",
+    "Told",
     "ValkeyBoard",
+    "ValkeyWatchedBoard",
     "Verdict",
+    "WatchedBoard",
+    "WorkerLife",
 ]

@@ -3,28 +3,36 @@
 The synchronous and the asynchronous board send the same calls, so the protocol is written once.
 """
 
+import dataclasses
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from types import MappingProxyType
+from typing import Any, Final, Generic, TypeVar
 
 from pydantic import ValidationError
 
 from querymill_shared.board import keys
-from querymill_shared.board.picture import Claim, Due, Outcome, Picture, Record, Step, Verdict
-from querymill_shared.contracts.errors import IdempotencyConflict, UnknownJob, UnreadableJob
-from querymill_shared.contracts.events import (
-    Cancelled,
-    Done,
-    Event,
-    Failed,
-    ProgressEvent,
-    Queued,
-    StageFinished,
+from querymill_shared.board.attempts import MAX_REASON_CHARS, Part, encode_facts
+from querymill_shared.board.picture import (
+    Cause,
+    Claim,
+    Claims,
+    Counts,
+    Ended,
+    Outcome,
+    Picture,
+    Record,
+    Step,
+    Verdict,
 )
-from querymill_shared.contracts.jobs import JobRequest, decode_request, fingerprint
+from querymill_shared.contracts.codes import Code
+from querymill_shared.contracts.errors import UnknownJob, UnreadableJob, broken_rules
+from querymill_shared.contracts.events import Cancelled, Done, Event, Failed, ProgressEvent, StageFinished
+from querymill_shared.contracts.jobs import JobRequest, decode_request
 from querymill_shared.hits import PackedHits, pack
+from querymill_shared.queues import Queue
 
 T = TypeVar("T")
 
@@ -32,10 +40,35 @@ T = TypeVar("T")
 SETTLE_MARGIN_MS = 60
 #: If the last worker of a job does not settle it, the sweeper does so after this long.
 SETTLE_GRACE_MS = 2_000
-#: The board remembers an idempotency key for one day.
-IDEMPOTENCY_TTL_MS = 86_400_000
+#: The picture of a job that goes on is returned, for its ranking to be told, at most this often.
+TELL_EVERY_MS = 100
+#: A worker of the previous release leaves a step alone for this long, in seconds, if nobody renews it. The same holds
+#: for a step whose worker is on no list, which only another program can bring about.
+HELD_S = 60.0
+#: Why a step waits again that another worker held without renewing its lease. The script `claim` writes the same.
+LEASE_RAN_OUT = "its lease ran out"
+#: A step that a worker cannot read is rung again after this long. The wait doubles with every worker that leaves it.
+LEAVE_MS = 50
+#: The field that counts each cause, after the name of the step.
+COUNTERS: Mapping[Cause, str] = {
+    "failure": "failures",
+    "outage": "outages",
+    "conflict": "conflicts",
+    "pause": "pauses",
+}
 #: Dead jobs stay on the board for one week, for an operator to look at.
 DEAD_TTL_MS = 7 * 86_400_000
+
+#: A job that holds a forgotten text stays this long after its end, for those who wait to read how it ended. In ms.
+READABLE_MS = 2_000
+
+#: The request of a job that is done stays on the board if it is no longer than this, and read only.
+MAX_KEPT_REQUEST_BYTES = 8_192
+
+#: A note on the backlog that is older than this refuses no work.
+BACKLOG_TTL_MS = 3_000
+#: Nothing waits.
+NO_BACKLOG: Final[Mapping[str, float]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,67 +81,57 @@ class Call(Generic[T]):
     parse: Callable[[Any], T]
 
 
-def submit(request: JobRequest, *, ring_grace_s: float, idempotency_key: str | None) -> Call[tuple[str, bool]]:
-    """Accept a job. Return its id and whether it is new.
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A step that was claimed, of a job whose request this release cannot read. ``broken`` names fields and rules."""
 
-    Raises (when parsed):
-        IdempotencyConflict: The key was already used for a different request.
-    """
-    scope = None if idempotency_key is None else f"{request.collection}\n{idempotency_key}"
-    job_id = keys.new_job_id(scope)
-
-    def parse(returned: list[str]) -> tuple[str, bool]:
-        if returned[0] == "conflict":
-            raise IdempotencyConflict(idempotency_key or "", returned[1])
-        return returned[1], returned[0] == "created"
-
-    names = keys.of_job(job_id, "job", "steps", "events", "due", "recent", "request")
-    return Call(
-        "submit",
-        [*names, keys.idempotency(job_id, scope)],
-        [
-            job_id,
-            fingerprint(request),
-            request.kind,
-            request.collection,
-            request.lane,
-            request.model_dump_json(),
-            int((request.deadline or 0) * 1000),
-            SETTLE_MARGIN_MS,
-            int(ring_grace_s * 1000),
-            0 if scope is None else IDEMPOTENCY_TTL_MS,
-            Queued(stages=request.steps).model_dump_json(),
-            *request.steps,
-        ],
-        parse,
-    )
+    job_id: str
+    step: str
+    attempt: int
+    broken: str
+    life: str = ""
 
 
-def claim(job_id: str, step: str, *, lease_s: float) -> Call[Claim | None]:
-    """Claim a step and start its lease. Return None if there is nothing left to do.
+def claim(job_id: str, step: str, *, lease_s: float, life: str = "", most: int = 1) -> Call[Claims | list[Unread]]:
+    """Claim a step, and up to ``most`` - 1 further ones of its queue."""
 
-    Raises (when parsed):
-        UnreadableJob: This release cannot read the request.
-    """
-
-    def parse(returned: list[Any]) -> Claim | None:
+    def parse(returned: list[Any]) -> Claims | list[Unread]:
         if returned[0] != "claimed":
-            return None
-        _, attempt, left_ms, request, created = returned
+            return Claims()
+        _, claimed, left_ms, request, created, left, age_ms, accepted_us = returned
         expires_at = None if left_ms < 0 else time.monotonic() + left_ms / 1000
         known, unreadable = _request(request)
         if known is None:
-            raise UnreadableJob(job_id, unreadable)
-        return Claim(job_id, step, attempt, known, expires_at, int(created) / 1000)
+            return [Unread(job_id, name, attempt, unreadable, life) for name, attempt, _ in claimed]
+        accepted, age_s = accepted_s(created, accepted_us), age_ms / 1000
+        held = tuple(
+            Claim(job_id, name, attempt, known, expires_at, accepted, life, _counts(counts), age_s)
+            for name, attempt, counts in claimed
+        )
+        return Claims(held, left or None)
 
     names = keys.of_job(job_id, "job", "steps", "events", "due", "request")
-    return Call("claim", names, [job_id, step, int(lease_s * 1000)], parse)
+    lease_ms = int((HELD_S if life else lease_s) * 1000)
+    return Call("claim", [*names, keys.held_with(job_id, life)], [job_id, step, lease_ms, life, most], parse)
+
+
+def leave(unread: Unread) -> Call[int]:
+    """Put a step back that this release cannot read. Return for how many milliseconds workers have left it."""
+    reason = f"a worker cannot read its request: {unread.broken}"
+    event = StageFinished(stage=unread.step, state="retrying", reason=reason)
+    return Call(
+        "leave",
+        [*keys.of_job(unread.job_id, "job", "steps", "events", "due"), keys.held_with(unread.job_id, unread.life)],
+        [unread.job_id, unread.step, unread.attempt, reason, event.model_dump_json(), LEAVE_MS],
+        int,
+    )
 
 
 def extend(held: Claim, *, lease_s: float) -> Call[bool]:
     """Renew a lease. Return False if this attempt no longer holds the step."""
-    names = keys.of_job(held.job_id, "job", "steps", "due")
-    return Call("extend", names, [held.job_id, held.step, held.attempt, int(lease_s * 1000)], bool)
+    lease_ms = int((HELD_S if held.life else lease_s) * 1000)
+    fields: list[str | int] = [held.job_id, held.step, held.attempt, lease_ms]
+    return Call("extend", keys.of_job(held.job_id, "job", "steps", "due"), fields, bool)
 
 
 def take_queries(held: Claim, texts: Sequence[str]) -> Call[list[str]]:
@@ -117,12 +140,14 @@ def take_queries(held: Claim, texts: Sequence[str]) -> Call[list[str]]:
 
 
 def finish(held: Claim, outcome: Outcome) -> Call[Picture | None]:
-    """Close a step and store its hits. If this attempt no longer holds the step, store nothing and return None."""
-    event = StageFinished(stage=held.step, state=outcome.state, ms=outcome.ms, reason=outcome.reason or None)
+    """Close a step and store its hits. Return the picture if the caller has something to do with it: see `Board`."""
     packed = [part for query, hits in outcome.hits.items() for part in (query, pack(hits))]
     return Call(
         "finish",
-        keys.of_job(held.job_id, "job", "steps", "events", "due", "hits", "queries"),
+        [
+            *keys.of_job(held.job_id, "job", "steps", "events", "due", "hits", "queries"),
+            keys.held_with(held.job_id, held.life),
+        ],
         [
             held.job_id,
             held.step,
@@ -130,28 +155,52 @@ def finish(held: Claim, outcome: Outcome) -> Call[Picture | None]:
             outcome.state,
             outcome.reason,
             json.dumps(outcome.notes),
-            event.model_dump_json(),
+            finished(held, outcome).model_dump_json(),
             SETTLE_GRACE_MS,
+            TELL_EVERY_MS,
+            encode_facts(outcome.code, outcome.parts),
             *packed,
         ],
-        lambda returned: _picture(returned[1], held.job_id, held.request) if returned[0] == "closed" else None,
+        lambda returned: _picture(returned[1], held.job_id, held.request) if len(returned) > 1 else None,
     )
 
 
-def add_steps(job_id: str, names: Sequence[str], *, ring_grace_s: float) -> Call[list[str]]:
+def finished(held: Claim, outcome: Outcome) -> StageFinished:
+    """Return the event that reports how a step ended."""
+    return StageFinished(
+        stage=held.step, state=outcome.state, ms=outcome.ms, reason=outcome.reason or None, code=outcome.code
+    )
+
+
+def add_steps(
+    job_id: str, names: Sequence[str], *, ring_grace_s: float, queue_of: Callable[[str], Queue] | None
+) -> Call[list[str]]:
     """Add steps to a job. Return those that are new."""
+    listed = names if queue_of is None else [f"{name}={queue_of(name)}" for name in names]
     return Call(
-        "add_steps", keys.of_job(job_id, "job", "steps", "due"), [job_id, int(ring_grace_s * 1000), *names], list
+        "add_steps", keys.of_job(job_id, "job", "steps", "due"), [job_id, int(ring_grace_s * 1000), *listed], list
     )
 
 
-def postpone(held: Claim, *, delay_s: float, reason: str) -> Call[bool]:
+def postpone(
+    held: Claim, *, delay_s: float, reason: str, cause: Cause, code: Code | None, parts: Sequence[Part]
+) -> Call[bool]:  # fmt: skip
     """Put a step back, to be retried after a delay. Return False if this attempt no longer holds the step."""
-    event = StageFinished(stage=held.step, state="retrying", reason=reason)
+    event = StageFinished(stage=held.step, state="retrying", reason=reason, code=code)
     return Call(
         "postpone",
-        keys.of_job(held.job_id, "job", "steps", "events", "due"),
-        [held.job_id, held.step, held.attempt, int(delay_s * 1000), reason, event.model_dump_json()],
+        [*keys.of_job(held.job_id, "job", "steps", "events", "due"), keys.held_with(held.job_id, held.life)],
+        [
+            held.job_id,
+            held.step,
+            held.attempt,
+            int(delay_s * 1000),
+            reason,
+            event.model_dump_json(),
+            COUNTERS[cause],
+            reason[:MAX_REASON_CHARS],
+            encode_facts(code, parts),
+        ],
         bool,
     )
 
@@ -163,8 +212,24 @@ def tell(job_id: str, event: ProgressEvent, held: Claim | None) -> Call[bool]:
     return Call("tell", names, [event.type, event.model_dump_json(), *fence], bool)
 
 
-def settle(job_id: str, verdict: Verdict, *, result_ttl_s: float) -> Call[bool]:
-    """End a job. Return False if it has already ended."""
+def settle(
+    job_id: str, verdict: Verdict, *, result_ttl_s: float, is_noted: bool = False
+) -> Call[Sequence[Ended] | str]:
+    """End a job. Return how it ended, and all that followed it, or () if it had already ended.
+
+    Or return a collection: the job is not ended before `changed` was noted of that in every shard.
+    """
+
+    def parse(returned: list[Any] | int | str) -> Sequence[Ended] | str:
+        if isinstance(returned, int):
+            return ()
+        if isinstance(returned, str):
+            return returned
+        return [
+            Ended(ended, kind, collection, state, ms, steps, verdict.degraded)
+            for ended, state, kind, collection, ms, steps in returned
+        ]
+
     event = last_event(verdict)
     ttl = DEAD_TTL_MS if verdict.state == "dead" else int(result_ttl_s * 1000)
     return Call(
@@ -179,8 +244,12 @@ def settle(job_id: str, verdict: Verdict, *, result_ttl_s: float) -> Call[bool]:
             event.model_dump_json(),
             ttl,
             0 if verdict.state == "done" else 1,
+            int(is_noted),
+            READABLE_MS,
+            verdict.code or "",
+            MAX_KEPT_REQUEST_BYTES,
         ],
-        bool,
+        parse,
     )
 
 
@@ -207,24 +276,17 @@ def picture(job_id: str) -> Call[Picture]:
         if shown.record.is_over and not returned[1]:
             return shown
         request, unreadable = _request(returned[1])
-        return replace(shown, request=request, unreadable=unreadable)
+        if shown.record.state == "done":
+            return replace(shown, asked=request)
+        return replace(shown, request=request, unreadable=unreadable, asked=request)
 
     return Call("picture", names, [], parse)
 
 
-def sweep(shard: str, *, ring_grace_s: float, limit: int = 100) -> Call[list[Due]]:
-    """Return the due entries of one shard. Each becomes due again on its own until its job ends."""
-    start = keys.prefix(shard)
-    return Call(
-        "sweep",
-        [start + "due"],
-        [start, int(ring_grace_s * 1000), limit],
-        lambda returned: [_due(*entry.split(" ")) for entry in returned],
-    )
-
-
-def _due(job_id: str, step: str) -> Due:
-    return Due(job_id, None if step.startswith("@") else step, past_deadline=step == "@deadline")
+def report_backlog(shard: str, waits: Mapping[str, float]) -> Call[int]:
+    """Note in one shard how long a new bell would wait on each queue, in seconds."""
+    pairs = [part for queue, wait_s in waits.items() for part in (queue, int(wait_s * 1000))]
+    return Call("report_backlog", [keys.backlog(shard)], [BACKLOG_TTL_MS, *pairs], int)
 
 
 def last_event(verdict: Verdict) -> Event:
@@ -233,9 +295,13 @@ def last_event(verdict: Verdict) -> Event:
         case "done":
             return Done(complete=verdict.complete)
         case "failed" | "dead":
-            return Failed(reason=verdict.reason)
+            return Failed(reason=verdict.reason, code=verdict.code)
         case "cancelled":
             return Cancelled()
+
+
+def _counts(numbers: Sequence[str | None]) -> Counts:
+    return Counts(*(int(number or 0) for number in numbers))
 
 
 def _request(text: str) -> tuple[JobRequest | None, str]:
@@ -243,11 +309,11 @@ def _request(text: str) -> tuple[JobRequest | None, str]:
     try:
         return decode_request(text), ""
     except ValidationError as error:
-        broken = [f"{'.'.join(map(str, part['loc'])) or 'request'}: {part['type']}" for part in error.errors()]
-        return None, f"this release cannot read its request ({', '.join(broken[:3])})"
+        return None, broken_rules(error)
 
 
-def _pairs(flat: Sequence[str]) -> dict[str, str]:
+def pairs(flat: Sequence[str]) -> dict[str, str]:
+    """Return a hash that a script returned as names and values in turn."""
     return dict(zip(flat[::2], flat[1::2], strict=True))
 
 
@@ -256,21 +322,29 @@ def _seconds(ms: str | None) -> float | None:
 
 
 def _picture(returned: Sequence[Any], job_id: str, request: JobRequest | None) -> Picture:
-    record, steps, hits, queries = (_pairs(part) for part in returned)
+    record, steps, hits, queries = (pairs(part) for part in returned)
     if not record:
         raise UnknownJob(job_id)
     return Picture(
-        record=_record(record),
-        steps=_steps(steps, record["order"].split(" ")),
+        record=record_of(record, job_id),
+        steps=_steps(steps, record),
         hits=PackedHits(hits),
         queries=queries,
         request=request,
+        asked=request,
+        queues=dict(pair.split("=", 1) for pair in record.get("queues", "").split() if "=" in pair),
     )
 
 
-def _record(fields: Mapping[str, str]) -> Record:
+def accepted_s(created_ms: str, accepted_us: str) -> float:
+    """Return when a job was accepted, in seconds since the epoch. Jobs of the release before are known to the ms."""
+    return int(accepted_us) / 1_000_000 if accepted_us else int(created_ms) / 1000
+
+
+def record_of(fields: Mapping[str, str], job_id: str) -> Record:
+    """Read the record of a job."""
     return Record(
-        job_id=fields["id"],
+        job_id=job_id,
         kind=fields["kind"],
         collection=fields["collection"],
         lane=fields["lane"],
@@ -281,19 +355,33 @@ def _record(fields: Mapping[str, str]) -> Record:
         reason=fields.get("reason", ""),
         open_steps=int(fields["open"]),
         told=_seconds(fields.get("told")),
+        leader=fields.get("leader", ""),
+        callers=max(1, int(fields.get("callers", 0))),
+        left=_seconds(fields.get("left")),
+        is_released=bool(fields.get("released")),
+        code=fields.get("code", ""),
     )
 
 
-def _steps(fields: Mapping[str, str], names: Sequence[str]) -> tuple[Step, ...]:
+def _steps(fields: Mapping[str, str], record: Mapping[str, str]) -> tuple[Step, ...]:
+    names = record["order"].split(" ")
+    # The first steps of a job are queued when it is accepted. Its field "created" may be a follower's.
+    accepted, first = record.get("accepted"), int(record.get("first", 0))
+    since = accepted_s("", accepted) if accepted else None
     return tuple(
         Step(
             name=name,
             state=fields[f"{name}.state"],  # type: ignore[arg-type]  # only the scripts of this package write it
             attempt=int(fields[f"{name}.attempt"]),
             reason=fields.get(f"{name}.reason", ""),
+            counts=_counts([fields.get(f"{name}.{part.name}") for part in dataclasses.fields(Counts)]),
             started=_seconds(fields.get(f"{name}.started")),
             ended=_seconds(fields.get(f"{name}.ended")),
             notes=json.loads(fields.get(f"{name}.notes") or "{}"),
+            queued=_seconds(fields.get(f"{name}.queued")) or (since if place < first else None),
+            life=fields.get(f"{name}.life", ""),
+            facts=fields.get(f"{name}.facts", ""),
+            past=fields.get(f"{name}.past", ""),
         )
-        for name in names
+        for place, name in enumerate(names)
     )

@@ -13,12 +13,24 @@ SHARDS = "0123456789abcdef"
 COLLECTIONS = "qm:collections"
 #: Holds the name of the process that is elected to sweep.
 SWEEPER = "qm:sweeper"
+#: The worker processes by the time of their last beat, and a hash of what each is.
+WORKERS, ABOUT_WORKERS = "qm:{workers}", "qm:{workers}:about"
 
 
-def new_job_id(idempotency: str | None = None) -> str:
-    """Make a random job id. With an idempotency scope, the scope determines the first digit and so the slot."""
+def backlog(shard: str) -> str:
+    """Return the key of a shard's note on how long new bells wait."""
+    return prefix(shard) + "backlog"
+
+
+def announced(kind: str) -> str:
+    """Return the field of `COLLECTIONS` that says that all collections of a kind are recorded."""
+    return f"@{kind}"
+
+
+def new_job_id(digest: str | None = None) -> str:
+    """Make a random job id. With a digest, that determines the first digit and so the slot."""
     random = uuid4().hex
-    return random if idempotency is None else idempotency_digest(idempotency)[0] + random[1:]
+    return random if digest is None else digest[0] + random[1:]
 
 
 def idempotency_digest(scope: str) -> str:
@@ -32,14 +44,24 @@ def prefix(shard: str) -> str:
 
 
 def of_job(job_id: str, *parts: str) -> list[str]:
-    """Return the keys of a job by part: "due" and "recent" belong to its shard, all others to the job itself.
+    """Return the keys of a job by part: "due", "recent" and "dead" belong to its shard, all others to the job itself.
 
     No job has an empty id. Its keys are those of the first shard, where nothing is found.
     """
     shard = prefix(job_id[:1] or SHARDS[0])
-    return [shard + part if part in ("due", "recent") else f"{shard}{job_id}:{part}" for part in parts]
+    return [shard + part if part in ("due", "recent", "dead") else f"{shard}{job_id}:{part}" for part in parts]
 
 
-def idempotency(job_id: str, scope: str | None) -> str:
-    """Return the key that stores an idempotency key, in the job's slot."""
-    return f"{prefix(job_id[0])}idem:{idempotency_digest(scope or job_id)}"
+def held(shard: str, life: str) -> str:
+    """Return the key of the steps of a shard that a worker process holds."""
+    return f"{prefix(shard)}held:{life}"
+
+
+def held_with(job_id: str, life: str) -> str:
+    """Return the key of the steps that a worker process holds, in the job's slot."""
+    return held(job_id[:1] or SHARDS[0], life)
+
+
+def idempotency(digest: str, scope: str) -> str:
+    """Return the key that stores an idempotency key, in the slot of a digest (or job id)."""
+    return f"{prefix(digest[0])}idem:{idempotency_digest(scope)}"

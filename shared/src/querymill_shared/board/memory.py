@@ -1,111 +1,166 @@
 """A board in this process, for tests. It also shows what a board does without any Lua."""
 
+import json
+import math
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from querymill_shared.board import keys
-from querymill_shared.board.calls import DEAD_TTL_MS, SETTLE_GRACE_MS, SETTLE_MARGIN_MS, last_event
-from querymill_shared.board.picture import Claim, Due, Outcome, Picture, Record, Step, Verdict
+from querymill_shared.board.attempts import Part, encode_facts
+from querymill_shared.board.calls import (
+    COUNTERS,
+    HELD_S,
+    LEASE_RAN_OUT,
+    NO_BACKLOG,
+    SETTLE_GRACE_MS,
+    TELL_EVERY_MS,
+    finished,
+)
+from querymill_shared.board.counts import JobCounts
+from querymill_shared.board.endings import OnEnd, log_end
+from querymill_shared.board.forgetting import Listed
+from querymill_shared.board.lives import SILENT, WORKER_DIED, WORKER_STOPPED, worker_life
+from querymill_shared.board.memory_collections import MemoryCollections
+from querymill_shared.board.memory_counts import MemoryBacklog, MemoryCounts
+from querymill_shared.board.memory_job import DEADLINE, SETTLE, MemoryJob, dead_jobs, new_job, newest_jobs
+from querymill_shared.board.memory_joining import SharedWork
+from querymill_shared.board.picture import (
+    Cause,
+    Claim,
+    Claims,
+    Due,
+    Outcome,
+    Picture,
+    Step,
+    Verdict,
+    WorkerLife,
+)
+from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.errors import IdempotencyConflict, UnknownJob
-from querymill_shared.contracts.events import Event, Hits, ProgressEvent, Queued, StageFinished, StageStarted
+from querymill_shared.contracts.events import Event, Hits, Progress, ProgressEvent, Queued, StageFinished, StageStarted
 from querymill_shared.contracts.jobs import JobRequest, fingerprint
-from querymill_shared.hits import BoardHit
+from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 
-DEADLINE, SETTLE = "@deadline", "@settle"
 
-
-@dataclass(slots=True)
-class _Job:
-    record: Record
-    request: JobRequest
-    steps: dict[str, Step]
-    leases: dict[str, float] = field(default_factory=dict)
-    due: dict[str, float] = field(default_factory=dict)
-    rings: dict[str, int] = field(default_factory=dict)
-    hits: dict[str, tuple[BoardHit, ...]] = field(default_factory=dict)
-    queries: dict[str, str] = field(default_factory=dict)
-    events: list[Event] = field(default_factory=list)
-    result: str | None = None
-    expires: float | None = None
-
-    def holds(self, held: Claim) -> bool:
-        """Whether this attempt still holds the step: the fence."""
-        step = self.steps[held.step]
-        return not self.record.is_over and step.state == "running" and step.attempt == held.attempt
-
-
-class MemoryBoard:
+class MemoryBoard(MemoryCollections):
     """`Board` without a server. ``clock`` returns seconds since the epoch."""
 
-    def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time, on_end: OnEnd = log_end) -> None:
+        super().__init__()
         self._settings = settings
         self._clock = clock
-        self._jobs: dict[str, _Job] = {}
+        self._on_end = on_end
+        self._counts = MemoryCounts()
+        self._jobs: dict[str, MemoryJob] = {}
         self._idempotency: dict[str, tuple[str, str]] = {}
-        self._collections: set[tuple[str, str]] = set()
-        self._changed = threading.Condition(threading.RLock())
+        self._workers: dict[str, tuple[str, float]] = {}
+        self._backlog = MemoryBacklog()
+        self._changed = threading.RLock()
+        self._shared = SharedWork(self._jobs, settings, clock, self._tell_one, self._count_end)
+        #: Called with a job's id, the number of an event and the event.
+        self.listeners: list[Callable[[str, int, Event], None]] = []
 
     def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> tuple[str, bool]:
         """See `Board.submit`."""
         with self._changed:
             digest = fingerprint(request)
             scope = f"{request.collection}\n{idempotency_key}"
-            if idempotency_key is not None and scope in self._idempotency:
-                job_id, first = self._idempotency[scope]
+            job_id, first = self._idempotency.get(scope, ("", ""))
+            prior = self._live(job_id)
+            if idempotency_key is not None and prior is not None and not prior.record.is_released:
                 if first != digest:
                     raise IdempotencyConflict(idempotency_key, job_id)
                 return job_id, False
-            job_id = keys.new_job_id(None if idempotency_key is None else scope)
+            job_id = keys.new_job_id()
+            starts_work = not self._shared.join(request, digest, job_id)
+            if starts_work:
+                self._backlog.refuse_late(request, self._clock())
+                self._shared.lead(request, digest, job_id)
+                grace_s = self._settings.querymill_ring_grace_s
+                self._jobs[job_id] = new_job(job_id, request, now=self._clock(), ring_grace_s=grace_s)
             if idempotency_key is not None:
                 self._idempotency[scope] = (job_id, digest)
-            self._jobs[job_id] = self._new_job(job_id, request)
-            return job_id, True
-
-    def _new_job(self, job_id: str, request: JobRequest) -> _Job:
-        now = self._clock()
-        deadline = None if request.deadline is None else now + request.deadline
-        steps = {name: Step(name, "waiting", 0) for name in request.steps}
-        record = Record(
-            job_id,
-            request.kind,
-            request.collection,
-            request.lane,
-            "queued",
-            now,
-            deadline,
-            None,
-            "",
-            len(steps),
-        )
-        job = _Job(record, request, steps)
-        job.due = dict.fromkeys(steps, now + self._settings.querymill_ring_grace_s)
-        if request.deadline is not None:
-            margin = min(SETTLE_MARGIN_MS / 1000, request.deadline / 2)
-            job.due[DEADLINE] = now + request.deadline - margin
-        job.events.append(Queued(stages=request.steps))
-        return job
+            self._counts.add(f"submitted/{request.kind}")
+            return job_id, starts_work
 
     def claim(self, job_id: str, step: str) -> Claim | None:
         """See `Board.claim`."""
+        held = self.claim_steps(job_id, step, life="", most=1).held
+        return held[0] if held else None
+
+    def claim_steps(self, job_id: str, step: str, *, life: str, most: int) -> Claims:
+        """See `Board.claim_steps`."""
         with self._changed:
             job, now = self._live(job_id), self._clock()
             if job is None or job.record.is_over or step not in job.steps:
-                return None
+                return Claims()
             deadline, known = job.record.deadline, job.steps[step]
-            late = deadline is not None and now >= deadline
             held = known.state == "running" and job.leases[step] > now
-            if late or held or known.is_closed:
-                return None
-            taken = replace(known, state="running", attempt=known.attempt + 1, started=now)
-            job.steps[step] = taken
+            if held or known.is_closed or (deadline is not None and now >= deadline):
+                return Claims()
+            if known.state == "running":  # its lease ran out, so the worker that held it is dead
+                job.put_back(step, now, "deaths", LEASE_RAN_OUT)
+            self._counts.add("leases_lost", int(known.state == "running"))
             job.record = replace(job.record, state="running")
-            job.leases[step] = job.due[step] = now + self._settings.querymill_lease_s
-            self._tell(job, StageStarted(stage=step, attempt=taken.attempt))
-            expires_at = None if deadline is None else time.monotonic() + deadline - now
-            return Claim(job_id, step, taken.attempt, job.request, expires_at, job.record.created)
+            fresh = [name for name in job.untried(job.queues.get(step)) if name != step]
+            held_now = tuple(self._hold(job, name, life) for name in [step, *fresh[: most - 1]])
+            left = fresh[most - 1] if len(fresh) >= most else None
+            if left is not None:
+                job.bells.note(job.queues[left], now)
+            return Claims(held_now, left)
+
+    def _hold(self, job: MemoryJob, step: str, life: str) -> Claim:
+        now, deadline = self._clock(), job.record.deadline
+        taken = replace(job.steps[step], state="running", attempt=job.steps[step].attempt + 1, started=now, life=life)
+        job.steps[step] = taken
+        job.leases[step] = job.due[step] = now + (HELD_S if life else self._settings.querymill_lease_s)
+        self._tell(job, StageStarted(stage=step, attempt=taken.attempt))
+        expires_at = None if deadline is None else time.monotonic() + deadline - now
+        return Claim(
+            job.record.job_id, step, taken.attempt, job.request, expires_at, job.record.created, life, taken.counts,
+            now - job.since,
+        )  # fmt: skip
+
+    def beat(self, life: str, about: Mapping[str, Any]) -> list[str]:
+        """See `Board.beat`."""
+        with self._changed:
+            now = self._clock()
+            self._workers[life] = (json.dumps(dict(about)), now)
+            return [
+                life for life, (_, at) in self._workers.items() if now - at >= self._settings.querymill_lease_s * SILENT
+            ]
+
+    def workers(self) -> list[WorkerLife]:
+        """See `Board.workers`."""
+        with self._changed:
+            now = self._clock()
+            found = [worker_life(life, about, now - at) for life, (about, at) in self._workers.items()]
+            return sorted(found, key=lambda worker: worker.beat_age_s)
+
+    def waiting_queues(self, job_id: str) -> list[str]:
+        """Return the queues on which steps of a job wait."""
+        with self._changed:
+            job = self._live(job_id)
+            if job is None or job.record.is_over:
+                return []
+            return self._shared.work_of(job).waiting_queues()
+
+    def bury(self, life: str, *, planned: bool = False) -> list[tuple[str, str]]:
+        """See `Board.bury`."""
+        with self._changed:
+            self._workers.pop(life, None)
+            held = [(job, name) for job in self._jobs.values() for name in job.steps if job.runs(name, life)]
+            reason = WORKER_STOPPED if planned else WORKER_DIED
+            self._counts.add("leases_lost", 0 if planned else len(held))
+            for job, name in held:
+                job.put_back(name, self._clock(), "pauses" if planned else "deaths", reason)
+                job.due[name] = self._clock()
+                self._tell(job, StageFinished(stage=name, state="retrying", reason=reason))
+            return [(job.record.job_id, name) for job, name in held]
 
     def extend(self, held: Claim) -> bool:
         """See `Board.extend`."""
@@ -113,7 +168,7 @@ class MemoryBoard:
             job = self._live(held.job_id)
             if job is None or not job.holds(held):
                 return False
-            until = self._clock() + self._settings.querymill_lease_s
+            until = self._clock() + (HELD_S if held.life else self._settings.querymill_lease_s)
             job.leases[held.step] = job.due[held.step] = until
             return True
 
@@ -134,40 +189,54 @@ class MemoryBoard:
             now = self._clock()
             step = job.steps[held.step]
             job.steps[held.step] = replace(
-                step, state=outcome.state, reason=outcome.reason, ended=now, notes=dict(outcome.notes)
-            )
+                step, state=outcome.state, reason=outcome.reason, ended=now, notes=dict(outcome.notes),
+                facts=encode_facts(outcome.code, outcome.parts),
+            )  # fmt: skip
             job.hits.update(outcome.hits)
             job.due.pop(held.step, None)
-            reason = outcome.reason or None
-            self._tell(job, StageFinished(stage=held.step, state=outcome.state, ms=outcome.ms, reason=reason))
+            self._tell(job, finished(held, outcome))
             job.record = replace(job.record, open_steps=job.record.open_steps - 1)
             if job.record.open_steps <= 0:
                 job.due[SETTLE] = now + SETTLE_GRACE_MS / 1000
-            return _picture(job)
+                return job.picture()
+            told = job.record.told
+            if outcome.state != "done" or (told is not None and now - told < TELL_EVERY_MS / 1000):
+                return None
+            picture, job.record = job.picture(), replace(job.record, told=now)
+            return picture
 
-    def add_steps(self, job_id: str, names: Sequence[str]) -> list[str]:
+    def add_steps(
+        self, job_id: str, names: Sequence[str], *, queue_of: Callable[[str], Queue] | None = None
+    ) -> list[str]:
         """See `Board.add_steps`."""
         with self._changed:
             job = self._live(job_id)
             if job is None or job.record.is_over:
                 return []
             added = [name for name in dict.fromkeys(names) if name not in job.steps]
-            job.steps |= {name: Step(name, "waiting", 0) for name in added}
+            job.steps |= {name: Step(name, "waiting", 0, queued=self._clock()) for name in added}
+            job.queues |= {} if queue_of is None else {name: queue_of(name) for name in added}
+            for queue in {job.queues[name] for name in added if name in job.queues}:
+                job.bells.note(queue, self._clock())
             job.due |= dict.fromkeys(added, self._clock() + self._settings.querymill_ring_grace_s)
             job.record = replace(job.record, open_steps=job.record.open_steps + len(added))
             if added:
                 job.due.pop(SETTLE, None)
             return added
 
-    def postpone(self, held: Claim, *, delay_s: float, reason: str) -> bool:
+    def postpone(
+        self, held: Claim, *, delay_s: float, reason: str, cause: Cause, code: Code | None = None,
+        parts: Sequence[Part] = (),
+    ) -> bool:  # fmt: skip
         """See `Board.postpone`."""
         with self._changed:
             job = self._live(held.job_id)
             if job is None or not job.holds(held):
                 return False
-            job.steps[held.step] = replace(job.steps[held.step], state="waiting", reason=reason)
-            job.due[held.step] = self._clock() + delay_s
-            self._tell(job, StageFinished(stage=held.step, state="retrying", reason=reason))
+            now, facts = self._clock(), encode_facts(code, parts)
+            job.put_back(held.step, now, COUNTERS[cause], reason, facts=facts, delay_s=delay_s)
+            job.due[held.step] = now + delay_s
+            self._tell(job, StageFinished(stage=held.step, state="retrying", reason=reason, code=code))
             return True
 
     def tell(self, job_id: str, event: ProgressEvent, *, held: Claim | None = None) -> bool:
@@ -178,31 +247,22 @@ class MemoryBoard:
                 return False
             if isinstance(event, Hits):
                 job.record = replace(job.record, told=self._clock())
+            if isinstance(event, Progress):
+                job.note_progress(event)
             self._tell(job, event)
             return True
 
     def settle(self, job_id: str, verdict: Verdict) -> bool:
         """See `Board.settle`."""
         with self._changed:
-            job, now = self._live(job_id), self._clock()
-            if job is None or job.record.is_over:
-                return False
-            job.record = replace(job.record, state=verdict.state, reason=verdict.reason, ended=now)
-            job.result = verdict.result or None
-            job.due.clear()
-            ttl = DEAD_TTL_MS / 1000 if verdict.state == "dead" else self._settings.querymill_result_ttl_s
-            job.expires = now + ttl
-            self._tell(job, last_event(verdict))
-            return True
+            job = self._live(job_id)
+            return job is not None and not job.record.is_over and self._shared.settle(job, verdict)
 
     def release(self, job_id: str) -> bool:
         """See `Board.release`."""
         with self._changed:
             job = self._live(job_id)
-            if job is None or not job.record.is_over:
-                return False
-            del self._jobs[job_id]
-            return True
+            return job is not None and self._shared.release(job)
 
     def picture(self, job_id: str) -> Picture:
         """See `Board.picture`."""
@@ -210,26 +270,22 @@ class MemoryBoard:
             job = self._live(job_id)
             if job is None:
                 raise UnknownJob(job_id)
-            return _picture(job)
+            return self._shared.picture(job)
 
-    def events(self, job_id: str, *, after: str = "0-0", wait_s: float = 0) -> list[tuple[str, Event]]:
+    def events(self, job_id: str, *, after: str = "0-0") -> list[tuple[str, Event]]:
         """See `Board.events`."""
         seen = int(after.split("-")[0])
         with self._changed:
             job = self._live(job_id)
-            if job is None:
-                return []
-            self._changed.wait_for(lambda: len(job.events) > seen, timeout=wait_s)
-            return [(f"{number}-0", event) for number, event in enumerate(job.events, 1) if number > seen]
+            events = [] if job is None else job.events
+            before = 0 if job is None else job.events_before
+            return [(f"{number}-0", event) for number, event in enumerate(events, before + 1) if number > seen]
 
-    def ended(self, job_id: str, *, wait_s: float = 0) -> Event | None:
-        """See `Board.ended`."""
+    def has_ended(self, job_id: str) -> bool:
+        """See `Board.has_ended`."""
         with self._changed:
             job = self._live(job_id)
-            if job is None:
-                return None
-            self._changed.wait_for(lambda: job.record.is_over, timeout=wait_s)
-            return job.events[-1] if job.record.is_over else None
+            return job is None or job.record.is_over
 
     def result(self, job_id: str) -> str | None:
         """See `Board.result`."""
@@ -240,10 +296,45 @@ class MemoryBoard:
     def recent(self, *, most: int = 20) -> list[str]:
         """See `Board.recent`."""
         with self._changed:
-            newest = sorted(self._jobs, key=lambda job_id: -self._jobs[job_id].record.created)
-            return newest[:most]
+            return newest_jobs(self._jobs.values())[:most]
 
-    def due(self) -> list[Due]:
+    def open_jobs(self, *, most: int = 20) -> list[str]:
+        """See `Board.open_jobs`."""
+        with self._changed:
+            unended = [job for job in self._jobs.values() if not (job.record.is_over or job.record.leader)]
+            return newest_jobs(unended)[::-1][:most]
+
+    def dead(self, *, most: int = 20) -> list[str]:
+        """See `Board.dead`."""
+        with self._changed:
+            live = [job for job_id in list(self._jobs) if (job := self._live(job_id))]
+            return dead_jobs(live)[:most]
+
+    def replay(self, job_id: str) -> bool:
+        """See `Board.replay`."""
+        with self._changed:
+            job, now = self._live(job_id), self._clock()
+            if job is None or job.record.state != "dead":
+                return False
+            job.replay(now)
+            self._tell(job, Queued(stages=tuple(job.steps)))
+            return True
+
+    def drop(self, job_id: str) -> bool:
+        """See `Board.drop`."""
+        with self._changed:
+            job = self._live(job_id)
+            if job is None or job.record.state != "dead":
+                return False
+            del self._jobs[job_id]
+            return True
+
+    def due_in(self) -> float:
+        """See `Board.due_in`."""
+        with self._changed:
+            return min((at for job in self._jobs.values() for at in job.due.values()), default=math.inf) - self._clock()
+
+    def due(self, *, queued_since: Mapping[str, float] = NO_BACKLOG) -> list[Due]:
         """See `Board.due`."""
         with self._changed:
             now = self._clock()
@@ -255,28 +346,55 @@ class MemoryBoard:
             return [
                 Due(job.record.job_id, None if name.startswith("@") else name, past_deadline=name == DEADLINE)
                 for job, name in taken
+                if name.startswith("@") or job.needs_a_bell(name, now, queued_since)
             ]
 
-    def add_collections(self, kind: str, collections: Sequence[str]) -> None:
-        """See `Board.add_collections`."""
-        self._collections.update((kind, name) for name in collections)
+    def report_backlog(self, waits: Mapping[str, float]) -> None:
+        """See `Board.report_backlog`."""
+        with self._changed:
+            self._backlog.report(waits, self._clock())
 
-    def collections(self, kind: str) -> set[str]:
-        """See `Board.collections`."""
-        return {name for of_kind, name in self._collections if of_kind == kind}
+    def counts(self) -> JobCounts:
+        """See `Board.counts`."""
+        with self._changed:
+            dead = sum(job.record.state == "dead" for job in self._jobs.values())
+            return self._counts.read(dead)
 
-    def _live(self, job_id: str) -> _Job | None:
+    def jobs_of(self, collection: str) -> Iterator[Listed]:
+        """See `Board.jobs_of`."""
+        with self._changed:
+            records = [job.record for job in self._jobs.values() if job.record.collection == collection]
+        yield from (Listed(record.job_id, record.kind, record.state) for record in records)
+
+    def forget_jobs(self, job_ids: Collection[str]) -> int:
+        """See `Board.forget_jobs`."""
+        with self._changed:
+            return sum(self._shared.forget(job) for job_id in job_ids if (job := self._live(job_id)) is not None)
+
+    def trim_job(self, job_id: str, request: JobRequest) -> bool:
+        """See `Board.trim_job`."""
+        with self._changed:
+            job = self._live(job_id)
+            if job is None or job.record.state == "done":
+                return False
+            job.request, job.forgotten = request, job.forgotten or "in part"
+            return True
+
+    def _live(self, job_id: str) -> MemoryJob | None:
         job = self._jobs.get(job_id)
         if job is not None and job.expires is not None and job.expires <= self._clock():
             del self._jobs[job_id]
             return None
         return job
 
-    def _tell(self, job: _Job, event: Event) -> None:
+    def _count_end(self, job: MemoryJob, verdict: Verdict) -> None:
+        self._on_end(self._counts.end(job.record, verdict, steps=len(job.steps)))
+
+    def _tell(self, job: MemoryJob, event: Event) -> None:
+        for caller in self._shared.callers_of(job):
+            self._tell_one(caller, event)
+
+    def _tell_one(self, job: MemoryJob, event: Event) -> None:
         job.events.append(event)
-        self._changed.notify_all()
-
-
-def _picture(job: _Job) -> Picture:
-    request = None if job.record.state == "done" else job.request
-    return Picture(job.record, tuple(job.steps.values()), dict(job.hits), dict(job.queries), request)
+        for listener in tuple(self.listeners):
+            listener(job.record.job_id, len(job.events), event)

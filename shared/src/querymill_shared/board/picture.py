@@ -1,14 +1,39 @@
 """A picture: a snapshot of a job, with its record, steps, hits and queries."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
 
+from querymill_shared.board.attempts import Attempt, Part, last_outcome, read_facts, read_past, worker_of
+from querymill_shared.contracts.codes import Code
+from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.hits import BoardHit
 
 JobState = Literal["queued", "running", "done", "failed", "cancelled", "dead"]
 StepState = Literal["waiting", "running", "done", "failed"]
+#: Why a step was put back: it failed, a store or provider was away, another worker was first, or it waits on purpose.
+Cause = Literal["failure", "outage", "conflict", "pause"]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How often each cause put a step back, and how many workers died while they held it."""
+
+    deaths: int = 0
+    failures: int = 0
+    outages: int = 0
+    conflicts: int = 0
+    pauses: int = 0
+
+    @property
+    def spent(self) -> int:
+        """The attempts that are used up: by deaths and failures alone, as the others say nothing about the step."""
+        return self.deaths + self.failures
+
+
+#: The reason of a job that its caller cancelled.
+CANCELLED: Final = "cancelled by its caller"
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +41,10 @@ class Record:
     """The job as submitted, and its state.
 
     Times are in seconds since the epoch by the board's clock. ``told`` is when the ranking was last reported.
+
+    Of identical jobs in flight only the first, the ``leader``, is worked; ``callers`` counts those that wait for it. A
+    leader whose own caller has cancelled (``left``) or released it is worked on for the others. ``code`` says why the
+    job ended without a result, as `Code` or "".
     """
 
     job_id: str
@@ -29,6 +58,11 @@ class Record:
     reason: str
     open_steps: int
     told: float | None = None
+    leader: str = ""
+    callers: int = 1
+    left: float | None = None
+    is_released: bool = False
+    code: str = ""
 
     @property
     def is_over(self) -> bool:
@@ -38,7 +72,12 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a job. ``notes`` is the output that its flow stored with it."""
+    """One step of a job. ``attempt`` is the number of its claims, which fences them from each other.
+
+    ``notes`` is the output that its flow stored with it. ``queued`` is when it last began to wait for a worker, None if
+    an older release did not write that. ``life`` is the worker process that claimed it last. ``facts`` and ``past`` are
+    what the board holds of its attempts, as `attempts` reads it.
+    """
 
     name: str
     state: StepState
@@ -47,19 +86,47 @@ class Step:
     started: float | None = None
     ended: float | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
+    counts: Counts = Counts()
+    queued: float | None = None
+    life: str = ""
+    facts: str = ""
+    past: str = ""
 
     @property
     def is_closed(self) -> bool:
         """Whether the step has finished, successfully or not."""
         return self.state in ("done", "failed")
 
+    @property
+    def worker(self) -> str:
+        """The name of the worker process that claimed it last, "" if that is unknown."""
+        return worker_of(self.life)
+
+    @property
+    def code(self) -> Code | None:
+        """Why it failed or lacks something, None if that is unknown."""
+        return read_facts(self.facts)[0]
+
+    @property
+    def attempts(self) -> tuple[Attempt, ...]:
+        """The last attempts, the first one first. ``attempt`` counts all of them."""
+        past = read_past(self.past)
+        if self.state == "waiting" or not self.attempt:
+            return past
+        code, parts = read_facts(self.facts) if self.is_closed else (None, ())
+        outcome, ended = last_outcome(self.state, code), self.ended if self.is_closed else None
+        reason = self.reason if self.state == "failed" else ""
+        return *past, Attempt(self.attempt, self.queued, self.started, ended, self.worker, outcome, code, reason, parts)
+
 
 @dataclass(frozen=True, slots=True)
 class Picture:
     """A snapshot of a job: ``hits`` by query text, ``queries`` maps each query's text to the step that took it.
 
-    ``request`` is None once the job is done, because the board then drops it. It is also None if this release cannot
-    read it; ``unreadable`` then says why.
+    Once the job is done, the board drops its hits and queries and the notes of its steps, and ``request`` is None. It
+    is also None if this release cannot read it; ``unreadable`` then names the fields and the rules that they break.
+    ``asked`` is the request even of a job that is done, unless it was to ingest something, or was long.
+    ``queues`` maps the steps of an open job to the names of their queues, so that they can be rung even then.
     """
 
     record: Record
@@ -68,6 +135,21 @@ class Picture:
     queries: Mapping[str, str]
     request: JobRequest | None
     unreadable: str = ""
+    queues: Mapping[str, str] = field(default_factory=dict)
+    asked: JobRequest | None = None
+
+    def for_caller(self) -> "Picture":
+        """Return the picture as the job's own caller sees it. Workers see the work, which may go on for others.
+
+        Raises:
+            UnknownJob: The caller has released the job.
+        """
+        record = self.record
+        if record.is_released:
+            raise UnknownJob(record.job_id)
+        if record.left is None:
+            return self
+        return replace(self, record=replace(record, state="cancelled", reason=CANCELLED, ended=record.left))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +157,9 @@ class Claim:
     """A worker's exclusive right to run a step. It is valid until its lease expires or a later attempt starts.
 
     ``expires_at`` is the job's deadline on this process's monotonic clock (s), or None if the job has none.
-    ``submitted`` is when the board accepted the job, in seconds since the epoch by the board's clock.
+    ``submitted`` is when the board accepted the job, in seconds since the epoch by the board's clock. ``life`` names
+    the worker process that holds the step until it dies; without one, the claim ends with its lease. ``age_s`` is how
+    long ago the job was accepted, or replayed.
     """
 
     job_id: str
@@ -84,27 +168,78 @@ class Claim:
     request: JobRequest
     expires_at: float | None
     submitted: float
+    life: str = ""
+    counts: Counts = Counts()
+    age_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What one call claimed: the named step and others of its queue, none if the named one is closed or held.
+
+    ``left`` is a step of that queue that still waits, for another worker to be rung, or None.
+    """
+
+    held: tuple[Claim, ...] = ()
+    left: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerLife:
+    """A worker process that reports that it lives, from its start to its death.
+
+    ``name`` stays the same when it is started again, ``life`` does not. ``slots`` is how many steps it runs at once.
+    ``beat_age_s`` is how long ago it was heard of. ``host`` and ``pid`` tell where it runs, ``started`` since when (s
+    since the epoch).
+    """
+
+    life: str
+    name: str
+    queues: tuple[str, ...]
+    slots: int
+    beat_age_s: float
+    host: str = ""
+    pid: int = 0
+    started: float = 0.0
+    release: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a step ended: its hits by query text, or the reason why it failed."""
+    """How a step ended: its hits by query text, or the reason and code why it failed; and the parts of its time."""
 
     state: Literal["done", "failed"] = "done"
     reason: str = ""
     hits: Mapping[str, tuple[BoardHit, ...]] = field(default_factory=dict)
     notes: Mapping[str, Any] = field(default_factory=dict)
     ms: float | None = None
+    code: Code | None = None
+    parts: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a job ends. ``result`` is the result as JSON, or "" if there is none."""
+    """How a job ends. ``result`` is the result as JSON, or "" if there is none. It lacks ``degraded`` parts."""
 
     state: Literal["done", "failed", "cancelled", "dead"]
     reason: str = ""
     result: str = ""
     complete: bool = True
+    degraded: int = 0
+    code: Code | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What is logged of a job that has ended: no text of anybody. ``degraded`` counts the parts that it lacks."""
+
+    job_id: str
+    kind: str
+    collection: str
+    state: str
+    ms: int
+    steps: int
+    degraded: int
 
 
 @dataclass(frozen=True, slots=True)

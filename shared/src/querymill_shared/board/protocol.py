@@ -1,21 +1,30 @@
 """The port of the board: what every adapter can do for the workers."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
-from querymill_shared.board.picture import Claim, Due, Outcome, Picture, Verdict
+from querymill_shared.board.attempts import Part
+from querymill_shared.board.counts import JobCounts
+from querymill_shared.board.forgetting import Listed
+from querymill_shared.board.picture import Cause, Claim, Claims, Due, Outcome, Picture, Verdict, WorkerLife
+from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.events import Event, ProgressEvent
 from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.queues import Queue
 
 
 class Board(Protocol):
     """The record of every job. Safe to call from many threads. Every write is atomic."""
 
     def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> tuple[str, bool]:
-        """Accept a job. Return its id and whether it is new.
+        """Accept a job. Return its id and whether it starts work, so that its steps must be rung.
+
+        An idempotency key leads to its first job for as long as that is on the board. After that the work starts again.
+        A job that is identical to one in flight follows that one: see `joining`. It starts no work.
 
         Raises:
-            IdempotencyConflict: The key was already used for a different request.
+            IdempotencyConflict: The key belongs to a job with a different request that is still on the board.
+            Overloaded: No worker can begin it before its deadline; see `report_backlog`.
         """
         ...
 
@@ -25,7 +34,38 @@ class Board(Protocol):
         Return None if the job has ended or is past its deadline, or if the step is closed or leased to another worker.
 
         Raises:
+            UnreadableJob: This release cannot read the request. The step is left to other workers, unused.
+        """
+        ...
+
+    def claim_steps(self, job_id: str, step: str, *, life: str, most: int) -> Claims:
+        """Claim a step as `claim` does, and up to ``most`` - 1 further steps of its queue that nobody has tried yet.
+
+        A worker process with that life holds them, without a lease to renew, until it closes them or is buried. It
+        must have beaten before. One call claims several, so that one bell is enough for all steps of a queue.
+
+        Raises:
             UnreadableJob: This release cannot read the request.
+        """
+        ...
+
+    def beat(self, life: str, about: Mapping[str, Any]) -> list[str]:
+        """Note that a worker process lives, and what it is: the fields of `WorkerLife`.
+
+        Return the lives that were not heard of for longer than the lease, for the caller to bury.
+        """
+        ...
+
+    def workers(self) -> list[WorkerLife]:
+        """Return the worker processes that have not been buried, the one heard of last first."""
+        ...
+
+    def bury(self, life: str, *, planned: bool = False) -> list[tuple[str, str]]:
+        """Put back all steps that a worker process held when it ended. Each is due at once.
+
+        Unless that was ``planned``, it counts as a death of each of them, which uses an attempt up.
+        Return the job and the name of each. If the process lives after all, its attempts are fenced out; it reports
+        itself again at its next beat.
         """
         ...
 
@@ -38,22 +78,34 @@ class Board(Protocol):
         ...
 
     def finish(self, held: Claim, outcome: Outcome) -> Picture | None:
-        """Close a step, store its hits and return the job's picture.
+        """Close a step and store its hits.
 
-        If a later attempt holds the step, store nothing and return None.
+        Return the job's picture if there is something to do with it: no step is open any more, or nothing has been
+        told about the job for 0.1 s. Otherwise return None, because most steps that end are neither. If a later
+        attempt holds the step, store nothing and return None.
         """
         ...
 
-    def add_steps(self, job_id: str, names: Sequence[str]) -> list[str]:
+    def add_steps(
+        self, job_id: str, names: Sequence[str], *, queue_of: Callable[[str], Queue] | None = None
+    ) -> list[str]:
         """Add steps to a job, for the caller to ring. Return those that are new, or [] if the job has ended.
+
+        With ``queue_of``, one bell is enough for all steps of a queue. Without, each step needs its own.
 
         The worker that closes the last open step adds the steps that follow from it. If that worker dies first, the
         sweeper adds the same ones. So the steps that follow must depend on nothing but the picture.
         """
         ...
 
-    def postpone(self, held: Claim, *, delay_s: float, reason: str) -> bool:
-        """Put a step back, to be rung again after a delay. Return False if this attempt no longer holds the step."""
+    def postpone(
+        self, held: Claim, *, delay_s: float, reason: str, cause: Cause, code: Code | None = None,
+        parts: Sequence[Part] = (),
+    ) -> bool:  # fmt: skip
+        """Put a step back, to be rung again after a delay, and count why. Keep the attempt with its code and parts.
+
+        Return False if this attempt no longer holds the step.
+        """
         ...
 
     def tell(self, job_id: str, event: ProgressEvent, *, held: Claim | None = None) -> bool:
@@ -61,7 +113,10 @@ class Board(Protocol):
         ...
 
     def settle(self, job_id: str, verdict: Verdict) -> bool:
-        """End a job. The first verdict stands: return False if the job has already ended."""
+        """End a job. The first verdict stands: return False if the job has already ended.
+
+        A caller that cancels ends its own job alone while others wait for the same work.
+        """
         ...
 
     def release(self, job_id: str) -> bool:
@@ -69,7 +124,7 @@ class Board(Protocol):
         ...
 
     def picture(self, job_id: str) -> Picture:
-        """Return a snapshot of a job. If its request cannot be read, the picture says so.
+        """Return a snapshot of the work of a job. If its request cannot be read, the picture says so.
 
         Raises:
             UnknownJob: No job has this id.
@@ -77,15 +132,12 @@ class Board(Protocol):
         """
         ...
 
-    def events(self, job_id: str, *, after: str = "0-0", wait_s: float = 0) -> list[tuple[str, Event]]:
-        """Return the events after an event id, waiting up to ``wait_s`` for the first. Return [] if none came."""
+    def events(self, job_id: str, *, after: str = "0-0") -> list[tuple[str, Event]]:
+        """Return the events after an event id so far, [] if there are none. `WatchedBoard` is for those who wait."""
         ...
 
-    def ended(self, job_id: str, *, wait_s: float = 0) -> Event | None:
-        """Return the last event of a job, waiting up to ``wait_s`` for it, or None if the job has not ended by then.
-
-        The caller wakes up once. A reader of `events` wakes up at every event.
-        """
+    def has_ended(self, job_id: str) -> bool:
+        """Return whether a job has ended or is not on the board."""
         ...
 
     def result(self, job_id: str) -> str | None:
@@ -96,12 +148,83 @@ class Board(Protocol):
         """Return up to ``most`` job ids, newest first."""
         ...
 
-    def due(self) -> list[Due]:
-        """Return the entries that are due. Each becomes due again on its own until its job ends."""
+    def open_jobs(self, *, most: int = 20) -> list[str]:
+        """Return up to ``most`` ids of jobs that have not ended, the oldest first, without those that follow others."""
+        ...
+
+    def dead(self, *, most: int = 20) -> list[str]:
+        """Return up to ``most`` ids of dead jobs, the latest first: those given up, and kept for a week."""
+        ...
+
+    def replay(self, job_id: str) -> bool:
+        """Open a dead job again. Return False if the job is not dead.
+
+        Its steps that are not done wait with all their attempts, and the next sweep rings for them. It keeps the time
+        at which it was accepted; a job with a deadline gets as much time as it had.
+        """
+        ...
+
+    def drop(self, job_id: str) -> bool:
+        """Delete a dead job before it expires. Return False if the job is not dead."""
+        ...
+
+    def due_in(self) -> float:
+        """Return after how many seconds the first entry is due: 0 or less if one is now, inf if there is none."""
+        ...
+
+    def due(self, *, queued_since: Mapping[str, float] = ...) -> list[Due]:
+        """Return the entries that are due. Each becomes due again on its own until its job ends.
+
+        ``queued_since`` is when the oldest bell of a queue was rung, in seconds since the epoch. A waiting step whose
+        own bell was rung later is left out: that bell is still in the queue.
+        """
+        ...
+
+    def report_backlog(self, waits: Mapping[str, float]) -> None:
+        """Note how long a new bell would wait on each queue, in seconds, for the next three seconds.
+
+        In that time `submit` refuses a job whose deadline is earlier than the shortest wait of its steps' queues.
+        """
+        ...
+
+    def counts(self) -> JobCounts:
+        """Return how many jobs were submitted and ended since the board was empty, and how long they took."""
         ...
 
     def add_collections(self, kind: str, collections: Sequence[str]) -> None:
         """Record that these collections hold something of a kind."""
+        ...
+
+    def announce(self, kind: str, collections: Sequence[str]) -> None:
+        """Record every collection that holds something of a kind, and that all of the kind are recorded."""
+        ...
+
+    def unannounced(self, kinds: Sequence[str]) -> list[str]:
+        """Return those of the kinds that were never announced, or not since the board lost its data."""
+        ...
+
+    def remove_collections(self, kind: str, collections: Sequence[str]) -> None:
+        """Record that these collections hold nothing of a kind any more."""
+        ...
+
+    def jobs_of(self, collection: str) -> Iterator[Listed]:
+        """Yield the jobs of a collection: at least all that are on the board when the first is asked for."""
+        ...
+
+    def forget_jobs(self, job_ids: Collection[str]) -> int:
+        """Delete jobs that hold a forgotten text, with all that the board holds of them.
+
+        Return how many are there still: those that have not ended, and those that ended within the last two seconds.
+        They are deleted two seconds after their end, so that those who wait for them learn how they ended.
+        """
+        ...
+
+    def trim_job(self, job_id: str, request: JobRequest) -> bool:
+        """Replace the request of a job that is not done by one without the forgotten documents.
+
+        What an attempt under way does with them does nothing, as the ledger tells it. Return False if the job has no
+        request any more.
+        """
         ...
 
     def collections(self, kind: str) -> set[str]:

@@ -1,26 +1,29 @@
 """The board on Valkey or Redis."""
 
+import hashlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any, Self, TypeVar
 
 import redis
-import redis.asyncio
-from redis.client import NEVER_DECODE
+from redis.exceptions import NoScriptError
 
-from querymill_shared.board import calls, keys
-from querymill_shared.board.calls import Call
-from querymill_shared.board.connections import (
-    open_async_commands,
-    open_async_waiting_reads,
-    open_commands,
-    open_waiting_reads,
-)
-from querymill_shared.board.picture import Claim, Due, Outcome, Picture, Verdict
+from querymill_shared.board import calls, dead, exchanges, forgetting, keys, lives, results, ringing, sweeping
+from querymill_shared.board.attempts import Part
+from querymill_shared.board.calls import NO_BACKLOG, Call
+from querymill_shared.board.connections import COMMANDS, open_commands, run_script
+from querymill_shared.board.counts import JobCounts, read_counts
+from querymill_shared.board.endings import OnEnd, log_end
+from querymill_shared.board.exchanges import Exchange
+from querymill_shared.board.open_jobs import oldest, open_jobs
+from querymill_shared.board.picture import Cause, Claim, Claims, Due, Outcome, Picture, Verdict, WorkerLife
+from querymill_shared.contracts.codes import Code
+from querymill_shared.contracts.errors import UnreadableJob
 from querymill_shared.contracts.events import Event, ProgressEvent, decode_event
 from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 
 T = TypeVar("T")
@@ -35,24 +38,29 @@ def source(script: str) -> str:
     return "\n".join((folder / f"{name}.lua").read_text() for name in ("prelude", script))
 
 
+@cache
+def digest(script: str) -> str:
+    """Return the name by which a server knows a script."""
+    return hashlib.sha1(source(script).encode()).hexdigest()  # noqa: S324  # the server's choice
+
+
 class ValkeyBoard:
     """`Board` on a Valkey or Redis server. Leases, grace and lifetimes come from the settings."""
 
-    def __init__(self, client: redis.Redis, waiting: redis.Redis, settings: Settings) -> None:
+    def __init__(self, client: redis.Redis, settings: Settings, *, on_end: OnEnd = log_end) -> None:
         self._client = client
-        self._waiting = waiting
         self._settings = settings
-        self._scripts: dict[str, Any] = {}
+        self._on_end = on_end
+        self._is_one_server = True
 
     @classmethod
-    def connect(cls, settings: Settings) -> Self:
-        """Open a board at the settings' Redis URL; connections are made on first use."""
-        return cls(open_commands(settings.redis_url), open_waiting_reads(settings.redis_url), settings)
+    def connect(cls, settings: Settings, *, connections: int = COMMANDS, on_end: OnEnd = log_end) -> Self:
+        """Open a board at the settings' Redis URL; up to so many connections are made on first use."""
+        return cls(open_commands(settings.redis_url, most=connections), settings, on_end=on_end)
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
-        self._waiting.close()
 
     def ping(self) -> None:
         """Check that the server responds.
@@ -63,19 +71,78 @@ class ValkeyBoard:
         self._client.ping()
 
     def _run(self, call: Call[T]) -> T:
-        script = self._scripts.get(call.script)
-        if script is None:
-            script = self._scripts[call.script] = self._client.register_script(source(call.script))
-        return call.parse(script(keys=call.keys, args=call.args))
+        run = ("EVALSHA", digest(call.script), len(call.keys), *call.keys, *call.args)
+        try:
+            returned = run_script(self._client, run)
+        except NoScriptError:
+            self._client.script_load(source(call.script))  # the server was restarted
+            returned = run_script(self._client, run)
+        return call.parse(returned)
+
+    def _run_all(self, asked: Sequence[Call[Any]]) -> list[Any]:
+        """Run calls, one after the other, in one round trip."""
+        if len(asked) == 1:
+            return [self._run(asked[0])]
+        pipeline = self._client.pipeline(transaction=False)
+        for call in asked:
+            ringing.add(pipeline, digest(call.script), call)
+        replies = pipeline.execute(raise_on_error=False)
+        # A server that was restarted has no scripts yet. What came after the first of them came too early.
+        known = next((place for place, reply in enumerate(replies) if isinstance(reply, NoScriptError)), len(asked))
+        found = [ringing.parsed(call, reply) for call, reply in zip(asked[:known], replies, strict=False)]
+        return found + [self._run(call) for call in asked[known:]]
+
+    def _carry_out(self, exchange: Exchange[T]) -> T:
+        try:
+            asked = next(exchange)
+            while True:
+                asked = exchange.send(self._run_all(asked))
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
 
     def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> tuple[str, bool]:
         """See `Board.submit`."""
-        grace = self._settings.querymill_ring_grace_s
-        return self._run(calls.submit(request, ring_grace_s=grace, idempotency_key=idempotency_key))
+        submitted = self._carry_out(exchanges.submit(request, self._settings, idempotency_key))
+        return submitted.job_id, submitted.starts_work
+
+    def submit_and_ring(self, request: JobRequest, *, idempotency_key: str | None = None) -> tuple[str, bool]:
+        """Submit a job and ring for it, if the broker is this server."""
+        submitted = self._carry_out(exchanges.submit(request, self._settings, idempotency_key, rings=True))
+        return submitted.job_id, submitted.starts_work
 
     def claim(self, job_id: str, step: str) -> Claim | None:
         """See `Board.claim`."""
-        return self._run(calls.claim(job_id, step, lease_s=self._settings.querymill_lease_s))
+        held = self.claim_steps(job_id, step, life="", most=1).held
+        return held[0] if held else None
+
+    def claim_steps(self, job_id: str, step: str, *, life: str, most: int) -> Claims:
+        """See `Board.claim_steps`."""
+        lease_s = self._settings.querymill_lease_s
+        claimed = self._run(calls.claim(job_id, step, lease_s=lease_s, life=life, most=most))
+        if isinstance(claimed, Claims):
+            return claimed
+        left_ms = [self._run(calls.leave(unread)) for unread in claimed]
+        raise UnreadableJob(job_id, claimed[0].broken, left_for_s=left_ms[0] / 1000)
+
+    def beat(self, life: str, about: Mapping[str, Any]) -> list[str]:
+        """See `Board.beat`."""
+        return self._run(lives.beat(life, about, silent_s=self._settings.querymill_lease_s * lives.SILENT))
+
+    def workers(self) -> list[WorkerLife]:
+        """See `Board.workers`."""
+        return self._run(lives.workers())
+
+    def bury(self, life: str, *, planned: bool = False) -> list[tuple[str, str]]:
+        """See `Board.bury`. A process that was elected to sweep makes room for another."""
+        put_back = [
+            step
+            for steps in self._run_all([lives.bury(shard, life, planned=planned) for shard in keys.SHARDS])
+            for step in steps
+        ]
+        if self._client.get(keys.SWEEPER) == life:
+            self._client.delete(keys.SWEEPER)
+        self._run(lives.forget(life))
+        return put_back
 
     def extend(self, held: Claim) -> bool:
         """See `Board.extend`."""
@@ -89,13 +156,19 @@ class ValkeyBoard:
         """See `Board.finish`."""
         return self._run(calls.finish(held, outcome))
 
-    def add_steps(self, job_id: str, names: Sequence[str]) -> list[str]:
+    def add_steps(
+        self, job_id: str, names: Sequence[str], *, queue_of: Callable[[str], Queue] | None = None
+    ) -> list[str]:
         """See `Board.add_steps`."""
-        return self._run(calls.add_steps(job_id, names, ring_grace_s=self._settings.querymill_ring_grace_s))
+        grace = self._settings.querymill_ring_grace_s
+        return self._run(calls.add_steps(job_id, names, ring_grace_s=grace, queue_of=queue_of))
 
-    def postpone(self, held: Claim, *, delay_s: float, reason: str) -> bool:
+    def postpone(
+        self, held: Claim, *, delay_s: float, reason: str, cause: Cause, code: Code | None = None,
+        parts: Sequence[Part] = (),
+    ) -> bool:  # fmt: skip
         """See `Board.postpone`."""
-        return self._run(calls.postpone(held, delay_s=delay_s, reason=reason))
+        return self._run(calls.postpone(held, delay_s=delay_s, reason=reason, cause=cause, code=code, parts=parts))
 
     def tell(self, job_id: str, event: ProgressEvent, *, held: Claim | None = None) -> bool:
         """See `Board.tell`."""
@@ -103,7 +176,10 @@ class ValkeyBoard:
 
     def settle(self, job_id: str, verdict: Verdict) -> bool:
         """See `Board.settle`."""
-        return self._run(calls.settle(job_id, verdict, result_ttl_s=self._settings.querymill_result_ttl_s))
+        ended = self._carry_out(exchanges.settle(job_id, verdict, self._settings))
+        for each in ended:
+            self._on_end(each)
+        return bool(ended)
 
     def release(self, job_id: str) -> bool:
         """See `Board.release`."""
@@ -111,60 +187,136 @@ class ValkeyBoard:
 
     def picture(self, job_id: str) -> Picture:
         """See `Board.picture`."""
-        return self._run(calls.picture(job_id))
+        try:
+            return self._run(calls.picture(job_id))
+        except redis.ResponseError as error:
+            raise unreadable(job_id, error) from error
 
-    def events(self, job_id: str, *, after: str = "0-0", wait_s: float = 0) -> list[tuple[str, Event]]:
+    def events(self, job_id: str, *, after: str = "0-0") -> list[tuple[str, Event]]:
         """See `Board.events`."""
         (stream,) = keys.of_job(job_id, "events")
-        return _events(self._waiting.xread({stream: after}, block=_block_ms(wait_s)))
+        found = stream_entries(self._client.xread({stream: after}))
+        return [told for _, entries in found for told in _events(entries)]
 
-    def ended(self, job_id: str, *, wait_s: float = 0) -> Event | None:
-        """See `Board.ended`."""
-        (stream,) = keys.of_job(job_id, "ended")
-        found = _events(self._waiting.xread({stream: "0-0"}, block=_block_ms(wait_s)))
-        return found[0][1] if found else None
+    def collections_of(self, job_ids: Sequence[str]) -> list[str]:
+        """Return the collection of each job, "" for one that is not there."""
+        pipeline = self._client.pipeline(transaction=False)
+        for job_id in job_ids:
+            pipeline.hget(keys.of_job(job_id, "job")[0], "collection")
+        return [found if isinstance(found, str) else "" for found in pipeline.execute(raise_on_error=False)]
+
+    def has_ended(self, job_id: str) -> bool:
+        """See `Board.has_ended`."""
+        (job,) = keys.of_job(job_id, "job")
+        state: Any = self._client.hget(job, "state")
+        return state not in ("queued", "running")
 
     def result(self, job_id: str) -> str | None:
         """See `Board.result`."""
-        found: Any = self._client.get(*keys.of_job(job_id, "result"))
-        return None if found is None else str(found)
+        return self._run(results.result(job_id))
 
     def recent(self, *, most: int = 20) -> list[str]:
         """See `Board.recent`."""
+        return self._latest("recent", most)
+
+    def _latest(self, listed: str, most: int) -> list[str]:
         pipeline = self._client.pipeline(transaction=False)
         for shard in keys.SHARDS:
-            pipeline.zrevrange(keys.prefix(shard) + "recent", 0, most - 1, withscores=True)
-        return _newest(pipeline.execute(), most)
+            pipeline.zrevrange(keys.prefix(shard) + listed, 0, most - 1, withscores=True)
+        return newest(pipeline.execute(), most)
 
-    def due(self) -> list[Due]:
+    def open_jobs(self, *, most: int = 20) -> list[str]:
+        """See `Board.open_jobs`."""
+        return oldest(self._run_all([open_jobs(shard, most) for shard in keys.SHARDS]), most)
+
+    def dead(self, *, most: int = 20) -> list[str]:
+        """See `Board.dead`."""
+        return self._latest("dead", most)
+
+    def replay(self, job_id: str) -> bool:
+        """See `Board.replay`."""
+        return self._run(dead.replay(job_id))
+
+    def drop(self, job_id: str) -> bool:
+        """See `Board.drop`."""
+        return self._run(dead.drop(job_id))
+
+    def due(self, *, queued_since: Mapping[str, float] = NO_BACKLOG) -> list[Due]:
         """See `Board.due`. If nothing is due, this takes one round trip for all shards."""
-        pipeline = self._client.pipeline(transaction=False)
-        for shard in keys.SHARDS:
-            # A member that another program wrote may not be text.
-            head: Any = ("ZRANGE", keys.prefix(shard) + "due", 0, 0, "WITHSCORES")
-            pipeline.execute_command(*head, withscores=True, **{NEVER_DECODE: True})  # type: ignore[no-untyped-call]
-        pipeline.time()
-        *heads, (seconds, micros) = pipeline.execute(raise_on_error=False)
-        now = seconds * 1000 + micros // 1000
-        waiting = [shard for shard, head in zip(keys.SHARDS, heads, strict=True) if _is_waiting(head, now)]
-        return [due for shard in waiting for due in self._sweep(shard)]
+        return [
+            due for shard, left_ms in self._heads().items() if left_ms <= 0 for due in self._sweep(shard, queued_since)
+        ]
 
-    def _sweep(self, shard: str) -> list[Due]:
+    def due_in(self) -> float:
+        """See `Board.due_in`."""
+        return min(self._heads().values()) / 1000
+
+    def _heads(self) -> dict[str, float]:
+        """Return after how many ms each shard's first entry is due."""
+        if self._is_one_server:
+            try:
+                return self._run(sweeping.heads())
+            except redis.ResponseError:  # a cluster, whose servers have some shards each
+                self._is_one_server = False
+        found = zip(keys.SHARDS, self._run_all([sweeping.heads(shard) for shard in keys.SHARDS]), strict=True)
+        return {shard: left_ms[shard] for shard, left_ms in found}
+
+    def _sweep(self, shard: str, queued_since: Mapping[str, float]) -> list[Due]:
+        grace = self._settings.querymill_ring_grace_s
         try:
-            return self._run(calls.sweep(shard, ring_grace_s=self._settings.querymill_ring_grace_s))
+            return self._run(sweeping.sweep(shard, ring_grace_s=grace, queued_since=queued_since))
         except redis.ResponseError as error:
             # The jobs of the other shards have deadlines too.
             _log.warning("could not sweep shard %s: %s", shard, type(error).__name__)
             return []
+
+    def report_backlog(self, waits: Mapping[str, float]) -> None:
+        """See `Board.report_backlog`."""
+        self._run_all([calls.report_backlog(shard, waits) for shard in keys.SHARDS])
 
     def add_collections(self, kind: str, collections: Sequence[str]) -> None:
         """See `Board.add_collections`."""
         if collections:
             self._client.hset(keys.COLLECTIONS, mapping={f"{kind}/{name}": 1 for name in collections})
 
+    def announce(self, kind: str, collections: Sequence[str]) -> None:
+        """See `Board.announce`."""
+        fields = (keys.announced(kind), *(f"{kind}/{name}" for name in collections))
+        self._client.hset(keys.COLLECTIONS, mapping=dict.fromkeys(fields, 1))
+
+    def unannounced(self, kinds: Sequence[str]) -> list[str]:
+        """See `Board.unannounced`."""
+        marks: Any = self._client.hmget(keys.COLLECTIONS, [keys.announced(kind) for kind in kinds])
+        return [kind for kind, mark in zip(kinds, marks, strict=True) if mark is None]
+
     def collections(self, kind: str) -> set[str]:
         """See `Board.collections`."""
-        return _of_kind(self._client.hkeys(keys.COLLECTIONS), kind)
+        return of_kind(self._client.hkeys(keys.COLLECTIONS), kind)
+
+    def remove_collections(self, kind: str, collections: Sequence[str]) -> None:
+        """See `Board.remove_collections`."""
+        if collections:
+            self._client.hdel(keys.COLLECTIONS, *(f"{kind}/{name}" for name in collections))
+
+    def jobs_of(self, collection: str) -> Iterator[forgetting.Listed]:
+        """See `Board.jobs_of`."""
+        return forgetting.jobs_of(self._client, collection)
+
+    def forget_jobs(self, job_ids: Collection[str]) -> int:
+        """See `Board.forget_jobs`."""
+        asked = [[forgetting.forget_job(job_id) for job_id in some] for some in forgetting.some_at_a_time(job_ids)]
+        there: int = sum(is_there for some in asked for is_there in self._run_all(some))
+        if job_ids:
+            forgetting.clear_watches(self._client, job_ids)
+        return there
+
+    def trim_job(self, job_id: str, request: JobRequest) -> bool:
+        """See `Board.trim_job`."""
+        return self._run(forgetting.trim_job(job_id, request))
+
+    def counts(self) -> JobCounts:
+        """See `Board.counts`."""
+        return read_counts(self._client)
 
     def server_setting(self, name: str) -> str | None:
         """Return one setting of the server, or None if the server does not report it (managed services)."""
@@ -176,109 +328,37 @@ class ValkeyBoard:
 
     def elect(self, candidate: str, *, term_s: float) -> bool:
         """Try to become, or stay, the only sweeper of the fleet for a term. Return whether the candidate is elected."""
-        term_ms = int(term_s * 1000)
-        won: Any = self._client.set(keys.SWEEPER, candidate, nx=True, px=term_ms)
-        if won:
-            return True
-        left_ms: Any = self._client.pttl(keys.SWEEPER)
-        if not 0 <= left_ms <= term_ms:
-            # A key that was written by hand may never expire: give it the usual term.
-            self._client.pexpire(keys.SWEEPER, term_ms)
-        if self._client.get(keys.SWEEPER) != candidate:
-            return False
-        self._client.pexpire(keys.SWEEPER, term_ms)
-        return True
+        return self._run(sweeping.elect(candidate, term_s=term_s))
 
 
-class AsyncValkeyBoard:
-    """The producers' half of the board, asynchronous."""
-
-    def __init__(self, client: redis.asyncio.Redis, waiting: redis.asyncio.Redis, settings: Settings) -> None:
-        self._client = client
-        self._waiting = waiting
-        self._settings = settings
-        self._scripts: dict[str, Any] = {}
-
-    @classmethod
-    def connect(cls, settings: Settings) -> Self:
-        """Open a board at the settings' Redis URL; connections are made on first use."""
-        return cls(open_async_commands(settings.redis_url), open_async_waiting_reads(settings.redis_url), settings)
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._client.aclose()
-        await self._waiting.aclose()
-
-    async def _run(self, call: Call[T]) -> T:
-        script = self._scripts.get(call.script)
-        if script is None:
-            script = self._scripts[call.script] = self._client.register_script(source(call.script))
-        return call.parse(await script(keys=call.keys, args=call.args))
-
-    async def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> tuple[str, bool]:
-        """See `Board.submit`."""
-        grace = self._settings.querymill_ring_grace_s
-        return await self._run(calls.submit(request, ring_grace_s=grace, idempotency_key=idempotency_key))
-
-    async def settle(self, job_id: str, verdict: Verdict) -> bool:
-        """See `Board.settle`."""
-        return await self._run(calls.settle(job_id, verdict, result_ttl_s=self._settings.querymill_result_ttl_s))
-
-    async def release(self, job_id: str) -> bool:
-        """See `Board.release`."""
-        return await self._run(calls.release(job_id))
-
-    async def picture(self, job_id: str) -> Picture:
-        """See `Board.picture`."""
-        return await self._run(calls.picture(job_id))
-
-    async def events(self, job_id: str, *, after: str = "0-0", wait_s: float = 0) -> list[tuple[str, Event]]:
-        """See `Board.events`."""
-        (stream,) = keys.of_job(job_id, "events")
-        return _events(await self._waiting.xread({stream: after}, block=_block_ms(wait_s)))
-
-    async def ended(self, job_id: str, *, wait_s: float = 0) -> Event | None:
-        """See `Board.ended`."""
-        (stream,) = keys.of_job(job_id, "ended")
-        found = _events(await self._waiting.xread({stream: "0-0"}, block=_block_ms(wait_s)))
-        return found[0][1] if found else None
-
-    async def result(self, job_id: str) -> str | None:
-        """See `Board.result`."""
-        found = await self._client.get(*keys.of_job(job_id, "result"))
-        return None if found is None else str(found)
-
-    async def collections(self, kind: str) -> set[str]:
-        """See `Board.collections`."""
-        fields: Any = await self._client.hkeys(keys.COLLECTIONS)
-        return _of_kind(fields, kind)
+def unreadable(job_id: str, error: redis.ResponseError) -> Exception:
+    """Return the error of a job one of whose keys has a type that only another program can have given it."""
+    return UnreadableJob(job_id, "its record is malformed (WRONGTYPE)") if "WRONGTYPE" in str(error) else error
 
 
-def _is_waiting(head: Any, now_ms: int) -> bool:
-    """Whether a shard's first entry is due. If reading it failed, sweeping that shard repairs it."""
-    return isinstance(head, redis.ResponseError) or bool(head and head[0][1] <= now_ms)
+def stream_entries(returned: Any) -> list[tuple[str, list[tuple[str, dict[str, str]]]]]:
+    """Return what a read of streams found: the streams, each with its entries (id and fields)."""
+    streams = returned.items() if isinstance(returned, dict) else returned or []
+    return [(stream, _flat(entries)) for stream, entries in streams if entries]
 
 
-def _block_ms(wait_s: float) -> int | None:
-    # XREAD takes 0 as "for ever". The wait must end before the socket's own time limit.
-    return None if wait_s <= 0 else max(1, int(min(wait_s, 5) * 1000))
-
-
-def _events(returned: Any) -> list[tuple[str, Event]]:
-    streams = returned.values() if isinstance(returned, dict) else (entries for _, entries in returned or [])
-    flat = [entry for entries in streams for entry in _entries(entries)]
-    return [(event_id, decode_event(fields["body"])) for event_id, fields in flat]
-
-
-def _entries(entries: Any) -> list[Any]:
+def _flat(entries: Any) -> list[Any]:
     # Version 3 of the protocol puts the entries of a stream into one more list.
     return entries[0] if len(entries) == 1 and isinstance(entries[0], list) else list(entries)
 
 
-def _newest(shards: Sequence[Sequence[tuple[str, float]]], limit: int) -> list[str]:
+def _events(entries: Sequence[tuple[str, Any]]) -> list[tuple[str, Event]]:
+    """Read the events. Those that only another release knows are left out."""
+    read = [(event_id, decode_event(fields.get("body", ""))) for event_id, fields in entries]
+    return [(event_id, event) for event_id, event in read if event is not None]
+
+
+def newest(shards: Sequence[Sequence[tuple[str, float]]], limit: int) -> list[str]:
+    """Return the ids with the highest scores of all shards."""
     jobs = sorted((entry for shard in shards for entry in shard), key=lambda entry: -entry[1])
     return [job_id for job_id, _ in jobs[:limit]]
 
 
-def _of_kind(fields: Any, kind: str) -> set[str]:
+def of_kind(fields: Any, kind: str) -> set[str]:
+    """Return the collections among the fields "kind/collection" that hold something of a kind."""
     return {field.removeprefix(f"{kind}/") for field in fields if field.startswith(f"{kind}/")}

@@ -4,13 +4,16 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, FiniteFloat
 
-from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Name, PassageText, QueryText, Request
+from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Growing, Name, PassageText, QueryText, Request
 from querymill_shared.contracts.rerank import HitId
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
 
 #: The step that writes an answer, and the one that judges it.
 ANSWER, JUDGE = "answer", "judge"
+
+#: In the usage of a result: the tokens of the answer, of all ``tokens``. Left out where the provider does not say.
+COMPLETION_TOKENS = "completion_tokens"
 
 #: Maximum length of an answer, in tokens.
 AnswerTokens = Annotated[int, Field(ge=16, le=4_000)]
@@ -103,7 +106,7 @@ class WrittenAnswer(Contract):
     text: str
     citations: tuple[Citation, ...]
     removed_citations: tuple[int, ...] = ()
-    language: Literal["en", "zh"]
+    language: Annotated[Literal["en", "zh"], Growing]
     passages: int
     judgement: Judgement | None = None
 

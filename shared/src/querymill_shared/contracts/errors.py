@@ -5,12 +5,17 @@ QuerymillError
 ├── UnknownJob
 ├── UnreadableJob
 ├── IdempotencyConflict
+├── ClientClosed
+├── Overloaded
 └── JobEnded
     ├── JobFailed
     └── JobCancelled
 """
 
+import math
 from collections.abc import Iterable
+
+from pydantic import ValidationError
 
 
 class QuerymillError(Exception):
@@ -40,11 +45,17 @@ class UnknownJob(QuerymillError):
 
 
 class UnreadableJob(QuerymillError):
-    """Raised when this release cannot read a job on the board, for example because a newer release wrote it."""
+    """Raised when this release cannot read a job on the board, for example because a newer release wrote it.
 
-    def __init__(self, job_id: str, reason: str) -> None:
+    Attributes:
+        reason: The fields that cannot be read, and the rules that they break.
+        left_for_s: For how long workers have left the step to others, in seconds; 0 if none has.
+    """
+
+    def __init__(self, job_id: str, reason: str, *, left_for_s: float = 0.0) -> None:
         super().__init__(f"job {job_id}: {reason}")
         self.reason = reason
+        self.left_for_s = left_for_s
 
 
 class IdempotencyConflict(QuerymillError):
@@ -56,13 +67,39 @@ class IdempotencyConflict(QuerymillError):
         )
 
 
-class JobEnded(QuerymillError):
-    """Raised when a job ended without a result."""
+class ClientClosed(QuerymillError):
+    """Raised when the client was closed while somebody waited for a job. The job goes on."""
 
-    def __init__(self, job_id: str, reason: str) -> None:
+    def __init__(self, job_id: str) -> None:
+        super().__init__(f"job {job_id}: the client was closed while waiting for it; the job goes on")
+
+
+class Overloaded(QuerymillError):
+    """Raised when so much work waits that a job could not begin before its deadline. Nothing was enqueued.
+
+    Attributes:
+        retry_after_s: In how many seconds workers will have begun the work that waits now, at their present speed.
+    """
+
+    def __init__(self, retry_after_s: float) -> None:
+        self.retry_after_s = retry_after_s
+        super().__init__(
+            f"too much work waits to begin this before its deadline; try again in {math.ceil(retry_after_s)} s"
+        )
+
+
+class JobEnded(QuerymillError):
+    """Raised when a job ended without a result.
+
+    Attributes:
+        code: Why, as one of the codes of `querymill_shared.contracts.codes`; None if that is unknown.
+    """
+
+    def __init__(self, job_id: str, reason: str, *, code: str | None = None) -> None:
         super().__init__(f"job {job_id} {reason}")
         self.job_id = job_id
         self.reason = reason
+        self.code = code
 
 
 class JobFailed(JobEnded):
@@ -71,3 +108,11 @@ class JobFailed(JobEnded):
 
 class JobCancelled(JobEnded):
     """Raised when a job was cancelled."""
+
+
+def broken_rules(error: ValidationError) -> str:
+    """Return the first fields and rules of a validation error, without quoting any input."""
+    broken = [
+        f"{'.'.join(map(str, part['loc'])) or 'all'}: {part['type']}" for part in error.errors(include_input=False)
+    ]
+    return ", ".join(broken[:3])

@@ -1,20 +1,43 @@
 """The events of a job, one class per type."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, PrivateAttr, TypeAdapter, ValidationError
 
-from querymill_shared.contracts.fields import Contract
+from querymill_shared.contracts.codes import OptionalCode
+from querymill_shared.contracts.fields import Contract, Growing, from_board
 
 
-class Queued(Contract):
+class JobEvent(Contract):
+    """Base class of all events. Two events are equal if they say the same, whenever that was."""
+
+    _id: str = PrivateAttr(default="")
+
+    @property
+    def id(self) -> str:
+        """The id in the job's stream, after which it can be followed again. "" before the board gave one."""
+        return self._id
+
+    def with_id(self, event_id: str) -> Self:
+        """Return the event with its id in the stream."""
+        self._id = event_id
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.model_dump_json()))
+
+
+class Queued(JobEvent):
     """The job was accepted."""
 
     type: Literal["queued"] = "queued"
     stages: tuple[str, ...]
 
 
-class StageStarted(Contract):
+class StageStarted(JobEvent):
     """A worker started a step."""
 
     type: Literal["stage_started"] = "stage_started"
@@ -22,14 +45,15 @@ class StageStarted(Contract):
     attempt: int
 
 
-class StageFinished(Contract):
+class StageFinished(JobEvent):
     """A step ended: it is done, it failed with a reason, or it will be retried."""
 
     type: Literal["stage_finished"] = "stage_finished"
     stage: str
-    state: Literal["done", "failed", "retrying"]
+    state: Annotated[Literal["done", "failed", "retrying"], Growing]
     ms: float | None = None
     reason: str | None = None
+    code: OptionalCode = None
 
 
 class PartialHit(Contract):
@@ -40,7 +64,7 @@ class PartialHit(Contract):
     title: str | None = None
 
 
-class Hits(Contract):
+class Hits(JobEvent):
     """The ranking so far, before every step has finished."""
 
     type: Literal["hits"] = "hits"
@@ -49,7 +73,7 @@ class Hits(Contract):
     hits: tuple[PartialHit, ...]
 
 
-class Progress(Contract):
+class Progress(JobEvent):
     """How far a long step has come, in units that depend on the step."""
 
     type: Literal["progress"] = "progress"
@@ -58,7 +82,7 @@ class Progress(Contract):
     total: int
 
 
-class SearchRound(Contract):
+class SearchRound(JobEvent):
     """One round of an iterative search: its queries, the number of files it judged, and its results.
 
     ``bands`` counts the files of this round by band. ``files`` are its high and medium files, best first. ``gaps``
@@ -75,7 +99,7 @@ class SearchRound(Contract):
     stop: str | None = None
 
 
-class AnswerPart(Contract):
+class AnswerPart(JobEvent):
     """A part of an answer that is being written.
 
     ``text`` starts at character ``offset`` of the answer and replaces everything from there on. If the model starts
@@ -89,21 +113,22 @@ class AnswerPart(Contract):
     text: str
 
 
-class Done(Contract):
+class Done(JobEvent):
     """The job ended, and its result is on the board."""
 
     type: Literal["done"] = "done"
     complete: bool
 
 
-class Failed(Contract):
+class Failed(JobEvent):
     """The job ended without a result."""
 
     type: Literal["failed"] = "failed"
     reason: str
+    code: OptionalCode = None
 
 
-class Cancelled(Contract):
+class Cancelled(JobEvent):
     """The job was cancelled."""
 
     type: Literal["cancelled"] = "cancelled"
@@ -118,6 +143,9 @@ LAST = (Done, Failed, Cancelled)
 _EVENTS: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="type")])
 
 
-def decode_event(body: str | bytes | dict[str, Any]) -> Event:
-    """Read an event from JSON or from the decoded object."""
-    return _EVENTS.validate_python(body) if isinstance(body, dict) else _EVENTS.validate_json(body)
+def decode_event(body: str | bytes | dict[str, Any]) -> Event | None:
+    """Read an event from JSON or from the decoded object. Return None if this release does not know such events."""
+    try:
+        return from_board(_EVENTS, body)
+    except ValidationError:
+        return None

@@ -1,12 +1,29 @@
 """The fields that all requests share, and their rules."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    field_validator,
+)
 
 from querymill_shared.queues import Queue
+
+T = TypeVar("T")
 
 #: Longer queries are rejected.
 MAX_QUERY_CHARS = 8_000
@@ -53,6 +70,15 @@ def _number_as_text(given: object) -> object:
     return str(given) if isinstance(given, int) and not isinstance(given, bool) else given
 
 
+def _or_as_it_is(given: Any, known: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+    try:
+        return known(given)
+    except ValidationError:
+        if info.context == FROM_BOARD and isinstance(given, str):
+            return given
+        raise
+
+
 def _in_utc(moment: datetime) -> datetime:
     try:
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
@@ -76,24 +102,69 @@ TopN = Annotated[int, Field(ge=1, le=200)]
 PositiveFloat = Annotated[FiniteFloat, Field(gt=0)]
 Distinct = AfterValidator(_no_duplicates)
 
+#: The context in which `from_board` validates. What the board accepted stays readable if a rule became stricter since.
+FROM_BOARD: Literal["from the board"] = "from the board"
+#: Marks the named values of results and events to which a newer release may add. Read from the board, a name that
+#: this release does not know stays as it is.
+Growing = WrapValidator(_or_as_it_is)
+
 #: Seconds from submission until the result is due.
 DeadlineSeconds = Annotated[FiniteFloat, Field(gt=0, le=600)]
 
 
+def from_board(read: TypeAdapter[T], written: str | bytes | Mapping[str, Any]) -> T:
+    """Read what is on the board, as JSON or as the decoded object. Fields that only a newer release knows are ignored.
+
+    Raises:
+        pydantic.ValidationError: It breaks a rule; the error names the field and the rule.
+    """
+    validate = read.validate_json if isinstance(written, str | bytes) else read.validate_python
+    try:
+        return validate(written, context=FROM_BOARD)  # type: ignore[arg-type]  # chosen by the type
+    except ValidationError as error:
+        if all(broken["type"] != "extra_forbidden" for broken in error.errors(include_input=False)):
+            raise
+    # "ignore" would also drop the metadata of documents.
+    return validate(written, extra="allow", context=FROM_BOARD)  # type: ignore[arg-type]  # chosen by the type
+
+
 class Contract(BaseModel):
-    """Base class of everything that crosses the wire. Instances are frozen, and unknown fields are rejected."""
+    """Base class of everything that crosses the wire. Instances are frozen.
+
+    Unknown fields are rejected. `from_board` alone ignores them, because a newer release may have written them.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", str_max_length=2_000_000)
 
 
 class Request(Contract):
-    """Base class of all requests. ``queue`` is the queue of its bells, unless `queue_of` returns another."""
+    """Base class of all requests. ``queue`` is the queue of its bells, unless `queue_of` returns another.
+
+    A kind whose ``lane`` is bulk by default loads documents. It cannot claim the lane that is kept for questions.
+    """
 
     queue: ClassVar[Queue]
+    #: A release that does not know a version leaves the job to one that does.
+    newest_version: ClassVar[int] = 1
 
-    version: Literal[1] = 1
+    version: Annotated[int, Field(ge=1, strict=True)] = 1
     collection: CollectionName
     lane: Lane = Lane.INTERACTIVE
+
+    @field_validator("version")
+    @classmethod
+    def _is_known(cls, version: int) -> int:
+        if version > cls.newest_version:
+            raise ValueError(f"must be at most {cls.newest_version}, the newest version that this release knows")
+        return version
+
+    @field_validator("lane")
+    @classmethod
+    def _interactive_is_for_questions(cls, lane: Lane, info: ValidationInfo) -> Lane:
+        is_bulk = cls.model_fields["lane"].default is Lane.BULK
+        if is_bulk and lane is Lane.INTERACTIVE and info.context != FROM_BOARD:
+            raise ValueError("must be normal or bulk, because interactive is kept for questions")
+        return lane
 
     def queue_of(self, step: str) -> Queue:  # noqa: ARG002  # most kinds have one queue for all their steps
         """Return the queue on which the bell of a step is rung."""

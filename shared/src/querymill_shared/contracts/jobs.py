@@ -8,7 +8,9 @@ from pydantic import Field, TypeAdapter
 from querymill_shared.contracts.answer import AnswerQuestion, AnswerResult
 from querymill_shared.contracts.conversations import ConversationJobResult, ConversationRequest
 from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch
+from querymill_shared.contracts.documents import DocumentJobResult, DocumentRequest
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
+from querymill_shared.contracts.fields import from_board
 from querymill_shared.contracts.files import FileJobResult, FileRequest
 from querymill_shared.contracts.files.search import FileResult, FileSearch
 from querymill_shared.contracts.messages import MessageJobResult, MessageRequest
@@ -19,6 +21,7 @@ from querymill_shared.contracts.reindex import Reindex, ReindexResult
 from querymill_shared.contracts.reports import ReportJobResult, ReportRequest
 from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
 from querymill_shared.contracts.rerank import Rerank, RerankResult
+from querymill_shared.contracts.set_aside import ListSetAside, SetAsideResult
 
 #: Searches. A search of a collection that holds nothing of the kind is rejected.
 Search = ReportSearch | ModuleSearch | MessageSearch | ConversationSearch | FileSearch
@@ -33,6 +36,8 @@ JobRequest = (
     | Rerank
     | AnswerQuestion
     | Reindex
+    | DocumentRequest
+    | ListSetAside
 )
 AnyResult = (
     ReportJobResult
@@ -44,24 +49,35 @@ AnyResult = (
     | RerankResult
     | AnswerResult
     | ReindexResult
+    | DocumentJobResult
+    | SetAsideResult
 )
 
 _REQUESTS: TypeAdapter[JobRequest] = TypeAdapter(Annotated[JobRequest, Field(discriminator="kind")])
 _RESULTS: TypeAdapter[AnyResult] = TypeAdapter(Annotated[AnyResult, Field(discriminator="kind")])
 
 
-def decode_request(text: str | bytes) -> JobRequest:
-    """Read a request from JSON.
+def validate_request(text: str | bytes) -> JobRequest:
+    """Read a caller's request from JSON.
 
     Raises:
-        pydantic.ValidationError: It breaks a rule; the error names the field and the rule.
+        pydantic.ValidationError: It breaks a rule or has an unknown field; the error names the field and the rule.
     """
     return _REQUESTS.validate_json(text)
 
 
+def decode_request(text: str | bytes) -> JobRequest:
+    """Read a request that is on the board. Unknown fields are ignored.
+
+    Raises:
+        pydantic.ValidationError: It breaks a rule; the error names the field and the rule.
+    """
+    return from_board(_REQUESTS, text)
+
+
 def decode_result(text: str | bytes) -> AnyResult:
-    """Read a result from JSON."""
-    return _RESULTS.validate_json(text)
+    """Read a result that is on the board. Unknown fields are ignored."""
+    return from_board(_RESULTS, text)
 
 
 def fingerprint(request: JobRequest) -> str:

@@ -1,12 +1,14 @@
 """The `reindex` kind: rebuild the text index from stored texts after the tokeniser changed."""
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from querymill_shared.contracts.fields import Lane, Request
+from pydantic import Field
+
+from querymill_shared.contracts.fields import Growing, Lane, Request
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
 
-IndexedKind = Literal["modules", "messages", "conversations", "files"]
+IndexedKind = Literal["modules", "messages", "conversations", "files", "reports"]
 
 
 class Reindex(Request, Asks["ReindexResult"]):
@@ -28,8 +30,12 @@ class Reindex(Request, Asks["ReindexResult"]):
 
 
 class ReindexResult(JobResult):
-    """``total`` counts the texts indexed. ``outcome`` is "fresh" if the index was already up to date."""
+    """``total`` counts the texts indexed. ``outcome`` is "fresh" if the index was already up to date.
+
+    ``pending`` counts the passages of conversations that wait for a vector; a job that embeds them has been submitted.
+    """
 
     kind: Literal["reindex"] = "reindex"
     of: IndexedKind
-    outcome: Literal["reindexed", "fresh"]
+    outcome: Annotated[Literal["reindexed", "fresh"], Growing]
+    pending: Annotated[int, Field(exclude_if=lambda pending: pending == 0)] = 0

@@ -1,10 +1,11 @@
 """The fields that all results share."""
 
-from typing import Generic, Literal, TypeVar
+from typing import Annotated, Generic, Literal, TypeVar
 
 from pydantic import Field
 
-from querymill_shared.contracts.fields import Contract
+from querymill_shared.contracts.codes import OptionalCode
+from querymill_shared.contracts.fields import Contract, Growing
 
 StageState = Literal["waiting", "running", "done", "failed"]
 
@@ -14,17 +15,19 @@ class Degradation(Contract):
 
     stage: str
     reason: str
+    code: OptionalCode = None
 
 
 class Stage(Contract):
     """How one step of a job went. Times are in milliseconds."""
 
     name: str
-    state: StageState
+    state: Annotated[StageState, Growing]
     attempt: int
     ms: float | None = None
     timing: dict[str, float] = Field(default_factory=dict)
     reason: str | None = None
+    code: OptionalCode = None
 
 
 class JobResult(Contract):

@@ -1,8 +1,9 @@
--- Claim a step and start its lease, unless the job has ended or is past its deadline, or the step is closed or leased.
--- KEYS job steps events due request
--- ARGV job_id step lease_ms
-local job, steps, events, due, request = unpack(KEYS)
-local id, step, lease = ARGV[1], ARGV[2], tonumber(ARGV[3])
+-- Claim a step, and up to `most` - 1 further steps of its queue that nobody has tried yet, unless the job has ended or is
+-- past its deadline, or the named step is closed or held. What a life claims is in its set until it is closed or put back.
+-- KEYS job steps events due request held
+-- ARGV job_id step lease_ms life most
+local job, steps, events, due, request, held = unpack(KEYS)
+local id, step, lease, life, most = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])
 if is_over(job) then return {'over'} end
 
 local now = now_ms()
@@ -12,11 +13,45 @@ if deadline > 0 and now >= deadline then return {'late'} end
 local state = redis.call('HGET', steps, step .. '.state')
 if not state then return {'unknown'} end
 if state == 'done' or state == 'failed' then return {'closed'} end
-if state == 'running' and tonumber(redis.call('HGET', steps, step .. '.lease')) > now then return {'held'} end
+if state == 'running' then
+  if tonumber(redis.call('HGET', steps, step .. '.lease')) > now then return {'held'} end
+  -- Its worker has died or hangs.
+  redis.call('HINCRBY', steps, step .. '.deaths', 1)
+  keep_attempt(job, steps, step, now, 'deaths', 'its lease ran out', '', now)
+  count(job, 'leases_lost')
+end
 
-local attempt = redis.call('HINCRBY', steps, step .. '.attempt', 1)
-redis.call('HSET', steps, step .. '.state', 'running', step .. '.lease', now + lease, step .. '.started', now)
+local claimed = {}
+local function hold(name)
+  local attempt = redis.call('HINCRBY', steps, name .. '.attempt', 1)
+  redis.call('HSET', steps, name .. '.state', 'running', name .. '.lease', now + lease, name .. '.started', now,
+    name .. '.life', life)
+  redis.call('ZADD', due, now + lease, id .. ' ' .. name)
+  if life ~= '' then redis.pcall('SADD', held, id .. ' ' .. name .. ' ' .. attempt) end
+  tell(events, 'stage_started', cjson.encode({type = 'stage_started', stage = name, attempt = attempt}))
+  claimed[#claimed + 1] = {name, attempt, counts(steps, name)}
+end
+
+hold(step)
 redis.call('HSET', job, 'state', 'running')
-redis.call('ZADD', due, now + lease, id .. ' ' .. step)
-tell(events, 'stage_started', cjson.encode({type = 'stage_started', stage = step, attempt = attempt}))
-return {'claimed', attempt, deadline > 0 and deadline - now or -1, redis.call('GET', request) or '', redis.call('HGET', job, 'created')}
+-- A step that was tried before may wait on purpose. Its own bell says when to try it again.
+local left = ''
+local queues = ' ' .. (redis.call('HGET', job, 'queues') or '') .. ' '
+local start, stop = string.find(queues, ' ' .. step .. '=', 1, true)
+local queue = start and string.match(queues, '^%S+', stop + 1)
+for name, its_queue in string.gmatch(queue and queues or '', '(%S+)=(%S+)') do
+  local read = its_queue == queue and name ~= step
+    and redis.call('HMGET', steps, name .. '.state', name .. '.attempt', name .. '.left')
+  if read and read[1] == 'waiting' and read[2] == '0' and not read[3] then
+    if #claimed == most then
+      left = name
+      note_bell(job, queue)
+      break
+    end
+    hold(name)
+  end
+end
+local created = redis.call('HGET', job, 'created')
+local since = tonumber(redis.call('HGET', job, 'replayed') or created)
+return {'claimed', claimed, deadline > 0 and deadline - now or -1, redis.call('GET', request) or '', created, left,
+  now - since, redis.call('HGET', job, 'accepted') or ''}

@@ -4,13 +4,192 @@ local function now_ms()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 
+-- When a job is accepted, in µs: two that a client submits one after the other are told apart.
+local function now_us()
+  local time = redis.call('TIME')
+  return string.format('%d%06d', time[1], time[2])
+end
+
 local function is_over(job)
   local state = redis.call('HGET', job, 'state')
   return not state or (state ~= 'queued' and state ~= 'running')
 end
 
+-- Another program's key of a job's name must not keep the job from going on, or from its end.
+local function type_is_wrong(reply)
+  return type(reply) == 'table' and reply.err and string.find(reply.err, 'WRONGTYPE', 1, true)
+end
+
+-- Tell those who watch a job, each on the one stream that its process reads for all jobs of this shard.
+-- The job's field "watch" lists them: "watcher:all watcher:end ...". The latter are told of the end only.
+-- "count" is the length of the job's own stream, by which a reader notices that it missed an event.
+local function pass_on(events, event_id, type, body)
+  local shard, id = string.match(events, '^(.-}:)(.*):events$')
+  local watch, forgotten = unpack(id and redis.call('HMGET', shard .. id .. ':job', 'watch', 'forgotten') or {})
+  if not watch then return end
+  local count = redis.call('XLEN', events)
+  local is_last = type == 'done' or type == 'failed' or type == 'cancelled'
+  for watcher, mode in string.gmatch(watch, '(%S+):(%a+)') do
+    -- What a job with a forgotten text tells is in its own stream only, which goes with it.
+    if is_last or (mode == 'all' and not forgotten) then
+      local stream = shard .. 'watch:' .. watcher
+      -- A key that another program wrote must not keep the job from going on.
+      redis.pcall('XADD', stream, 'MAXLEN', '~', 10000, '*', 'job', id, 'event', event_id, 'count', count,
+        'type', type, 'body', body)
+      -- The stream of a process that died goes away by itself.
+      redis.call('PEXPIRE', stream, 600000)
+    end
+  end
+end
+
+-- Append an event to a stream of a job. What its watchers hear are the events, not the stream that holds its end alone.
+local function tell_one(stream, type, body)
+  local function add() return redis.pcall('XADD', stream, 'MAXLEN', '~', 1000, '*', 'type', type, 'body', body) end
+  local event_id = add()
+  if type_is_wrong(event_id) then
+    redis.call('DEL', stream)
+    event_id = add()
+  end
+  if event_id.err then error(event_id.err) end
+  pass_on(stream, event_id, type, body)
+end
+
+-- Count in the shard of a job, so that a count is written with what it counts. See counts.py.
+local function count(job, field, amount)
+  -- Another program's key of this name must not stop the job.
+  redis.pcall('HINCRBY', string.match(job, '^qm:{%x}:') .. 'counts', field, amount or 1)
+end
+
+-- Why a step was put back, and how often its workers died.
+local function counts(steps, step)
+  return redis.call('HMGET', steps, step .. '.deaths', step .. '.failures', step .. '.outages', step .. '.conflicts',
+    step .. '.pauses')
+end
+
+-- Keep the last attempt at a step as a line of its past, because the step is put back: see attempts.py. `queued` is when the
+-- step begins to wait for the next one. The last 19 lines stay. A key that another program wrote must not stop the job.
+local function keep_attempt(job, steps, step, ended, cause, reason, facts, queued)
+  local read = redis.call('HMGET', steps, step .. '.attempt', step .. '.queued', step .. '.started', step .. '.life', step .. '.past')
+  -- The first steps of a job are queued when it is accepted.
+  local since = read[2] or (read[1] == '1' and redis.call('HGET', job, 'created'))
+  local line = cjson.encode({tonumber(read[1]) or 0, since, read[3], read[4] or '', string.format('%d', ended), cause, reason, facts})
+  local past = read[5] and read[5] .. '\n' .. line or line
+  if select(2, string.gsub(past, '\n', '')) > 18 then past = string.gsub(past, '^[^\n]*\n', '') end
+  redis.call('HSET', steps, step .. '.past', past, step .. '.queued', queued)
+end
+
+-- Upper bounds in seconds, as in counts.py.
+local BOUNDS = {0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800}
+
+-- Count the end of a job. Return its id, its state, its kind, its collection, how many ms it took, and how many steps it had.
+local function count_end(job)
+  -- A record that another program wrote may lack any of these.
+  local read = redis.call('HMGET', job, 'kind', 'collection', 'created', 'order', 'state', 'left')
+  local kind, now = read[1] or 'unknown', now_ms()
+  local state, ms = read[6] and 'cancelled' or read[5], now - (tonumber(read[3]) or now)
+  local bound = 'inf'
+  for _, seconds in ipairs(BOUNDS) do
+    if ms <= seconds * 1000 then bound = tostring(seconds) break end
+  end
+  count(job, 'ended/' .. kind .. '/' .. state)
+  -- A cancelled job took as long as its caller liked.
+  if state ~= 'cancelled' then
+    count(job, 'took/' .. kind .. '/' .. bound)
+    count(job, 'took_ms/' .. kind, ms)
+  end
+  return {redis.call('HGET', job, 'id') or '', state, kind, read[2] or '', ms, select(2, string.gsub(read[4] or '', '%S+', ''))}
+end
+
+-- Identical work in flight is done once, by the first job: the leader. A job that joins it follows: its record names the
+-- leader, and it has its own id, events, end and expiry, but no steps. All of them are in one shard. The set "callers" of the
+-- leader holds the ids of those who still want the work; a job that nobody joined has no such set.
+
+-- What the keys of a job of the same shard begin with: "qm:{shard}:id:".
+local function stem_of(job, id)
+  return string.match(job, '^.-}:') .. id .. ':'
+end
+
+local function own_stem(job)
+  return string.sub(job, 1, -4)
+end
+
+-- Return the ids of those who want some work.
+local function callers_of(key)
+  local callers = redis.pcall('SMEMBERS', key)
+  return type_is_wrong(callers) and {} or callers
+end
+
+-- Append an event of some work to the events of everybody who wants it.
 local function tell(events, type, body)
-  redis.call('XADD', events, 'MAXLEN', '~', 1000, '*', 'type', type, 'body', body)
+  local callers = callers_of((string.gsub(events, 'events$', 'callers')))
+  if #callers == 0 then return tell_one(events, type, body) end
+  for _, caller in ipairs(callers) do tell_one(stem_of(events, caller) .. 'events', type, body) end
+end
+
+-- End a follower, whether or not its work goes on. Return what `count_end` returns.
+local function end_alone(stem, state, reason, type, body, ttl)
+  redis.call('HSET', stem .. 'job', 'state', state, 'reason', reason, 'ended', now_ms())
+  tell_one(stem .. 'events', type, body)
+  for _, part in ipairs({'job', 'steps', 'events', 'result'}) do redis.call('PEXPIRE', stem .. part, ttl) end
+  return count_end(stem .. 'job')
+end
+
+-- If the work of a follower is over, end the follower in the same way. An older release ends the leader alone, so each look
+-- at a follower runs this.
+local function catch_up(job)
+  local leader = redis.call('HGET', job, 'leader')
+  if not leader or is_over(job) then return end
+  local stem, work = own_stem(job), stem_of(job, leader)
+  local read = redis.call('HMGET', work .. 'job', 'state', 'reason', 'last')
+  if not read[1] then redis.call('DEL', stem .. 'job', stem .. 'steps', stem .. 'events') end
+  if not read[1] or not is_over(work .. 'job') then return end
+  local body = read[3]
+  if not body then
+    local last = redis.pcall('XREVRANGE', work .. 'ended', '+', '-', 'COUNT', 1)[1]
+    body = last and last[2][4] or cjson.encode({type = 'failed', reason = read[2] or ''})
+  end
+  if redis.call('EXISTS', work .. 'result', work .. 'shared') > 0 then redis.call('SET', stem .. 'result', '@' .. leader) end
+  -- The leader alone is the dead letter.
+  local state = read[1] == 'dead' and 'failed' or read[1]
+  local is_read, event = pcall(cjson.decode, body)
+  local type = is_read and event.type or 'failed'
+  -- If that of the leader never expires, somebody else has ended it: a reader needs time to see the end.
+  local left = redis.call('PTTL', work .. 'job')
+  return end_alone(stem, state, read[2] or '', type, body, left > 0 and left or 3600000)
+end
+
+-- Whether a job has ended for its own caller. The work of a leader may go on for the others.
+local function has_ended(job)
+  catch_up(job)
+  return is_over(job) or redis.call('HEXISTS', job, 'left') == 1
+end
+
+-- Return the result of a job for its own caller and, if it is shared, the id of the leader that it names.
+local function result_of(job, result)
+  if redis.call('HEXISTS', job, 'left') == 1 then return false end
+  local own = redis.call('GET', result)
+  local leader = string.match(own or '', '^@(.+)$')
+  if not leader then return own end
+  local work = stem_of(job, leader)
+  return redis.call('GET', work .. 'shared') or redis.call('GET', work .. 'result'), leader
+end
+
+-- Take a step that runs out of the set of what its worker holds.
+local function let_go(due, steps, id, step)
+  local read = redis.call('HMGET', steps, step .. '.state', step .. '.life', step .. '.attempt')
+  if read[1] == 'running' and read[2] and read[2] ~= '' then
+    redis.pcall('SREM', string.gsub(due, 'due$', 'held:') .. read[2], id .. ' ' .. step .. ' ' .. read[3])
+  end
+end
+
+-- Note that a first bell is rung for the steps of a queue that nobody has tried. The sweeper rings no second one while the
+-- queue may still hold it. "@queue" is when the last bell was rung, "^queue" when the first was; for the first steps of a job
+-- both are its creation. "@step" is when the last bell was rung for a step that was tried before.
+local function note_bell(job, queue)
+  local rings = string.gsub(job, 'job$', 'rings')
+  local now = now_ms()
+  redis.call('HSET', rings, '@' .. queue, now, '^' .. queue, now)
+  redis.call('PEXPIRE', rings, 3600000)
 end
 
 -- The whole job in one reply, for a finished step, the sweeper and readers.

@@ -1,4 +1,26 @@
--- Delete an ended job before its result expires. A job that has not ended stays.
+-- Delete an ended job before its result expires. A job that has not ended stays. What followers still want of it stays too.
 -- KEYS job steps events hits queries request result ended
-if is_over(KEYS[1]) then return redis.call('DEL', unpack(KEYS)) > 0 and 1 or 0 end
-return 0
+local job, result = KEYS[1], KEYS[7]
+catch_up(job)
+local read = redis.call('HMGET', job, 'id', 'leader', 'left', 'released')
+local id, leader, left, released = unpack(read)
+if not id or released or not (left or is_over(job)) then return 0 end
+local work = leader and stem_of(job, leader) or own_stem(job)
+redis.call('SREM', work .. 'callers', id)
+local is_wanted = redis.call('SCARD', work .. 'callers') > 0
+if not leader and is_wanted then
+  redis.call('HSET', job, 'released', 1)
+  if redis.call('EXISTS', result) == 1 then
+    redis.call('SET', work .. 'shared', redis.call('GET', result), 'PX', math.max(redis.call('PTTL', result), 1))
+    redis.call('DEL', result)
+  end
+  return 1
+end
+redis.call('DEL', unpack(KEYS))
+redis.call('ZREM', string.match(job, '^.-}:') .. 'dead', id)
+if not leader or (not is_wanted and redis.call('HEXISTS', work .. 'job', 'released') == 1) then
+  for _, part in ipairs({'job', 'steps', 'events', 'hits', 'queries', 'request', 'result', 'ended', 'shared', 'callers'}) do
+    redis.call('DEL', work .. part)
+  end
+end
+return 1

@@ -1,22 +1,105 @@
--- End a job once: the first verdict wins, whatever it is.
+-- End a job once: the first verdict wins, whatever it is. A caller that cancels work which others want ends alone.
+-- A job that changed what its collection holds is not ended before that is noted in every shard: return the collection.
+-- Otherwise return all that ended: id, state, kind, collection, ms, steps.
 -- KEYS job steps events due hits queries request result ended
--- ARGV job_id state reason result event_type event ttl_ms keep_request(0|1)
+-- ARGV job_id state reason result event_type event ttl_ms keep_request(0|1) noted(0|1) readable_ms
+--   code kept_request_bytes
 local job, steps, events, due, hits, queries, request, result, ended = unpack(KEYS)
+-- Keep a key until its time is up, in the form of a key that was just loaded. One that has grown has room to grow on:
+-- a stream takes 4 KB for its first entry.
+local function keep_small(key, ttl)
+  local dump = redis.pcall('DUMP', key)
+  local restored = type(dump) == 'string' and redis.pcall('RESTORE', key, ttl, dump, 'REPLACE')
+  if not restored or restored.err then redis.call('PEXPIRE', key, ttl) end
+end
+
 local id, ttl = ARGV[1], tonumber(ARGV[7])
+catch_up(job)
 if is_over(job) then return 0 end
+-- A job that holds a forgotten text stays no longer than those who wait for it need to read how it ended.
+-- One that holds it in part has a request without it by now, which is kept if the job was not done.
+local function holds_forgotten(record)
+  local forgotten = redis.call('HGET', record, 'forgotten')
+  return forgotten and (forgotten ~= 'in part' or ARGV[2] == 'done')
+end
+if holds_forgotten(job) then ttl = tonumber(ARGV[10]) end
+-- What ends now: this job, and those that follow it.
+local found = {}
 local now = now_ms()
+local leader = redis.call('HGET', job, 'leader')
+
+if leader or ARGV[2] == 'cancelled' then
+  local work = leader and stem_of(job, leader) or own_stem(job)
+  local has_left = redis.call('HEXISTS', job, 'left') == 1
+  redis.call('SREM', work .. 'callers', id)
+  local is_wanted = redis.call('SCARD', work .. 'callers') > 0
+  if leader then
+    found[1] = end_alone(own_stem(job), ARGV[2], ARGV[3], ARGV[5], ARGV[6], ttl)
+  elseif has_left then
+    return 0
+  elseif is_wanted then
+    redis.call('HSET', job, 'left', now)
+    tell_one(events, ARGV[5], ARGV[6])
+    tell_one(ended, ARGV[5], ARGV[6])
+    found[1] = count_end(job)
+  end
+  if is_wanted or is_over(work .. 'job') then return found end
+  if leader then
+    id, job, steps, events, hits = leader, work .. 'job', work .. 'steps', work .. 'events', work .. 'hits'
+    queries, request, result, ended = work .. 'queries', work .. 'request', work .. 'result', work .. 'ended'
+    if holds_forgotten(job) then ttl = tonumber(ARGV[10]) end
+  end
+elseif ARGV[2] == 'done' and ARGV[9] == '0' and redis.call('HGET', job, 'reads') ~= '1' then
+  local collection = redis.call('HGET', job, 'collection')
+  if collection then return collection end
+end
+
 redis.call('HSET', job, 'state', ARGV[2], 'reason', ARGV[3], 'ended', now)
-if ARGV[4] ~= '' then redis.call('SET', result, ARGV[4]) end
-tell(events, ARGV[5], ARGV[6])
--- A reader that waits only for the end wakes up once, not at every event.
-tell(ended, ARGV[5], ARGV[6])
-for _, field in ipairs(redis.call('HKEYS', steps)) do
+if ARGV[11] ~= '' then redis.call('HSET', job, 'code', ARGV[11]) end
+local shared, callers = own_stem(job) .. 'shared', own_stem(job) .. 'callers'
+if ARGV[4] ~= '' then
+  redis.call('SET', redis.call('HEXISTS', job, 'released') == 1 and shared or result, ARGV[4])
+end
+if redis.call('HEXISTS', job, 'left') == 0 then
+  tell_one(events, ARGV[5], ARGV[6])
+  -- A reader that waits only for the end wakes up once, not at every event.
+  tell_one(ended, ARGV[5], ARGV[6])
+  found[#found + 1] = count_end(job)
+end
+local fields = redis.pcall('HKEYS', steps)
+for _, field in ipairs(type_is_wrong(fields) and {} or fields) do
   local step = string.match(field, '^(.*)%.state$')
-  if step then redis.call('ZREM', due, id .. ' ' .. step) end
+  if step then
+    redis.call('ZREM', due, id .. ' ' .. step)
+    let_go(due, steps, id, step)
+    -- What the steps of a job that is done found and noted is in its result.
+    if ARGV[2] == 'done' then redis.call('HDEL', steps, step .. '.notes', step .. '.lease') end
+  end
 end
 redis.call('ZREM', due, id .. ' @deadline', id .. ' @settle')
-if ARGV[8] == '0' then redis.call('DEL', request) end
-for _, key in ipairs(KEYS) do
-  if key ~= due then redis.call('PEXPIRE', key, ttl) end
+redis.pcall('ZREM', string.gsub(due, 'due$', 'open'), id)
+if ARGV[2] == 'dead' and not holds_forgotten(job) then
+  local dead = string.gsub(due, 'due$', 'dead')
+  redis.pcall('ZADD', dead, now, id)
+  redis.pcall('ZREMRANGEBYSCORE', dead, '-inf', now - ttl)  -- their records have expired
 end
-return 1
+-- What was asked stays with its result. What was ingested does not, nor do long texts to embed or to rank.
+local function is_kept()
+  local bytes = redis.call('HGET', job, 'reads') == '1' and redis.pcall('STRLEN', request)
+  return type(bytes) == 'number' and bytes <= tonumber(ARGV[12])
+end
+if ARGV[8] == '0' and not is_kept() then redis.call('DEL', request) end
+if ARGV[2] == 'done' then
+  redis.call('DEL', hits, queries)
+  redis.call('HDEL', job, 'queues', 'told')
+end
+for _, key in ipairs({hits, queries, request, result, shared, callers}) do redis.call('PEXPIRE', key, ttl) end
+for _, key in ipairs({job, steps, events, ended}) do keep_small(key, ttl) end
+local idempotency = redis.call('HGET', job, 'idempotency')
+if idempotency then redis.call('PEXPIRE', idempotency, ttl) end
+-- Followers live as long as their leader, so its time is set by now.
+for _, caller in ipairs(callers_of(callers)) do
+  redis.call('HSET', job, 'last', ARGV[6])
+  if caller ~= id then found[#found + 1] = catch_up(stem_of(job, caller) .. 'job') end
+end
+return found

@@ -1,34 +1,137 @@
--- Write the record, its steps and their due entries at once. A known idempotency key returns the first job instead.
--- KEYS job steps events due recent request idempotency
--- ARGV job_id fingerprint kind collection lane request deadline_ms margin_ms grace_ms idempotency_ttl_ms queued_event step...
-local job, steps, events, due, recent, request, idempotency = unpack(KEYS)
+-- Write the record, its steps and their due entries at once. An idempotency key returns its first job instead. If identical work
+-- is in flight, the job follows it. A job that no worker can begin before its deadline is refused, with the time (ms) that its
+-- bell would wait.
+-- KEYS job steps events due recent request idempotency inflight corpus
+-- ARGV job_id fingerprint kind collection lane request deadline_ms margin_ms grace_ms idempotency_ttl_ms reads(0|1) join_ms
+--   follower_ttl_ms queued_event step=queue...
+local job, steps, events, due, recent, request, idempotency, inflight, corpus = unpack(KEYS)
 local id, fingerprint = ARGV[1], ARGV[2]
-local idempotency_ttl = tonumber(ARGV[10])
+local idempotency_ttl, join_ms = tonumber(ARGV[10]), tonumber(ARGV[12])
+local accepted = now_us()
+local now = math.floor(tonumber(accepted) / 1000)
 
-if idempotency_ttl > 0 then
-  local prior = redis.call('GET', idempotency)
-  if prior then
-    local prior_id, prior_fingerprint = string.match(prior, '^(%S+) (%S+)$')
-    return {prior_fingerprint == fingerprint and 'existing' or 'conflict', prior_id}
-  end
-  redis.call('SET', idempotency, id .. ' ' .. fingerprint, 'PX', idempotency_ttl)
+local function is_there(record)
+  return redis.call('EXISTS', record) == 1 and redis.call('HEXISTS', record, 'released') == 0
 end
 
-local now = now_ms()
+local function list_and_count()
+  redis.call('ZADD', recent, now, id)
+  redis.call('ZREMRANGEBYRANK', recent, 0, -1001)
+  count(job, 'submitted/' .. ARGV[3])
+end
+
+-- Whether no attempt at any step has done more than to put the step back, because another was in its way or to wait for more.
+local function has_not_begun(stem)
+  for step in string.gmatch(redis.call('HGET', stem .. 'job', 'order') or '', '%S+') do
+    local state, attempt, conflicts, pauses = unpack(redis.call('HMGET', stem .. 'steps', step .. '.state',
+      step .. '.attempt', step .. '.conflicts', step .. '.pauses'))
+    local put_back = (tonumber(conflicts) or 0) + (tonumber(pauses) or 0)
+    if state ~= 'waiting' or (tonumber(attempt) or 1) > put_back then return false end
+  end
+  return true
+end
+
+-- Whether no other program has written over the keys of that work, so that one can follow it.
+local function is_sound(stem)
+  for part, kind in pairs({job = 'hash', steps = 'hash', events = 'stream'}) do
+    if redis.call('TYPE', stem .. part).ok ~= kind then return false end
+  end
+  local callers = redis.call('TYPE', stem .. 'callers').ok
+  return callers == 'set' or callers == 'none'
+end
+
+-- Whether the same question asked now has the answer of that work: it is still the same day, and the work reads what the
+-- collection holds now.
+local function is_joinable(stem, is_same_version)
+  if not is_sound(stem) or is_over(stem .. 'job') then return false end
+  -- It may have read what was forgotten since.
+  if redis.call('HEXISTS', stem .. 'job', 'forgotten') == 1 then return false end
+  local day = math.floor((tonumber(redis.call('HGET', stem .. 'job', 'created')) or 0) / 86400000)
+  return day == math.floor(now / 86400000) and (is_same_version or has_not_begun(stem))
+end
+
+-- Tell a follower what happened so far, and note that it wants the work.
+local function follow(leader)
+  local work = stem_of(job, leader)
+  redis.call('HSET', job, 'id', id, 'kind', ARGV[3], 'collection', ARGV[4], 'lane', ARGV[5], 'state', 'queued',
+    'fingerprint', fingerprint, 'created', now, 'deadline', redis.call('HGET', work .. 'job', 'deadline') or 0, 'open', 0,
+    'leader', leader, 'order', 'joined')
+  -- For readers of an older release. No worker can claim it.
+  redis.call('HSET', steps, 'joined.state', 'done', 'joined.attempt', 0)
+  for _, entry in ipairs(redis.call('XRANGE', work .. 'events', '-', '+')) do
+    local type, body = entry[2][2], entry[2][4]
+    -- The leader's own end, if its caller has left, is not the end of the work.
+    if body and type ~= 'cancelled' then tell_one(events, type, body) end
+  end
+  local callers = work .. 'callers'
+  if redis.call('EXISTS', callers) == 0 then redis.call('SADD', callers, leader) end
+  redis.call('SADD', callers, id)
+  for _, key in ipairs({job, steps, events, callers}) do redis.call('PEXPIRE', key, ARGV[13]) end
+  list_and_count()
+end
+
+if is_there(job) then return {'existing', id} end
+if idempotency_ttl > 0 then
+  local prior = redis.call('GET', idempotency) or ''
+  local prior_id, prior_fingerprint = string.match(prior, '^(%S+) (%S+)')
+  if prior_id and string.sub(prior_id, 1, 1) ~= string.sub(id, 1, 1) then return {'elsewhere', prior} end
+  -- A key lives no longer than its job: if that has expired or was released, the work starts again.
+  if prior_id and is_there(stem_of(job, prior_id) .. 'job') then
+    return {prior_fingerprint == fingerprint and 'existing' or 'conflict', prior_id}
+  end
+end
+
+local version
+if join_ms > 0 then
+  version = redis.pcall('HGET', corpus, ARGV[4])
+  version = type(version) == 'string' and version or '0'
+  local known = redis.pcall('GET', inflight)
+  local leader, its_version = string.match(type(known) == 'string' and known or '', '^(%S+) (%S+)$')
+  if leader and is_joinable(stem_of(job, leader), its_version == version) then
+    redis.call('SET', inflight, leader .. ' ' .. version, 'KEEPTTL')
+    follow(leader)
+    return {'joined', id}
+  end
+end
+
+-- The shortest wait of its queues, if the elected worker has lately reported that they are not emptied fast enough.
+local function expected_wait()
+  local backlog = string.match(job, '^qm:{%x}:') .. 'backlog'
+  local shortest
+  for i = 15, #ARGV do
+    local wait = tonumber((redis.pcall('HGET', backlog, string.match(ARGV[i], '=(.+)$') or ''))) or 0
+    shortest = math.min(shortest or wait, wait)
+  end
+  return shortest or 0
+end
+
 local deadline = tonumber(ARGV[7])
+if deadline > 0 then
+  local wait = expected_wait()
+  if wait > deadline then return {'late', tostring(wait)} end
+end
+if version then redis.call('SET', inflight, id .. ' ' .. version, 'PX', join_ms) end
+if idempotency_ttl > 0 then
+  redis.call('SET', idempotency, id .. ' ' .. fingerprint, 'PX', idempotency_ttl)
+  redis.call('HSET', job, 'idempotency', idempotency)
+end
 redis.call('HSET', job, 'id', id, 'kind', ARGV[3], 'collection', ARGV[4], 'lane', ARGV[5], 'state', 'queued',
-  'fingerprint', fingerprint, 'created', now, 'deadline', deadline > 0 and now + deadline or 0, 'open', #ARGV - 11,
+  'fingerprint', fingerprint, 'created', now, 'accepted', accepted, 'deadline', deadline > 0 and now + deadline or 0,
+  'open', #ARGV - 14, 'first', #ARGV - 14, 'reads', ARGV[11],
+  -- Which queue each step waits on.
+  'queues', table.concat(ARGV, ' ', 15),
   -- A larger hash does not keep the order of its fields.
-  'order', table.concat(ARGV, ' ', 12))
+  'order', (string.gsub(table.concat(ARGV, ' ', 15), '=%S+', '')))
 redis.call('SET', request, ARGV[6])
-for i = 12, #ARGV do
-  redis.call('HSET', steps, ARGV[i] .. '.state', 'waiting', ARGV[i] .. '.attempt', 0)
-  redis.call('ZADD', due, now + tonumber(ARGV[9]), id .. ' ' .. ARGV[i])
+redis.pcall('ZADD', (string.gsub(due, 'due$', 'open')), now, id)
+for i = 15, #ARGV do
+  local step = string.match(ARGV[i], '^[^=]+')
+  redis.call('HSET', steps, step .. '.state', 'waiting', step .. '.attempt', 0)
+  redis.call('ZADD', due, now + tonumber(ARGV[9]), id .. ' ' .. step)
 end
 if deadline > 0 then
   redis.call('ZADD', due, now + deadline - math.min(tonumber(ARGV[8]), deadline / 2), id .. ' @deadline')
 end
-redis.call('ZADD', recent, now, id)
-redis.call('ZREMRANGEBYRANK', recent, 0, -1001)
-tell(events, 'queued', ARGV[11])
+list_and_count()
+tell_one(events, 'queued', ARGV[14])
 return {'created', id}

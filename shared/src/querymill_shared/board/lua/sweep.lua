@@ -1,16 +1,49 @@
 -- Return the due entries. Each becomes due again on its own, so a sweeper that dies loses nothing.
 -- The wait doubles with every ring, so that a backlog does not cause more and more bells.
--- A malformed entry is removed: it must not keep the jobs of this shard from being swept.
+-- A step whose bell is still in its queue is left out, so that a queue that nobody empties does not grow with each sweep.
+-- A malformed entry, or one of a job that has ended, is removed: it must not keep the other jobs from being
+-- swept. Malformed ones are counted.
 -- KEYS due
--- ARGV key_prefix grace_ms limit
+-- ARGV key_prefix grace_ms limit (queue oldest_bell_ms)...
 local due = KEYS[1]
 local now = now_ms()
+local queued_since = {}
+for i = 4, #ARGV, 2 do queued_since[ARGV[i]] = tonumber(ARGV[i + 1]) end
+
+-- Return whether a step needs a bell, and note that it gets one. It does not if its queue still holds one for it: a bell that
+-- was not rung before the queue's oldest. A step that nobody has tried shares the bell of its job's other steps in the queue.
+local function needs_a_bell(id, step)
+  local job = ARGV[1] .. id
+  local queues = redis.call('HGET', job .. ':job', 'queues') or ''
+  local start, stop = string.find(' ' .. queues, ' ' .. step .. '=', 1, true)
+  if not start then return true end
+  local queue = string.match(queues, '^%S+', stop)
+  local read = redis.call('HMGET', job .. ':steps', step .. '.state', step .. '.attempt')
+  local mark = '@' .. (read[2] == '0' and queue or step)
+  if read[1] == 'waiting' then
+    local rung = redis.call('HGET', job .. ':rings', mark)
+    if read[2] == '0' and tonumber(rung) == now then return false end
+    rung = tonumber(rung or redis.call('HGET', job .. ':job', 'created')) or 0
+    if queued_since[queue] and rung >= queued_since[queue] then return false end
+  end
+  redis.call('HSET', job .. ':rings', mark, now)
+  return true
+end
 
 local function names_a_step(id, step)
   if not id then return false end
   local job = ARGV[1] .. id
-  if type(redis.pcall('HGET', job .. ':job', 'state')) ~= 'string' then return false end
+  local state = redis.pcall('HGET', job .. ':job', 'state')
+  if state ~= 'queued' and state ~= 'running' then return false end
   return string.sub(step, 1, 1) == '@' or redis.pcall('HEXISTS', job .. ':steps', step .. '.state') == 1
+end
+
+-- Have an entry become due again, and return whether it is to be acted on now.
+local function look_at(entry, id, step)
+  local rings = redis.call('HINCRBY', ARGV[1] .. id .. ':rings', step, 1)
+  redis.call('PEXPIRE', ARGV[1] .. id .. ':rings', 3600000)
+  redis.call('ZADD', due, now + math.min(tonumber(ARGV[2]) * 2 ^ math.min(rings, 10), 60000), entry)
+  return string.sub(step, 1, 1) == '@' or needs_a_bell(id, step)
 end
 
 if redis.call('TYPE', due).ok ~= 'zset' then
@@ -22,12 +55,16 @@ local taken = redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, tonumber
 for _, entry in ipairs(taken) do
   local id, step = string.match(entry, '^(%S+) (%S+)$')
   if names_a_step(id, step) then
-    local rings = redis.call('HINCRBY', ARGV[1] .. id .. ':rings', step, 1)
-    redis.call('PEXPIRE', ARGV[1] .. id .. ':rings', 3600000)
-    redis.call('ZADD', due, now + math.min(tonumber(ARGV[2]) * 2 ^ math.min(rings, 10), 60000), entry)
-    found[#found + 1] = entry
+    local is_read, is_found = pcall(look_at, entry, id, step)
+    if not is_read then
+      -- Another program wrote where the rings are counted. The count starts again at 0.
+      redis.call('DEL', ARGV[1] .. id .. ':rings')
+      redis.call('ZADD', due, now + tonumber(ARGV[2]), entry)
+    end
+    if is_found then found[#found + 1] = entry end
   else
     redis.call('ZREM', due, entry)
+    if not id then count(due, 'due_dropped') end
   end
 end
 return found

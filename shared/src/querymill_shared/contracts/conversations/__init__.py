@@ -6,10 +6,33 @@ from querymill_shared.contracts.conversations.ingest import (
     IngestConversationResult,
     UpdateConversation,
 )
+from querymill_shared.contracts.conversations.life import (
+    EmbedConversations,
+    EmbedConversationsResult,
+    ReembedConversations,
+    ReembedConversationsResult,
+)
+from querymill_shared.contracts.conversations.load import LoadConversations, LoadConversationsResult
 from querymill_shared.contracts.conversations.ranks import RankList, RankListResult, RanksResult, RecomputeRanks
 from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch
 
 ConversationRequest = (
-    ConversationSearch | IngestConversation | UpdateConversation | DropConversation | RecomputeRanks | RankList
+    ConversationSearch
+    | IngestConversation
+    | LoadConversations
+    | UpdateConversation
+    | DropConversation
+    | EmbedConversations
+    | ReembedConversations
+    | RecomputeRanks
+    | RankList
 )
-ConversationJobResult = ConversationResult | IngestConversationResult | RanksResult | RankListResult
+ConversationJobResult = (
+    ConversationResult
+    | IngestConversationResult
+    | LoadConversationsResult
+    | EmbedConversationsResult
+    | ReembedConversationsResult
+    | RanksResult
+    | RankListResult
+)

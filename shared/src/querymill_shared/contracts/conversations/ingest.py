@@ -4,12 +4,13 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from querymill_shared.contracts.fields import Contract, Id, Lane, Moment, Name, Request
+from querymill_shared.contracts.fields import Contract, Growing, Id, Lane, Moment, Name, Request
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.contracts.sessions import MAX_MESSAGES, ChatMessage, ChatSession
 from querymill_shared.queues import Queue
 
-Outcome = Literal["ingested", "unchanged", "dropped"]
+#: A write that comes too late is "superseded" by a newer whole session, or "forgotten" with a later drop.
+Outcome = Literal["ingested", "unchanged", "dropped", "superseded", "forgotten"]
 
 
 class IngestConversation(Request, Asks["IngestConversationResult"]):
@@ -82,8 +83,13 @@ class DropConversation(Request, Asks["IngestConversationResult"]):
 
 
 class IngestConversationResult(JobResult):
-    """The outcome for a session; ``total`` counts its messages after the change."""
+    """The outcome for a session; ``total`` counts its messages after the change.
+
+    The session is found by its words at once. ``embedding_job`` is the id of the job that makes the missing vectors of
+    its passages, or None if none is missing.
+    """
 
     kind: Literal["ingest_conversations", "update_conversation", "drop_conversation"] = "ingest_conversations"
     session_id: str
-    outcome: Outcome
+    outcome: Annotated[Outcome, Growing]
+    embedding_job: Annotated[str | None, Field(exclude_if=lambda job_id: job_id is None)] = None

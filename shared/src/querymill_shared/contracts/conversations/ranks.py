@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Lane, Moment, Request, TopN
+from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Growing, Lane, Moment, Request, TopN
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
 
@@ -45,7 +45,7 @@ class RanksResult(JobResult):
 
     kind: Literal["recompute_ranks"] = "recompute_ranks"
     collection: str
-    scope: Literal["changed", "all"]
+    scope: Annotated[Literal["changed", "all"], Growing]
     references: int
     version: int | None = None
 

@@ -10,13 +10,14 @@ from querymill_shared.contracts.fields import (
     Contract,
     DeadlineSeconds,
     Distinct,
+    Growing,
     Id,
     Moment,
     Name,
     QueryText,
-    Request,
     TopN,
 )
+from querymill_shared.contracts.filters import FilteredSearch
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
 
@@ -26,7 +27,7 @@ SearchMode = Literal["normal", "deep"]
 #: The step of diversification that placed a hit; "score" without diversification.
 PlacedBy = Literal["relevance", "age", "topic", "order", "score"]
 #: The gates of a search, in order; a session that is missing failed one of them.
-Gate = Literal["collection", "time", "words", "candidates", "score", "diversification"]
+Gate = Literal["collection", "filter", "time", "words", "candidates", "score", "diversification"]
 
 #: Default number of hits of a normal and of a deep search.
 TOP_N, DEEP_TOP_N = 10, 20
@@ -56,7 +57,7 @@ def _known_zone(name: str) -> str:
 Swing = Annotated[FiniteFloat, Field(ge=0, le=2)]
 
 
-class ConversationSearch(Request, Asks["ConversationResult"]):
+class ConversationSearch(FilteredSearch, Asks["ConversationResult"]):
     """Find the sessions in which a subject was discussed.
 
     The score is a product: BM25 as a share of the best candidate's, times ConversationRank, times
@@ -64,9 +65,15 @@ class ConversationSearch(Request, Asks["ConversationResult"]):
     (``scoring="product"``); ``"bounded"`` keeps each factor near 1: ``bm25 × (1 + a (rank − ½)) × (1 + b (decay − ½))
     × min(context, cap)`` with ``rank_swing``, ``decay_swing`` and ``context_cap``; ``"bm25"`` is relevance alone.
 
+    ``vectors`` joins this order with that of the sessions whose passages are nearest to the question, by weighted
+    reciprocal rank fusion: words weigh 1, vectors 0.25. None joins them where ``scoring`` is "bounded" and the list is
+    not diversified. Without a vector in time, the words answer alone, and ``degraded`` says why.
+
     ``top_n`` is the number of hits; None is 10, or 20 in a deep search. ``expansion`` None adds synonyms in a deep
-    search only. ``now`` None is the time at which the job runs. ``why_not`` names a session whose absence the result
-    should explain.
+    search, where the words find fewer than ``top_n``, and where the question is in a script that the sessions are not
+    in; True adds them always, False never. ``now`` None is the time at which the job runs. ``why_not`` names a session
+    whose absence the result should explain. ``filter`` has conditions on user_name, role, session_id, time and metadata
+    of sessions. A session passes one on role or time if one of its messages does.
     """
 
     queue: ClassVar[Queue] = Queue.SEARCH
@@ -79,7 +86,8 @@ class ConversationSearch(Request, Asks["ConversationResult"]):
     rank_swing: Swing = 0.2
     decay_swing: Swing = 0.1
     context_cap: Annotated[FiniteFloat, Field(ge=1, le=2)] = 1.2
-    diversify: bool = True
+    diversify: bool = False
+    vectors: Annotated[bool | None, Field(exclude_if=lambda wanted: wanted is None)] = None
     time_filter: bool = True
     expansion: bool | None = None
     spelling: bool = True
@@ -93,6 +101,11 @@ class ConversationSearch(Request, Asks["ConversationResult"]):
     def steps(self) -> tuple[str, ...]:
         """A search is one step."""
         return ("search",)
+
+    @property
+    def joins_vectors(self) -> bool:
+        """Whether vectors are to be joined with the words."""
+        return self.scoring == "bounded" and not self.diversify if self.vectors is None else self.vectors
 
 
 class SpellingCorrection(Contract):
@@ -125,9 +138,9 @@ class Understanding(Contract):
     """
 
     searched: str
-    intent: Intent
+    intent: Annotated[Intent, Growing]
     importance: float
-    mode: SearchMode
+    mode: Annotated[SearchMode, Growing]
     keywords: tuple[str, ...]
     time: UnderstoodTime | None = None
     corrections: tuple[SpellingCorrection, ...] = ()
@@ -139,9 +152,14 @@ class ConversationHit(Contract):
     """A session with its best passage.
 
     ``marks`` are the (start, end) places of the matched words in ``snippet``, which is cut from the message
-    ``message_id`` (None if the message has no id, or if only the session's name matched). The ``factors`` in the
-    ``explanation`` multiply to ``score``, and the explanation holds every number needed to recompute them.
-    ``placed_by`` is the step of diversification that placed the hit, and ``placed_for`` the age or topic.
+    ``message_id`` (None if the message has no id, or if only the session's name matched). ``message_number``, from 1,
+    and ``message_at`` are its place in the session and its time; None for a name. A session that only vectors found
+    shows its nearest passage, without marks.
+
+    The ``explanation`` holds every number needed to recompute ``score``. Its ``factors`` multiply to the score by
+    words. Where vectors were joined, the ranks by that score and by vectors are in ``joined``, and ``score`` is their
+    weighted sum. ``placed_by`` is the step of diversification that placed the hit, and ``placed_for`` the age or topic.
+    ``metadata`` is that of the session, if the request asks for it or has a filter.
     """
 
     session_id: str
@@ -154,15 +172,18 @@ class ConversationHit(Contract):
     snippet: str
     marks: tuple[tuple[int, int], ...] = ()
     message_id: str | None = None
-    placed_by: PlacedBy
+    placed_by: Annotated[PlacedBy, Growing]
     placed_for: str | None = None
+    message_number: Annotated[int | None, Field(exclude_if=lambda number: number is None)] = None
+    message_at: Annotated[datetime | None, Field(exclude_if=lambda moment: moment is None)] = None
+    metadata: Annotated[dict[str, Any] | None, Field(exclude_if=lambda metadata: metadata is None)] = None
 
 
 class WhyNot(Contract):
     """Why a session is missing: the gate that it did not pass (None if it is a hit), and the reason."""
 
     session_id: str
-    gate: Gate | None
+    gate: Annotated[Gate, Growing] | None
     reason: str
 
 
@@ -173,6 +194,6 @@ class ConversationResult(JobResult):
     query: str
     collection: str
     results: tuple[ConversationHit, ...]
-    scoring: Scoring
+    scoring: Annotated[Scoring, Growing]
     understanding: Understanding
     why_not: WhyNot | None = None

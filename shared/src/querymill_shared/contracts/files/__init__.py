@@ -8,7 +8,8 @@ from querymill_shared.contracts.files.ingest import (
     IngestFiles,
     IngestFilesResult,
 )
+from querymill_shared.contracts.files.reembed import ReembedFiles, ReembedFilesResult
 from querymill_shared.contracts.files.search import FileResult, FileSearch
 
-FileRequest = FileSearch | CompareFiles | IngestFiles | EmbedFiles
-FileJobResult = FileResult | CompareFilesResult | IngestFilesResult | EmbedFilesResult
+FileRequest = FileSearch | CompareFiles | IngestFiles | EmbedFiles | ReembedFiles
+FileJobResult = FileResult | CompareFilesResult | IngestFilesResult | EmbedFilesResult | ReembedFilesResult

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from pydantic_core import to_json
 
 from querymill_shared.contracts.described import Described
-from querymill_shared.contracts.fields import Lane, Request, not_blank, without_nul
+from querymill_shared.contracts.fields import Growing, Lane, Request, not_blank, without_nul
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
 
@@ -124,13 +124,16 @@ class IngestFiles(Request, Asks["IngestFilesResult"]):
 class IngestFilesResult(JobResult):
     """What a job ingested. ``total`` counts its files; ``unchanged`` includes files ingested before a kill.
 
+    ``unchanged`` also includes the files that were left alone, because a newer version of them was accepted, or because
+    they were dropped since. If all were, ``outcome`` is "superseded".
+
     ``symbols`` and ``chunks`` count those of the ingested files. ``pending`` counts the chunks of the whole collection
     that had no vector when the job ended.
     """
 
     kind: Literal["ingest_files"] = "ingest_files"
     collection: str
-    outcome: Literal["ingested", "unchanged"]
+    outcome: Annotated[Literal["ingested", "unchanged", "superseded"], Growing]
     ingested: int
     unchanged: int
     symbols: int

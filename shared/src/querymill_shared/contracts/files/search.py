@@ -3,15 +3,18 @@
 import re
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Distinct, QueryText, Request
+from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Distinct, Growing, QueryText
 from querymill_shared.contracts.files.steps import FileStep, FirstSearch
+from querymill_shared.contracts.filters import Filtered
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
 
 Channel = Literal["words", "vectors"]
 Band = Literal["high", "medium", "low", "irrelevant"]
+FileKind = Literal["code", "tests", "documentation", "generated"]
+_CHINESE: Final = re.compile("[\u4e00-\u9fff]")
 
 # Quoted text, sets and escapes come first, because a parenthesis in them opens no group.
 _NOT_LINEAR: Final = re.compile(
@@ -35,7 +38,7 @@ Glob = Annotated[
 ]
 
 
-class FileSearch(Request, Asks["FileResult"]):
+class FileSearch(Filtered, Asks["FileResult"]):
     """Find the files in a code base that are relevant to a request.
 
     The mode ``iterative`` runs up to ``rounds`` rounds of search, evaluation and refinement; ``oneshot`` ranks the
@@ -45,10 +48,12 @@ class FileSearch(Request, Asks["FileResult"]):
     With ``vectors`` among the ``channels``, the files nearest to the query are candidates as well. The ``judge``
     evaluator asks a language model for the relevance of each candidate. The rounds end when the job has cost
     ``token_budget`` tokens. ``context_budget`` limits the tokens of the joined text of the high files; 0 means no
-    text. With ``return_low``, low files are returned separately.
+    text. With ``return_low``, low files are returned separately. Only files that pass the ``filter`` (path, language,
+    metadata) are searched.
     """
 
     queue: ClassVar[Queue] = Queue.SEARCH
+    newest_version: ClassVar[int] = 3
     kind: Literal["files"] = "files"
     query: QueryText
     mode: Literal["iterative", "oneshot"] = "iterative"
@@ -62,13 +67,29 @@ class FileSearch(Request, Asks["FileResult"]):
     token_budget: Annotated[int, Field(ge=1_000, le=10_000_000)] = 200_000
     context_budget: Annotated[int, Field(ge=0, le=200_000)] = 8_000
     return_low: bool = False
+    # Not written where they are empty: the release before refuses fields that it does not know.
+    under: Annotated[tuple[Glob, ...], Field(max_length=20, exclude_if=lambda given: not given), Distinct] = ()
+    exclude: Annotated[tuple[Glob, ...], Field(max_length=20, exclude_if=lambda given: not given), Distinct] = ()
+    kinds: Annotated[tuple[FileKind, ...], Field(exclude_if=lambda given: not given), Distinct] = ()
     deadline: DeadlineSeconds = 30.0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _places_need_version_3(cls, given: Any) -> Any:
+        has_places = isinstance(given, dict) and any(given.get(name) for name in ("under", "exclude", "kinds"))
+        return given | {"version": 3} if has_places and given.get("version", 1) < 3 else given
+
+    @property
+    def searched_channels(self) -> tuple[Channel, ...]:
+        """The channels, and vectors for a question in Chinese: code in another language shares few words with it."""
+        is_chinese = "vectors" not in self.channels and _CHINESE.search(self.query) is not None
+        return (*self.channels, "vectors") if is_chinese else self.channels
 
     @property
     def steps(self) -> tuple[str, ...]:
         """The searches of the first round, which run side by side. The steps that follow depend on what they find."""
         searches: list[FirstSearch] = ["words"]
-        searches += ["vectors"] if "vectors" in self.channels else []
+        searches += ["vectors"] if "vectors" in self.searched_channels else []
         searches += ["patterns"] if self.patterns or self.globs else []
         return tuple(str(FileStep("search", 1, search)) for search in searches)
 
@@ -97,19 +118,22 @@ class FileHit(Contract):
     ``relevance`` is always to the query of the request. ``found_by`` names the searches that found the file, in
     ``round``. ``score`` is the relevance, or in ``oneshot`` the fused rank. ``explanation`` holds every number needed
     to recompute it. ``tokens`` is the cost of reading the whole file; ``excerpt`` are the lines most relevant to the
-    query.
+    query. ``metadata`` is that of the file, if the request has a filter. ``kind`` marks tests, documentation and
+    generated files.
     """
 
     path: str
     score: float
     relevance: float
-    band: Band
+    band: Annotated[Band, Growing]
     why: str
     round: int
     found_by: tuple[str, ...]
     tokens: int
     excerpt: tuple[LineRange, ...]
     explanation: dict[str, Any]
+    metadata: Annotated[dict[str, Any] | None, Field(exclude_if=lambda metadata: metadata is None)] = None
+    kind: Annotated[FileKind, Growing, Field(exclude_if=lambda kind: kind == "code")] = "code"
 
 
 class RoundSummary(Contract):
@@ -129,6 +153,9 @@ class TokenAccount(Contract):
     ``judged`` (read and written by a language model to evaluate; 0 for the default evaluator). The other fields are
     what reading would cost: ``returned_excerpts`` the excerpts of the files returned, ``returned_files`` these files
     whole, ``one_shot`` every candidate of the first round, and ``all_candidates`` every candidate of the job.
+
+    An agent without this search would rather read ``grep``, 20 lines around each line of the first candidates with one
+    of the request's two rarest words, and then ``top_files``, the best five files whole.
     """
 
     spent: int
@@ -139,6 +166,8 @@ class TokenAccount(Contract):
     returned_files: int
     one_shot: int
     all_candidates: int
+    grep: Annotated[int, Field(exclude_if=lambda tokens: tokens == 0)] = 0
+    top_files: Annotated[int, Field(exclude_if=lambda tokens: tokens == 0)] = 0
 
 
 class FileResult(JobResult):

@@ -4,12 +4,25 @@ from querymill_shared.contracts.messages.ingest import IngestSession, IngestSess
 from querymill_shared.contracts.messages.life import (
     EmbedMessages,
     EmbedMessagesResult,
+    EmbedSessions,
+    EmbedSessionsResult,
     ForgetResult,
     ForgetSession,
     ReembedMessages,
     ReembedResult,
 )
+from querymill_shared.contracts.messages.load import LoadSessions, LoadSessionsResult
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 
-MessageRequest = MessageSearch | IngestSession | EmbedMessages | ReembedMessages | ForgetSession
-MessageJobResult = MessageResult | IngestSessionResult | EmbedMessagesResult | ReembedResult | ForgetResult
+MessageRequest = (
+    MessageSearch | IngestSession | LoadSessions | EmbedMessages | EmbedSessions | ReembedMessages | ForgetSession
+)
+MessageJobResult = (
+    MessageResult
+    | IngestSessionResult
+    | LoadSessionsResult
+    | EmbedMessagesResult
+    | EmbedSessionsResult
+    | ReembedResult
+    | ForgetResult
+)

@@ -1,13 +1,16 @@
 """The `ingest_messages` kind: ingest a chat session, so that its messages can be searched."""
 
-from typing import ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import model_validator
 
 from querymill_shared.contracts.fields import (
+    Growing,
     Lane,
     Request,
 )
 from querymill_shared.contracts.results import Asks, JobResult
-from querymill_shared.contracts.sessions import ChatSession
+from querymill_shared.contracts.sessions import ChatSession, has_long_text
 from querymill_shared.queues import Queue
 
 
@@ -15,14 +18,22 @@ class IngestSession(Request, Asks["IngestSessionResult"]):
     """Ingest one whole session. Stored messages that the session no longer has are dropped.
 
     When the job ends, the messages are searchable by text. They are searchable by vector when the embedding job that
-    it submits has ended. Idempotent by content: an unchanged message is not embedded again.
+    it submits has ended. Idempotent by content: an unchanged message is not embedded again. A session with a message of
+    more than 32,000 characters has version 2, which workers of the release before leave to others.
     """
 
     queue: ClassVar[Queue] = Queue.INGEST
+    newest_version: ClassVar[int] = 2
     kind: Literal["ingest_messages"] = "ingest_messages"
     lane: Lane = Lane.BULK
     session: ChatSession
     deadline: None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _long_messages_need_version_2(cls, given: Any) -> Any:
+        is_first = isinstance(given, dict) and given.get("version", 1) == 1
+        return given | {"version": 2} if is_first and has_long_text(given.get("session")) else given
 
     @property
     def steps(self) -> tuple[str, ...]:
@@ -31,7 +42,10 @@ class IngestSession(Request, Asks["IngestSessionResult"]):
 
 
 class IngestSessionResult(JobResult):
-    """What ingestion did. ``outcome`` is "unchanged" if the same content was stored already.
+    """What ingestion did.
+
+    ``outcome`` is "unchanged" if the same content was stored already, "superseded" if a session that was accepted later
+    is stored, and "forgotten" if the session was forgotten since this was accepted.
 
     ``total`` counts the session's passages: each message alone, and each with its neighbours. ``embedding_job`` is the
     id of the job that makes the missing vectors, or None if none is missing.
@@ -39,5 +53,5 @@ class IngestSessionResult(JobResult):
 
     kind: Literal["ingest_messages"] = "ingest_messages"
     session_id: str
-    outcome: Literal["ingested", "unchanged"]
+    outcome: Annotated[Literal["ingested", "unchanged", "superseded", "forgotten"], Growing]
     embedding_job: str | None = None

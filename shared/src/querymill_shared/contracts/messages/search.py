@@ -5,17 +5,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import Field, FiniteFloat, model_validator
+from pydantic import Field, FiniteFloat, ValidationInfo, model_validator
 
 from querymill_shared.contracts.fields import (
+    FROM_BOARD,
     Contract,
     DeadlineSeconds,
+    Growing,
     Id,
     PositiveFloat,
     QueryText,
-    Request,
     TopN,
 )
+from querymill_shared.contracts.filters import FilteredSearch
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
 
@@ -23,10 +25,15 @@ VectorType = Literal["message", "context"]
 #: How hits were found; "text" if vectors could not be compared.
 Mode = Literal["vector", "text", "hybrid"]
 Channel = Literal["vector", "words", "substring"]
-Band = Literal["exact", "high", "medium", "low", "unrelated"]
+#: "uncalibrated": nobody measured what the model's cosines mean.
+Band = Literal["exact", "high", "medium", "low", "unrelated", "uncalibrated"]
 PresetName = Literal[
     "exact", "related", "fuzzy", "persona", "abbreviation", "script", "faq", "recommend", "explore"
 ]  # fmt: skip
+
+
+#: "best" joins the words of messages and of their neighbours with vectors; "vectors" is the rule of the vector search.
+Ranking = Literal["best", "vectors"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +61,34 @@ PRESETS: Final[Mapping[PresetName, Preset]] = {
 }
 
 
+#: What a ranking fills in where a request does not say otherwise.
+FILLED_IN: Final[Mapping[str, Mapping[str, Any]]] = {
+    "best": {"vector_weight": 0.25, "rrf_k": 10},
+    "vectors": {"similarity_threshold": 0.7},
+}
+
 Similarity = Annotated[FiniteFloat, Field(ge=0, le=1)]
 
 
-class MessageSearch(Request, Asks["MessageResult"]):
+class MessageSearch(FilteredSearch, Asks["MessageResult"]):
     """Find the chat messages that mean the same as a question.
 
     ``limit`` is the largest number of hits returned. ``session_id`` restricts the search to one session.
     ``similarity_threshold`` applies to the calibrated similarity; None sets no threshold. ``include_context`` searches
-    both messages and their contexts; without it, only ``vector_type`` is searched. ``exclude_message_id`` leaves out a
-    message and the contexts that hold its text. A ``preset`` fills in the threshold and the limit if the request does
-    not set them.
+    both messages and their contexts, which are one hit; without it, only ``vector_type`` is searched.
+    ``exclude_message_id`` leaves out a message and the contexts that hold its text, in the session
+    ``exclude_session_id`` if it is given, else in all that are searched. ``filter`` has conditions on user_name, role,
+    session_id, time and metadata. A ``preset`` fills in the threshold and the limit if the request does not set them.
 
-    ``hybrid`` joins the ranking by vectors and the ranking by words (BM25) by weighted reciprocal ranks:
-    ``Σ weight / (rrf_k + rank)``, ranks from 1.
+    ``ranking`` has two values. "best", the default, ranks by the words of each message and of its neighbours, joined
+    with the vectors at a quarter of their weight; it sets no threshold unless one is given, and one that is given cuts
+    by similarity whichever ranking found the message. A query without a letter or digit finds nothing. With
+    ``answers_first`` the words of the message that is excluded count in the messages that answer it, which lifts direct
+    answers to its author. "vectors" ranks by vectors alone, with the threshold 0.7; it is the default of a ``hybrid``
+    search and of a request that an earlier release wrote.
+
+    ``hybrid`` joins the ranking by vectors and the ranking by the messages' own words (BM25). Both ways, rankings are
+    joined by weighted reciprocal ranks: ``Σ weight / (rrf_k + rank)``, ranks from 1.
     """
 
     queue: ClassVar[Queue] = Queue.SEARCH
@@ -75,8 +96,12 @@ class MessageSearch(Request, Asks["MessageResult"]):
     query: QueryText
     session_id: Id | None = None
     limit: TopN = 5
-    similarity_threshold: Similarity | None = 0.7
+    #: Left out where it is "vectors": what the release before writes without it means that.
+    ranking: Annotated[Ranking, Field(exclude_if=lambda ranking: ranking == "vectors")] = "best"
+    similarity_threshold: Similarity | None = None
     exclude_message_id: Id | None = None
+    exclude_session_id: Annotated[Id | None, Field(exclude_if=lambda session_id: session_id is None)] = None
+    answers_first: Annotated[bool, Field(exclude_if=lambda asked: not asked)] = False
     vector_type: VectorType = "message"
     include_context: bool = False
     preset: PresetName | None = None
@@ -88,11 +113,26 @@ class MessageSearch(Request, Asks["MessageResult"]):
 
     @model_validator(mode="before")
     @classmethod
-    def _preset_fills_in(cls, given: Any) -> Any:
-        named = [preset for name, preset in PRESETS.items() if isinstance(given, dict) and given.get("preset") == name]
-        if not named:
-            return given  # no preset, or an unknown one, which the field itself rejects
-        return {"similarity_threshold": named[0].similarity_threshold, "limit": named[0].limit} | given
+    def _fill_in(cls, given: Any, info: ValidationInfo) -> Any:
+        if not isinstance(given, dict):
+            return given
+        default = cls.model_fields["ranking"].default
+        is_old = info.context == FROM_BOARD or given.get("hybrid") in (True, "true")
+        ranking = given.get("ranking", "vectors" if is_old else default)
+        # An unknown ranking or preset fills in nothing: the field itself rejects it.
+        filled = {"ranking": ranking, **(FILLED_IN.get(ranking, {}) if isinstance(ranking, str) else {})}
+        for name, preset in PRESETS.items():
+            if given.get("preset") == name:
+                filled |= {"similarity_threshold": preset.similarity_threshold, "limit": preset.limit}
+        return filled | given
+
+    @model_validator(mode="after")
+    def _asks_for_one_thing(self) -> "MessageSearch":
+        if self.ranking == "best" and self.hybrid:
+            raise ValueError("hybrid belongs to ranking 'vectors': ranking 'best' joins words and vectors by itself")
+        if self.answers_first and (self.exclude_message_id is None or self.ranking != "best"):
+            raise ValueError("answers_first needs exclude_message_id, the message that is answered, and ranking 'best'")
+        return self
 
     @property
     def vector_types(self) -> tuple[VectorType, ...]:
@@ -111,6 +151,10 @@ class MessageHit(Contract):
     ``similarity`` is calibrated, and ``band`` names its range. ``raw_similarity`` is the cosine itself, or None if the
     hit's vector was not compared; its similarity is then 0.5. ``score`` orders the hits that were found the same
     way, and ``explanation`` holds every number needed to recompute it. ``must_use`` is set by presets that ask for it.
+
+    The content is the whole text. If a long text was found by the vector of one of its passages, ``explanation`` has it
+    as ``passage``: ``start`` and ``end`` in characters, and its ``number`` of so many ``passages``, from 0.
+    ``metadata`` is that of the session and of the message, if the request asks for it or has a filter.
     """
 
     vector_id: str
@@ -124,11 +168,12 @@ class MessageHit(Contract):
     user_name: str | None
     message_role: str | None
     raw_similarity: float | None
-    band: Band
+    band: Annotated[Band, Growing]
     score: float
-    found_by: tuple[Channel, ...]
+    found_by: tuple[Annotated[Channel, Growing], ...]
     must_use: bool = False
     explanation: dict[str, Any]
+    metadata: Annotated[dict[str, Any] | None, Field(exclude_if=lambda metadata: metadata is None)] = None
 
 
 class MessageResult(JobResult):
@@ -136,9 +181,11 @@ class MessageResult(JobResult):
 
     ``total`` counts the hits that passed the threshold, before the cut to ``limit``. ``total_is_exact`` tells whether
     every row was examined. ``best_below_threshold`` is the best similarity if the threshold removed every hit.
-    ``skipped`` counts rows without a vector of the question's model. Of these, pending rows that have words of the
-    question are among the hits, at similarity 0.5. ``searched`` tells how vectors were compared, or is None if they
-    were not; ``why`` then gives the reason.
+    ``skipped`` counts rows without a vector of the question's model. Of these, rows that have words of the question are
+    among the hits, at similarity 0.5, and those with its rare words keep up to a fifth of the places. While rows wait
+    for a vector, ``degraded`` says how many. ``searched`` tells how vectors were compared, or is None if they
+    were not; ``why`` then gives the reason. ``uncalibrated`` tells that the model has no measured profile, so that
+    similarities are raw cosines, which say nothing from one model to another.
     """
 
     kind: Literal["messages"] = "messages"
@@ -147,9 +194,20 @@ class MessageResult(JobResult):
     session_id: str | None
     similarity_threshold: float | None
     results: tuple[MessageHit, ...]
-    mode: Mode
+    mode: Annotated[Mode, Growing]
     why: str | None = None
-    searched: Literal["exact", "approximate"] | None = None
+    searched: Annotated[Literal["exact", "approximate"], Growing] | None = None
     total_is_exact: bool
     best_below_threshold: float | None = None
     skipped: int = 0
+    uncalibrated: Annotated[bool, Field(exclude_if=lambda is_so: not is_so)] = False
+
+
+class ChatVectorsRequest(MessageSearch):
+    """A `MessageSearch` as ``POST /api/chat/vectors`` reads it: by vectors, threshold 0.7, unless it says so."""
+
+    ranking: Annotated[Ranking, Field(exclude_if=lambda ranking: ranking == "vectors")] = "vectors"
+
+    def as_search(self) -> MessageSearch:
+        """Return the request itself."""
+        return MessageSearch.model_validate(dict(self))

@@ -1,13 +1,16 @@
 """The `ingest_modules` kind: make a code document searchable by its modules and its text."""
 
+import unicodedata
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, ValidationInfo
 
 from querymill_shared.contracts.described import Described
 from querymill_shared.contracts.fields import (
+    FROM_BOARD,
     FilePath,
+    Growing,
     Lane,
     PageText,
     Request,
@@ -30,6 +33,20 @@ def _is_bare(dotted: str) -> bool:
     return dotted.rpartition(".")[2].lower() == "vtk"
 
 
+def _at_least_one(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuse a document without modules. A name that breaks a rule has been reported by then, and this is no second."""
+    if not names:
+        raise ValueError("must have at least one module other than vtk")
+    return names
+
+
+def _without_control_characters(path: str, info: ValidationInfo) -> str:
+    """Refuse a path that could break lines of a prompt, a log or a terminal. What is stored already stays readable."""
+    if info.context != FROM_BOARD and any(unicodedata.category(character) in ("Cc", "Zl", "Zp") for character in path):
+        raise ValueError("must not contain control characters")
+    return path
+
+
 #: The name of a module: ASCII identifiers, joined by dots.
 ModuleName = Annotated[
     str,
@@ -41,7 +58,10 @@ class MetaInfo(Described):
     """The modules and the description of a document's code. Unknown fields are stored as metadata."""
 
     vtkjs_modules: Annotated[
-        tuple[ModuleName, ...], Field(min_length=1, max_length=500), BeforeValidator(_without_bare_vtk)
+        tuple[ModuleName, ...],
+        Field(max_length=500),
+        AfterValidator(_at_least_one),
+        BeforeValidator(_without_bare_vtk),
     ]
     description: PageText = ""
 
@@ -50,7 +70,7 @@ class ModuleDocument(Described):
     """A code document to ingest. Unknown fields are stored as metadata."""
 
     faiss_id: Annotated[int, Field(strict=True, ge=-(2**63), lt=2**63)] | None = None
-    file_path: FilePath
+    file_path: Annotated[FilePath, AfterValidator(_without_control_characters)]
     code: PageText
     meta_info: MetaInfo
 
@@ -82,8 +102,12 @@ class IngestModule(Request, Asks["IngestModuleResult"]):
 
 
 class IngestModuleResult(JobResult):
-    """What ingestion did. ``outcome`` is "unchanged" if the same content was already stored."""
+    """What ingestion did.
+
+    ``outcome`` is "unchanged" if the same content was already stored, "superseded" if a newer version of the document
+    was accepted before this one was ingested, and "forgotten" if the document was dropped since it was accepted.
+    """
 
     kind: Literal["ingest_modules"] = "ingest_modules"
     document: DocumentId
-    outcome: Literal["ingested", "unchanged"]
+    outcome: Annotated[Literal["ingested", "unchanged", "superseded", "forgotten"], Growing]

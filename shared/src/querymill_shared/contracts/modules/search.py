@@ -9,8 +9,8 @@ from querymill_shared.contracts.fields import (
     DeadlineSeconds,
     Distinct,
     QueryText,
-    Request,
 )
+from querymill_shared.contracts.filters import Filtered
 from querymill_shared.contracts.modules.ingest import DocumentId
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
@@ -20,7 +20,8 @@ ORIGINAL = "original"
 #: The branch in which a chat model splits the request into weighted sub-queries.
 SPLIT = "split"
 
-Channel = Literal["modules", "text"]
+Channel = Literal["modules", "text", "vectors"]
+Channels = Annotated[tuple[Channel, ...], Field(min_length=1), Distinct]
 MatchMode = Literal["suffix", "exact"]
 ScoreMode = Literal["hits", "coverage"]
 
@@ -42,14 +43,20 @@ def _with_weight(part: object) -> object:
     return {"description": part} if isinstance(part, str) else part
 
 
-class ModuleSearch(Request, Asks["ModuleResult"]):
+class ModuleSearch(Filtered, Asks["ModuleResult"]):
     """Find code documents that use the modules a request asks for.
+
+    The modules and the text of the request are searched, and each of the ``sub_queries`` is a text channel of its own
+    with its share of the weights (``text:1``, ``text:2`` …), so that the weights count in every channel.
+
+    ``channels`` names what is searched. By default that is "modules" and "text", and for a Chinese request also
+    "vectors", which compares the descriptions (``vectors:1`` … for the sub-queries) and joins with a weight of 0.25.
 
     ``top_k`` is the number of hits returned, and ``candidates`` the number of documents that each channel contributes
     to the ranking. ``sub_queries`` are the weighted parts of the request. Without them the query is the only part,
     unless ``split`` lets a chat model find parts. ``channels=["modules"]`` ranks by module scores alone. ``match`` is
     "exact" by default because that measures better. ``prompt_tokens`` limits the prompt that is built from the hits;
-    0 builds none.
+    0 builds none. Only documents that pass the ``filter`` (module, path, metadata) are searched.
     """
 
     queue: ClassVar[Queue] = Queue.SEARCH
@@ -60,7 +67,7 @@ class ModuleSearch(Request, Asks["ModuleResult"]):
     candidates: Annotated[int, Field(ge=1, le=1000)] = CANDIDATES
     match: MatchMode = "exact"
     mode: ScoreMode = "hits"
-    channels: Annotated[tuple[Channel, ...], Field(min_length=1), Distinct] = ("modules", "text")
+    channels: Annotated[Channels | None, Field(exclude_if=lambda named: named is None)] = None
     lexicon: bool = True
     split: bool = False
     prompt_tokens: Annotated[int, Field(ge=0, le=200_000)] = 4_000
@@ -136,7 +143,7 @@ class ModuleResult(JobResult):
     """The result of a `ModuleSearch`, best hit first.
 
     ``total`` is the length of the ranking before the cut to ``top_k``. ``searched_by`` names the branch that the
-    result comes from.
+    result comes from. ``unknown_modules`` are the classes that the request names and that no document uses.
     """
 
     kind: Literal["modules"] = "modules"
@@ -145,6 +152,7 @@ class ModuleResult(JobResult):
     results: tuple[ModuleDocumentHit, ...]
     searched_by: str
     lexicon_version: int
+    unknown_modules: Annotated[tuple[str, ...], Field(exclude_if=lambda names: not names)] = ()
     raw_history: tuple[RawRecall, ...]
     reranked_history: tuple[RankedDocument, ...]
     prompt: str

@@ -1,7 +1,14 @@
 """All requests of `reports`, and their results."""
 
 from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult
+from querymill_shared.contracts.reports.life import (
+    EmbedReports,
+    EmbedReportsResult,
+    ReembedReports,
+    ReembedReportsResult,
+)
+from querymill_shared.contracts.reports.load import LoadReports, LoadReportsResult
 from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
 
-ReportRequest = ReportSearch | IngestReport
-ReportJobResult = ReportResult | IngestResult
+ReportRequest = ReportSearch | IngestReport | LoadReports | EmbedReports | ReembedReports
+ReportJobResult = ReportResult | IngestResult | LoadReportsResult | EmbedReportsResult | ReembedReportsResult

@@ -1,21 +1,31 @@
 """The `ingest_reports` kind: make a report searchable."""
 
 from datetime import date
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic_core import to_json
 
 from querymill_shared.contracts.described import Described
 from querymill_shared.contracts.fields import (
+    FROM_BOARD,
     Contract,
+    Growing,
     Lane,
     Name,
-    PageText,
     Request,
     Sha1,
+    without_nul,
 )
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
+
+#: Characters of a page. It is split into passages.
+MAX_PAGE_CHARS: Final = 2_000_000
+#: Other names of a company.
+MAX_ALIASES: Final = 100
+#: Characters of a report's metadata, as JSON.
+MAX_METADATA_CHARS: Final = 20_000
 
 
 class ReportPage(Contract):
@@ -24,7 +34,7 @@ class ReportPage(Contract):
     model_config = ConfigDict(extra="ignore")
 
     page: Annotated[int, Field(ge=0)]
-    text: PageText
+    text: Annotated[str, Field(max_length=MAX_PAGE_CHARS), AfterValidator(without_nul)]
 
 
 class Report(Described):
@@ -38,6 +48,21 @@ class Report(Described):
     published_at: date | None = None
     pages: Annotated[tuple[ReportPage, ...], Field(min_length=1, max_length=5000)]
 
+    @field_validator("aliases")
+    @classmethod
+    def _aliases_are_few(cls, aliases: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        # The release before accepted any number.
+        if len(aliases) > MAX_ALIASES and info.context != FROM_BOARD:
+            raise ValueError(f"must be at most {MAX_ALIASES} (got {len(aliases)})")
+        return aliases
+
+    @model_validator(mode="after")
+    def _metadata_is_small(self, info: ValidationInfo) -> "Report":
+        length = len(to_json(self.model_extra)) if self.model_extra and info.context != FROM_BOARD else 0
+        if length > MAX_METADATA_CHARS:
+            raise ValueError(f"metadata must be at most {MAX_METADATA_CHARS} characters as JSON (got {length})")
+        return self
+
     @model_validator(mode="after")
     def _pages_are_numbered_once(self) -> "Report":
         numbers = [page.page for page in self.pages]
@@ -47,7 +72,10 @@ class Report(Described):
 
 
 class IngestReport(Request, Asks["IngestResult"]):
-    """Ingest one report: cut it into chunks, embed them, and make them searchable. Idempotent by content."""
+    """Ingest one report: cut it into passages, which are found by their words at once. Idempotent by content.
+
+    Jobs that follow make the vectors.
+    """
 
     queue: ClassVar[Queue] = Queue.INGEST
     kind: Literal["ingest_reports"] = "ingest_reports"
@@ -62,8 +90,12 @@ class IngestReport(Request, Asks["IngestResult"]):
 
 
 class IngestResult(JobResult):
-    """The result of an `IngestReport`. ``outcome`` is "unchanged" if the same content was stored already."""
+    """The result of an `IngestReport`. ``total`` counts the passages that were stored.
+
+    ``outcome`` is "unchanged" if the same content was stored already, "superseded" if a version that was accepted later
+    is, and "forgotten" if the report was dropped since.
+    """
 
     kind: Literal["ingest_reports"] = "ingest_reports"
     document: str
-    outcome: Literal["ingested", "unchanged"]
+    outcome: Annotated[Literal["ingested", "unchanged", "superseded", "forgotten"], Growing]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from querymill_shared.contracts.answer import (
     ANSWER_TOKENS,
@@ -19,10 +19,11 @@ from querymill_shared.contracts.fields import (
     Name,
     PositiveFloat,
     QueryText,
-    Request,
     Sha1,
     TopN,
 )
+from querymill_shared.contracts.filters import FilteredSearch
+from querymill_shared.contracts.rerank import Combine
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
 
@@ -31,27 +32,41 @@ ORIGINAL = "original"
 #: The branch that searches a hypothetical answer (Gao et al., "Precise Zero-Shot Dense Retrieval", 2022).
 HYDE = "hyde"
 
+#: The branch that splits the question.
+SUBQUESTION = "subquestion"
+#: How the names of the steps that rerank begin.
+RERANK = "rerank"
+
+#: ``hybrid`` joins the order of the fusion with that of the words; ``agreement`` is the fusion alone.
+Ranking = Literal["hybrid", "agreement"]
 MultiQueryMethod = Literal["synonym", "subquestion", "variant"]
 Unit = Literal["page", "chunk"]
 
+#: Fields of a hit that are left out unless they were asked for.
+_ON_REQUEST = ("metadata", "relevance")
 #: Passages (or pages) fetched for each query and document, unless the request says otherwise.
 CANDIDATES = 10
 
 
-class ReportSearch(Request, Asks["ReportResult"]):
+class ReportSearch(FilteredSearch, Asks["ReportResult"]):
     """Find the passages or pages of reports that answer a question.
 
     ``top_n`` is the number of hits returned. ``candidates`` is the number of passages (or pages, if pages are
     returned) that each query fetches from each routed document: by default 10, or ``top_n`` if that is more.
     ``company`` and ``period`` choose the reports instead of the question's own words; ``documents`` names the reports
     explicitly. ``today`` is today's date where the caller is, to which "last year" refers (by default the day of
-    submission in UTC).
+    submission in UTC). Only reports that pass the ``filter`` are chosen. With ``metadata`` each hit has that of its
+    report.
+
+    ``ranking`` says what orders the hits. With ``rerank`` a judge reads the best of them, twice ``top_n``, and they are
+    ordered by relevance and similarity, combined by ``combine``.
 
     With ``answer`` a chat model answers the question from the final hits, and with ``judge`` that answer is judged.
     ``answer_tokens`` is the maximum length of the answer, and ``passage_tokens`` limits all hits in the prompt.
     """
 
     queue: ClassVar[Queue] = Queue.SEARCH
+    newest_version: ClassVar[int] = 3
     kind: Literal["reports"] = "reports"
     query: QueryText
     top_n: TopN = 10
@@ -64,11 +79,22 @@ class ReportSearch(Request, Asks["ReportResult"]):
     period: Name | None = None
     documents: Annotated[tuple[Sha1, ...], Field(min_length=1, max_length=1000), Distinct] | None = None
     today: date | None = None
+    # Not written where they have their defaults: the release before refuses fields that it does not know.
+    ranking: Ranking = Field(default="hybrid", exclude_if=lambda ranking: ranking == "hybrid")
+    rerank: bool = Field(default=False, exclude_if=lambda asked: not asked)
+    combine: Combine = Field(default="product", exclude_if=lambda combine: combine == "product")
     answer: bool = False
     judge: bool = False
     answer_tokens: AnswerTokens = ANSWER_TOKENS
     passage_tokens: PassageTokens = None
     deadline: DeadlineSeconds = 30.0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rerank_needs_version_3(cls, given: Any) -> Any:
+        # A worker that does not know these would leave them out without a word.
+        asks = isinstance(given, dict) and (given.get("rerank") or given.get("ranking", "hybrid") != "hybrid")
+        return given | {"version": 3} if asks and given.get("version", 1) in (1, 2) else given
 
     @model_validator(mode="after")
     def _candidates_cover_top_n(self) -> "ReportSearch":
@@ -89,11 +115,13 @@ class ReportSearch(Request, Asks["ReportResult"]):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The branches of this search, the original first. The steps that answer and judge are added later."""
+        """The branches of this search, the original first. The steps that rerank, answer and judge are added later."""
         return (ORIGINAL, *((HYDE,) if self.hyde else ()), *self.multi_query)
 
     def queue_of(self, step: str) -> Queue:
-        """Return the queue of a step. The original needs only the stores; the others wait for the chat model."""
+        """Return the queue of a step. The original needs only the stores; the others wait for a model."""
+        if step.startswith(RERANK):
+            return Queue.RERANK
         return self.queue if step == ORIGINAL else Queue.EXPAND
 
 
@@ -111,7 +139,8 @@ class ReportHit(Contract):
     """A page or a chunk of a report.
 
     ``score`` is the fused score, ``similarity`` the largest inner product alone. ``explanation`` holds every
-    number that is needed to recompute the score by hand.
+    number that is needed to recompute the score by hand. ``metadata`` is left out unless the request asks for it, and
+    ``relevance`` unless the hit was reranked and judged; then the score combines both.
     """
 
     document: str
@@ -125,6 +154,15 @@ class ReportHit(Contract):
     score: float
     similarity: float
     explanation: dict[str, Any]
+    metadata: Annotated[Mapping[str, Any] | None, Field(exclude_if=lambda metadata: metadata is None)] = None
+
+    relevance: Annotated[float | None, Field(exclude_if=lambda relevance: relevance is None)] = None
+
+    @model_serializer(mode="wrap")
+    def _without_what_was_not_asked_for(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Clients of the release before do not know the fields.
+        written = write(self)
+        return {name: value for name, value in written.items() if name not in _ON_REQUEST or value is not None}
 
 
 class ReportResult(JobResult):

@@ -1,0 +1,154 @@
+"""The attempts at a step, and their parts: what the board keeps so that a person can see where the time went.
+
+An attempt is one claim of a step by a worker. The board writes what it knows of the last one with the step itself. When
+a step is put back, that becomes a line of its past. Nothing here holds text of anybody.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, get_args
+
+from querymill_shared.contracts.codes import Code
+
+#: How an attempt ended. ``withdrawn``: the step was put back on purpose, to make room or to wait for something.
+AttemptOutcome = Literal["running", "done", "failed", "outage", "refused", "lost", "withdrawn"]
+#: Attempts that the board keeps besides the last one. Longer reasons of theirs are cut.
+MAX_PAST: Final = 19
+MAX_REASON_CHARS: Final = 200
+#: What a past line says by the cause for which the step was put back: see `Counts`.
+_OUTCOMES: Final[dict[str, AttemptOutcome]] = {
+    "failures": "failed",
+    "outages": "outage",
+    "conflicts": "withdrawn",
+    "pauses": "withdrawn",
+    "deaths": "lost",
+}
+#: How an attempt that closed its step as failed ended, by the code. Any other code: it failed.
+_OF_CODE: Final[dict[str, AttemptOutcome]] = {
+    "limit": "refused",
+    "provider_refused": "refused",
+    "invalid": "refused",
+    "provider_down": "outage",
+    "store_down": "outage",
+    "lost": "lost",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of an attempt, in the order in which the parts were done.
+
+    ``what`` names it: route, expand, embed, search, rerank, write, judge or fuse, or the flow's own word. Of its ``ms``
+    milliseconds, it waited ``waited_ms`` for a provider's limit. It made ``calls`` calls, found ``cached`` values in a
+    cache, and got ``shared`` ones from calls of other workers.
+    """
+
+    what: str
+    ms: float
+    waited_ms: float = 0.0
+    calls: int = 0
+    cached: int = 0
+    shared: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt at a step. Times are in seconds since the epoch by the board's clock.
+
+    ``queued`` is when the step began to wait for it, None if an older release did not write that. ``worker`` is the
+    name of the worker process, "" if it is unknown.
+    """
+
+    number: int
+    queued: float | None
+    started: float | None
+    ended: float | None
+    worker: str
+    outcome: AttemptOutcome
+    code: Code | None = None
+    reason: str = ""
+    parts: tuple[Part, ...] = ()
+
+
+def encode_facts(code: Code | None, parts: Sequence[Part]) -> str:
+    """Return what an attempt says of itself, as JSON, or "" if that is nothing: [code, part...]."""
+    if code is None and not parts:
+        return ""
+    return json.dumps([code, *map(_encoded, parts)], separators=(",", ":"))
+
+
+def _encoded(part: Part) -> list[Any]:
+    """Return a part without the zeros at its end."""
+    values = [part.what, round(part.ms, 2), round(part.waited_ms, 2), part.calls, part.cached, part.shared]
+    while len(values) > 2 and not values[-1]:
+        values.pop()
+    return values
+
+
+def read_facts(facts: str) -> tuple[Code | None, tuple[Part, ...]]:
+    """Read what an attempt says of itself. What is malformed, or of a newer release, is left out."""
+    try:
+        code, *parts = json.loads(facts) if facts else (None,)
+        read = tuple(Part(str(what), float(ms), *map(_number, more[:4])) for what, ms, *more in parts)  # type: ignore[arg-type]  # as `Part` orders them
+    except (ValueError, TypeError):
+        return None, ()
+    return (code if code in get_args(Code) else None), read
+
+
+def _number(value: Any) -> float:
+    return value if isinstance(value, int | float) else 0
+
+
+def encode_past(
+    number: int, queued_ms: int | None, started_ms: int | None, life: str, ended_ms: int, cause: str, reason: str,
+    facts: str,
+) -> str:  # fmt: skip
+    """Return the line of an attempt that was put back. The scripts write the same: see `keep_attempt`."""
+    values = [number, queued_ms or False, started_ms or False, life, ended_ms, cause, reason[:MAX_REASON_CHARS], facts]
+    return json.dumps(values, separators=(",", ":"))
+
+
+def append_past(past: str, line: str) -> str:
+    """Add a line to the past of a step, of which the last `MAX_PAST` stay."""
+    return "\n".join([*past.split("\n"), line][-MAX_PAST:]) if past else line
+
+
+def read_past(past: str) -> tuple[Attempt, ...]:
+    """Read the attempts that were put back, the first one first. Malformed lines are left out."""
+    return tuple(attempt for line in past.split("\n") if line and (attempt := _past_attempt(line)) is not None)
+
+
+def _past_attempt(line: str) -> Attempt | None:
+    try:
+        number, queued, started, life, ended, cause, reason, facts = json.loads(line)
+        code, parts = read_facts(str(facts or ""))
+        return Attempt(
+            number=int(number),
+            queued=_seconds(queued),
+            started=_seconds(started),
+            ended=_seconds(ended),
+            worker=worker_of(str(life or "")),
+            outcome=_OUTCOMES.get(str(cause), "failed"),
+            code=code or ("lost" if cause == "deaths" else None),
+            reason=str(reason or ""),
+            parts=parts,
+        )
+    except (ValueError, TypeError):
+        return None
+
+
+def last_outcome(state: str, code: str | None) -> AttemptOutcome:
+    """Return how the attempt that holds or closed a step ended."""
+    if state == "done":
+        return "done"
+    return _OF_CODE.get(code or "", "failed") if state == "failed" else "running"
+
+
+def worker_of(life: str) -> str:
+    """Return the name of the worker process, which stays the same when it is started again."""
+    return life.rpartition("#")[0] or life
+
+
+def _seconds(ms: Any) -> float | None:
+    return int(ms) / 1000 if ms else None

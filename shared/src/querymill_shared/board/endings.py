@@ -1,0 +1,17 @@
+"""One log line for each job that ends. It holds no text of anybody."""
+
+import logging
+from collections.abc import Callable
+from typing import TypeAlias
+
+from querymill_shared.board.picture import Ended
+
+#: Called once for each job, in the process that ended it.
+OnEnd: TypeAlias = Callable[[Ended], None]
+
+_log = logging.getLogger(__name__)
+
+
+def log_end(ended: Ended) -> None:
+    """Log how a job ended, for processes that log through the standard library, such as clients that cancel a job."""
+    _log.info("job %s (%s) ended after %d ms: %s", ended.job_id, ended.kind, ended.ms, ended.state)

@@ -1,0 +1,110 @@
+"""What takes more than one call, because its keys lie in several slots of a cluster.
+
+An exchange yields calls that may run at once, and is sent what they return. The synchronous and the asynchronous board
+carry out the same exchanges. If a process dies in the middle of one, nothing is lost.
+"""
+
+from collections.abc import Generator, Sequence
+from typing import Any, Final, TypeVar
+
+from querymill_shared.board import calls, joining, keys, ringing, submitting
+from querymill_shared.board.calls import Call
+from querymill_shared.board.picture import Ended, Verdict
+from querymill_shared.board.submitting import Submitted
+from querymill_shared.contracts.errors import IdempotencyConflict
+from querymill_shared.contracts.jobs import JobRequest, fingerprint
+from querymill_shared.settings import Settings
+
+T = TypeVar("T")
+Exchange = Generator[Sequence[Call[Any]], Sequence[Any], T]
+
+#: How long a reserved idempotency key waits for its job. After that, its submitter counts as dead.
+RESERVATION_MS: Final = 10_000
+
+
+def submit(
+    request: JobRequest, settings: Settings, idempotency_key: str | None, *, rings: bool = False
+) -> Exchange[Submitted]:
+    """Accept a job. If it starts work, it must be rung, unless ``rings`` has done that.
+
+    Raises:
+        IdempotencyConflict: The key belongs to a job with a different request that is still on the board.
+        Overloaded: No worker can begin it before its deadline.
+    """
+    if joining.join_s(request) == 0:
+        return (yield from _submit_alone(request, settings, idempotency_key, rings=rings))
+    # The shard of work that may be joined is that of its fingerprint.
+    digest = fingerprint(request)
+    job_id = keys.new_job_id(digest)
+    if idempotency_key is not None:
+        job_id, is_there = yield from _reserve(job_id, digest, request, idempotency_key)
+        if is_there:
+            return Submitted(job_id, is_replayed=True)
+    job, *_ = yield _submission(request, job_id, settings, rings=rings)
+    if idempotency_key is None:
+        return job  # type: ignore[no-any-return]  # what a call returns is known where it is read
+    ttl_s = None if request.deadline is None else request.deadline + settings.querymill_result_ttl_s
+    (holder,) = yield [submitting.keep(request, idempotency_key, job_id, digest, ttl_s=ttl_s)]
+    if holder != job_id:
+        # This process was so slow that its reservation expired, and another one has submitted the job.
+        yield from settle(job_id, Verdict("cancelled", reason="submitted twice"), settings)
+        return Submitted(holder, is_replayed=True)
+    return job  # type: ignore[no-any-return]  # as above
+
+
+def _submission(
+    request: JobRequest, job_id: str, settings: Settings, idempotency_key: str | None = None, *, rings: bool
+) -> list[Call[Any]]:
+    grace_s = settings.querymill_ring_grace_s
+    call = submitting.submit(request, job_id, ring_grace_s=grace_s, idempotency_key=idempotency_key)
+    return [call, ringing.ring(job_id, request)] if rings else [call]
+
+
+def _submit_alone(
+    request: JobRequest, settings: Settings, idempotency_key: str | None, *, rings: bool
+) -> Exchange[Submitted]:
+    """Accept a job that is not joined. It is in the slot of its idempotency key, so that one call is enough."""
+    scope = None if idempotency_key is None else keys.idempotency_digest(submitting.scope_of(request, idempotency_key))
+    job_id = keys.new_job_id(scope)
+    while True:
+        job, *_ = yield _submission(request, job_id, settings, idempotency_key, rings=rings)
+        if not job.elsewhere or idempotency_key is None:
+            return job  # type: ignore[no-any-return]  # as above
+        # The key belongs to a job that was joined, in another slot.
+        prior, _, _ = job.elsewhere.partition(" ")
+        (is_there,) = yield [submitting.is_there(prior)]
+        if is_there:
+            raise IdempotencyConflict(idempotency_key, prior)
+        yield [submitting.forget(request, idempotency_key, job.elsewhere)]
+
+
+def _reserve(job_id: str, digest: str, request: JobRequest, idempotency_key: str) -> Exchange[tuple[str, bool]]:
+    """Reserve a key for a job. Return the id of the job that has the key, and whether it is on the board."""
+    void = ""
+    while True:
+        (known,) = yield [
+            submitting.reserve(request, idempotency_key, job_id, digest, reservation_ms=RESERVATION_MS, void=void)
+        ]
+        if not known:
+            return job_id, False
+        prior, first, *coming = known.split(" ")
+        (is_there,) = yield [submitting.is_there(prior)]
+        if is_there or coming:
+            if first != digest:
+                raise IdempotencyConflict(idempotency_key, prior)
+            # If it is not there yet, submit it for the one that reserved the key. The board accepts it once.
+            return prior, is_there
+        void = known
+
+
+def settle(job_id: str, verdict: Verdict, settings: Settings) -> Exchange[Sequence[Ended]]:
+    """End a job. Return how it ended, and all that followed it, or () if it had already ended.
+
+    If it has changed what its collection holds, every shard learns that before anybody can see the job as done.
+    """
+    ttl_s = settings.querymill_result_ttl_s
+    (settled,) = yield [calls.settle(job_id, verdict, result_ttl_s=ttl_s)]
+    if isinstance(settled, str):
+        yield [submitting.changed(shard, settled) for shard in keys.SHARDS]
+        (settled,) = yield [calls.settle(job_id, verdict, result_ttl_s=ttl_s, is_noted=True)]
+    return () if isinstance(settled, str) else settled

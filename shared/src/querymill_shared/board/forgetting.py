@@ -1,0 +1,90 @@
+"""Delete what the board holds of forgotten texts: requests, notes, hits, events and results of jobs.
+
+Nothing is listed by collection, so that a job costs nothing more. Who forgets looks at all keys, some at a time.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final, TypeVar
+
+import redis
+
+from querymill_shared.board import keys
+from querymill_shared.board.calls import READABLE_MS, Call
+from querymill_shared.contracts.jobs import JobRequest
+
+T = TypeVar("T")
+
+#: Keys that the server looks at in one go: other callers wait that long, well below a millisecond.
+LOOKED_AT: Final = 500
+#: Jobs and entries of streams that are read or changed in one round trip.
+AT_ONCE: Final = 200
+#: Events that end a job. They hold no text, and somebody waits for them.
+_LAST: Final = ("done", "failed", "cancelled")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A job of a collection."""
+
+    job_id: str
+    kind: str
+    state: str
+
+
+def some_at_a_time(many: Iterable[T]) -> Iterator[list[T]]:
+    """Yield `AT_ONCE` values at a time."""
+    left = iter(many)
+    while some := list(islice(left, AT_ONCE)):
+        yield some
+
+
+def jobs_of(client: redis.Redis, collection: str) -> Iterator[Listed]:
+    """Yield the jobs of a collection, followers too: at least all that are on the board when the first is asked for."""
+    for some in some_at_a_time(client.scan_iter(match="qm:{?}:*:job", count=LOOKED_AT)):
+        pipeline = client.pipeline(transaction=False)
+        for key in some:
+            pipeline.hmget(key, ["id", "kind", "collection", "state"])
+        # Another program's key of a job's name may be of another type.
+        for found in pipeline.execute(raise_on_error=False):
+            match found:
+                case [str(job_id), str(kind), str(of), str(state)] if of == collection:
+                    yield Listed(job_id, kind, state)
+                case _:
+                    continue
+
+
+def forget_job(job_id: str) -> Call[bool]:
+    """Delete a job. Return whether it is there still: it has not ended, or ended just now."""
+    names = keys.of_job(
+        job_id, "job", "steps", "events", "hits", "queries", "request", "result", "ended", "rings", "dead"
+    )
+    return Call("forget_job", names, [job_id, READABLE_MS], bool)
+
+
+def trim_job(job_id: str, request: JobRequest) -> Call[bool]:
+    """Replace the request of a job. Return False if the job has none any more."""
+    return Call("trim_job", keys.of_job(job_id, "job", "request"), [request.model_dump_json()], bool)
+
+
+def clear_watches(client: redis.Redis, job_ids: Collection[str]) -> None:
+    """Delete what the streams of watching processes hold of jobs, except how they ended."""
+    forgotten = set(job_ids)
+    for stream in client.scan_iter(match="qm:{?}:watch:*", count=LOOKED_AT):
+        after = "-"
+        while entries := _entries(client, stream, after):
+            gone = [
+                entry for entry, fields in entries if fields.get("job") in forgotten and fields.get("type") not in _LAST
+            ]
+            if gone:
+                client.xdel(stream, *gone)
+            after = f"({entries[-1][0]}"
+
+
+def _entries(client: redis.Redis, stream: Any, after: str) -> list[tuple[str, dict[str, str]]]:
+    try:
+        entries: Any = client.xrange(stream, min=after, count=AT_ONCE)
+    except redis.ResponseError:
+        return []  # another program's key
+    return list(entries)

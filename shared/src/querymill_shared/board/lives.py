@@ -1,0 +1,108 @@
+"""The calls about worker processes: that they live, and what becomes of the steps of one that died."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+import redis
+from redis.client import NEVER_DECODE
+
+from querymill_shared.board import keys
+from querymill_shared.board.calls import Call
+from querymill_shared.board.picture import WorkerLife
+from querymill_shared.queues import Queue
+
+#: Why a step waits again after the process that ran it died.
+WORKER_DIED = "its worker died"
+#: Why it waits again after the process was stopped on purpose.
+WORKER_STOPPED = "its worker was stopped"
+#: A process that was silent for this share of a lease is dead. Others look eight times per lease, so that on average it
+#: takes one lease to notice.
+SILENT: Final = 15 / 16
+#: A worker process that was not heard of for this long, in seconds, is taken for dead. It beats about once a second.
+ALIVE_S = 5.0
+
+
+def listening(lives: Iterable[WorkerLife]) -> Counter[str]:
+    """Return how many living worker processes listen on each queue."""
+    return Counter(queue for life in lives if life.beat_age_s < ALIVE_S for queue in life.queues)
+
+
+def read_lives(client: redis.Redis) -> list[WorkerLife]:
+    """Return the worker processes, as any client of the board's server reads them, by name."""
+    pipeline: Any = client.pipeline(transaction=False)
+    # A field that another program wrote may not be text.
+    pipeline.execute_command("ZRANGE", keys.WORKERS, 0, -1, "WITHSCORES", withscores=True, **{NEVER_DECODE: True})
+    pipeline.execute_command("HGETALL", keys.ABOUT_WORKERS, **{NEVER_DECODE: True})
+    pipeline.time()
+    beats, about, (seconds, micros) = pipeline.execute()
+    now = seconds + micros / 1_000_000
+    found = [
+        worker_life(
+            life.decode(errors="replace"), about.get(life, b"").decode(errors="replace"), now - float(at) / 1000
+        )
+        for life, at in beats
+    ]
+    return sorted(found, key=lambda worker: worker.name)
+
+
+def unattended(queues: str, heard: Mapping[str, int]) -> dict[str, str]:
+    """Return the steps of a job on whose queue no worker listens, with that queue. ``queues`` is the job's field."""
+    pairs = [pair.partition("=") for pair in queues.split()]
+    return {step: queue for step, _, queue in pairs if queue in tuple(Queue) and not heard.get(queue)}
+
+
+def beat(life: str, about: Mapping[str, Any], *, silent_s: float) -> Call[list[str]]:
+    """Note that a worker process lives, and what it is. Return the lives not heard of for ``silent_s`` seconds."""
+    return Call("beat", [keys.WORKERS, keys.ABOUT_WORKERS], [life, json.dumps(about), int(silent_s * 1000)], list)
+
+
+def workers() -> Call[list[WorkerLife]]:
+    """Return the worker processes, the one heard of last first."""
+
+    def parse(returned: Any) -> list[WorkerLife]:
+        now, beats, described = returned
+        about = dict(zip(described[::2], described[1::2], strict=True))
+        times = zip(beats[::2], beats[1::2], strict=True)
+        return [worker_life(life, about.get(life, ""), (now - float(at)) / 1000) for life, at in times][::-1]
+
+    return Call("workers", [keys.WORKERS, keys.ABOUT_WORKERS], [], parse)
+
+
+def worker_life(life: str, described: str, beat_age_s: float) -> WorkerLife:
+    """Read what a worker process says of itself. What this release cannot read is left out."""
+    about: Any = {}
+    with suppress(ValueError):
+        about = json.loads(described)
+    if not isinstance(about, dict):
+        about = {}
+    queues, slots, pid, started = (about.get(name) for name in ("queues", "slots", "pid", "started"))
+    return WorkerLife(
+        life=life,
+        name=str(about.get("name") or life.rpartition("#")[0]),
+        queues=tuple(map(str, queues)) if isinstance(queues, list) else (),
+        slots=slots if isinstance(slots, int) else 0,
+        beat_age_s=beat_age_s,
+        host=str(about.get("host", "")),
+        pid=pid if isinstance(pid, int) else 0,
+        started=started if isinstance(started, (int, float)) else 0.0,
+        release=str(about.get("release", "")),
+    )
+
+
+def bury(shard: str, life: str, *, planned: bool) -> Call[list[tuple[str, str]]]:
+    """Put back the steps of one shard that an ended worker process held. Return their jobs and names."""
+    start = keys.prefix(shard)
+    return Call(
+        "bury",
+        [keys.held(shard, life), start + "due"],
+        [start, WORKER_STOPPED if planned else WORKER_DIED, "pauses" if planned else "deaths"],
+        lambda returned: [(job_id, step) for job_id, step in returned],
+    )
+
+
+def forget(life: str) -> Call[bool]:
+    """Strike a dead worker process off the list."""
+    return Call("forget", [keys.WORKERS, keys.ABOUT_WORKERS], [life], bool)

@@ -1,0 +1,29 @@
+-- Register a watcher of a job, and return what it has missed: at once, so that no event falls between the two.
+-- KEYS job events ended result
+-- ARGV watcher mode(all|end) after most_watchers
+local job, events, ended, result = unpack(KEYS)
+local watcher, mode, after = ARGV[1], ARGV[2], ARGV[3]
+if redis.call('EXISTS', job) == 0 then return {'unknown'} end
+local over = has_ended(job)
+if not over then
+  local others = {}
+  for name, known in string.gmatch(redis.call('HGET', job, 'watch') or '', '(%S+):(%a+)') do
+    if name ~= watcher then
+      others[#others + 1] = name .. ':' .. known
+    elseif known == 'all' then
+      mode = 'all'
+    end
+  end
+  -- Who watched first may be long gone. If not, it still finds the end by its own slower look.
+  while #others >= tonumber(ARGV[4]) do table.remove(others, 1) end
+  others[#others + 1] = watcher .. ':' .. mode
+  redis.call('HSET', job, 'watch', table.concat(others, ' '))
+end
+if ARGV[2] == 'all' then
+  return {'events', redis.call('XLEN', events), redis.call('XRANGE', events, '(' .. after, '+')}
+end
+if not over then return {'events', 0, {}} end
+local last = redis.call('XREVRANGE', ended, '+', '-', 'COUNT', 1)
+if #last == 0 then last = redis.call('XREVRANGE', events, '+', '-', 'COUNT', 1) end
+local text, leader = result_of(job, result)
+return {'events', 0, last, text, leader}

@@ -1,0 +1,117 @@
+"""The calls that submit a job: alone, under an idempotency key, or to follow identical work in flight."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from querymill_shared.board import joining, keys
+from querymill_shared.board.calls import DEAD_TTL_MS, SETTLE_MARGIN_MS, Call
+from querymill_shared.contracts.errors import IdempotencyConflict, Overloaded
+from querymill_shared.contracts.events import Queued
+from querymill_shared.contracts.jobs import JobRequest, fingerprint
+
+#: An idempotency key lives as long as its job. This is for a job without a deadline that an older release ends: that
+#: leaves the key as it is.
+IDEMPOTENCY_TTL_MS: Final = DEAD_TTL_MS
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """The job that a submission led to, and whether its steps must be rung.
+
+    ``is_replayed`` says that an idempotency key led to an earlier job. ``elsewhere`` is what the key says of a job in
+    another slot; then nothing was submitted.
+    """
+
+    job_id: str
+    starts_work: bool = False
+    elsewhere: str = ""
+    is_replayed: bool = False
+
+
+def scope_of(request: JobRequest, idempotency_key: str) -> str:
+    """Return what makes an idempotency key unique: each collection has its own keys."""
+    return f"{request.collection}\n{idempotency_key}"
+
+
+def submit(
+    request: JobRequest, job_id: str, *, ring_grace_s: float, idempotency_key: str | None = None
+) -> Call[Submitted]:
+    """Accept a job under an id, or follow identical work in flight. An idempotency key must be in the slot of the id.
+
+    Raises (when parsed):
+        IdempotencyConflict: The key belongs to a job with a different request that is still on the board.
+        Overloaded: No worker can begin it before its deadline.
+    """
+    digest = fingerprint(request)
+
+    def parse(returned: list[str]) -> Submitted:
+        match returned:
+            case ["elsewhere", known]:
+                return Submitted(job_id, elsewhere=known)
+            case ["late", wait_ms]:
+                raise Overloaded(float(wait_ms) / 1000)
+            case ["conflict", prior]:
+                raise IdempotencyConflict(idempotency_key or "", prior)
+            case [how, submitted]:
+                return Submitted(submitted, starts_work=how == "created", is_replayed=how == "existing")
+            case _:
+                raise ValueError(returned)
+
+    names = keys.of_job(job_id, "job", "steps", "events", "due", "recent", "request")
+    scope = job_id if idempotency_key is None else scope_of(request, idempotency_key)
+    shard = keys.prefix(job_id[0])
+    return Call(
+        "submit",
+        [*names, keys.idempotency(job_id, scope), f"{shard}inflight:{digest}", f"{shard}corpus"],
+        [
+            job_id,
+            digest,
+            request.kind,
+            request.collection,
+            request.lane,
+            request.model_dump_json(),
+            int((request.deadline or 0) * 1000),
+            SETTLE_MARGIN_MS,
+            int(ring_grace_s * 1000),
+            0 if idempotency_key is None else IDEMPOTENCY_TTL_MS,
+            int(joining.reads_only(request)),
+            int(joining.join_s(request) * 1000),
+            DEAD_TTL_MS,
+            Queued(stages=request.steps).model_dump_json(),
+            *[f"{step}={request.queue_of(step)}" for step in request.steps],
+        ],
+        parse,
+    )
+
+
+def is_there(job_id: str) -> Call[bool]:
+    """Return whether a job is on the board."""
+    return Call("there", keys.of_job(job_id, "job"), [], bool)
+
+
+def reserve(
+    request: JobRequest, idempotency_key: str, job_id: str, digest: str, *, reservation_ms: int, void: str
+) -> Call[str]:
+    """Reserve an idempotency key for a job. Return "", or what the key says of the job that has it, unless ``void``."""
+    return Call("reserve", [_idempotency(request, idempotency_key)], [job_id, digest, reservation_ms, void], str)
+
+
+def keep(request: JobRequest, idempotency_key: str, job_id: str, digest: str, *, ttl_s: float | None) -> Call[str]:
+    """Note that the job of a reserved key is on the board. Return the id of the job that has the key."""
+    ttl_ms = IDEMPOTENCY_TTL_MS if ttl_s is None else int(ttl_s * 1000)
+    return Call("keep", [_idempotency(request, idempotency_key)], [job_id, digest, ttl_ms], str)
+
+
+def forget(request: JobRequest, idempotency_key: str, void: str) -> Call[bool]:
+    """Delete an idempotency key whose job is gone."""
+    return Call("forget_key", [_idempotency(request, idempotency_key)], [void], bool)
+
+
+def _idempotency(request: JobRequest, idempotency_key: str) -> str:
+    scope = scope_of(request, idempotency_key)
+    return keys.idempotency(keys.idempotency_digest(scope), scope)
+
+
+def changed(shard: str, collection: str) -> Call[bool]:
+    """Note in a shard that a collection holds something else now."""
+    return Call("changed", [keys.prefix(shard) + "corpus"], [collection], bool)

@@ -1,0 +1,43 @@
+"""Summaries: what a caller sees of a job at a glance, without its steps and hits."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from querymill_shared.board import keys
+from querymill_shared.board.calls import Call, pairs, record_of
+from querymill_shared.board.picture import CANCELLED, Record
+from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The record of a job, and the ids of the first and the last event that its stream holds, "" if there is none."""
+
+    record: Record
+    first: str
+    last: str
+
+
+def summary(job_id: str) -> Call[Summary]:
+    """Return the summary of a job as its own caller sees it.
+
+    Raises (when parsed):
+        UnknownJob: No job has this id, or its caller has released it.
+        UnreadableJob: The record is malformed.
+    """
+
+    def parse(returned: list[Any]) -> Summary:
+        fields, first, last = returned
+        if not fields:
+            raise UnknownJob(job_id)
+        try:
+            record = record_of(pairs(fields), job_id)
+        except (KeyError, ValueError) as error:
+            raise UnreadableJob(job_id, f"its record is malformed ({type(error).__name__})") from error
+        if record.is_released:
+            raise UnknownJob(job_id)
+        if record.left is not None:
+            record = replace(record, state="cancelled", reason=CANCELLED, ended=record.left)
+        return Summary(record, first, last)
+
+    return Call("summary", keys.of_job(job_id, "job", "events"), [], parse)

@@ -1,0 +1,38 @@
+"""The calls of the sweeper: who sweeps, when something is due, and what."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from querymill_shared.board import keys
+from querymill_shared.board.calls import Call
+from querymill_shared.board.picture import Due
+
+
+def elect(candidate: str, *, term_s: float) -> Call[bool]:
+    """Try to become, or stay, the only sweeper for a term. A key that was written by hand gets a term, too."""
+    return Call("elect", [keys.SWEEPER], [candidate, int(term_s * 1000)], bool)
+
+
+def heads(shards: str = keys.SHARDS) -> Call[dict[str, float]]:
+    """Return in how many ms the first entry of each shard is due, <= 0 if it is due or its list is malformed."""
+
+    def parse(left_ms: list[Any]) -> dict[str, float]:
+        return {shard: math.inf if left == "" else float(left) for shard, left in zip(shards, left_ms, strict=True)}
+
+    return Call("heads", [keys.prefix(shard) + "due" for shard in shards], [], parse)
+
+
+def sweep(shard: str, *, ring_grace_s: float, queued_since: Mapping[str, float], limit: int = 100) -> Call[list[Due]]:
+    """Return the due entries of one shard. Each becomes due again on its own until its job ends."""
+    start = keys.prefix(shard)
+    since = [part for queue, at in queued_since.items() for part in (queue, round(at * 1000))]
+    return Call(
+        "sweep",
+        [start + "due"],
+        [start, int(ring_grace_s * 1000), limit, *since],
+        lambda returned: [
+            Due(job_id, None if step.startswith("@") else step, past_deadline=step == "@deadline")
+            for job_id, step in (entry.split(" ") for entry in returned)
+        ],
+    )

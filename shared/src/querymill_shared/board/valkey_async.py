@@ -1,0 +1,175 @@
+"""The producers' half of the board on Valkey or Redis, asynchronous."""
+
+from collections.abc import Sequence
+from typing import Any, Self, TypeVar
+
+import redis.asyncio
+from redis.exceptions import NoScriptError, ResponseError
+
+from querymill_shared.board import calls, dead, exchanges, keys, results, ringing, summaries
+from querymill_shared.board.calls import Call
+from querymill_shared.board.connections import CLIENT_COMMANDS, open_async_commands
+from querymill_shared.board.endings import log_end
+from querymill_shared.board.exchanges import Exchange
+from querymill_shared.board.open_jobs import oldest, open_jobs
+from querymill_shared.board.picture import Picture, Verdict
+from querymill_shared.board.submitting import Submitted
+from querymill_shared.board.summaries import Summary
+from querymill_shared.board.valkey import digest, newest, of_kind, source, unreadable
+from querymill_shared.board.watching import Told
+from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.settings import Settings
+
+T = TypeVar("T")
+
+
+class AsyncValkeyBoard:
+    """The producers' half of the board, asynchronous."""
+
+    def __init__(self, client: redis.asyncio.Redis, settings: Settings) -> None:
+        self._client = client
+        self._settings = settings
+
+    @classmethod
+    def connect(cls, settings: Settings, *, connections: int = CLIENT_COMMANDS) -> Self:
+        """Open a board at the settings' Redis URL; up to so many connections are made on first use."""
+        return cls(open_async_commands(settings.redis_url, most=connections), settings)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def _run(self, call: Call[T]) -> T:
+        run = ("EVALSHA", digest(call.script), len(call.keys), *call.keys, *call.args)
+        try:
+            returned = await self._client.execute_command(*run)  # type: ignore[no-untyped-call]
+        except NoScriptError:
+            await self._client.script_load(source(call.script))  # the server was restarted
+            returned = await self._client.execute_command(*run)  # type: ignore[no-untyped-call]
+        return call.parse(returned)
+
+    async def _run_all(self, asked: Sequence[Call[Any]]) -> list[Any]:
+        """Run calls, one after the other, in one round trip."""
+        if len(asked) == 1:
+            return [await self._run(asked[0])]
+        pipeline = self._client.pipeline(transaction=False)
+        for call in asked:
+            ringing.add(pipeline, digest(call.script), call)
+        replies = await pipeline.execute(raise_on_error=False)
+        # A server that was restarted has no scripts yet. What came after the first of them came too early.
+        known = next((place for place, reply in enumerate(replies) if isinstance(reply, NoScriptError)), len(asked))
+        found = [ringing.parsed(call, reply) for call, reply in zip(asked[:known], replies, strict=False)]
+        return found + [await self._run(call) for call in asked[known:]]
+
+    async def _carry_out(self, exchange: Exchange[T]) -> T:
+        try:
+            asked = next(exchange)
+            while True:
+                asked = exchange.send(await self._run_all(asked))
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+
+    async def submit(
+        self, request: JobRequest, *, idempotency_key: str | None = None, rings: bool = False
+    ) -> Submitted:
+        """Accept a job as `Board.submit` does. With ``rings`` the board, if it is the broker, rings too."""
+        return await self._carry_out(exchanges.submit(request, self._settings, idempotency_key, rings=rings))
+
+    async def settle(self, job_id: str, verdict: Verdict) -> bool:
+        """See `Board.settle`."""
+        ended = await self._carry_out(exchanges.settle(job_id, verdict, self._settings))
+        for each in ended:
+            log_end(each)
+        return bool(ended)
+
+    async def release(self, job_id: str) -> bool:
+        """See `Board.release`."""
+        return await self._run(calls.release(job_id))
+
+    async def recent(self, *, most: int = 20) -> list[str]:
+        """See `Board.recent`."""
+        return await self._latest("recent", most)
+
+    async def dead(self, *, most: int = 20) -> list[str]:
+        """See `Board.dead`."""
+        return await self._latest("dead", most)
+
+    async def _latest(self, listed: str, most: int) -> list[str]:
+        pipeline = self._client.pipeline(transaction=False)
+        for shard in keys.SHARDS:
+            pipeline.zrevrange(keys.prefix(shard) + listed, 0, most - 1, withscores=True)
+        return newest(await pipeline.execute(), most)
+
+    async def open_jobs(self, *, most: int = 20) -> list[str]:
+        """See `Board.open_jobs`."""
+        return oldest(await self._run_all([open_jobs(shard, most) for shard in keys.SHARDS]), most)
+
+    async def replay(self, job_id: str) -> bool:
+        """See `Board.replay`."""
+        return await self._run(dead.replay(job_id))
+
+    async def drop(self, job_id: str) -> bool:
+        """See `Board.drop`."""
+        return await self._run(dead.drop(job_id))
+
+    async def picture(self, job_id: str) -> Picture:
+        """See `Board.picture`."""
+        try:
+            return await self._run(calls.picture(job_id))
+        except ResponseError as error:
+            raise unreadable(job_id, error) from error
+
+    async def result(self, job_id: str) -> str | None:
+        """See `Board.result`."""
+        return await self._run(results.result(job_id))
+
+    async def summary(self, job_id: str) -> Summary:
+        """Return the record of a job as its own caller sees it, and the ends of its stream of events.
+
+        Raises:
+            UnknownJob: No job has this id, or its caller has released it.
+            UnreadableJob: The record is malformed.
+        """
+        return (await self.summaries([job_id]))[0]
+
+    async def summaries(self, job_ids: Sequence[str]) -> list[Summary]:
+        """Return those of several jobs, in one round trip. Raises as `summary`, for the first that cannot be read."""
+        try:
+            return await self._run_all([summaries.summary(job_id) for job_id in job_ids])
+        except ResponseError as error:
+            raise unreadable(job_ids[0], error) from error
+
+    async def events(self, job_id: str) -> list[Told]:
+        """Return what the stream of a job still holds, the first event first."""
+        (stream,) = keys.of_job(job_id, "events")
+        entries: Any = await self._client.xrange(stream)
+        return [Told(job_id, event_id, 0, fields["type"], fields["body"]) for event_id, fields in entries]
+
+    async def requests(self, job_ids: Sequence[str]) -> list[str]:
+        """Return what jobs asked, as JSON, "" for each of which the board holds nothing, or that follows another."""
+        pipeline = self._client.pipeline(transaction=False)
+        for job_id in job_ids:
+            pipeline.get(*keys.of_job(job_id, "request"))
+        found = await pipeline.execute(raise_on_error=False)
+        return [text if isinstance(text, str) and text.startswith("{") else "" for text in found]
+
+    async def states(self, job_ids: Sequence[str]) -> list[str]:
+        """Return the states of jobs that follow no others, "" for each that is not there."""
+        pipeline = self._client.pipeline(transaction=False)
+        for job_id in job_ids:
+            pipeline.hget(keys.of_job(job_id, "job")[0], "state")
+        return [found if isinstance(found, str) else "" for found in await pipeline.execute(raise_on_error=False)]
+
+    async def listed(self, *, until_ms: int, most: int) -> list[tuple[int, str]]:
+        """Return the latest jobs that were submitted until a time, by their own (ms since the epoch) and their ids."""
+        pipeline = self._client.pipeline(transaction=False)
+        for shard in keys.SHARDS:
+            recent = keys.prefix(shard) + "recent"
+            pipeline.zrevrangebyscore(recent, until_ms, "-inf", start=0, num=most, withscores=True)
+        found = [(int(ms), job_id) for listed in await pipeline.execute() for job_id, ms in listed]
+        return sorted(found, reverse=True)[:most]
+
+    async def collections(self, kind: str) -> set[str]:
+        """See `Board.collections`."""
+        fields: Any = await self._client.hkeys(keys.COLLECTIONS)
+        return of_kind(fields, kind)

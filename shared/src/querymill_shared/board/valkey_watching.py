@@ -1,0 +1,195 @@
+"""Watching jobs on Valkey or Redis: two connections, however many jobs are watched."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any, Final, Self
+
+import redis
+from redis.exceptions import NoScriptError
+
+from querymill_shared.board import keys, lives, results
+from querymill_shared.board.connections import open_watching
+from querymill_shared.board.results import read_result
+from querymill_shared.board.valkey import digest, source, stream_entries
+from querymill_shared.board.watching import Look, Seen, Told
+from querymill_shared.contracts.errors import UnknownJob
+from querymill_shared.queues import Queue
+from querymill_shared.settings import Settings
+
+#: A job tells at most this many processes. The others find its end by looking.
+MAX_WATCHERS: Final = 64
+#: One read returns at most this many events of each shard.
+_READ: Final = 500
+#: A listener deletes what it has read of a stream, this many events at a time.
+_TRIM: Final = 1_000
+#: One call looks at this many jobs, or fetches this many results.
+_AT_ONCE: Final = 100
+
+
+class ValkeyWatchedBoard:
+    """`WatchedBoard` on a Valkey or Redis server."""
+
+    def __init__(self, client: redis.Redis) -> None:
+        self._client = client
+
+    @classmethod
+    def connect(cls, settings: Settings) -> Self:
+        """Open it at the settings' Redis URL; connections are made on first use."""
+        return cls(open_watching(settings.redis_url))
+
+    def close(self) -> None:
+        """See `WatchedBoard.close`."""
+        self._client.connection_pool.disconnect()
+
+    def listen(self, watcher: str) -> "ValkeyListener":
+        """See `WatchedBoard.listen`."""
+        return ValkeyListener(self._client, watcher)
+
+    def watch(self, looks: Sequence[Look], watcher: str) -> list[Seen | Exception]:
+        """See `WatchedBoard.watch`."""
+        runs = [
+            (
+                keys.of_job(look.job_id, "job", "events", "ended", "result"),
+                [watcher, "all" if look.every_event else "end", look.after, MAX_WATCHERS],
+            )
+            for look in looks
+        ]
+        return [_seen(look, reply) for look, reply in zip(looks, self._run("watch", runs), strict=True)]
+
+    def overlooked(self, looks: Sequence[Look]) -> list[Look]:
+        """See `WatchedBoard.overlooked`."""
+        batches = list(_by_shard(looks))
+        runs = [
+            (
+                [key for look in batch for key in keys.of_job(look.job_id, "job", "events")],
+                [look.after if look.every_event else "" for look in batch],
+            )
+            for batch in batches
+        ]
+        found: list[Look] = []
+        for batch, reply in zip(batches, self._run("overlooked", runs), strict=True):
+            # If one job of a batch cannot be read, look at each of them.
+            found += batch if isinstance(reply, Exception) else [batch[place - 1] for place in reply]
+        return found
+
+    def results(self, job_ids: Sequence[str]) -> list[str | None]:
+        """See `WatchedBoard.results`."""
+        found = self._stored_results(job_ids)
+        shared = [place for place, result in enumerate(found) if result is not None and result.startswith("@")]
+        fetches = [results.result(job_ids[place]) for place in shared]
+        replies = self._run("result", [(fetch.keys, fetch.args) for fetch in fetches])
+        for place, fetch, reply in zip(shared, fetches, replies, strict=True):
+            found[place] = None if isinstance(reply, Exception) else fetch.parse(reply)
+        return found
+
+    def _stored_results(self, job_ids: Sequence[str]) -> list[str | None]:
+        """Return the results as they stand on the board: one that is shared is the id of a leader."""
+        if len(job_ids) == 1:  # a pipeline of one command costs twice as much
+            stored: Any = self._client.get(*keys.of_job(job_ids[0], "result"))
+            return [stored]
+        found: list[str | None] = []
+        for start in range(0, len(job_ids), _AT_ONCE):
+            pipeline = self._client.pipeline(transaction=False)
+            for job_id in job_ids[start : start + _AT_ONCE]:
+                pipeline.get(*keys.of_job(job_id, "result"))
+            found += pipeline.execute()
+        return found
+
+    def unattended(self, job_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """See `WatchedBoard.unattended`. If workers listen on all queues, this reads nothing of the jobs."""
+        # By plain commands: a server takes every key of a script as one to be written, which a producer must not.
+        heard = lives.listening(lives.read_lives(self._client))
+        sweeper = self._client.get(keys.SWEEPER)
+        if all(heard[queue] for queue in Queue) or (isinstance(sweeper, str) and "#" not in sweeper):
+            return {}
+        asked = job_ids[:_AT_ONCE]
+        pipeline = self._client.pipeline(transaction=False)
+        for job_id in asked:
+            pipeline.hget(keys.of_job(job_id, "job")[0], "leader")
+        works = [leader or job_id for job_id, leader in zip(asked, pipeline.execute(), strict=True)]
+        for job_id in works:
+            pipeline.hget(keys.of_job(job_id, "job")[0], "queues")
+        steps = [lives.unattended(queues or "", heard) for queues in pipeline.execute()]
+        for job_id, found in zip(works, steps, strict=True):
+            pipeline.hmget(keys.of_job(job_id, "steps")[0], [f"{step}.state" for step in found] or ["none"])
+        waiting = {
+            job_id: tuple(
+                {queue: 0 for queue, state in zip(found.values(), states, strict=False) if state == "waiting"}
+            )
+            for job_id, found, states in zip(asked, steps, pipeline.execute(), strict=True)
+        }
+        return {job_id: queues for job_id, queues in waiting.items() if queues}
+
+    def _run(self, script: str, runs: Sequence[tuple[Sequence[str], Sequence[str | int | float]]]) -> list[Any]:
+        """Run a script several times in one round trip. An error of one run stands in the place of its reply."""
+        if not runs:
+            return []
+        pipeline = self._client.pipeline(transaction=False)
+        for names, arguments in runs:
+            pipeline.execute_command("EVALSHA", digest(script), len(names), *names, *arguments)  # type: ignore[no-untyped-call]
+        replies: list[Any] = pipeline.execute(raise_on_error=False)
+        if any(isinstance(reply, NoScriptError) for reply in replies):
+            self._client.script_load(source(script))
+            return self._run(script, runs)
+        return replies
+
+
+class ValkeyListener:
+    """`Listener` on the streams of one watcher, one a shard."""
+
+    def __init__(self, client: redis.Redis, watcher: str) -> None:
+        self._client = client
+        streams = [f"{keys.prefix(shard)}watch:{watcher}" for shard in keys.SHARDS]
+        pipeline = client.pipeline(transaction=False)
+        for stream in streams:
+            pipeline.xrevrange(stream, count=1)
+        self._after = {
+            stream: last[0][0] if last else "0-0" for stream, last in zip(streams, pipeline.execute(), strict=True)
+        }
+        self._read = dict.fromkeys(streams, 0)
+
+    def hear(self, *, wait_s: float) -> list[Told]:
+        """See `Listener.hear`."""
+        found: list[Told] = []
+        block = max(1, int(wait_s * 1000))
+        after: Any = self._after
+        for stream, entries in stream_entries(self._client.xread(after, count=_READ, block=block)):
+            self._after[stream] = entries[-1][0]
+            self._read[stream] += len(entries)
+            found += [
+                Told(fields["job"], fields["event"], int(fields["count"]), fields["type"], fields["body"])
+                for _, fields in entries
+            ]
+        self._delete_what_was_read()
+        return found
+
+    def _delete_what_was_read(self) -> None:
+        for stream, read in self._read.items():
+            if read >= _TRIM:
+                self._client.xtrim(stream, minid=self._after[stream])
+                self._read[stream] = 0
+
+
+def _by_shard(looks: Sequence[Look]) -> Iterator[list[Look]]:
+    """Group looks so that the keys of a group share a hash tag, a limited number at a time."""
+
+    def shard(look: Look) -> str:
+        return look.job_id[:1]
+
+    for _, group in groupby(sorted(looks, key=shard), key=shard):
+        batch = list(group)
+        yield from (batch[start : start + _AT_ONCE] for start in range(0, len(batch), _AT_ONCE))
+
+
+def _seen(look: Look, reply: Any) -> Seen | Exception:
+    if isinstance(reply, Exception):
+        return reply
+    if reply[0] == "unknown":
+        return UnknownJob(look.job_id)
+    _, count, entries, *result = reply
+    return Seen(tuple(_told(look.job_id, *entry) for entry in entries), count, read_result(look.job_id, *result))
+
+
+def _told(job_id: str, event_id: str, flat: Sequence[str]) -> Told:
+    fields = dict(zip(flat[::2], flat[1::2], strict=True))
+    return Told(job_id, event_id, 0, fields["type"], fields["body"])

@@ -1,0 +1,93 @@
+"""Watching jobs: what a process asks of the board and hears from it, so that one reader serves all its waiters."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+#: The types of event that end a job.
+LAST_TYPES: Final = frozenset(("done", "failed", "cancelled"))
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What somebody wants to know of a job: every event after an event id, or its end only."""
+
+    job_id: str
+    every_event: bool
+    after: str = "0-0"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An event of a job: its id in the job's own stream, the length of that stream then, its type, its JSON."""
+
+    job_id: str
+    event_id: str
+    count: int
+    type: str
+    body: str
+
+    @property
+    def is_last(self) -> bool:
+        """Whether it ends the job."""
+        return self.type in LAST_TYPES
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a look found: the events so far, or only the last one, if there is one; then with the result as JSON.
+
+    ``count`` is the length of the job's own stream.
+    """
+
+    told: tuple[Told, ...]
+    count: int
+    result: str | None = None
+
+
+class Listener(Protocol):
+    """Hears what happens to the jobs that one watcher watches, from its creation on."""
+
+    def hear(self, *, wait_s: float) -> Sequence[Told]:
+        """Return what was told since the last call, waiting up to ``wait_s`` for the first. Nothing comes twice.
+
+        Something may be missing, when the listener was slow or an old release wrote it.
+        """
+        ...
+
+
+class WatchedBoard(Protocol):
+    """What a process that waits for jobs asks of the board. A watcher is one reader of one process, by a random id.
+
+    Made for two threads: one that listens, and one that does all else.
+    """
+
+    def listen(self, watcher: str) -> Listener:
+        """Begin to hear what is told to a watcher."""
+        ...
+
+    def watch(self, looks: Sequence[Look], watcher: str) -> list[Seen | Exception]:
+        """Register a watcher of each job, and return what has happened; whatever comes later is told to the watcher.
+
+        An exception stands in the place of a job that cannot be watched: `UnknownJob` if there is none.
+        """
+        ...
+
+    def overlooked(self, looks: Sequence[Look]) -> list[Look]:
+        """Return the looks at jobs that have gone on, ended or vanished since."""
+        ...
+
+    def results(self, job_ids: Sequence[str]) -> list[str | None]:
+        """Return the results as JSON, None for each that is not there."""
+        ...
+
+    def unattended(self, job_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Return the jobs with a step that waits on a queue on which no worker listens, and these queues.
+
+        Where a worker of an older release runs, which does not say on which queues it listens, nothing is returned.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close the connections. A listener that waits returns or raises at once."""
+        ...
