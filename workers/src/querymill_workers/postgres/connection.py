@@ -4,8 +4,8 @@ import math
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, ClassVar
+from contextlib import contextmanager, nullcontext
+from typing import Any, ClassVar, Final, LiteralString, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,48 +13,147 @@ import psycopg
 import psycopg_pool
 from pgvector.psycopg.vector import VectorBinaryDumper
 from psycopg import Connection
+from psycopg.abc import PQGen
 from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool
 
-from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.postgres.faults import fault_of
+from querymill_workers.postgres.queries import SESSION
+
+RV = TypeVar("RV")
 
 #: A connection that was used successfully within this time is lent without a check, in seconds.
 TRUSTED_FOR_S = 1.0
+#: The server cancels a statement that takes longer than this, in milliseconds.
+STATEMENT_TIMEOUT_MS = 15_000
+#: The server gives up waiting for one lock after this long: another worker was first.
+LOCK_TIMEOUT_MS = 10_000
+#: The same for a lock that many may want.
+CONTENDED_MS = 5_000
+#: The server ends a transaction whose worker says nothing for this long: it is frozen, or cut off. Its locks are free.
+SILENCE_MS = 15_000
+#: The server ends a transaction that takes longer than this, in milliseconds; that of a whole session may take longer.
+#: Within a pipeline the server does not notice silence. PostgreSQL knows this limit since version 17.
+TRANSACTION_MS, JOINED_TRANSACTION_MS = 25_000, 60_000
+#: The same as `SILENCE_MS` for a transaction that only holds a lock, while its worker waits for other statements.
+HOLDER_SILENCE_MS = 20_000
+#: A worker lets the server hear from such a transaction before a statement if this has passed, in seconds.
+HEARD_EVERY_S = 2.0
+#: The worker closes a connection on which nothing comes for this long, in seconds. The server would have cancelled the
+#: statement, so the connection is half open: on the way, something swallows what is sent and confirms it.
+RESPONSE_S = STATEMENT_TIMEOUT_MS / 1000 + 3
+#: The same for a check of an idle connection, and for what ends a transaction that failed.
+CHECK_S = 3.0
+#: The same for a statement without a time limit.
+UNHURRIED_S = 3_600.0
+
+#: Both sides notice within about ten seconds that the other host is gone.
+_CLIENT_OPTIONS: Final = {
+    "connect_timeout": 5,
+    "keepalives": 1,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
+_SERVER_OPTIONS: Final = {
+    "statement_timeout": STATEMENT_TIMEOUT_MS,
+    "lock_timeout": LOCK_TIMEOUT_MS,
+    "idle_in_transaction_session_timeout": SILENCE_MS,
+    "tcp_keepalives_idle": 5,
+    "tcp_keepalives_interval": 2,
+    "tcp_keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
+#: A pool gives up connecting after this long, in seconds; the next caller makes it connect again. With the library's
+#: own limit of five minutes, the waits between its attempts grow to two minutes.
+_RECONNECT_S: Final = 2.0
 
 
 class CheckedConnection(Connection[TupleRow]):
-    """A connection that records its last success, and the last success and failure of the process, for checks."""
+    """A connection that waits for no reply for ever.
 
+    It records its last success, and the last success and failure of the process, for checks.
+    """
+
+    opened_at: float = -math.inf
     answered_at: float = -math.inf
     any_answered_at: ClassVar[float] = -math.inf
     failed_at: ClassVar[float] = -math.inf
+    #: How long the current statement may take, in seconds.
+    limit_s: float = RESPONSE_S
+    #: Whether no reply came within the limit.
+    fell_silent: bool = False
+    limits_transactions: bool = False
+
+    def limit_transaction(self, limit_ms: int) -> None:
+        """Replace the time limit of the current transaction; 0 lifts it."""
+        if self.limits_transactions:
+            self.execute(SESSION["transaction_limit"], {"limit": str(limit_ms)})
+
+    def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
+        """Wait for a reply, at most for the limit. A connection on which none came is closed."""
+        until = time.monotonic() + self.limit_s
+        try:
+            return super().wait(gen, interval=interval, timeout=self.limit_s if timeout is None else timeout)
+        except psycopg.OperationalError:
+            if time.monotonic() >= until:
+                self.fell_silent = True
+                self.pgconn.finish()  # a rollback would wait for a reply as well
+            raise
 
 
 class _OwnTransaction(threading.local):
-    """The connection of the transaction that the current thread has open, if it may be joined."""
+    """The transactions that the current thread has open: one that may be joined, and one that only holds a lock."""
 
     connection: CheckedConnection | None = None
+    holder: CheckedConnection | None = None
+    heard_at: float = -math.inf
+
+    def be_heard(self) -> None:
+        """Let the server hear from the connection that holds a lock, now and then.
+
+        Raises:
+            psycopg.Error: The lock is lost: the server has ended the transaction.
+        """
+        if self.holder is not None and time.monotonic() - self.heard_at >= HEARD_EVERY_S:
+            self.holder.execute("SELECT 1")
+            self.heard_at = time.monotonic()
 
 
 class Pool(ConnectionPool[CheckedConnection]):
     """A pool that, within `joined`, lends a thread the connection of its open transaction again."""
 
     def __init__(self, url: str, **options: Any) -> None:
-        self.joined = _OwnTransaction()
-        super().__init__(url, **options)
+        self.url = url
+        self.own = _OwnTransaction()
+        self._renewed_at = -math.inf
+        super().__init__(
+            url, connection_class=CheckedConnection, configure=_prepare, check=self._check_the_idle, **options
+        )
 
+    def renew(self, silent: CheckedConnection) -> None:
+        """Replace the idle connections, once for all that are as old as one that fell silent."""
+        if silent.opened_at > self._renewed_at:
+            self._renewed_at = time.monotonic()
+            self.drain()
 
-#: The errors of a server that does not respond or has closed the connection.
-_AWAY = (psycopg.OperationalError, psycopg.errors.IdleInTransactionSessionTimeout, psycopg_pool.PoolTimeout)
-#: The server cancels a statement that takes longer than this, in milliseconds.
-STATEMENT_TIMEOUT_MS = 15_000
+    def _check_the_idle(self, connection: CheckedConnection) -> None:
+        if connection.answered_at >= max(time.monotonic() - TRUSTED_FOR_S, CheckedConnection.failed_at):
+            return
+        connection.limit_s = CHECK_S
+        try:
+            ConnectionPool.check_connection(connection)
+        finally:
+            connection.limit_s = RESPONSE_S
+            if connection.fell_silent:
+                self.renew(connection)
 
 
 def open_pool(url: str, *, max_size: int = 16, timeout_s: float = 5.0) -> Pool:
     """Open a pool. Idle connections are checked before use, so a server restart costs a retry instead of an error."""
     options = {
-        "options": f"-c statement_timeout={STATEMENT_TIMEOUT_MS}",
-        "connect_timeout": 5,
+        "options": " ".join(f"-c {name}={value}" for name, value in _SERVER_OPTIONS.items()),
         "autocommit": True,  # transactions begin where they are asked for
     }
     return Pool(
@@ -62,48 +161,113 @@ def open_pool(url: str, *, max_size: int = 16, timeout_s: float = 5.0) -> Pool:
         min_size=1,
         max_size=max_size,
         timeout=timeout_s,
-        kwargs=options,
-        connection_class=CheckedConnection,
-        configure=_take_vectors,
-        check=_check_the_idle,
+        reconnect_timeout=_RECONNECT_S,
+        kwargs=options | _CLIENT_OPTIONS,
         open=True,
     )
 
 
-def _take_vectors(connection: CheckedConnection) -> None:
-    """Accept arrays as vector parameters. No type is named, so the server is not asked for one."""
+def _prepare(connection: CheckedConnection) -> None:
+    """Accept arrays as vectors, limit the time of transactions, look names up in our schemas alone, keep to the walls.
+
+    No type is named, so the server is not asked for one.
+    """
     connection.adapters.register_dumper(np.ndarray, VectorBinaryDumper)
-
-
-def _check_the_idle(connection: CheckedConnection) -> None:
-    if connection.answered_at < max(time.monotonic() - TRUSTED_FOR_S, CheckedConnection.failed_at):
-        ConnectionPool.check_connection(connection)
+    connection.limits_transactions = connection.info.server_version >= 170_000
+    if connection.limits_transactions:
+        connection.execute(SESSION["every_transaction_limit"], {"limit": str(TRANSACTION_MS)})
+    connection.execute(SESSION["safe_path"])
+    connection.execute(SESSION["walled"])
+    connection.opened_at = time.monotonic()
 
 
 @contextmanager
-def lent(pool: Pool) -> Iterator[Connection[TupleRow]]:
+def lent(pool: Pool) -> Iterator[CheckedConnection]:
     """Lend a connection within one transaction."""
-    with borrowed(pool) as connection, connection.transaction():
+    with borrowed(pool) as connection, transaction_on(connection):
         yield connection
 
 
 @contextmanager
-def joined(pool: Pool) -> Iterator[Connection[TupleRow]]:
+def within(pool: Pool, collection: str) -> Iterator[CheckedConnection]:
+    """Lend a connection that sees one collection, within one transaction.
+
+    Statements are sent together, up to the first whose rows are read, but not in a transaction that is joined: that
+    one holds locks, and within a pipeline the server does not notice that its worker has fallen silent.
+    """
+    is_joined = pool.own.connection is not None
+    with lent(pool) as connection, nullcontext() if is_joined else connection.pipeline():
+        connection.execute(SESSION["as_reader"], {"collection": collection})
+        yield connection
+
+
+@contextmanager
+def across(pool: Pool) -> Iterator[CheckedConnection]:
+    """Lend a connection that sees the rows of all collections, within one transaction: no request may ask for this."""
+    with lent(pool) as connection:
+        connection.execute(SESSION["across"], {"state": "on"})
+        yield connection
+        connection.execute(SESSION["across"], {"state": "off"})  # the transaction may be a joined one, and go on
+
+
+@contextmanager
+def joined(pool: Pool) -> Iterator[CheckedConnection]:
     """Lend a connection within one transaction. Until it ends, other uses of the pool by this thread join it."""
-    with borrowed(pool) as connection, connection.transaction():
-        pool.joined.connection = connection
+    with borrowed(pool) as connection, transaction_on(connection):
+        connection.limit_transaction(JOINED_TRANSACTION_MS)
+        pool.own.connection = connection
         try:
             yield connection
         finally:
-            pool.joined.connection = None
+            pool.own.connection = None
 
 
-def fetch_all(pool: Pool, *asked: tuple[Any, Mapping[str, Any]]) -> list[list[TupleRow]]:
-    """Run statements in one transaction and one round trip, and return the rows of each."""
-    with borrowed(pool) as connection:
-        with connection.pipeline():  # statements between two syncs of a pipeline are one transaction
-            cursors = [connection.execute(statement, values) for statement, values in asked]
-        return [cursor.fetchall() for cursor in cursors]
+@contextmanager
+def holding(pool: Pool) -> Iterator[CheckedConnection]:
+    """Lend a connection within one transaction, whose locks are held while this thread uses other connections.
+
+    If the thread uses none for `HOLDER_SILENCE_MS`, the server ends the transaction, and the thread's next use of the
+    pool raises.
+    """
+    with borrowed(pool) as connection, transaction_on(connection):
+        connection.limit_transaction(0)
+        connection.execute(SESSION["silence_limit"], {"limit": str(HOLDER_SILENCE_MS)})
+        pool.own.holder, pool.own.heard_at = connection, time.monotonic()
+        try:
+            yield connection
+        finally:
+            pool.own.holder = None
+
+
+@contextmanager
+def transaction_on(connection: CheckedConnection) -> Iterator[None]:
+    """Open a transaction. What ends one that failed is not waited for long."""
+    with connection.transaction():
+        try:
+            yield
+        except BaseException:
+            connection.limit_s = CHECK_S
+            raise
+
+
+def take_lock(connection: Connection[Any], statement: LiteralString, values: Mapping[str, Any]) -> None:
+    """Take a lock that many may want. Who waits for it too long comes again later, and leaves the connection to others.
+
+    Raises:
+        psycopg.errors.LockNotAvailable: It did not come free within `CONTENDED_MS`.
+    """
+    # No pipeline: psycopg ends it with Sync and Flush, and after Flush the server does not notice silence.
+    connection.execute(SESSION["lock_limit"], {"limit": str(CONTENDED_MS)})
+    connection.execute(statement, values)
+    connection.execute(SESSION["lock_limit"], {"limit": str(LOCK_TIMEOUT_MS)})
+
+
+def unhurried(connection: Connection[Any], *, limit_ms: int = 0) -> None:
+    """Lift the time limit of statements until the transaction ends, or replace it by another."""
+    connection.execute(SESSION["statement_limit"], {"limit": str(limit_ms)})
+    if isinstance(connection, CheckedConnection):
+        connection.limit_transaction(limit_ms)
+        connection.limit_s = limit_ms / 1000 + CHECK_S if limit_ms else UNHURRIED_S
 
 
 @contextmanager
@@ -112,19 +276,26 @@ def borrowed(pool: Pool) -> Iterator[CheckedConnection]:
 
     Raises:
         Unavailable: The server does not respond, or no connection came free.
+        Conflict: Another worker was first.
+        Failed: A statement was too much for the server.
     """
     try:
         with _connection(pool) as connection:
             yield connection
             connection.answered_at = CheckedConnection.any_answered_at = time.monotonic()
-    except _AWAY as error:
-        CheckedConnection.failed_at = time.monotonic()
-        raise Unavailable(f"PostgreSQL: {type(error).__name__}") from error
+    except (psycopg.Error, psycopg_pool.PoolTimeout) as error:
+        fault = fault_of(error)
+        if fault is None:
+            raise
+        if fault.cause == "outage":
+            CheckedConnection.failed_at = time.monotonic()
+        raise fault from error
 
 
 @contextmanager
 def _connection(pool: Pool) -> Iterator[CheckedConnection]:
-    joined_connection = pool.joined.connection
+    pool.own.be_heard()
+    joined_connection = pool.own.connection
     if joined_connection is not None:
         joined_connection.execute("RESET ROLE")  # an earlier store may have set a role that sees one collection only
         yield joined_connection
@@ -134,6 +305,9 @@ def _connection(pool: Pool) -> Iterator[CheckedConnection]:
         with connection:
             yield connection
     finally:
+        connection.limit_s = RESPONSE_S
+        if connection.fell_silent:
+            pool.renew(connection)
         pool.putconn(connection)
 
 

@@ -8,6 +8,8 @@ from importlib import resources
 import psycopg
 from psycopg import sql
 
+from querymill_workers.postgres.walls import lower_walls, missing_walls, prepare_role, raise_walls
+
 #: The key of the advisory lock that serialises migrations.
 _LOCK = 7_203_041
 
@@ -33,21 +35,28 @@ def migrations() -> Sequence[Migration]:
 
 
 def migrate(url: str, *, dimensions: int) -> list[str]:
-    """Apply the missing migrations in one transaction, and return their names.
+    """Apply the missing migrations and raise the missing walls in one transaction. Return the migrations' names.
+
+    ``dimensions`` are those of the columns that the first migrations make. Later ones take vectors of any.
 
     Raises:
-        SchemaMismatch: The tables were made for vectors of another dimension.
+        SchemaMismatch: An administrator must act first.
     """
     with psycopg.connect(url, connect_timeout=5) as connection:
         connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+        if to_run := prepare_role(connection):
+            raise SchemaMismatch(
+                f"DATABASE_URL: an administrator must run in this database: {'; '.join(to_run)};"
+                " then run querymill migrate"
+            )
         connection.execute(
             "CREATE TABLE IF NOT EXISTS schema_migrations"
             " (number integer PRIMARY KEY, name text NOT NULL, applied timestamptz NOT NULL DEFAULT now())"
         )
         done = {number for (number,) in connection.execute("SELECT number FROM schema_migrations")}
         missing = [migration for migration in migrations() if migration.number not in done]
-        # Checked first: new tables must have the dimension of the old ones.
-        _refuse_other_dimensions(connection, dimensions)
+        if missing:
+            lower_walls(connection)
         for migration in missing:
             text = re.sub(r"\{dimensions\}", str(int(dimensions)), migration.text)
             connection.execute(sql.SQL(text))
@@ -55,15 +64,16 @@ def migrate(url: str, *, dimensions: int) -> list[str]:
                 "INSERT INTO schema_migrations (number, name) VALUES (%s, %s)",
                 [migration.number, migration.name],
             )
-    check(url, dimensions=dimensions)
+        raise_walls(connection)
+    check(url)
     return [migration.name for migration in missing]
 
 
-def check(url: str, *, dimensions: int) -> None:
-    """Check that a database has every migration, and vectors of the model's dimension.
+def check(url: str) -> None:
+    """Check that a database has every migration and every wall.
 
     Raises:
-        SchemaMismatch: A migration is missing, or the dimension differs. The message says what to do.
+        SchemaMismatch: A migration or a wall is missing. The message says what to do.
     """
     with psycopg.connect(url, connect_timeout=5) as connection:
         known = connection.execute("SELECT to_regclass('schema_migrations') IS NOT NULL").fetchone() == (True,)
@@ -71,20 +81,6 @@ def check(url: str, *, dimensions: int) -> None:
         done = {number for (number,) in rows}
         missing = [migration.name for migration in migrations() if migration.number not in done]
         if missing:
-            raise SchemaMismatch(
-                f"DATABASE_URL: missing migrations {', '.join(missing)}; run python -m querymill_workers.migrate"
-            )
-        _refuse_other_dimensions(connection, dimensions)
-
-
-def _refuse_other_dimensions(connection: psycopg.Connection, dimensions: int) -> None:
-    rows = connection.execute(
-        "SELECT DISTINCT atttypmod FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid"
-        " WHERE atttypid = to_regtype('vector') AND relkind = 'r' AND relnamespace = to_regnamespace(current_schema())"
-    )
-    other_sizes = [size for (size,) in rows if size != dimensions]
-    if other_sizes:
-        raise SchemaMismatch(
-            f"EMBEDDING_MODEL: the model has {dimensions} dimensions, the tables were made for {other_sizes[0]};"
-            f" use a model with {other_sizes[0]} dimensions, or another database"
-        )
+            raise SchemaMismatch(f"DATABASE_URL: missing migrations {', '.join(missing)}; run querymill migrate")
+        if walls := missing_walls(connection):
+            raise SchemaMismatch(f"DATABASE_URL: {'; '.join(walls)}; run querymill migrate")

@@ -14,6 +14,18 @@ B: Final = 0.75
 
 
 @dataclass(frozen=True, slots=True)
+class Tuning:
+    """The constants of the formula: ``k1`` and ``b``, as `score` reads them."""
+
+    k1: float = K1
+    b: float = B
+
+
+#: The constants for texts as they are.
+PLAIN: Final = Tuning()
+
+
+@dataclass(frozen=True, slots=True)
 class Statistics:
     """The statistics of an index: its number of entries (``units``), and their words in total (``length``)."""
 
@@ -49,12 +61,14 @@ class TermScore:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """The score of one entry of ``length`` words, with everything it was computed from."""
+    """The score of one entry of ``length`` words, with everything it was computed from; ``k1`` and ``b`` as `score`."""
 
     score: float
     length: int
     statistics: Statistics
     terms: tuple[TermScore, ...]
+    k1: float = K1
+    b: float = B
 
 
 def idf(units: int, df: int) -> float:
@@ -106,25 +120,19 @@ def score(
             share = saturation(tf, length, statistics.average, k1=k1, b=b)
             found.append(TermScore(term.term, term.times, tf, term.df, rarity, term.times * rarity * share))
     # The sum is exact whatever the order of the terms, so equal scores tie, and ties are broken by id.
-    return Scored(math.fsum(term.score for term in found), length, statistics, tuple(found))
+    return Scored(math.fsum(term.score for term in found), length, statistics, tuple(found), k1, b)
 
 
-def explain(scored: Scored, *, k1: float = K1, b: float = B) -> dict[str, object]:
-    """Return everything that a person needs to recompute a score by hand.
-
-    Args:
-        scored: The return value of `score`.
-        k1: As passed to `score`.
-        b: As passed to `score`.
-    """
+def explain(scored: Scored) -> dict[str, object]:
+    """Return everything that a person needs to recompute a score by hand."""
     return {
         "formula": "Σ times × idf × tf / (tf + k1 × (1 − b + b × length / average)),"
         " idf = ln(1 + (units − df + 0.5) / (df + 0.5))",
         "units": scored.statistics.units,
         "average": scored.statistics.average,
         "length": scored.length,
-        "k1": k1,
-        "b": b,
+        "k1": scored.k1,
+        "b": scored.b,
         "terms": [asdict(term) for term in scored.terms],
         "score": scored.score,
     }

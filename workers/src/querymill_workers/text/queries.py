@@ -64,7 +64,7 @@ def wrapped(reply: str, *, limit: int = 5, max_chars: int = 500) -> list[str]:
     Returns:
         The queries, or an empty list if the reply holds none.
     """
-    answer = _without_thinking(reply[:_MAX_REPLY_CHARS].translate(_BRACKETS))
+    answer = without_thinking(reply[:_MAX_REPLY_CHARS].translate(_BRACKETS))
     closed = {name.lower() for name in _CLOSED.findall(answer)}
     queries: dict[str, str] = {}
     for content in _enclosed(answer, max_chars=max_chars):
@@ -86,8 +86,8 @@ def _visible(text: str) -> str:
     )
 
 
-def _without_thinking(reply: str) -> str:
-    """Drop text between thinking tags, before an unmatched closing tag, and after an unmatched opening tag."""
+def without_thinking(reply: str) -> str:
+    """Drop a model's reasoning: text between thinking tags, before an unmatched closing one, and after an open one."""
     kept: list[str] = []
     position, thinking, opened = 0, False, False
     for tag in _THINKING.finditer(reply):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.text import bm25
 from querymill_workers.text.words import WORDS_VERSION, words
+from querymill_workers.words.parts import part_of
 from querymill_workers.words.ports import Space, WordHit, WordUnit, stale_index
 
 
@@ -29,9 +30,19 @@ class MemoryWords:
 
     def put(self, collection: str, space: Space, units: Sequence[WordUnit]) -> None:
         """See `Words.put`."""
-        counted = {unit.id: (unit.group, Counter(words(unit.text))) for unit in units}
+        counted = {unit.id: (unit.group, _counts_of(unit)) for unit in units}
         with self._lock:
             self._own(collection, space).units.update(counted)
+
+    def extend(self, collection: str, space: Space, unit: WordUnit) -> bool:
+        """See `Words.extend`."""
+        with self._lock:
+            units = self._own(collection, space).units
+            if unit.id not in units:
+                return False
+            _, counts = units[unit.id]
+            units[unit.id] = (unit.group, counts + _counts_of(unit))
+            return True
 
     def refill(self, collection: str, space: Space, units: Sequence[WordUnit]) -> None:
         """See `Words.refill`."""
@@ -54,6 +65,15 @@ class MemoryWords:
                 for id_ in ids:
                     self._spaces[place].units.pop(id_, None)
 
+    def trim(self, collection: str, space: Space, documents: Mapping[str, int]) -> None:
+        """See `Words.trim`."""
+        with self._lock:
+            for place in self._versions(collection, space):
+                for id_ in list(self._spaces[place].units):
+                    document, number = part_of(id_)
+                    if document in documents and number >= documents[document]:
+                        del self._spaces[place].units[id_]
+
     def clear(self, collection: str, space: Space) -> None:
         """See `Words.clear`."""
         with self._lock:
@@ -61,15 +81,24 @@ class MemoryWords:
                 del self._spaces[place]
 
     def search(
-        self, collection: str, space: Space, text: str, *, limit: int, groups: Sequence[str] | None = None
+        self,
+        collection: str,
+        space: Space,
+        text: str,
+        *,
+        limit: int,
+        groups: Sequence[str] | None = None,
+        tuning: bm25.Tuning = bm25.PLAIN,
+        also: Sequence[str] = (),
     ) -> list[WordHit]:
         """See `Words.search`."""
         asked = Counter(words(text))
         if not asked or limit < 1:
             return []
+        asked.update(dict.fromkeys(also, 0))
         with self._lock:
             if self.stale(collection, space):
-                raise Refused(stale_index(collection, space))
+                raise Refused(stale_index(collection, space), code="pending")
             units = dict(self._spaces.get((collection, space, WORDS_VERSION), _Space(whole=True)).units)
         statistics = bm25.Statistics(len(units), sum(counts.total() for _, counts in units.values()))
         terms = [
@@ -77,9 +106,9 @@ class MemoryWords:
             for term, times in asked.items()
         ]
         scores = {
-            id_: bm25.score(counts, counts.total(), terms=terms, statistics=statistics)
+            id_: bm25.score(counts, counts.total(), terms=terms, statistics=statistics, k1=tuning.k1, b=tuning.b)
             for id_, (group, counts) in units.items()
-            if (groups is None or group in groups) and not counts.keys().isdisjoint(asked)
+            if (groups is None or group in groups) and any(counts[term] and times for term, times in asked.items())
         }
         hits = [WordHit(id_, scored.score, scored) for id_, scored in scores.items()]
         return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
@@ -95,11 +124,20 @@ class MemoryWords:
             if term not in known
         }
 
+    def count(self, collection: str, space: Space) -> int:
+        """See `Words.count`."""
+        own = self._spaces.get((collection, space, WORDS_VERSION))
+        return len(own.units) if own else 0
+
     def stale(self, collection: str, space: Space) -> bool:
         """See `Words.stale`."""
         versions = self._versions(collection, space)
         own = self._spaces.get((collection, space, WORDS_VERSION))
         return bool(versions) and (own is None or not own.whole)
+
+    def tidy(self) -> bool:
+        """See `Words.tidy`. There is nothing to do."""
+        return False
 
     def _own(self, collection: str, space: Space) -> _Space:
         """Return the index of this tokeniser version. A new one is whole if no other version has one."""
@@ -108,3 +146,7 @@ class MemoryWords:
 
     def _versions(self, collection: str, space: Space) -> list[tuple[str, str, int]]:
         return [place for place in self._spaces if place[:2] == (collection, space)]
+
+
+def _counts_of(unit: WordUnit) -> Counter[str]:
+    return Counter(words(unit.text) if unit.counts is None else unit.counts)

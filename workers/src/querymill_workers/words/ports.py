@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from querymill_workers.text.bm25 import Scored
+from querymill_workers.text.bm25 import PLAIN, Scored, Tuning
 
 #: The name of a text index within a collection, such as "messages". Each retriever names its own.
 Space = str
@@ -12,11 +12,15 @@ Space = str
 
 @dataclass(frozen=True, slots=True)
 class WordUnit:
-    """An entry of a text index. ``group`` is the session or document that it belongs to, used as a filter."""
+    """An entry of a text index. ``group`` is the session or document that it belongs to, used as a filter.
+
+    With ``counts``, the entry has these terms so often, instead of the words of its text. No term holds white space.
+    """
 
     id: str
     text: str
     group: str = ""
+    counts: Mapping[str, int] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,13 @@ class Words(Protocol):
         """
         ...
 
+    def extend(self, collection: str, space: Space, unit: WordUnit) -> bool:
+        """Add the words of a text, or its ``counts``, to an entry, as if it were put with its text and this one.
+
+        Returns False, and changes nothing, if this tokeniser version has no such entry.
+        """
+        ...
+
     def refill(self, collection: str, space: Space, units: Sequence[WordUnit]) -> None:
         """Add, in one transaction, the entries that this tokeniser version has not indexed yet."""
         ...
@@ -59,17 +70,30 @@ class Words(Protocol):
         """Drop entries in one transaction. Unknown ids are skipped."""
         ...
 
+    def trim(self, collection: str, space: Space, documents: Mapping[str, int]) -> None:
+        """Leave each document so many parts, and drop the others in one transaction; see ``parts.py``."""
+        ...
+
     def clear(self, collection: str, space: Space) -> None:
         """Drop all entries of every tokeniser version."""
         ...
 
     def search(
-        self, collection: str, space: Space, text: str, *, limit: int, groups: Sequence[str] | None = None
+        self,
+        collection: str,
+        space: Space,
+        text: str,
+        *,
+        limit: int,
+        groups: Sequence[str] | None = None,
+        tuning: Tuning = PLAIN,
+        also: Sequence[str] = (),
     ) -> list[WordHit]:
         """Return the ``limit`` best entries, best first; ties are broken by id.
 
         Every hit has at least one word of the text. With ``groups``, only entries of these groups are returned, but
-        the statistics are still those of the whole index.
+        the statistics are still those of the whole index. Terms that are ``also`` asked for score nothing; ``scored``
+        tells how often a hit has them.
 
         Raises:
             Refused: The index is stale, so its words do not match those of the query.
@@ -84,6 +108,14 @@ class Words(Protocol):
         """
         ...
 
+    def count(self, collection: str, space: Space) -> int:
+        """Return how many entries this tokeniser version has indexed."""
+        ...
+
     def stale(self, collection: str, space: Space) -> bool:
         """Return whether the index must be rebuilt, because another tokeniser version built it."""
+        ...
+
+    def tidy(self) -> bool:
+        """Do a bounded part of the upkeep that searches and writes leave behind. Return whether more is to be done."""
         ...

@@ -1,91 +1,44 @@
-"""Text indexes in PostgreSQL: one row per (term, entry), read through the primary key alone.
+"""Text indexes in PostgreSQL. A write adds runs, which are folded into blocks of postings in the background.
 
-Writers run concurrently. Each locks its entries in the order of their ids, writes their postings, and then updates
-the statistics. Only one writer at a time updates the statistics of an index, because the update begins by changing the
-index's row. All transactions take their locks in the same order (index shared, groups, entries, statistics), so they
-cannot deadlock.
+Writers wait for each other only where they write the same entry: each locks its entries in the order of their ids, and
+adds rows. What they add is found at once: a search reads the runs that are not folded yet (the tail) beside the blocks.
+All statistics are counted from both, so they are exact for the snapshot of the search.
 """
 
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import accumulate
-from typing import Final
+from typing import Final, LiteralString
 
-from psycopg import Cursor, IsolationLevel
+from psycopg import Connection
 from psycopg.rows import TupleRow
 
 from querymill_workers.jobs.faults import Refused
-from querymill_workers.postgres.connection import Pool, borrowed, lent
+from querymill_workers.postgres.connection import Pool, across, borrowed, unhurried, within
 from querymill_workers.postgres.queries import SESSION, statements
 from querymill_workers.text import bm25
 from querymill_workers.text.words import WORDS_VERSION, words
+from querymill_workers.words import folder, former, scores
+from querymill_workers.words.parts import MARK, part_of
 from querymill_workers.words.ports import Space, WordHit, WordUnit, stale_index
+from querymill_workers.words.runs import Run
+from querymill_workers.words.scores import Block, Snapshot
+from querymill_workers.words.upkeep import Upkeep
+from querymill_workers.words.writer import CountedUnit, counts_of, drop_entries, own_index, put_entries
 
 _SQL: Final = statements("querymill_workers.words", "postgres.sql")
 
-#: A query with up to this many postings is read whole, without checking whether fewer would do.
-CHEAP_POSTINGS = 2_000
-#: Looking up one posting takes as long as reading this many in a row.
-LOOKUP_COST = 2
-#: An upper bound for the difference between sums of the same numbers in another order.
-ROUNDING = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class _LockedUnit:
-    """An entry that this transaction has locked. ``length`` is None if the entry is new."""
-
-    number: int
-    length: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class _CountedQuery:
-    """A query with its statistics, from one snapshot. ``weights`` bound what each term adds, the largest first."""
-
-    number: int
-    statistics: bm25.Statistics
-    terms: tuple[bm25.QueryTerm, ...]
-    weights: tuple[float, ...]
-    groups: Sequence[int] | None
-
-    def values(self, leading: int, limit: int) -> dict[str, object]:
-        """Return the parameters of the statements that score by the first ``leading`` terms."""
-        slope = bm25.K1 * bm25.B
-        names = [term.term for term in self.terms]
-        return {
-            "number": self.number,
-            "groups": self.groups,
-            "limit": limit,
-            "terms": names,
-            "leading": names[:leading],
-            "weights": list(self.weights[:leading]),
-            "base": bm25.K1 - slope,
-            "slope": slope / self.statistics.average,
-            "other": names[leading:],
-            "other_weights": list(self.weights[leading:]),
-            "slack": sum(self.weights[leading:]) + ROUNDING,
-            "rounding": ROUNDING,
-        }
-
-    def cheap(self) -> int:
-        """Return how many leading terms have few postings in total; at least one."""
-        postings = accumulate(term.df for term in self.terms)
-        return max(sum(1 for total in postings if total <= CHEAP_POSTINGS), 1)
-
-    def enough(self, bar: float) -> int:
-        """Return how many leading terms to read whole, so that no entry without any of them can score ``bar``.
-
-        A term adds less than its weight, so the remaining terms add less than the sum of their weights. If reading
-        all terms whole is cheaper than looking the remaining ones up for every entry found, return all.
-        """
-        others = sum(1 for left in accumulate(reversed(self.weights)) if left + ROUNDING < bar)
-        postings = [term.df for term in self.terms]
-        leading = len(postings) - others
-        looked_up = sum(postings[:leading]) * others * LOOKUP_COST
-        return leading if looked_up < sum(postings[leading:]) else len(postings)
+#: Comes right after every id of a part.
+_END: Final = MARK[:-1] + chr(ord(MARK[-1]) + 1)
+#: A search is repeated so often at most, if what it found was replaced before its ids were read.
+SEARCH_ATTEMPTS: Final = 5
+#: How many letters longer or shorter than a word a misspelling of it may be.
+ALIKE_LETTERS: Final = 2
+#: Folding of the indexes that are due goes on for so long, in seconds; a transaction of it may take longer.
+TIDY_S: Final = 1.0
+#: The server ends a transaction that folds after this long, in milliseconds.
+FOLD_LIMIT_MS: Final = 60_000
 
 
 class PostgresWords:
@@ -93,221 +46,245 @@ class PostgresWords:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
+        self._upkeep = Upkeep(self.tidy)
+        #: Terms that this process has written since it last asked for upkeep.
+        self._written = 0
 
     def put(self, collection: str, space: Space, units: Sequence[WordUnit]) -> None:
         """See `Words.put`."""
-        self._put(collection, space, {unit.id: unit for unit in units})
+        latest = {unit.id: _counted(unit) for unit in units}
+        if not latest:
+            return
+        with within(self._pool, collection) as connection:
+            written = put_entries(connection, collection, space, latest.values(), late=former.take_over)
+        self._note(written)
+
+    def extend(self, collection: str, space: Space, unit: WordUnit) -> bool:
+        """See `Words.extend`. The entry is written again from its counts; only what is new is read."""
+        with within(self._pool, collection) as connection:
+            number = own_index(connection, collection, space, late=former.take_over)
+            known = counts_of(connection, number, unit.id)
+            if known is None:
+                return False
+            longer = CountedUnit(unit.id, unit.group, Counter(known) + Counter(_counted(unit).counts))
+            written = put_entries(connection, collection, space, [longer])
+        self._note(written)
+        return True
 
     def refill(self, collection: str, space: Space, units: Sequence[WordUnit]) -> None:
         """See `Words.refill`."""
-        with self._change() as cursor:
-            number = _own_space(cursor, collection, space)
+        with within(self._pool, collection) as connection:
+            number = own_index(connection, collection, space, late=former.take_over)
             values = {"number": number, "ids": [unit.id for unit in units]}
-            known = {id_ for (id_,) in cursor.execute(_SQL["known_word_units"], values)}
-        self._put(collection, space, {unit.id: unit for unit in units if unit.id not in known}, new=True)
+            known = {id_ for (id_,) in connection.execute(_SQL["known_word_entries"], values)}
+            latest = {unit.id: unit for unit in units if unit.id not in known}
+            if latest:
+                put_entries(connection, collection, space, map(_counted, latest.values()), new=True)
 
     def publish(self, collection: str, space: Space) -> None:
         """See `Words.publish`."""
         place = {"collection": collection, "space": space, "except": WORDS_VERSION}
-        with self._change() as cursor:
-            cursor.execute(SESSION["unhurried"])
-            number = _own_space(cursor, collection, space)
-            cursor.execute(_SQL["publish_word_space"], {"number": number})
-            _clear(cursor, place)
-
-    def _put(self, collection: str, space: Space, latest: Mapping[str, WordUnit], *, new: bool = False) -> None:
-        """Write entries; with ``new`` only those that are not stored yet."""
-        if not latest:
-            return
-        counts = {unit.id: Counter(words(unit.text)) for unit in latest.values()}
-        with self._change() as cursor:
-            number = _own_space(cursor, collection, space)
-            groups = _number_groups(cursor, number, {unit.group for unit in latest.values()})
-            placed = {unit.id: groups[unit.group] for unit in latest.values()}
-            locked = _lock(cursor, number, placed)
-            if new:
-                locked = {id_: unit for id_, unit in locked.items() if unit.length is None}
-            replaced = [unit for unit in locked.values() if unit.length is not None]
-            lost = _take_postings(cursor, replaced)
-            _write(cursor, number, {id_: (unit.number, placed[id_], counts[id_]) for id_, unit in locked.items()})
-            gained = Counter(term for id_ in locked for term in counts[id_])
-            length = sum(counts[id_].total() for id_ in locked) - sum(unit.length or 0 for unit in replaced)
-            _add_counts(cursor, number, units=len(locked) - len(replaced), length=length, gained=gained, lost=lost)
+        with self._change(collection, space) as connection:
+            unhurried(connection)
+            number = own_index(connection, collection, space)
+            connection.execute(_SQL["publish_word_space"], {"number": number})
+            _clear(connection, place)
 
     def drop(self, collection: str, space: Space, ids: Sequence[str]) -> None:
         """See `Words.drop`."""
-        with self._change() as cursor:
+        with self._change(collection, space) as connection:
             place = {"collection": collection, "space": space}
-            for (number,) in cursor.execute(_SQL["word_versions"], place).fetchall():
-                _drop(cursor, number, sorted(set(ids)))
+            for (number,) in connection.execute(_SQL["word_versions"], place).fetchall():
+                drop_entries(connection, number, ids)
+        self._upkeep.wake()
+
+    def trim(self, collection: str, space: Space, documents: Mapping[str, int]) -> None:
+        """See `Words.trim`."""
+        with self._change(collection, space) as connection:
+            place = {"collection": collection, "space": space}
+            for (number,) in connection.execute(_SQL["word_versions"], place).fetchall():
+                values = {"number": number, "documents": list(documents), "mark": MARK, "end": _END}
+                found = [id_ for (id_,) in connection.execute(_SQL["word_parts"], values).fetchall()]
+                parts = ((id_, *part_of(id_)) for id_ in found)
+                surplus = [id_ for id_, document, part in parts if part >= documents.get(document, part + 1)]
+                if surplus:
+                    drop_entries(connection, number, surplus)
+                    self._upkeep.wake()
 
     def clear(self, collection: str, space: Space) -> None:
         """See `Words.clear`."""
-        with self._change() as cursor:
-            cursor.execute(SESSION["unhurried"])
-            _clear(cursor, {"collection": collection, "space": space, "except": None})
+        with self._change(collection, space) as connection:
+            unhurried(connection)
+            _clear(connection, {"collection": collection, "space": space, "except": None})
 
     def search(
-        self, collection: str, space: Space, text: str, *, limit: int, groups: Sequence[str] | None = None
+        self,
+        collection: str,
+        space: Space,
+        text: str,
+        *,
+        limit: int,
+        groups: Sequence[str] | None = None,
+        tuning: bm25.Tuning = bm25.PLAIN,
+        also: Sequence[str] = (),
     ) -> list[WordHit]:
         """See `Words.search`."""
         asked = Counter(words(text))
         if not asked or limit < 1:
             return []
-        with self._snapshot() as cursor:
-            counted = _count_query(cursor, collection, space, asked, groups)
-            rows = [] if counted is None else _fetch_best(cursor, counted, limit)
-        hits = [_hit(counted, *row) for row in rows if counted is not None]
+        asked.update(dict.fromkeys(also, 0))
+        for _ in range(SEARCH_ATTEMPTS):
+            found = self._read(collection, space, list(asked), groups)
+            if found is None:
+                return []
+            number, snapshot = found
+            matches = scores.best(snapshot, asked, limit=limit, tuning=tuning)
+            ids = self._ids(collection, number, [match.number for match in matches])
+            if len(ids) == len(matches):
+                break
+        hits = [
+            WordHit(ids[match.number], match.scored.score, match.scored) for match in matches if match.number in ids
+        ]
         return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
 
     def near(self, collection: str, space: Space, terms: Sequence[str]) -> Mapping[str, Sequence[str]]:
         """See `Words.near`."""
         values = {"collection": collection, "space": space, "version": WORDS_VERSION, "terms": list(terms)}
-        with self._change() as cursor:
-            return dict(cursor.execute(_SQL["word_near"], values).fetchall())
+        rows = self._fetch(collection, _SQL["word_near"], values)
+        if not rows:
+            return {term: [] for term in terms}
+        names, counts, *tail = rows[0]
+        known = _known(dict(zip(names or (), counts or (), strict=True)), Run(*tail))
+        return {
+            term: sorted(
+                other for other in known if other[0] == term[0] and abs(len(other) - len(term)) <= ALIKE_LETTERS
+            )
+            for term in terms
+            if term not in known
+        }
+
+    def count(self, collection: str, space: Space) -> int:
+        """See `Words.count`."""
+        values = {"collection": collection, "space": space, "version": WORDS_VERSION}
+        return int(self._fetch(collection, _SQL["count_word_entries"], values)[0][0])
 
     def stale(self, collection: str, space: Space) -> bool:
         """See `Words.stale`."""
-        with self._change() as cursor:
-            return _is_stale(cursor, collection, space)
+        with within(self._pool, collection) as connection:
+            return _is_stale(connection, collection, space)
+
+    def tidy(self) -> bool:
+        """See `Words.tidy`."""
+        until = time.monotonic() + TIDY_S
+        with across(self._pool) as connection:
+            late, due = former.waiting(connection), folder.due(connection)
+        for collection, space in late:
+            with self._change(collection, space):
+                pass
+        for collection, space in due:
+            while self.fold(collection, space):
+                if time.monotonic() >= until:
+                    return True
+        return len(due) == folder.LISTED
+
+    def fold(self, collection: str, space: Space) -> bool:
+        """Fold a part of the tail of an index, in one transaction. Return whether more is left that may be folded."""
+        with within(self._pool, collection) as connection:
+            unhurried(connection, limit_ms=FOLD_LIMIT_MS)
+            versions = connection.execute(_SQL["word_versions"], {"collection": collection, "space": space}).fetchall()
+            more = [folder.fold_some(connection, number) for (number,) in versions]
+        return any(more)
+
+    def _note(self, terms: int) -> None:
+        """Count terms that were written, and ask for upkeep once there are many."""
+        self._written += terms
+        if self._written >= folder.LEAST_COST:
+            self._written = 0
+            self._upkeep.wake()
 
     @contextmanager
-    def _change(self) -> Iterator[Cursor[TupleRow]]:
-        """Lend a cursor within one transaction."""
-        with lent(self._pool) as connection, connection.cursor() as cursor:
-            yield cursor
+    def _change(self, collection: str, space: Space) -> Iterator[Connection[TupleRow]]:
+        """Lend a connection within one transaction. What the former release wrote to the index is taken over first."""
+        with within(self._pool, collection) as connection:
+            if connection.execute(_SQL["word_former"], {"collection": collection, "space": space}).fetchone() == (
+                True,
+            ):
+                former.take_over(connection, collection, space)
+            yield connection
 
-    @contextmanager
-    def _snapshot(self) -> Iterator[Cursor[TupleRow]]:
-        """Lend a cursor whose statements all see one snapshot, so that statistics and postings agree."""
+    def _read(
+        self, collection: str, space: Space, terms: Sequence[str], groups: Sequence[str] | None
+    ) -> tuple[int, Snapshot] | None:
+        """Read what the index holds about terms, with its number. Return None if there is no index.
+
+        Raises:
+            Refused: The index is stale.
+        """
+        place = {"collection": collection, "space": space, "version": WORDS_VERSION}
+        values = {**place, "terms": list(terms), "groups": None if groups is None else list(groups)}
+        rows = self._fetch(collection, _SQL["word_snapshot"], values)
+        if not any(kind == "number" for kind, *_ in rows) or any(kind == "former" for kind, *_ in rows):
+            with self._change(collection, space) as connection:
+                if _is_stale(connection, collection, space):
+                    raise Refused(stale_index(collection, space), code="pending")
+            rows = self._fetch(collection, _SQL["word_snapshot"], values)
+        read = {kind: (count, part) for kind, _, count, part in rows if kind != "block"}
+        if "number" not in read:
+            return None
+        tail = Run(read["entries"][1], read["words"][1], read["tfs"][1])
+        if folder.is_long(tail, runs=read["entries"][0], folded=read["folded"][0]):
+            self._upkeep.wake()
+        blocks = [(term, count, part) for kind, term, count, part in rows if kind == "block"]
+        ranges = read.get("ranges", (0, None))[1]
+        return read["number"][0], Snapshot(read["units"][0], read["length"][0], tail, _blocks(blocks), ranges)
+
+    def _ids(self, collection: str, space: int, numbers: Sequence[int]) -> dict[int, str]:
+        """Return the ids of entries by number. Those that were dropped or replaced meanwhile may be missing."""
+        if not numbers:
+            return {}
+        rows = self._fetch(collection, _SQL["word_ids"], {"number": space, "numbers": list(numbers)})
+        return {number: id_ for number, id_ in rows if id_ is not None}
+
+    def _fetch(self, collection: str, statement: LiteralString, values: Mapping[str, object]) -> list[TupleRow]:
+        """Return the rows of one statement, which sees one snapshot, in one round trip."""
         with borrowed(self._pool) as connection:
-            connection.isolation_level = IsolationLevel.REPEATABLE_READ
-            try:
-                with connection.transaction(), connection.cursor() as cursor:
-                    yield cursor
-            finally:
-                connection.isolation_level = None
+            with connection.pipeline():
+                connection.execute(SESSION["as_reader"], {"collection": collection})
+                if self._pool.own.connection is None:  # until the transaction ends, which has no other statement
+                    connection.execute(_SQL["plan_once"])
+                cursor = connection.execute(statement, values, binary=True)
+            return cursor.fetchall()
 
 
-def _own_space(cursor: Cursor[TupleRow], collection: str, space: Space) -> int:
-    """Return the number of the index of this tokeniser version, and create the index if there is none."""
+def _is_stale(connection: Connection[TupleRow], collection: str, space: Space) -> bool:
     place = {"collection": collection, "space": space, "version": WORDS_VERSION}
-    while (found := cursor.execute(_SQL["word_space"], place).fetchone()) is None:
-        cursor.execute(_SQL["add_word_space"], place)
-    return int(found[0])
-
-
-def _is_stale(cursor: Cursor[TupleRow], collection: str, space: Space) -> bool:
-    place = {"collection": collection, "space": space, "version": WORDS_VERSION}
-    row = cursor.execute(_SQL["word_stale"], place).fetchone()
+    row = connection.execute(_SQL["word_stale"], place).fetchone()
     return row is not None and bool(row[0])
 
 
-def _clear(cursor: Cursor[TupleRow], place: Mapping[str, object]) -> None:
-    for (number,) in cursor.execute(_SQL["word_versions_alone"], place).fetchall():
-        for kind in ("postings", "units", "frequencies", "groups", "space"):
-            cursor.execute(_SQL[f"clear_word_{kind}"], {"number": number})
+def _clear(connection: Connection[TupleRow], place: Mapping[str, object]) -> None:
+    for (number,) in connection.execute(_SQL["word_versions_alone"], place).fetchall():
+        for kind in ("tail", "blocks", "ranges", "runs", "entries", "space"):
+            connection.execute(_SQL[f"clear_word_{kind}"], {"number": number})
 
 
-def _drop(cursor: Cursor[TupleRow], number: int, ids: Sequence[str]) -> None:
-    locked = [_LockedUnit(*row) for row in cursor.execute(_SQL["word_units"], {"number": number, "ids": ids})]
-    lost = _take_postings(cursor, locked)
-    cursor.execute(_SQL["drop_word_units"], {"units": [unit.number for unit in locked]})
-    length = sum(unit.length or 0 for unit in locked)
-    _add_counts(cursor, number, units=-len(locked), length=-length, gained=Counter(), lost=lost)
+def _blocks(rows: Sequence[tuple[str, int, bytes | None]]) -> dict[str, Block]:
+    """Put together the blocks of each term."""
+    found: dict[str, tuple[int, list[bytes]]] = {}
+    for term, n, postings in rows:
+        known, parts = found.get(term, (0, []))
+        found[term] = known + n, parts if postings is None else [*parts, postings]
+    return {term: Block(n, b"".join(parts)) for term, (n, parts) in found.items()}
 
 
-def _number_groups(cursor: Cursor[TupleRow], number: int, names: set[str]) -> dict[str, int]:
-    values = {"number": number, "groups": list(names)}
-    numbers: dict[str, int] = dict(cursor.execute(_SQL["word_groups"], values).fetchall())
-    if len(numbers) < len(names):
-        cursor.execute(_SQL["add_word_groups"], values)
-        numbers = dict(cursor.execute(_SQL["word_groups"], values).fetchall())
-    return numbers
+def _counted(unit: WordUnit) -> CountedUnit:
+    return CountedUnit(unit.id, unit.group, Counter(words(unit.text) if unit.counts is None else unit.counts))
 
 
-def _lock(cursor: Cursor[TupleRow], number: int, placed: Mapping[str, int]) -> dict[str, _LockedUnit]:
-    values = {"number": number, "ids": list(placed), "groups": list(placed.values())}
-    return {id_: _LockedUnit(unit, length) for id_, unit, length in cursor.execute(_SQL["hold_word_units"], values)}
-
-
-def _take_postings(cursor: Cursor[TupleRow], locked: Sequence[_LockedUnit]) -> Counter[str]:
-    if not locked:
-        return Counter()
-    taken = cursor.execute(_SQL["take_word_postings"], {"units": [unit.number for unit in locked]})
-    return Counter(term for (term,) in taken)
-
-
-def _write(cursor: Cursor[TupleRow], number: int, units: Mapping[str, tuple[int, int, Counter[str]]]) -> None:
-    described = [(unit, group, counts.total()) for unit, group, counts in units.values()]
-    cursor.execute(_SQL["describe_word_units"], _columns(("units", "groups", "lengths"), described))
-    postings = [
-        (term, group, unit, tf, counts.total()) for unit, group, counts in units.values() for term, tf in counts.items()
-    ]
-    columns = _columns(("terms", "groups", "units", "tfs", "lengths"), postings)
-    cursor.execute(_SQL["add_word_postings"], {"number": number, **columns})
-
-
-def _columns(names: Sequence[str], rows: Sequence[tuple[object, ...]]) -> dict[str, list[object]]:
-    """Turn rows into one array per column, as ``unnest`` expects them."""
-    return {name: [row[place] for row in rows] for place, name in enumerate(names)}
-
-
-def _add_counts(
-    cursor: Cursor[TupleRow], number: int, *, units: int, length: int, gained: Counter[str], lost: Counter[str]
-) -> None:
-    cursor.execute(_SQL["count_word_units"], {"number": number, "units": units, "length": length})
-    gained.subtract(lost)
-    changes = {term: change for term, change in gained.items() if change}
-    if changes:
-        values = {"number": number, "terms": list(changes), "changes": list(changes.values())}
-        cursor.execute(_SQL["count_word_terms"], values)
-    fewer = [term for term, change in changes.items() if change < 0]
-    if fewer:
-        cursor.execute(_SQL["forget_word_terms"], {"number": number, "terms": fewer})
-
-
-def _count_query(
-    cursor: Cursor[TupleRow], collection: str, space: Space, asked: Counter[str], groups: Sequence[str] | None
-) -> _CountedQuery | None:
-    """Read the statistics for a query, or return None if nothing can be found.
-
-    Raises:
-        Refused: The index is stale.
-    """
-    place = {"collection": collection, "space": space, "version": WORDS_VERSION}
-    filters = None if groups is None else list(groups)
-    row = cursor.execute(_SQL["word_statistics"], {**place, "terms": list(asked), "groups": filters}).fetchone()
-    if row is None:
-        if _is_stale(cursor, collection, space):
-            raise Refused(stale_index(collection, space))
-        return None
-    number, units, length, known, dfs, group_numbers = row
-    if not known or (groups is not None and not group_numbers):
-        return None
-    terms = [bm25.QueryTerm(term, asked[term], df) for term, df in zip(known, dfs, strict=True)]
-    weights = {term: term.times * bm25.idf(units, term.df) for term in terms}
-    terms.sort(key=lambda term: (-weights[term], term.term))
-    in_order = tuple(weights[term] for term in terms)
-    numbers = None if groups is None else group_numbers
-    return _CountedQuery(number, bm25.Statistics(units, length), tuple(terms), in_order, numbers)
-
-
-def _fetch_best(cursor: Cursor[TupleRow], counted: _CountedQuery, limit: int) -> list[TupleRow]:
-    """Fetch the best entries and any that may tie with them. The result is exact without reading frequent terms whole.
-
-    This is MaxScore (Turtle and Flood, "Query evaluation: strategies and optimizations", 1995). Once entries with
-    rare terms have set a score that all frequent terms together cannot reach, entries with only frequent terms need
-    not be read.
-    """
-    leading = counted.cheap()
-    if leading < len(counted.terms):
-        bar = cursor.execute(_SQL["word_bar"], counted.values(leading, limit)).fetchone()
-        leading = len(counted.terms) if bar is None else max(leading, counted.enough(bar[0]))
-    return cursor.execute(_SQL["word_best"], counted.values(leading, limit)).fetchall()
-
-
-def _hit(counted: _CountedQuery, id_: str, length: int, terms: list[str], tfs: list[int]) -> WordHit:
-    counts = dict(zip(terms, tfs, strict=True))
-    scored = bm25.score(counts, length, terms=counted.terms, statistics=counted.statistics)
-    return WordHit(id_, scored.score, scored)
+def _known(folded: Mapping[str, int], tail: Run) -> set[str]:
+    """Return the terms that an entry has."""
+    known = Counter(folded)
+    signs = tail.signs.repeat(tail.rows["terms"]).tolist()
+    for term, sign in zip(tail.spelled(), signs, strict=True):
+        known[term] += sign
+    return {term for term, df in known.items() if df > 0}

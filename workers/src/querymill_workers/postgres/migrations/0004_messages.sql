@@ -49,26 +49,7 @@ CREATE INDEX chat_message_vectors_near ON chat_message_vectors
     USING hnsw ((embedding::halfvec({dimensions})) halfvec_cosine_ops);
 
 -- The second wall: rows of another collection are not there at all for the role that every statement runs as,
--- whatever its predicates say. A role is the cluster's, so that another database may have made it already.
-DO $$
-BEGIN
-    CREATE ROLE querymill_messages NOLOGIN NOSUPERUSER NOBYPASSRLS;
-EXCEPTION
-    WHEN duplicate_object OR unique_violation THEN NULL;
-    WHEN insufficient_privilege THEN
-        RAISE EXCEPTION 'the role querymill_messages is missing'
-            USING HINT = 'let an administrator run: CREATE ROLE querymill_messages; GRANT querymill_messages TO '
-                || quote_ident(current_user);
-END $$;
-DO $$
-BEGIN
-    BEGIN
-        EXECUTE format('GRANT querymill_messages TO %I', current_user);
-    EXCEPTION
-        WHEN insufficient_privilege THEN NULL;  -- an administrator made the role, and granted it
-    END;
-    EXECUTE format('GRANT USAGE ON SCHEMA %I TO querymill_messages', current_schema());
-END $$;
+-- whatever its predicates say. `walls.py` makes the role before the first migration, or says what an administrator must run.
 GRANT SELECT, INSERT, UPDATE, DELETE ON chat_sessions, chat_messages, chat_message_vectors TO querymill_messages;
 ALTER TABLE chat_sessions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE chat_messages ENABLE ROW LEVEL SECURITY;

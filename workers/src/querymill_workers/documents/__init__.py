@@ -1,0 +1,1 @@
+"""Listing, showing, exporting and dropping documents: the same for every retriever. See README.md."""

@@ -1,0 +1,76 @@
+"""Drop what is stored of a document, and the vectors of its texts that callers had stored besides."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from querymill_shared.contracts.filters import Retriever
+from querymill_workers.documents.ports import BurialPorts, Documents
+from querymill_workers.documents.texts import ForgottenTexts
+from querymill_workers.ledger.ports import Standing, Version
+
+
+def bury_replaced(collection: str, kind: Retriever, standings: Mapping[str, Standing], ports: BurialPorts) -> None:
+    """Drop the documents whose whole writes are buried, within the change of the ledger.
+
+    For example, a document of team red is replaced by one of team blue, and then team blue is forgotten. If the second
+    write comes last, it is not stored, but neither does the first stand: it was replaced when the filter was forgotten.
+    """
+    for document, standing in standings.items():
+        if standing.buried is not None:
+            drop_document(collection, document, standing.buried, ports.documents[kind], ports)
+            ports.set_aside.drop(collection, kind, [document])
+
+
+def drop_document(
+    collection: str,
+    document: str,
+    version: Version,
+    stored: Documents,
+    ports: BurialPorts,
+    texts: ForgottenTexts | None = None,
+) -> int:
+    """Drop what was accepted of a document up to a version, within a change of the ledger. Return how many rows."""
+    with forgetting_vectors(collection, document, stored.kind, ports, texts):
+        return stored.drop(collection, document, version)
+
+
+@contextmanager
+def forgetting_vectors(
+    collection: str, document: str, kind: Retriever, ports: BurialPorts, forgotten: ForgottenTexts | None = None
+) -> Iterator[None]:
+    """Drop the vectors of the texts that a document has before the block and not after it.
+
+    An `embed` job stores vectors under ids that the caller chose. They belong to a document if they have its id, if the
+    caller named it, or if they were made of the whole of one of its texts, such as a message or a page. A piece that a
+    caller cut is known by its hash alone, which tells nothing of the text that it was cut from. Those that are
+    ``forgotten``, and not just replaced, get tombstones: a job that was accepted before stores no vector of them.
+    """
+    may_be_stored = forgotten is not None and forgotten.may_be_stored
+    if not may_be_stored and not ports.text_vectors.holds(collection):
+        yield
+        return
+    stored = ports.documents[kind]
+    before = stored.whole(collection, [document])
+    yield
+    after = stored.whole(collection, [document])
+    ids, texts = [] if after else [document], set(_texts(before)) - set(_texts(after))
+    if forgotten is not None:
+        # First, because it waits for those who store vectors.
+        forgotten.bury(ids, texts)
+    ports.text_vectors.forget(collection, text_ids=ids, texts=texts)
+
+
+def _texts(written: Any) -> Iterator[str]:
+    """Yield every text in a JSON value."""
+    match written:
+        case str():
+            yield written
+        case Mapping():
+            for value in written.values():
+                yield from _texts(value)
+        case list() | tuple():
+            for value in written:
+                yield from _texts(value)
+        case _:
+            return

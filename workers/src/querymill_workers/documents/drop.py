@@ -1,0 +1,199 @@
+"""Drop documents for good: tombstones first, then rows, then what the board and the caches still hold.
+
+If a worker dies, the next attempt goes on with what is left. Each part does nothing where it is done already.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from querymill_shared.board import Board, Claim, Picture
+from querymill_shared.contracts.documents import DropDocuments, DropResult
+from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
+from querymill_shared.contracts.events import Progress
+from querymill_workers.documents.burial import drop_document
+from querymill_workers.documents.holding import Forgotten
+from querymill_workers.documents.ports import CleaningPorts, DocumentPorts, Documents
+from querymill_workers.documents.reading import documents_of
+from querymill_workers.documents.texts import ForgottenTexts, forgotten_texts
+from querymill_workers.jobs.notes import Notes
+from querymill_workers.jobs.one_step import Ending, hand_in
+from querymill_workers.ledger.ports import Subject, version_of
+
+#: Documents between two reports of progress.
+BATCH: Final = 100
+#: Documents that are dropped in one transaction, if all are to go.
+TOGETHER: Final = 20
+
+
+class DropNotes(Notes):
+    """How many documents were dropped."""
+
+    documents: int
+
+
+def step(claim: Claim, request: DropDocuments, ports: DocumentPorts) -> None:
+    """Drop the documents that the request means."""
+    stored, collection = documents_of(request.retriever, ports), request.collection
+    if request.filter or request.everything:
+        # Before any row: who comes later with an older version is told.
+        ports.ledger.forget(
+            collection, request.retriever, version_of(claim), conditions=request.filter, documents=request.ids
+        )
+    texts = forgotten_texts(claim, ports)
+    documents = _dropped_before(claim, ports)
+    total = documents + (len(request.ids) or stored.count(collection, request.filter))
+    gone = set(request.ids)
+    for batch in _batches(stored, request):
+        gone.update(() if request.everything else batch.ids)
+        documents += _drop(batch, stored, request, texts, ports)
+        if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=documents, total=total)):
+            return  # cancelled: what is dropped is dropped
+    if request.everything:
+        leave_collection(stored, texts, ports)
+    forgotten = Forgotten(request.retriever, gone, request.filter, everything=request.everything, texts=texts)
+    clean(claim, forgotten, ports)
+    hand_in(claim, request, DropNotes(documents=documents), ENDING, ports)
+
+
+def _dropped_before(claim: Claim, ports: DocumentPorts) -> int:
+    """Return how many documents former attempts have told that they dropped."""
+    told = [event.done for _, event in ports.board.events(claim.job_id) if isinstance(event, Progress)]
+    return max(told, default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Ids of documents, listed after another."""
+
+    ids: Sequence[str]
+    after: str | None = None
+
+
+def _batches(stored: Documents, request: DropDocuments) -> Iterator[_Batch]:
+    """Yield the ids of the documents that the request means, some at a time."""
+    if request.ids and not request.filter:
+        yield from (_Batch(request.ids[start : start + BATCH]) for start in range(0, len(request.ids), BATCH))
+        return
+    after: str | None = None
+    while cards := stored.list(request.collection, request.filter, limit=BATCH, after=after):
+        yield _Batch([card.id for card in cards if not request.ids or card.id in request.ids], after)
+        after = cards[-1].id
+
+
+def _drop(batch: _Batch, stored: Documents, request: DropDocuments, texts: ForgottenTexts, ports: DocumentPorts) -> int:
+    """Drop what was accepted of documents before the request. Return of how many there was something to drop."""
+    collection, kind, version, dropped = request.collection, request.retriever, texts.version, 0
+    if request.ids and not request.filter:
+        for document in batch.ids:
+            with ports.ledger.dropping(collection, kind, document, version) as standing:
+                if standing.reaches_known:
+                    dropped += drop_document(collection, document, version, stored, ports, texts) > 0
+    else:
+        after = batch.after
+        for start in range(0, len(batch.ids), TOGETHER):
+            ids = batch.ids[start : start + TOGETHER]
+            dropped += _drop_listed(_Batch(ids, after), stored, request, texts, ports)
+            after = ids[-1]
+    ports.set_aside.drop(collection, kind, batch.ids)
+    return dropped
+
+
+def _drop_listed(
+    batch: _Batch, stored: Documents, request: DropDocuments, texts: ForgottenTexts, ports: DocumentPorts
+) -> int:
+    """Drop documents that were listed as passing the filter, in one change, as far as they pass it still.
+
+    The tombstone of such a document has the version that passed, not that of the request. So a version in between that
+    does not pass stands, even if it comes last.
+    """
+    collection, kind, version, dropped = request.collection, request.retriever, texts.version, 0
+    subjects = [Subject(document) for document in batch.ids]
+    with ports.ledger.changing(collection, kind, subjects, version, whole=False) as standings:
+        for document in _passing(batch, stored, request):
+            standing = standings[document]
+            if standing.reaches_known:
+                dropped += drop_document(collection, document, version, stored, ports, texts) > 0
+                if not request.everything:
+                    # What only live messages made may get a whole session late: it belongs to what passed.
+                    ports.ledger.bury(collection, kind, document, written=standing.known or version, parts=version)
+    return dropped
+
+
+def _passing(batch: _Batch, stored: Documents, request: DropDocuments) -> Sequence[str]:
+    """Return the documents of a batch that pass the filter, now that nobody else changes them."""
+    passing, after, last = set[str](), batch.after, batch.ids[-1]
+    while cards := stored.list(request.collection, request.filter, limit=BATCH, after=after):
+        passing.update(card.id for card in cards)
+        after = cards[-1].id
+        if after >= last:
+            break
+    return [document for document in batch.ids if document in passing]
+
+
+def clean(claim: Claim, forgotten: Forgotten, ports: CleaningPorts) -> None:
+    """Delete what the board and the fleet's caches still hold of what was forgotten."""
+    clean_board(claim, forgotten, ports.board)
+    ports.fleet_caches.forget(claim.request.collection)
+
+
+def clean_board(claim: Claim, forgotten: Forgotten, board: Board) -> None:
+    """Delete the jobs of the collection that hold, or may come to hold, a forgotten text.
+
+    What waits to be written goes on, and ends without a trace: the ledger tells it that its document is forgotten.
+    Writes of other documents stay as they are, and so does what was accepted after this job.
+    """
+    found = [
+        job
+        for job in board.jobs_of(claim.request.collection)
+        if job.job_id != claim.job_id and forgotten.may_be_in(job.kind)
+    ]
+    gone = [
+        job.job_id
+        for job in found
+        if forgotten.goes_unseen(job.kind, job.state) or _goes_as_a_whole(job.job_id, claim, forgotten, board)
+    ]
+    board.forget_jobs(gone)
+
+
+def _goes_as_a_whole(job_id: str, claim: Claim, forgotten: Forgotten, board: Board) -> bool:
+    """Whether a write holds forgotten documents and no others. If it holds others, it is trimmed to these."""
+    try:
+        picture = board.picture(job_id)
+    except (UnknownJob, UnreadableJob):
+        return False  # what another release wrote is told by the ledger as well
+    if picture.request is None or picture.record.created > claim.submitted or not forgotten.is_in(picture.request):
+        return False
+    trimmed = forgotten.without(picture.request)
+    return trimmed is None or not board.trim_job(job_id, trimmed)
+
+
+def leave_collection(stored: Documents, texts: ForgottenTexts, ports: DocumentPorts) -> None:
+    """Have an empty collection listed no more."""
+    collection = texts.collection
+    with ports.ledger.alone(collection, stored.kind):
+        # Else a document that is stored after the look whether there is one would lose its words.
+        stored.leave(collection)
+    if not any(documents.count(collection, {}) for documents in ports.documents.values()):
+        # Vectors of texts belong to no retriever: they go with the last of a collection.
+        texts.bury_all()
+        ports.text_vectors.clear(collection)
+    ports.board.remove_collections(stored.kind, [collection])
+    if stored.count(collection, {}):
+        # Something was stored in between. Whoever stores later announces the collection later than this.
+        ports.board.add_collections(stored.kind, [collection])
+
+
+def to_result(request: DropDocuments, picture: Picture, notes: DropNotes) -> DropResult:
+    """Build the result."""
+    return DropResult(
+        job_id=picture.record.job_id,
+        retriever=request.retriever,
+        collection=request.collection,
+        outcome="forgotten" if notes.documents else "absent",
+        total=notes.documents,
+        complete=True,
+    )
+
+
+ENDING: Final = Ending(DropNotes, to_result)

@@ -1,0 +1,134 @@
+"""Write entries of a text index as runs, within a transaction of the caller."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Final
+
+from psycopg import Connection
+from psycopg.rows import TupleRow
+
+from querymill_workers.postgres.queries import statements
+from querymill_workers.text.words import WORDS_VERSION
+from querymill_workers.words.runs import PLACE_BITS, Entry, Run, packed, place_of, written
+
+_SQL: Final = statements("querymill_workers.words", "writer.sql")
+
+#: The columns of new runs, and those of the ranges of their groups.
+_RUN_COLUMNS: Final = ("runs", "ids", "groups", "entries", "words", "tfs", "postings")
+_RANGE_COLUMNS: Final = ("names", "firsts", "lasts")
+
+
+#: Takes over what the former release wrote.
+Late = Callable[[Connection[TupleRow], str, str], None] | None
+
+
+@dataclass(frozen=True, slots=True)
+class CountedUnit:
+    """An entry to be written, with the counts of its terms."""
+
+    id: str
+    group: str
+    counts: Mapping[str, int]
+
+
+def own_index(
+    connection: Connection[TupleRow], collection: str, space: str, *, version: int = WORDS_VERSION, late: Late = None
+) -> int:
+    """Return the number of the index of a tokeniser version, and create the index if there is none.
+
+    ``late`` is called first if the former release wrote to the index.
+    """
+    place = {"collection": collection, "space": space, "version": version}
+    while (found := connection.execute(_SQL["word_space"], place).fetchone()) is None:
+        connection.execute(_SQL["add_word_space"], place)
+    number, is_late = found
+    if is_late and late is not None:
+        late(connection, collection, space)
+    return int(number)
+
+
+def put_entries(
+    connection: Connection[TupleRow], collection: str, space: str, units: Iterable[CountedUnit],
+    *, new: bool = False, version: int = WORDS_VERSION, late: Late = None,
+) -> int:  # fmt: skip
+    """Add or replace entries of an index, or with ``new`` only add. Return how many terms were written."""
+    ordered = sorted(units, key=lambda unit: (unit.group, unit.id))
+    parts = packed([len(unit.counts) for unit in ordered])
+    runs = connection.execute(_SQL["word_run_numbers"], {"runs": len(parts)})
+    index = own_index(connection, collection, space, version=version, late=late)
+    numbered = [
+        (run << PLACE_BITS | at, ordered[place])
+        for (run,), part in zip(runs.fetchall(), parts, strict=True)
+        for at, place in enumerate(part)
+    ]
+    values = {
+        "number": index, "ids": [unit.id for _, unit in numbered], "numbers": [number for number, _ in numbered],
+    }  # fmt: skip
+    if new:
+        added = {id_ for (id_,) in connection.execute(_SQL["add_word_entries"], values)}
+        numbered = [(number, unit) for number, unit in numbered if unit.id in added]
+    else:
+        bury(connection, index, [former for (former,) in connection.execute(_SQL["put_word_entries"], values)])
+    _write(connection, index, numbered)
+    return sum(len(unit.counts) for _, unit in numbered)
+
+
+def drop_entries(connection: Connection[TupleRow], space: int, ids: Sequence[str]) -> None:
+    """Drop entries of an index; unknown ids are skipped."""
+    dropped = connection.execute(_SQL["drop_word_entries"], {"number": space, "ids": list(set(ids))})
+    bury(connection, space, [former for (former,) in dropped])
+
+
+def counts_of(connection: Connection[TupleRow], space: int, id_: str) -> Mapping[str, int] | None:
+    """Return the counts of an entry's terms, or None if it is not there. It is locked until the transaction ends."""
+    row = connection.execute(_SQL["hold_word_entry"], {"number": space, "id": id_}).fetchone()
+    if row is None:
+        return None
+    values = {"number": space, "runs": [row[0] >> PLACE_BITS]}
+    found = connection.execute(_SQL["word_runs"], values, binary=True).fetchall()
+    return next((entry.counts for run in found for entry in Run(*run).chosen([row[0]])), None)
+
+
+def bury(connection: Connection[TupleRow], space: int, numbers: Sequence[int]) -> None:
+    """Add runs that say which entries are gone, with their terms."""
+    if not numbers:
+        return
+    values = {"number": space, "runs": list({number >> PLACE_BITS for number in numbers})}
+    found = connection.execute(_SQL["word_runs"], values, binary=True).fetchall()
+    entries = [entry for row in found for entry in Run(*row).chosen(numbers)]
+    parts = packed([len(entry.counts) for entry in entries])
+    runs = [written([entries[place] for place in part], sign=-1) for part in parts]
+    columns = {name: [getattr(run, name) for run in runs] for name in ("entries", "words", "tfs")}
+    connection.execute(_SQL["drop_word_runs"], {"number": space, **columns})
+
+
+def _write(connection: Connection[TupleRow], space: int, numbered: Sequence[tuple[int, CountedUnit]]) -> None:
+    """Add runs of new entries, which are in the order of their numbers."""
+    rows: list[tuple[Any, ...]] = []
+    ranges: list[tuple[str, int, int]] = []
+    for run_number, members in groupby(numbered, key=lambda unit: unit[0] >> PLACE_BITS):
+        part = list(members)
+        run = written([Entry(number, unit.counts) for number, unit in part])
+        ids = {place_of(number): unit.id for number, unit in part}
+        by_place = json.dumps([ids.get(place) for place in range(max(ids) + 1)])
+        groups = [
+            (name, *bounds([number for number, _ in same]))
+            for name, same in groupby(part, key=lambda unit: unit[1].group)
+        ]
+        rows.append((run_number, by_place, json.dumps(groups), run.entries, run.words, run.tfs, run.postings))
+        ranges += groups
+    if rows:
+        columns = _columns(_RUN_COLUMNS, rows) | _columns(_RANGE_COLUMNS, ranges)
+        connection.execute(_SQL["put_word_runs"], {"number": space, **columns})
+
+
+def bounds(numbers: Sequence[int]) -> tuple[int, int]:
+    """Return the first and the last of numbers in order."""
+    return numbers[0], numbers[-1]
+
+
+def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:
+    """Turn rows into one array per column, as ``unnest`` expects them."""
+    return {name: [row[place] for row in rows] for place, name in enumerate(names)}
