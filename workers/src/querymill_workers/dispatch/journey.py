@@ -1,14 +1,21 @@
 """Run one step of any kind of job: claim it, run its flow, finish it, or record why it failed.
 
-bell -> claim (lease, attempt) -> the flow's step -> finish (fenced) -> the last step settles the job
+bell -> claim (life, attempt) -> the flow's step -> finish (fenced) -> the last step settles the job
 """
 
-from collections.abc import Sequence
+import random
+import time
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import structlog
 
-from querymill_shared.board import Claim, Outcome, Picture, Verdict
+from querymill_shared.board import Cause, Claim, Claims, Outcome, Picture, Verdict
+from querymill_shared.board.calls import COUNTERS
+from querymill_shared.board.connections import AWAY
+from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.conversations import ConversationRequest
+from querymill_shared.contracts.documents import DocumentRequest
 from querymill_shared.contracts.errors import UnreadableJob
 from querymill_shared.contracts.files import FileRequest
 from querymill_shared.contracts.jobs import JobRequest
@@ -18,10 +25,15 @@ from querymill_shared.contracts.reindex import Reindex
 from querymill_shared.contracts.reports import ReportRequest
 from querymill_workers.dispatch import reindex
 from querymill_workers.dispatch.ports import Ports
+from querymill_workers.documents import flow as documents
+from querymill_workers.jobs import tally
+from querymill_workers.jobs.backoff import is_used_up, wait_s, within
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.flow import Flow
+from querymill_workers.jobs.log_lines import log_failure
 from querymill_workers.jobs.notes import FailureNotes
+from querymill_workers.jobs.tally import counting
 from querymill_workers.retrievers.conversations import flow as conversations
 from querymill_workers.retrievers.files import flow as files
 from querymill_workers.retrievers.messages import flow as messages
@@ -31,10 +43,16 @@ from querymill_workers.services import flow as services
 
 _log = structlog.get_logger(__name__)
 
-#: Waits before the second, third, … attempt of a step, in seconds. They are short for a job with a deadline, because
-#: a user waits for it. They are long for a job without one, so that it survives the restart of a provider.
-BACKOFF_S = (0.25, 0.5, 1.0, 2.0, 5.0)
-DURABLE_BACKOFF_S = (1.0, 10.0, 30.0, 60.0)
+T = TypeVar("T")
+
+#: While the board is away, the fate of a step is reported again after this long, and for this long, in seconds.
+REPORT_EVERY_S, REPORT_FOR_S = 1.0, 600.0
+#: Why a step is given up whose workers kept dying.
+NO_ATTEMPTS_LEFT = "no worker finished it in {} attempts"
+
+#: What a malformed value on the board, or a mistake of ours, raises. The failures of stores and providers are others.
+MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+NOBODY_READS = "no worker of this fleet can read its request: "
 
 
 def flow_of(request: JobRequest) -> Flow[Ports]:
@@ -52,63 +70,140 @@ def flow_of(request: JobRequest) -> Flow[Ports]:
     return flow_of_service(request)
 
 
-def flow_of_service(request: services.ServiceRequest | Reindex) -> Flow[Ports]:
+def flow_of_service(request: services.ServiceRequest | DocumentRequest | Reindex) -> Flow[Ports]:
     """Return the flow of a request that no retriever serves."""
+    if isinstance(request, DocumentRequest):
+        return documents.flow_of(request)
     return reindex.flow_of(request) if isinstance(request, Reindex) else services.flow_of(request)
 
 
 def run_step(bell: Bell, ports: Ports) -> Sequence[Bell]:
     """Run the step that a bell names, if it is still open. Return the bells to ring next."""
+    return [rung for claim in claim_steps(bell, ports, most=1).held for rung in run_claim(claim, ports)]
+
+
+def claim_steps(bell: Bell, ports: Ports, *, most: int) -> Claims:
+    """Claim the step that a bell names, and up to ``most`` - 1 others of its queue."""
     try:
-        claim = ports.board.claim(bell.job_id, bell.step)
-    except UnreadableJob:
-        fail_unreadable(ports.board.picture(bell.job_id), ports)
-        return []
-    if claim is None:
-        return []
-    with ports.heartbeat.keep(claim):
+        return ports.board.claim_steps(bell.job_id, bell.step, life=ports.heartbeat.life, most=most)
+    except UnreadableJob as error:
+        if error.left_for_s >= ports.outage_patience_s:
+            ports.board.settle(bell.job_id, Verdict("dead", reason=NOBODY_READS + error.reason, code="pending"))
+        return Claims()
+
+
+def run_claim(claim: Claim, ports: Ports) -> Sequence[Bell]:
+    """Run a step that this process holds. Return the bells to ring next."""
+    if claim.counts.spent >= ports.max_attempts:
+        return fail(claim, NO_ATTEMPTS_LEFT.format(claim.counts.spent), ports, dead=True, code="lost")
+    with ports.heartbeat.keep(claim), counting(claim):
         try:
             return flow_of(claim.request).step(claim, ports)
-        except Unavailable as error:
-            return try_again_or_fail(claim, str(error), ports, not_before_s=error.again_in_s)
-        except Refused as error:
-            return fail(claim, str(error), ports)
         except Exception as error:  # noqa: BLE001  # a bug must not leave a job without an end
-            _log.exception("step raised", job_id=claim.job_id, step=claim.step, attempt=claim.attempt)
-            return try_again_or_fail(claim, f"internal error: {type(error).__name__}", ports)
+            log_failure(claim, error)
+            raised = error
+        return insist(lambda: answer_to(raised, claim, ports))
+
+
+def answer_to(error: Exception, claim: Claim, ports: Ports) -> Sequence[Bell]:
+    """Put a step back or fail it, as the error that it raised demands."""
+    if isinstance(error, Unavailable):
+        return try_again_or_fail(
+            claim, str(error), ports, cause=error.cause, code=error.code, not_before_s=error.again_in_s
+        )
+    if isinstance(error, Refused):
+        return fail(claim, str(error), ports, code=error.code)
+    if isinstance(error, AWAY):
+        return try_again_or_fail(claim, f"board: {type(error).__name__}", ports, cause="outage", code="store_down")
+    _log.error("step raised", job_id=claim.job_id, step=claim.step, attempt=claim.attempt, exc_info=error)
+    return try_again_or_fail(claim, f"internal error: {type(error).__name__}", ports)
+
+
+def insist(report: Callable[[], T], *, pause: Callable[[float], None] = time.sleep) -> T:
+    """Report the fate of a step, again and again while the board is away: until it knows, nobody else may take over.
+
+    Raises:
+        redis.RedisError: The board was away for `REPORT_FOR_S`.
+    """
+    for _ in range(int(REPORT_FOR_S / REPORT_EVERY_S)):
+        try:
+            return report()
+        except AWAY as error:
+            _log.warning("the board is away: the fate of a step is reported later", error=type(error).__name__)
+            pause(REPORT_EVERY_S)
+    return report()
 
 
 def conclude(picture: Picture, ports: Ports) -> Sequence[Bell]:
     """Continue after a step has closed: add the next steps, report progress, or settle the job."""
-    return [] if picture.request is None else flow_of(picture.request).conclude(picture, ports)
+    if picture.request is None:
+        return []
+    try:
+        return flow_of(picture.request).conclude(picture, ports)
+    except MALFORMED as error:
+        end_malformed(picture, error, ports)
+        return []
 
 
-def try_again_or_fail(claim: Claim, reason: str, ports: Ports, *, not_before_s: float = 0.0) -> Sequence[Bell]:
-    """Put the step back for a retry, or fail it if it has no attempts left or the retry would miss the deadline."""
-    waits = DURABLE_BACKOFF_S if claim.expires_at is None else BACKOFF_S
-    delay = max(waits[min(claim.attempt, len(waits)) - 1], not_before_s)
-    in_time = claim.expires_at is None or ports.clock() + delay < claim.expires_at
-    if claim.attempt >= ports.max_attempts or not in_time:
-        return fail(claim, reason, ports)
-    ports.board.postpone(claim, delay_s=delay, reason=reason)
+def try_again_or_fail(
+    claim: Claim, reason: str, ports: Ports, *, cause: Cause = "failure", code: Code = "bug", not_before_s: float = 0.0
+) -> Sequence[Bell]:
+    """Put the step back, or fail it if it has no attempts or patience left, or another attempt would miss the deadline.
+
+    A durable job whose step fails like this is dead: it is kept, so that it can be replayed once the cause is mended.
+    """
+    is_durable, before = claim.expires_at is None, getattr(claim.counts, COUNTERS[cause])
+    left_s = None if claim.expires_at is None else claim.expires_at - ports.clock()
+    wait = wait_s(cause, before, is_durable=is_durable, chance=random.random())  # noqa: S311  # jitter is no secret
+    delay = within(wait, left_s, not_before_s=not_before_s)
+    if delay is None or has_no_attempt_left(claim, cause, ports):
+        return fail(claim, reason, ports, dead=is_durable, code=code)
+    parts = tally.current().close()
+    ports.board.postpone(claim, delay_s=delay, reason=reason, cause=cause, code=code, parts=parts)
     return []
 
 
-def fail(claim: Claim, reason: str, ports: Ports, *, dead: bool = False) -> Sequence[Bell]:
-    """Close a step as failed, and continue without it."""
-    picture = ports.board.finish(
-        claim, Outcome(state="failed", reason=reason, notes=FailureNotes(dead=dead).for_board())
+def has_no_attempt_left(claim: Claim, cause: Cause, ports: Ports) -> bool:
+    """Whether a step that is to be put back has used up its attempts or its patience.
+
+    A step that made progress since it was claimed has all its attempts again, so the board is asked before it fails.
+    """
+    counts = claim.counts
+    if cause == "failure" and counts.spent + 1 >= ports.max_attempts:
+        steps = {step.name: step.counts for step in ports.board.picture(claim.job_id).steps}
+        counts = steps.get(claim.step, counts)
+    return is_used_up(
+        cause, counts, max_attempts=ports.max_attempts, age_s=claim.age_s, patience_s=ports.outage_patience_s
     )
+
+
+def fail(claim: Claim, reason: str, ports: Ports, *, code: Code, dead: bool = False) -> Sequence[Bell]:
+    """Close a step as failed, and continue without it."""
+    notes = FailureNotes(dead=dead).for_board()
+    outcome = Outcome("failed", reason, notes=notes, code=code, parts=tally.current().close())
+    picture = ports.board.finish(claim, outcome)
     return [] if picture is None else conclude(picture, ports)
 
 
-def fail_unreadable(picture: Picture, ports: Ports, *, past_deadline: bool = False) -> None:
-    """End a job whose request this release cannot read: at its deadline, or at once if it has none."""
-    if past_deadline or picture.record.deadline is None:
-        ports.board.settle(picture.record.job_id, Verdict("failed", reason=picture.unreadable))
+def fail_unreadable(picture: Picture, ports: Ports) -> None:
+    """Fail a job whose request this worker cannot read, at its deadline."""
+    tried = any(step.attempt for step in picture.steps)
+    cause = "its deadline passed, and the sweeper cannot read its request: " if tried else NOBODY_READS
+    ports.board.settle(picture.record.job_id, Verdict("failed", reason=cause + picture.unreadable, code="deadline"))
 
 
 def settle_at_deadline(picture: Picture, ports: Ports) -> None:
     """Settle a job at its deadline, with the results that it has."""
-    if picture.request is not None:
+    if picture.request is None:
+        return
+    try:
         flow_of(picture.request).settle(picture, ports)
+    except MALFORMED as error:
+        end_malformed(picture, error, ports)
+
+
+def end_malformed(picture: Picture, error: Exception, ports: Ports) -> None:
+    """Fail a job that cannot be concluded from what is on the board. Another try would not change it."""
+    _log.warning("could not conclude a job", job_id=picture.record.job_id, exc_info=error)
+    reason = f"its steps left what cannot be concluded from: {type(error).__name__}"
+    ports.board.settle(picture.record.job_id, Verdict("failed", reason=reason, code="bug"))

@@ -4,12 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from querymill_shared.board import Board
+from querymill_shared.contracts.filters import Retriever
+from querymill_workers.documents.ports import Documents, ForgetfulCaches
 from querymill_workers.inference.answer_ports import Answers
 from querymill_workers.inference.ports import Embeddings, FormerModel, Judge, Rewriter
 from querymill_workers.jobs.bell import Heartbeat
+from querymill_workers.ledger.ports import Ledger
 from querymill_workers.retrievers.conversations.ports.caches import (
     ConversationCaches,
 )
+from querymill_workers.retrievers.conversations.ports.passages import Passages
 from querymill_workers.retrievers.conversations.ports.ranks import (
     ConversationRanks,
 )
@@ -23,9 +27,10 @@ from querymill_workers.retrievers.files.ports import (
 )
 from querymill_workers.retrievers.files.rules.relevance import FileProfiles
 from querymill_workers.retrievers.messages.ports import Messages, Sessions
-from querymill_workers.retrievers.modules.ports import Modules
-from querymill_workers.retrievers.reports.ports import Reports
+from querymill_workers.retrievers.modules.ports import Descriptions, Modules
+from querymill_workers.retrievers.reports.ports import ReportLife, Reports
 from querymill_workers.services.ports import TextVectors
+from querymill_workers.set_aside.ports import SetAside
 from querymill_workers.text.calibration import Calibration
 from querymill_workers.words.ports import Words
 
@@ -44,16 +49,23 @@ class Ports:
     judge: Judge
     answers: Answers
     reports: Reports
+    report_life: ReportLife
     text_vectors: TextVectors
+    documents: Mapping[Retriever, Documents]
+    fleet_caches: ForgetfulCaches
     modules: Modules
+    descriptions: Descriptions
     words: Words
+    set_aside: SetAside
     shorthands: Mapping[str, Sequence[str]]
+    ledger: Ledger
     messages: Messages
     sessions: Sessions
     files: Files
     parser: SourceParser
     conversations: Conversations
     conversation_caches: ConversationCaches
+    conversation_passages: Passages
     ranks: ConversationRanks
     technical_keywords: TechnicalKeywords
     file_profiles: FileProfiles
@@ -62,4 +74,5 @@ class Ports:
     count_tokens: Callable[[str], int]
     clock: Callable[[], float]
     max_attempts: int
+    outage_patience_s: float
     former: FormerModel | None = None

@@ -7,17 +7,22 @@ new one. If a worker is killed, the next attempt skips the texts that are alread
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal, assert_never
 
+from pydantic import Field
+
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.reindex import IndexedKind, Reindex, ReindexResult
 from querymill_workers.dispatch.ports import Ports
+from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.flow import Flow
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in, one_step
 from querymill_workers.retrievers.conversations import reindex as conversations
+from querymill_workers.retrievers.conversations.embed import submit_what_lacks
 from querymill_workers.retrievers.files import reindex as files
 from querymill_workers.retrievers.messages import reindex as messages
 from querymill_workers.retrievers.modules import reindex as modules
+from querymill_workers.retrievers.reports import reindex as reports
 from querymill_workers.words.ports import Space
 
 
@@ -26,20 +31,31 @@ class ReindexNotes(Notes):
 
     outcome: Literal["reindexed", "fresh"]
     total: int
+    pending: int = Field(default=0, exclude_if=lambda pending: pending == 0)
 
 
-def step(claim: Claim, request: Reindex, ports: Ports) -> None:
-    """Rebuild the text indexes that are stale, and have them searched."""
+def step(claim: Claim, request: Reindex, ports: Ports) -> Sequence[Bell]:
+    """Rebuild the text indexes that are stale, and have them searched. Passages without a vector get a job."""
     collection = request.collection
     stale = [space for space in spaces_of(request.of) if ports.words.stale(collection, space)]
+    if request.of == "messages":
+        stale += [space for space in messages.incomplete(collection, ports.words) if space not in stale]
     total = 0
     for done, of_all, texts in reindex(request, ports) if stale else ():
         total += texts
         if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=done, total=of_all)):
-            return  # cancelled; the next attempt skips the entries that are there
+            return []  # cancelled; the next attempt skips the entries that are there
     for space in stale:
         ports.words.publish(collection, space)
-    hand_in(claim, request, ReindexNotes(outcome="reindexed" if stale else "fresh", total=total), ENDING, ports)
+    if request.of == "conversations" and not stale:
+        total = conversations.index_in_passages(collection, ports)
+    outcome: Literal["reindexed", "fresh"] = "reindexed" if stale or total else "fresh"
+    pending, bells = 0, list[Bell]()
+    if request.of == "conversations":
+        bells += submit_what_lacks(collection, ports, token=claim.job_id)
+        pending = ports.conversation_passages.counts(collection, model=ports.embeddings.model).pending
+    hand_in(claim, request, ReindexNotes(outcome=outcome, total=total, pending=pending), ENDING, ports)
+    return bells
 
 
 def spaces_of(kind: IndexedKind) -> Sequence[Space]:
@@ -53,6 +69,8 @@ def spaces_of(kind: IndexedKind) -> Sequence[Space]:
             return conversations.SPACES
         case "files":
             return files.SPACES
+        case "reports":
+            return reports.SPACES
         case _:
             assert_never(kind)
 
@@ -68,6 +86,8 @@ def reindex(request: Reindex, ports: Ports) -> Iterator[tuple[int, int, int]]:
             return conversations.reindexed(request.collection, ports)
         case "files":
             return files.reindexed(request.collection, ports)
+        case "reports":
+            return reports.reindexed(request.collection, ports)
         case _:
             assert_never(request.of)
 
@@ -75,7 +95,12 @@ def reindex(request: Reindex, ports: Ports) -> Iterator[tuple[int, int, int]]:
 def to_result(request: Reindex, picture: Picture, notes: ReindexNotes) -> ReindexResult:
     """Build the result of a rebuild."""
     return ReindexResult(
-        job_id=picture.record.job_id, of=request.of, complete=True, outcome=notes.outcome, total=notes.total
+        job_id=picture.record.job_id,
+        of=request.of,
+        complete=True,
+        outcome=notes.outcome,
+        total=notes.total,
+        pending=notes.pending,
     )
 
 

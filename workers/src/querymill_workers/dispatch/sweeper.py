@@ -1,120 +1,190 @@
 """Recover what has stalled: ring lost bells again, reassign the steps of dead workers, settle jobs at their deadline.
 
-Every worker process runs a sweeper. The board elects one of them, so only one sweeps at a time.
+Every worker process runs a sweeper. The board elects one of them, so only one sweeps at a time. The sweeper itself
+touches the board only: a store that does not respond must not keep the other jobs from their deadlines.
 """
 
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 import structlog
 
-from querymill_shared.board import Claim, Due, Picture, Step, Verdict
+from querymill_shared.board import Due, Picture, Step, Verdict
+from querymill_shared.board.calls import NO_BACKLOG
 from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
+from querymill_shared.queues import Queue
 from querymill_workers.dispatch import journey
+from querymill_workers.dispatch.backlog import BacklogWatch
+from querymill_workers.dispatch.errands import Errands
 from querymill_workers.dispatch.ports import Ports
+from querymill_workers.dispatch.watched import WatchedThread
 from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.log_lines import log_failure
 from querymill_workers.retrievers.conversations.ranks.daily import LOOK_S, rebuilds_due
 
 _log = structlog.get_logger(__name__)
 
-#: Seconds between two sweeps. A job is settled within this time after it is due.
-PERIOD_S = 0.025
+#: Seconds between two sweeps: until the next entry is due, within these bounds. A job that is accepted in between may
+#: be due sooner, but its deadline is at least twice as far away as its entry.
+LEAST_WAIT_S, MOST_WAIT_S = 0.005, 0.1
 #: How long an election lasts, in seconds.
 TERM_S = 2.0
+#: How often the text indexes are looked after, in seconds.
+TIDY_EVERY_S = 5.0
 
 
-def sweep(ports: Ports) -> Sequence[Bell]:
-    """Act on every due entry once. Return the bells to ring."""
-    return [bell for due in ports.board.due() for bell in recover_safely(due, ports)]
+def sweep(
+    ports: Ports, queued_since: Mapping[str, float] = NO_BACKLOG, *, errands: Errands | None = None
+) -> Sequence[Bell]:
+    """Act on every due entry once. Return the bells to ring: no second one for a step whose bell is still queued.
+
+    What needs a store is done aside, as errands. Without them it is done here.
+    """
+    due_now = ports.board.due(queued_since=queued_since)
+    return [bell for due in due_now for bell in recover_safely(due, ports, errands)]
 
 
-def recover_safely(due: Due, ports: Ports) -> Sequence[Bell]:
+def recover_safely(due: Due, ports: Ports, errands: Errands | None) -> Sequence[Bell]:
     """Act on one due entry. If that raises, log it: the other entries go on, and this one becomes due again."""
     try:
-        return recover(due, ports)
+        return recover(due, ports, errands)
     except UnknownJob:
         return []
     except UnreadableJob as error:
-        ports.board.settle(due.job_id, Verdict("failed", reason=error.reason))
+        ports.board.settle(due.job_id, Verdict("failed", reason=error.reason, code="bug"))
         return []
     except Exception as error:  # noqa: BLE001  # the other jobs have deadlines too
         _log.warning("could not process a due entry", job_id=due.job_id, step=due.step, exc_info=error)
         return []
 
 
-def recover(due: Due, ports: Ports) -> Sequence[Bell]:
+def recover(due: Due, ports: Ports, errands: Errands | None = None) -> Sequence[Bell]:
     """Settle or advance the job of a due entry, or ring for its step. Return the bells to ring."""
     picture = ports.board.picture(due.job_id)
     if picture.record.is_over:
         return []
     if picture.unreadable:
-        journey.fail_unreadable(picture, ports, past_deadline=due.past_deadline)
+        return recover_unread(due, picture, ports)
+    if picture.request is None:
         return []
+    step = next((step for step in picture.steps if step.name == due.step), None)
+    if step is not None and not (step.state == "running" and spent(step) >= ports.max_attempts):
+        return [Bell(due.job_id, step.name, picture.request.queue_of(step.name))]
+    reads = journey.flow_of(picture.request).reads
+    if errands is None or reads is None:
+        return go_on(due, picture, step, ports)
+    errands.ask(
+        (due.job_id, due.step, due.past_deadline),
+        lambda: go_on(due, picture, step, ports),
+        give_up=lambda: settle_without(reads, due, ports),
+    )
+    return []
+
+
+def go_on(due: Due, picture: Picture, step: Step | None, ports: Ports) -> Sequence[Bell]:
+    """Settle a job at its deadline, continue after its last step has closed, or give up a step of dead workers."""
     if due.past_deadline:
         journey.settle_at_deadline(picture, ports)
         return []
-    if due.step is None:
-        return journey.conclude(picture, ports)
-    (step,) = (step for step in picture.steps if step.name == due.step)
-    if picture.request is None:
-        return []
-    if has_no_attempts_left(step, ports):
-        return give_up(picture, step, ports)
-    return [Bell(due.job_id, step.name, picture.request.queue_of(step.name))]
+    return journey.conclude(picture, ports) if step is None else give_up(picture, step, ports)
 
 
-def has_no_attempts_left(step: Step, ports: Ports) -> bool:
-    """Whether a stalled step has used up its attempts."""
-    return step.state == "running" and step.attempt >= ports.max_attempts
+def settle_without(store: str, due: Due, ports: Ports) -> None:
+    """End a job at its deadline although the store that its result is read from does not respond.
+
+    Any other due entry waits: it becomes due again.
+    """
+    if due.past_deadline:
+        late = f"{store} did not respond when the deadline passed"
+        ports.board.settle(due.job_id, Verdict("failed", reason=late, code="store_down"))
+
+
+def spent(step: Step) -> int:
+    """Return the attempts of a stalled step that are used up. The worker that still held it is dead, too."""
+    return step.counts.spent + (step.state == "running")
+
+
+def recover_unread(due: Due, picture: Picture, ports: Ports) -> Sequence[Bell]:
+    """Ring for a step of a job that this worker cannot read, or fail the job at its deadline.
+
+    A worker that can read it may be waiting on the step's queue. Only such a worker can settle it once all is done.
+    """
+    if due.past_deadline:
+        journey.fail_unreadable(picture, ports)
+    queue = picture.queues.get(due.step or "")
+    return [Bell(due.job_id, due.step, Queue(queue))] if due.step and queue in set(Queue) else []
 
 
 def give_up(picture: Picture, step: Step, ports: Ports) -> Sequence[Bell]:
-    """Fail a step whose workers keep dying, and mark its job as dead."""
+    """Fail a step whose workers keep dying, and mark its job as dead.
+
+    The sweeper claims the step first, so nothing happens to one that a worker has claimed since it became due.
+    """
     if picture.request is None:
         return []
-    record = picture.record
-    held = Claim(record.job_id, step.name, step.attempt, picture.request, None, record.created)
-    reason = f"no worker finished it in {step.attempt} attempts"
-    return journey.fail(held, reason, ports, dead=True)
+    bell = Bell(picture.record.job_id, step.name, picture.request.queue_of(step.name))
+    for held in journey.claim_steps(bell, ports, most=1).held:
+        if held.counts.spent >= ports.max_attempts:
+            log_failure(held, "its workers died")
+            return journey.fail(held, journey.NO_ATTEMPTS_LEFT.format(held.counts.spent), ports, dead=True, code="lost")
+        ports.board.postpone(held, delay_s=0.0, reason="", cause="pause")
+    return []
+
+
+def tidied(ports: Ports) -> Sequence[Bell]:
+    """Do a bounded part of the upkeep of the text indexes. It rings no bell."""
+    ports.words.tidy()
+    return []
 
 
 class Sweeper:
     """Sweeps in a background thread while this process is elected."""
 
-    def __init__(self, ports: Ports, *, ring: Callable[[Bell], None], elect: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        ports: Ports,
+        *,
+        ring: Callable[[Bell], None],
+        elect: Callable[[], bool],
+        backlog: BacklogWatch | None = None,
+    ) -> None:
         self._ports = ports
+        self._backlog = backlog
         self._ring = ring
         self._elect = elect
-        self._stopping = threading.Event()
+        self._errands = Errands(ring, ports.clock)
+        self._thread = WatchedThread("sweeper", self.turn)
+        self._elected_until = 0.0
         self._next_daily = 0.0
+        self._next_tidying = 0.0
 
     def start(self) -> None:
         """Start the thread."""
-        threading.Thread(target=self._run, name="sweeper", daemon=True).start()
+        self._thread.start()
 
     def stop(self) -> None:
         """Stop sweeping."""
-        self._stopping.set()
+        self._thread.stop()
 
-    def _run(self) -> None:
-        elected_until = 0.0
-        while not self._stopping.wait(PERIOD_S):
-            try:
-                if self._ports.clock() >= elected_until:
-                    if not self._elect():
-                        self._stopping.wait(TERM_S / 4)
-                        continue
-                    elected_until = self._ports.clock() + TERM_S / 2
-                for bells in (sweep, self._daily):
-                    for bell in bells(self._ports):
-                        self._ring(bell)
-            except Exception as error:  # noqa: BLE001  # the next sweep sees the same entries again
-                _log.warning("sweep failed", exc_info=error)
-                self._stopping.wait(TERM_S / 4)
-
-    def _daily(self, ports: Ports) -> Sequence[Bell]:
-        if ports.clock() < self._next_daily:
-            return []
-        self._next_daily = ports.clock() + LOOK_S
-        return rebuilds_due(ports, datetime.now(UTC))
+    def turn(self) -> float:
+        """Sweep once, if this process is elected. Return how many seconds to wait before the next turn."""
+        if self._ports.clock() >= self._elected_until:
+            if not self._elect():
+                return TERM_S / 4
+            self._elected_until = self._ports.clock() + TERM_S / 2
+            if self._backlog is not None:
+                self._backlog.wake()
+        due_in_s = self._ports.board.due_in()
+        if due_in_s <= 0:
+            queued_since = NO_BACKLOG if self._backlog is None else self._backlog.queued_since
+            for bell in sweep(self._ports, queued_since, errands=self._errands):
+                self._ring(bell)
+        self._errands.tend()
+        if self._ports.clock() >= self._next_daily:
+            self._next_daily = self._ports.clock() + LOOK_S
+            now = datetime.now(UTC)
+            self._errands.ask("daily ranks", lambda: rebuilds_due(self._ports, now), give_up=lambda: None)
+        if self._ports.clock() >= self._next_tidying:
+            self._next_tidying = self._ports.clock() + TIDY_EVERY_S
+            self._errands.ask("text indexes", lambda: tidied(self._ports), give_up=lambda: None)
+        return min(max(due_in_s, LEAST_WAIT_S), MOST_WAIT_S)

@@ -1,7 +1,7 @@
 """The fleet's account with one provider: a rate limit, a pause and a circuit breaker, shared through Redis.
 
 Every process reserves a call here before it makes it, and reports the outcome afterwards. All times are by the clock of
-the Redis server.
+the Redis server. Where no limit is set, the account adapts how many calls may be under way; see `places`.
 """
 
 import hashlib
@@ -16,8 +16,10 @@ from typing import Literal, assert_never
 import redis
 
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.meters import ACCOUNTS, Meters
+from querymill_shared.meters import ACCOUNTS, MAX_REFUSALS, Meters, Refusal, refusals_key
+from querymill_workers.inference.booking import Bookings
 from querymill_workers.inference.pacing import REQUESTS_AT_ONCE, TOKENS_AT_ONCE, pace
+from querymill_workers.inference.places import LEASE_MS, Line, Places
 from querymill_workers.jobs.faults import Refused, Unavailable
 
 Outcome = Literal["answered", "rejected", "limited", "failed", "cut", "unused"]
@@ -32,7 +34,15 @@ CHECK_EVERY_S = 1.0
 
 
 class LimitReached(Refused):
-    """The provider's rate limit allows no call before the caller's deadline."""
+    """The provider's rate limit, or what it does at a time, allows no call before the caller's deadline."""
+
+    code = "limit"
+
+
+class Withdrawn(Refused):
+    """The call was not made, because nobody waits for it any more."""
+
+    code = "deadline"
 
 
 class CircuitOpen(Unavailable):
@@ -52,21 +62,33 @@ class RateLimitHeaders:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Permission to make one call with up to ``tokens`` tokens, from ``at`` (monotonic seconds) on."""
+    """Permission to make one call with up to ``tokens`` tokens, from ``at`` (monotonic seconds) on.
+
+    ``call`` names the place that it takes, or is empty if the account has no places.
+    """
 
     lane: Lane
     tokens: int
     at: float
     epoch: str
+    call: str = ""
+
+
+def _nobody() -> bool:
+    return False
 
 
 class Account:
-    """The account for one provider, key and model. A limit per minute of None means no limit."""
+    """The account for one provider, key and model. A limit per minute of None means no limit.
+
+    ``sized`` tells that the tokens of a call say how long it should take, as for embeddings. A chat model takes as long
+    as its reply is, so there only failures and HTTP 429 tell that too many calls are under way.
+    """
 
     def __init__(
         self, client: redis.Redis, *, provider: str, key: str, model: str,
         requests_per_minute: int | None, tokens_per_minute: int | None, meters: Meters,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = time.monotonic, sized: bool = False,
     ) -> None:  # fmt: skip
         digest = hashlib.sha256(f"{provider}\n{key}\n{model}".encode()).hexdigest()[:16]
         self.key = f"qm:account:{digest}"
@@ -76,48 +98,95 @@ class Account:
         self._requests = pace(requests_per_minute, at_once=REQUESTS_AT_ONCE)
         self._tokens = pace(tokens_per_minute, at_once=TOKENS_AT_ONCE)
         self._clock = clock
-        self._reserve = client.register_script(_script("reserve"))
-        self._report = client.register_script(_script("report"))
+        self._sized = sized
+        self._adapts = requests_per_minute is None and tokens_per_minute is None
+        self._keys = [self.key, f"{self.key}:calls", f"{self.key}:turns"]
+        self._places = Places(client, self._keys[1])
+        self._line = Line()
+        self._bookings = Bookings(clock)
+        self._reserve = client.register_script(_script("places", "reserve"))
+        self._report = client.register_script(_script("places", "report"))
         self._listed = False
 
     def max_tokens(self, lane: Lane) -> int | None:
         """Return how many tokens one request may use and still leave higher lanes their share. None means no limit."""
         return int(self._tokens.burst * LANES[lane][0]) if self._tokens.interval_ms else None
 
-    def reserve(self, *, lane: Lane, tokens: int, until: float | None, requests: int = 1) -> Grant:
+    def reserve(
+        self, *, lane: Lane, tokens: int, until: float | None, requests: int = 1, collection: str = "",
+        has_left: Callable[[], bool] = _nobody,
+    ) -> Grant:  # fmt: skip
         """Reserve the earliest possible call. The caller then waits for the grant with `still_holds`.
 
-        This returns at once for the highest lane. For a lower lane it may sleep and try again.
+        Under a rate limit the highest lane books ahead, but only a few calls of a collection: further ones wait here. A
+        lower lane may sleep and try again. Where no limit is set, it waits for a place, in turn with the other
+        collections, and the call starts at once.
 
         Args:
             lane: Priority of the call.
             tokens: Estimated tokens of the call.
             until: Monotonic seconds by which the call must start. None waits as long as necessary.
             requests: 0 adds tokens to a request that was already granted.
+            collection: On whose behalf the call is made. Collections take turns.
+            has_left: Whether nobody wants the call any more; looked at while it waits.
 
         Raises:
-            LimitReached: The rate limit allows no call before ``until``.
+            LimitReached: The call cannot start before ``until``.
+            Withdrawn: Nobody wants the call any more.
             CircuitOpen: The circuit breaker is open, and the caller has a deadline.
         """
-        share, floor = LANES[lane]
         if not self._listed:
             self._client.hset(ACCOUNTS, self.key, self.model)
             self._listed = True
+
+        def go_on() -> None:
+            if has_left():
+                raise Withdrawn(f"{self.model}: the job ended before the call could be made")
+            if until is not None and self._clock() >= until:
+                self.meters.count("budget_refused/" + lane)
+                raise LimitReached(f"{self.model} is busy: no call can start before the deadline")
+
+        # Only the highest lane books ahead, and a call on nobody's behalf has nobody to take turns with.
+        if requests == 0 or (not self._adapts and (LANES[lane][1] or not collection)):
+            return self._ask(lane, requests, tokens, until, go_on)
+        if not self._adapts:
+            with self._line.first(lane, collection, go_on=go_on):
+                self._bookings.wait_for_room(lane, collection, go_on=go_on)
+                grant = self._ask(lane, requests, tokens, until, go_on)
+                self._bookings.add(lane, collection, grant.at)
+                return grant
+        call = Places.new_call(lane, collection)
+        with self._line.first(lane, collection, go_on=go_on):
+            return self._ask(lane, requests, tokens, until, go_on, call)
+
+    def _ask(
+        self, lane: Lane, requests: int, tokens: int, until: float | None, go_on: Callable[[], None], call: str = ""
+    ) -> Grant:  # fmt: skip
+        """Ask until the call is granted or refused; see `reserve`."""
+        share, floor = LANES[lane]
         while True:
             now = self._clock()
             max_wait_ms = -1 if until is None else max(int((until - now) * 1000), 0)
             reply = self._reserve(
-                keys=[self.key], args=[lane.value, share, floor, requests, tokens, max_wait_ms, *self._paces()]
+                keys=self._keys,
+                args=[lane.value, share, floor, requests, tokens, max_wait_ms, *self._paces(), call, LEASE_MS],
             )
             verdict, ms = reply[0].decode(), int(reply[1])
             match verdict:
                 case "granted":
                     self.meters.count("budget_granted/" + lane)
                     self.meters.count("budget_waited_ms/" + lane, ms)
-                    return Grant(lane, tokens, now + ms / 1000, reply[2].decode())
+                    if call:
+                        self._places.hold(call)
+                    return Grant(lane, tokens, now + ms / 1000, reply[2].decode(), call)
                 case "later":
                     self.meters.count("budget_waited_ms/" + lane, ms)
                     _sleep_about(min(ms, 1000))
+                    go_on()
+                case "full":
+                    self.meters.count("budget_waited_ms/" + lane, ms)
+                    self._places.wait(ms / 1000)
+                    go_on()
                 case "refused":
                     self.meters.count("budget_refused/" + lane)
                     raise LimitReached(
@@ -138,12 +207,16 @@ class Account:
         return True
 
     def report(
-        self, grant: Grant, outcome: Outcome, *, tokens: int | None = None, limits: RateLimitHeaders | None = None
-    ) -> None:
+        self, grant: Grant, outcome: Outcome, *, tokens: int | None = None, limits: RateLimitHeaders | None = None,
+        refusal: Refusal | None = None,
+    ) -> None:  # fmt: skip
         """Report the outcome of a call, the ``tokens`` it used (None: as estimated), and the response's headers.
+
+        A ``refusal`` is kept with the last of the account.
 
         A call that its caller's deadline ``cut`` is charged, but does not count for or against the circuit breaker.
         """
+        self._places.leave(grant.call)
         limits = limits or RateLimitHeaders()
         beyond = 0 if tokens is None else tokens - grant.tokens
         match outcome:
@@ -155,14 +228,18 @@ class Account:
                 returned, beyond = 1, -grant.tokens
             case _:
                 assert_never(outcome)
+        took_ms = max(int((self._clock() - grant.at) * 1000), 0)
         paused, breaker = self._report(
-            keys=[self.key],
+            keys=self._keys if refusal is None else [*self._keys, refusals_key(self.key)],
             args=[
                 outcome, returned, beyond, *self._paces(),
                 _ms(limits.retry_after_s), _left(limits.requests_left), _ms(limits.requests_reset_s),
                 _left(limits.tokens_left), _ms(limits.tokens_reset_s), FAILURES_TO_OPEN, COOLDOWN_MS,
+                grant.call, took_ms, grant.tokens if self._sized else 0,
+                "" if refusal is None else refusal.encoded(), MAX_REFUSALS,
             ],
         )  # fmt: skip
+        self._places.wake()
         self._count(outcome, beyond, int(paused), breaker.decode())
 
     def _count(self, outcome: Outcome, beyond: int, paused_ms: int, breaker: str) -> None:
@@ -202,5 +279,6 @@ def _sleep_about(ms: float) -> None:
 
 
 @cache
-def _script(name: str) -> str:
-    return (resources.files("querymill_workers.inference") / "lua" / f"{name}.lua").read_text(encoding="utf-8")
+def _script(*names: str) -> str:
+    folder = resources.files("querymill_workers.inference") / "lua"
+    return "\n".join((folder / f"{name}.lua").read_text(encoding="utf-8") for name in names)

@@ -14,10 +14,14 @@ Hear = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A written answer. ``is_whole`` is False if the model stopped at the token limit."""
+    """A written answer. ``is_whole`` is False if the model stopped at the token limit.
+
+    ``completion_tokens`` are those of the reply, of all that ``usage`` counts; None if the provider does not say.
+    """
 
     is_whole: bool
     usage: Usage
+    completion_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from querymill_workers.inference.answer_ports import AnswerScores, Hear, Written
 from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.prompts import answer_turns, judge_turns
 from querymill_workers.inference.prompts.fences import FenceFilter
+from querymill_workers.inference.thinking import ThinkingFilter
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.languages import Language
@@ -60,7 +61,9 @@ class ChatAnswers:
         """See `Answers.write`."""
         turns = answer_turns(question, passages, language)
         filtered = FenceFilter(hear)
-        written = self._chat.stream(turns, most_tokens=most_tokens, caller=caller, hear=filtered.hear)
+        spoken = ThinkingFilter(filtered.hear)
+        written = self._chat.stream(turns, most_tokens=most_tokens, caller=caller, hear=spoken.hear)
+        spoken.end()
         filtered.end()
         return written
 

@@ -2,20 +2,26 @@
 
 A request is filled at the moment it may be sent. It takes every text that arrived while it waited for its grant, or
 during a few milliseconds of linger while other requests are under way. When idle, a request is sent at once.
+
+Each collection has requests of its own, which wait for their grants on its behalf. The short texts of other collections
+travel with them where there is room. Long ones do not: nobody's question waits for the long texts of somebody else.
 """
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 import numpy as np
 import numpy.typing as npt
 
 from querymill_shared.contracts.fields import Lane
+from querymill_workers.inference.carrying import carry
 from querymill_workers.inference.client import ProviderResponse
-from querymill_workers.inference.gateway import Gateway
+from querymill_workers.inference.gateway import Gateway, Unacceptable
 from querymill_workers.inference.ports import Vectors
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.usage import Usage
@@ -25,18 +31,27 @@ Ask = Callable[[Sequence[str], float], ProviderResponse[Vectors]]
 
 #: How long a request waits for more texts while another request is under way, in seconds.
 LINGER_S = 0.004
-#: One batcher sends at most this many requests at the same time.
+#: One batcher sends at most this many requests of a collection at the same time.
 MAX_UNDER_WAY = 8
+#: Texts of up to this many tokens travel with those of other collections.
+SHORT_TOKENS = 64
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Waiting:
-    """A text that waits for its vector, with its estimated tokens and its deadline (monotonic seconds)."""
+    """A text that waits for its vector: its estimated tokens, its deadline (monotonic seconds), its collection.
+
+    ``sent`` is when the last request for it could be sent, in monotonic seconds, None before that.
+    """
 
     text: str
     tokens: int
     until: float | None
+    collection: str = ""
+    has_left: Callable[[], bool] = lambda: False
     vector: "Future[tuple[Vector, Usage]]" = field(default_factory=Future)
+    added: float = field(default_factory=time.monotonic)
+    sent: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,27 +70,33 @@ class MicroBatcher:
         self._ask = ask
         self._lane = lane
         self._bounds = bounds
-        self._waiting: list[Waiting] = []
-        self._gathering = False
-        self._under_way = 0
+        self._waiting: dict[str, list[Waiting]] = {}
+        self._gathering: set[str] = set()
+        self._under_way: Counter[str] = Counter()
         self._lock = threading.Lock()
-        self._carriers = ThreadPoolExecutor(MAX_UNDER_WAY, thread_name_prefix=f"embed-{lane}")
 
     def add(self, texts: Sequence[Waiting]) -> None:
         """Queue texts. Each future yields a vector and a usage; the first of a request carries all of its usage."""
         with self._lock:
-            self._waiting.extend(texts)
-            self._gather()
+            for text in texts:
+                self._waiting.setdefault(text.collection, []).append(text)
+            for collection in {text.collection for text in texts}:
+                self._gather(collection)
 
-    def _gather(self) -> None:
-        if self._waiting and not self._gathering and self._under_way < MAX_UNDER_WAY:
-            self._gathering = True
-            self._carriers.submit(self._carry, linger=self._under_way > 0)
+    def _gather(self, collection: str) -> None:
+        if (
+            self._waiting.get(collection)
+            and collection not in self._gathering
+            and self._under_way[collection] < MAX_UNDER_WAY
+        ):
+            self._gathering.add(collection)
+            linger = self._under_way[collection] > 0
+            carry(lambda: self._carry(collection, linger=linger), name=f"embed {self._lane}")
 
-    def _carry(self, *, linger: bool) -> None:
+    def _carry(self, collection: str, *, linger: bool) -> None:
         if linger:
             time.sleep(LINGER_S)
-        batch = Batch(self, self._lane)
+        batch = Batch(self, self._lane, collection)
         try:
             self._deliver(batch)
         except Exception as error:  # noqa: BLE001  # every waiting caller must learn of it
@@ -83,15 +104,15 @@ class MicroBatcher:
         finally:
             with self._lock:
                 if batch.sealed:
-                    self._under_way -= 1
+                    self._under_way[collection] -= 1
                 else:
-                    self._gathering = False
-                self._gather()
+                    self._gathering.discard(collection)
+                self._gather(collection)
 
     def _deliver(self, batch: "Batch") -> None:
         try:
             response = self._gateway.call(batch)
-        except Refused:
+        except Unacceptable:
             if len(batch.texts) < 2:
                 raise
             # A text that cannot be embedded must not fail the others.
@@ -106,62 +127,104 @@ class MicroBatcher:
 
     def send(self, texts: Sequence[Waiting], timeout_s: float) -> ProviderResponse[Vectors]:
         """Send a batch and return its vectors."""
+        for text in texts:
+            text.sent = time.monotonic()
         self._gateway.account.meters.count(f"batch_size/{1 << (len(texts) - 1).bit_length()}")
         self._gateway.account.meters.count("batched_texts", len(texts))
         return self._ask([text.text for text in texts], timeout_s)
 
-    def peek(self) -> list[Waiting]:
-        """Return the texts that a request would take now, without taking them."""
+    def peek(self, collection: str) -> list[Waiting]:
+        """Return the texts that a request of a collection would take now, without taking them."""
         with self._lock:
-            return self._next()
+            return self._next(collection)
 
-    def take(self) -> list[Waiting]:
+    def take(self, collection: str) -> list[Waiting]:
         """Take the texts of the request that is sent now. Texts that arrive later wait for the next request."""
         with self._lock:
-            taken = self._next()
-            del self._waiting[: len(taken)]
-            self._gathering = False
-            self._under_way += 1
-            self._gather()
+            taken = self._next(collection)
+            self._remove(taken)
+            self._gathering.discard(collection)
+            self._under_way[collection] += 1
+            self._gather(collection)
             return taken
 
-    def leave(self, at: float) -> None:
-        """Fail the texts whose deadline is before ``at``, when the request will be sent."""
+    def leave(self, collection: str, at: float | None = None) -> None:
+        """Fail a collection's texts whose deadline is before ``at``, when the request will be sent. None means now."""
+        at = self._gateway.clock() if at is None else at
         with self._lock:
-            late = [text for text in self._waiting if text.until is not None and text.until < at]
-            self._waiting = [text for text in self._waiting if text not in late]
+            late = [text for text in self._waiting.get(collection, ()) if text.until is not None and text.until < at]
+            self._remove(late)
         for text in late:
-            text.vector.set_exception(Refused("rate limit: no call can start before the deadline"))
+            text.vector.set_exception(Refused("rate limit: no call can start before the deadline", code="limit"))
 
-    def take_all(self) -> list[Waiting]:
-        """Take every waiting text, because the request that they wait for has failed."""
+    def withdraw(self, collection: str) -> bool:
+        """Fail a collection's texts whose callers have left. Return whether none is left."""
         with self._lock:
-            taken, self._waiting = self._waiting, []
-            return taken
+            gone = [text for text in self._waiting.get(collection, ()) if text.has_left()]
+            self._remove(gone)
+            empty = collection not in self._waiting
+        for text in gone:
+            text.vector.set_exception(Refused("embedding: the job ended before its texts were sent", code="deadline"))
+        return empty
 
-    def _next(self) -> list[Waiting]:
-        tokens, taken = 0, 0
-        for text in self._waiting[: self._bounds.inputs]:
-            tokens += text.tokens
-            if taken and tokens > self._bounds.tokens:
+    def take_all(self, collection: str) -> list[Waiting]:
+        """Take every waiting text of a collection, because the request that they wait for has failed."""
+        with self._lock:
+            return self._waiting.pop(collection, [])
+
+    def _remove(self, taken: Sequence[Waiting]) -> None:
+        gone = set(taken)
+        for collection in {text.collection for text in taken}:
+            left = [text for text in self._waiting[collection] if text not in gone]
+            self._waiting[collection] = left
+            if not left:
+                del self._waiting[collection]
+
+    def _next(self, collection: str) -> list[Waiting]:
+        """Choose the texts of a request: the collection's own, then short ones of others in turn if it has room."""
+        taken: list[Waiting] = []
+        room = self._bounds.tokens
+        for text in self._waiting.get(collection, ())[: self._bounds.inputs]:
+            if taken and text.tokens > room:
+                return taken
+            taken.append(text)
+            room -= text.tokens
+        if not taken or any(text.tokens > SHORT_TOKENS for text in taken):
+            return taken
+        others = [
+            [text for text in texts[: self._bounds.inputs] if text.tokens <= SHORT_TOKENS]
+            for name, texts in self._waiting.items()
+            if name != collection
+        ]
+        for text in (text for turn in zip_longest(*others) for text in turn if text is not None):
+            if len(taken) >= self._bounds.inputs or text.tokens > room:
                 break
-            taken += 1
-        return self._waiting[:taken]
+            taken.append(text)
+            room -= text.tokens
+        return taken
 
 
 class Batch:
-    """One request. It is open while it waits for its grant, then sealed."""
+    """One request of a collection. It is open while it waits for its grant, then sealed."""
 
-    def __init__(self, batcher: MicroBatcher, lane: Lane, texts: list[Waiting] | None = None) -> None:
+    def __init__(
+        self, batcher: MicroBatcher, lane: Lane, collection: str, texts: list[Waiting] | None = None
+    ) -> None:  # fmt: skip
         self._batcher = batcher
         self.lane = lane
+        self.collection = collection
         self.texts = texts or []
         self.sealed = texts is not None
 
     def halves(self) -> list["Batch"]:
         """Split a sealed batch into two."""
         middle = len(self.texts) // 2
-        return [Batch(self._batcher, self.lane, half) for half in (self.texts[:middle], self.texts[middle:])]
+        parts = (self.texts[:middle], self.texts[middle:])
+        return [Batch(self._batcher, self.lane, self.collection, half) for half in parts]
+
+    def has_left(self) -> bool:
+        """Withdraw the texts that nobody waits for any more. Return whether none is left."""
+        return not self.sealed and self._batcher.withdraw(self.collection)
 
     def until(self) -> float | None:
         """Return the latest deadline of the texts, or None if one of them has none."""
@@ -175,12 +238,14 @@ class Batch:
     def expect(self, at: float) -> None:
         """Fail the texts that cannot wait until then."""
         if not self.sealed:
-            self._batcher.leave(at)
+            self._batcher.leave(self.collection, at)
 
     def seal(self) -> int | None:
         """Take the texts to send. Return their estimated tokens, or None if there are none."""
         if not self.sealed:
-            self.texts = self._batcher.take()
+            self._batcher.leave(self.collection)
+            self._batcher.withdraw(self.collection)
+            self.texts = self._batcher.take(self.collection)
             self.sealed = True
         return self.tokens() if self.texts else None
 
@@ -197,10 +262,10 @@ class Batch:
 
     def fail(self, error: Exception) -> None:
         """Fail the texts of the batch or, while it is open, every waiting text."""
-        texts = self.texts if self.sealed else self._batcher.take_all()
+        texts = self.texts if self.sealed else self._batcher.take_all(self.collection)
         for text in texts:
             if not text.vector.done():
                 text.vector.set_exception(error)
 
     def _known(self) -> list[Waiting]:
-        return self.texts if self.sealed else self._batcher.peek()
+        return self.texts if self.sealed else self._batcher.peek(self.collection)

@@ -1,8 +1,7 @@
 """Ask a chat model for a text or for an object of a given shape. Equal questions share one call."""
 
-import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import json_repair
@@ -10,18 +9,22 @@ import openai
 from pydantic import BaseModel, ValidationError
 
 from querymill_workers.inference.answer_ports import Hear, Written
+from querymill_workers.inference.carrying import then
 from querymill_workers.inference.client import ProviderResponse, make_call, rate_limit_headers, tokens_of
 from querymill_workers.inference.daily import DailyTokens
-from querymill_workers.inference.gateway import Gateway
+from querymill_workers.inference.gateway import CutShort, Gateway
 from querymill_workers.inference.prompts import Turn
-from querymill_workers.inference.sharing import FleetCache
+from querymill_workers.inference.sharing import FleetCache, StillComing, cache_key
 from querymill_workers.inference.streams import ChatStream
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.usage import Usage
+from querymill_workers.text.queries import without_thinking
 from querymill_workers.text.tokens import estimate
 
 Shape = TypeVar("Shape", bound=BaseModel)
+#: Returns a reply, or raises an error if it is of no use.
+Check = Callable[[str], str]
 
 #: A temperature of 0 makes replies repeatable. The penalty keeps small models from repeating table rows.
 _SAMPLING: Mapping[str, Any] = {"temperature": 0.0, "frequency_penalty": 0.3}
@@ -70,10 +73,11 @@ class OpenAIChat:
             reply = raw.parse()
             text = reply.choices[0].message.content
             if not isinstance(text, str) or not text.strip():
-                raise Refused("chat model: empty reply")
-            return ProviderResponse(
-                text.encode("utf-8", "ignore").decode("utf-8"), tokens_of(reply), rate_limit_headers(raw.headers)
-            )
+                raise Refused("chat model: empty reply", code="provider_refused")
+            said = without_thinking(text.encode("utf-8", "ignore").decode("utf-8"))
+            if not said.strip():
+                raise Refused("chat model: the reply holds reasoning only", code="provider_refused")
+            return ProviderResponse(said, tokens_of(reply), rate_limit_headers(raw.headers))
 
         return make_call(call)
 
@@ -103,6 +107,10 @@ class OpenAIChat:
         return response
 
 
+def _accept(reply: str) -> str:
+    return reply
+
+
 class ChatModel:
     """A chat model of an OpenAI-compatible server, behind the fleet's rate limit and cache."""
 
@@ -121,15 +129,24 @@ class ChatModel:
         return self._endpoint.model
 
     def ask(
-        self, turns: Sequence[Turn], *, most_tokens: int, caller: Caller, shape: type[BaseModel] | None = None
+        self,
+        turns: Sequence[Turn],
+        *,
+        most_tokens: int,
+        caller: Caller,
+        shape: type[BaseModel] | None = None,
+        check: Check = _accept,
     ) -> tuple[str, Usage]:
         """Return the model's reply, unparsed. With a ``shape``, the model is asked for JSON of that shape.
+
+        A reply that ``check`` raises an error for is not cached, and the error is raised.
 
         Equal questions share one reply, even while it is in flight, for as long as replies are cached.
 
         Raises:
             Unavailable: No reply, or none that could be read. A later call may succeed.
             Refused: No reply before the caller's deadline.
+            Exception: What ``check`` raises.
         """
         options = self._endpoint.options(most_tokens, shape)
         tokens = _tokens_of_prompt(turns) + int(options["max_completion_tokens"])
@@ -137,11 +154,16 @@ class ChatModel:
 
         def compute(keys: Sequence[str]) -> Iterator[Mapping[str, bytes]]:
             self._daily.spend(caller.collection, tokens)
-            response = self._gateway.call_once(
-                caller, tokens, lambda timeout_s: self._endpoint.ask(turns, options, timeout_s)
-            )
+            try:
+                response = self._gateway.call_once(
+                    caller, tokens, lambda timeout_s: self._endpoint.ask(turns, options, timeout_s)
+                )
+            except CutShort as cut:
+                raise StillComing(
+                    str(cut), {keys[0]: then(cut.reply, lambda late: check(late.value).encode())}
+                ) from cut
             spent.append(Usage(1, response.tokens or 0))
-            yield {keys[0]: response.value.encode()}
+            yield {keys[0]: check(response.value).encode()}
 
         key = _key(caller.collection if self._scoped else "", turns, options)
         values = self._cache.obtain([key], compute, lane=caller.lane, until=caller.expires_at)
@@ -160,7 +182,11 @@ class ChatModel:
         reply = self._gateway.listen(
             caller, tokens, lambda timeout_s: self._endpoint.begin(turns, options, timeout_s), hear
         )
-        return Written(is_whole=reply.is_whole, usage=Usage(1, reply.tokens or 0))
+        return Written(
+            is_whole=reply.is_whole,
+            usage=Usage(1, reply.tokens or 0),
+            completion_tokens=None if reply.tokens is None else reply.completion_tokens,
+        )
 
     def structured(
         self, turns: Sequence[Turn], shape: type[Shape], *, most_tokens: int, caller: Caller
@@ -180,7 +206,7 @@ class ChatModel:
         try:
             return _read(reply, shape), usage + more
         except ValidationError as error:
-            raise Refused("chat model: two replies without the requested structure") from error
+            raise Refused("chat model: two replies without the requested structure", code="provider_refused") from error
 
 
 def _tokens_of_prompt(turns: Sequence[Turn]) -> int:
@@ -190,7 +216,7 @@ def _tokens_of_prompt(turns: Sequence[Turn]) -> int:
 def _key(scope: str, turns: Sequence[Turn], options: Mapping[str, Any]) -> str:
     """Return the cache key of a question: a hash of everything that shapes the reply, including the prompt's text."""
     question = json.dumps([scope, list(turns), dict(options)], sort_keys=True)
-    return f"qm:chat:{{{hashlib.sha256(question.encode()).hexdigest()[:32]}}}"
+    return cache_key("chat", scope, question)
 
 
 def _read(reply: str, shape: type[Shape]) -> Shape:

@@ -18,6 +18,8 @@ U = TypeVar("U")
 
 #: What a client raises for a malformed response: garbage, invalid UTF-8, JSON of another shape.
 UNREADABLE = (json.JSONDecodeError, UnicodeDecodeError, ValueError, TypeError, AttributeError, KeyError, IndexError)
+#: Statuses that may be due to one of several texts.
+_OF_CONTENT = (400, 413, 422)
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
@@ -34,7 +36,16 @@ class TimedOut(NoResponse):
 
 
 class Rejected(Exception):
-    """The provider rejected the request. Another try would not help."""
+    """The provider rejected the request. Another try would not help.
+
+    ``of_content`` tells whether the texts were rejected, so that a request with fewer of them may be accepted. A wrong
+    key or address is no matter of content. ``words`` is what the provider said, which may quote a text.
+    """
+
+    def __init__(self, reason: str, *, of_content: bool = False, words: str = "") -> None:
+        super().__init__(reason)
+        self.of_content = of_content
+        self.words = words
 
 
 class Limited(Exception):
@@ -81,27 +92,33 @@ def make_call(call: Callable[[], U]) -> U:
     except (openai.APITimeoutError, httpx.TimeoutException) as error:
         raise TimedOut from error
     except openai.APIStatusError as error:
-        raise error_of_status(error.status_code, error.response.headers) from error
+        raise error_of_status(error.status_code, error.response.headers, words=_words_of(error.body)) from error
     except (openai.APIConnectionError, httpx.HTTPError) as error:
         raise NoResponse("no connection") from error
     except (openai.OpenAIError, *UNREADABLE) as error:
         raise NoResponse(f"unreadable response ({type(error).__name__})") from error
 
 
-def error_of_status(status: int, headers: Mapping[str, str]) -> Exception:
-    """Return the error for an HTTP status. It quotes no text of the caller."""
+def error_of_status(status: int, headers: Mapping[str, str], *, words: str = "") -> Exception:
+    """Return the error for an HTTP status. Its message quotes no text of the caller, as ``words`` may."""
     if status == 429:
         return Limited(rate_limit_headers(headers))
     if status >= 500 or status in (408, 409, 425):
         return NoResponse(f"HTTP {status}")
     redirected = " (redirects are not followed)" if 300 <= status < 400 else ""
-    return Rejected(f"HTTP {status}{redirected}")
+    return Rejected(f"HTTP {status}{redirected}", of_content=status in _OF_CONTENT, words=words)
 
 
-def tokens_of(response: object) -> int | None:
+def _words_of(body: object) -> str:
+    """Return what a provider said about an error; the client has unwrapped ``{"error": …}`` already."""
+    said = body.get("message", body.get("detail")) if isinstance(body, Mapping) else body
+    return said if isinstance(said, str) else ""
+
+
+def tokens_of(response: object, name: str = "total_tokens") -> int | None:
     """Return the tokens that the provider charges for a response, or None if it does not say."""
-    total = getattr(getattr(response, "usage", None), "total_tokens", None)
-    return total if isinstance(total, int) and total > 0 else None
+    tokens = getattr(getattr(response, "usage", None), name, None)
+    return tokens if isinstance(tokens, int) and tokens > 0 else None
 
 
 def rate_limit_headers(headers: Mapping[str, str]) -> RateLimitHeaders:

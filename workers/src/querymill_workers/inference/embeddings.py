@@ -3,7 +3,6 @@
 text -> this process's cache -> the fleet's cache, or another worker's call in flight -> one batched request
 """
 
-import hashlib
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
@@ -17,21 +16,25 @@ from openai.types import CreateEmbeddingResponse
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.meters import Meters
 from querymill_workers.inference.batching import BatchBounds, MicroBatcher, Vector, Waiting
+from querymill_workers.inference.carrying import then
 from querymill_workers.inference.client import NoResponse, ProviderResponse, make_call, rate_limit_headers, tokens_of
 from querymill_workers.inference.daily import DailyTokens
-from querymill_workers.inference.gateway import Gateway
+from querymill_workers.inference.gateway import Gateway, Misfit, Unacceptable
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.inference.profiles import EmbeddingProfile
-from querymill_workers.inference.sharing import FleetCache
+from querymill_workers.inference.sharing import FleetCache, StillComing, cache_key
+from querymill_workers.jobs import tally
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.queries import normalise
-from querymill_workers.text.tokens import estimate
+from querymill_workers.text.tokens import cut, estimate
 
 #: Vectors in the process's cache: 20,000 × 384 × 4 bytes is 30 MB.
 CACHED_VECTORS = 20_000
 CACHE_TTL_S = 3_600.0
+#: A request of the interactive lane holds this part of the tokens that a request may hold: one in so many.
+QUESTION_SHARE = 4
 
 
 class OpenAIEndpoint:
@@ -102,9 +105,15 @@ class SharedEmbeddings:
         """Length of a vector."""
         return self._profile.dimensions
 
+    @property
+    def max_text_tokens(self) -> int:
+        """The model's input. Of a longer text, only the beginning is embedded."""
+        return self._profile.max_text_tokens
+
     def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
         """See `Embeddings.embed`. A vector that is cached, or in flight for another worker, costs nothing."""
-        keys = [self._key(text, input_type, caller) for text in texts]
+        texts = [cut(text, max_tokens=self.max_text_tokens) for text in texts]
+        keys = [self._key(text, input_type, caller.collection) for text in texts]
         known = self._cached(keys)
         missing = {
             key: PendingText(key, text, estimate(text))
@@ -129,38 +138,66 @@ class SharedEmbeddings:
         with self._lock:
             known = {key: self._cache[key] for key in keys if key in self._cache}
         self._meters.count("vector_process_hit", len(known))
+        tally.current().cached += len(known)
         return known
 
-    def _key(self, text: str, input_type: InputType, caller: Caller) -> str:
+    def cached(self, texts: Sequence[str], *, input_type: InputType, collection: str) -> Vectors | None:
+        """See `Embeddings.cached`."""
+        texts = [cut(text, max_tokens=self.max_text_tokens) for text in texts]
+        keys = [self._key(text, input_type, collection) for text in texts]
+        known = self._cached(keys)
+        missing = [key for key in keys if key not in known]
+        shared = self._fleet_cache.known(missing) if missing else {}
+        known |= {key: np.frombuffer(value, dtype="<f4") for key, value in shared.items()}
+        return np.stack([known[key] for key in keys]) if keys and len(known) == len(set(keys)) else None
+
+    def _key(self, text: str, input_type: InputType, collection: str) -> str:
         kind = input_type if self._profile.asymmetric else ""
-        scope = caller.collection if self._scoped else ""
+        scope = collection if self._scoped else ""
         identity = f"{scope}\n{self.model}\n{self.dimensions}\n{kind}\n{normalise(text)}"
-        return f"qm:vector:{{{hashlib.sha256(identity.encode('utf-8', 'replace')).hexdigest()[:32]}}}"
+        return cache_key("vector", scope, identity)
 
     def _embed_in_batches(
         self, texts: Sequence[PendingText], input_type: InputType, caller: Caller, spent: list[Usage]
     ) -> Iterator[Mapping[str, bytes]]:
-        """Queue texts for the next requests, and yield their vectors as the responses arrive."""
+        """Queue texts for the next requests, and yield their vectors as the responses arrive.
+
+        A text that the provider refuses fails the call only after the others have their vectors.
+        """
         self._daily.spend(caller.collection, sum(text.tokens for text in texts))
-        waiting = {text.key: Waiting(text.text, text.tokens, caller.expires_at) for text in texts}
+        waiting = {
+            text.key: Waiting(text.text, text.tokens, caller.expires_at, caller.collection, caller.has_left)
+            for text in texts
+        }
         self._batcher(caller.lane, input_type).add(list(waiting.values()))
         keys = {text.vector: key for key, text in waiting.items()}
-        open_ = set(keys)
+        open_, refused = set(keys), None
         while open_:
             left = None if caller.expires_at is None else max(caller.expires_at - self._gateway.clock(), 0)
             done, open_ = wait(open_, timeout=left, return_when=FIRST_COMPLETED)
             if not done:
-                raise Refused("embedding unavailable: no response in time")
+                coming = {keys[future]: then(future, lambda came: _packed(came[0])) for future in open_}
+                raise StillComing("embedding unavailable: no response in time", coming)
+            for future in [future for future in done if isinstance(future.exception(), Unacceptable)]:
+                refused = future.exception()
+                done.discard(future)
             came = {keys[future]: future.result() for future in done}
             spent += [usage for _, usage in came.values()]
-            yield {key: vector.astype("<f4").tobytes() for key, (vector, _) in came.items()}
+            tally.current().calls += sum(usage.calls for _, usage in came.values())
+            yield {key: _packed(vector) for key, (vector, _) in came.items()}
+        began = min(text.added for text in waiting.values())
+        tally.current().waited_ms += (max(text.sent or began for text in waiting.values()) - began) * 1000
+        if refused is not None:
+            raise refused
 
     def _batcher(self, lane: Lane, input_type: InputType) -> MicroBatcher:
         with self._lock:
             batcher = self._batchers.get((lane, input_type))
             if batcher is None:
                 allowed = self._gateway.account.max_tokens(lane)
-                tokens = self._profile.max_tokens if allowed is None else min(allowed, self._profile.max_tokens)
+                # The next question waits behind this one's request, so it is smaller than those of other lanes.
+                most = self._profile.max_tokens // (QUESTION_SHARE if lane is Lane.INTERACTIVE else 1)
+                tokens = most if allowed is None else min(allowed, most)
                 batcher = self._batchers[lane, input_type] = MicroBatcher(
                     self._gateway,
                     lambda texts, timeout_s: self._endpoint.ask(texts, input_type, timeout_s),
@@ -170,20 +207,25 @@ class SharedEmbeddings:
             return batcher
 
 
+def _packed(vector: Vector) -> bytes:
+    return vector.astype("<f4").tobytes()
+
+
 def vectors_of(response: CreateEmbeddingResponse, count: int, dimensions: int) -> Vectors:
     """Return the vectors of a response as rows, in the order of the texts.
 
     Raises:
         NoResponse: The response does not hold one vector per text.
-        Refused: A vector has the wrong dimension, or numbers that are not finite.
+        Misfit: A vector has the wrong dimension.
+        Refused: A vector has numbers that are not finite.
     """
     items = sorted(response.data or (), key=lambda item: item.index)
     if [item.index for item in items] != list(range(count)):
         raise NoResponse(f"the provider returned {len(items)} vectors for {count} texts")
     wrong = {len(item.embedding) for item in items} - {dimensions}
     if wrong:
-        raise Refused(f"embedding rejected: the provider returned {sorted(wrong)[0]} dimensions, expected {dimensions}")
+        raise Misfit(f"embedding rejected: the provider returned {sorted(wrong)[0]} dimensions, expected {dimensions}")
     vectors = np.asarray([item.embedding for item in items], dtype=np.float32)
     if not np.isfinite(vectors).all():
-        raise Refused("embedding rejected: a vector contains NaN or infinity")
+        raise Refused("embedding rejected: a vector contains NaN or infinity", code="provider_refused")
     return vectors

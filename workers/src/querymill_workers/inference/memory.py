@@ -40,12 +40,17 @@ class WordEmbeddings:
 
     model: Final = "words"
     dimensions: Final = DIMENSIONS
+    max_text_tokens: Final = 8_191
 
     def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:  # noqa: ARG002  # the port's signature
         """See `Embeddings.embed`."""
         rows = [vector_of(text) for text in texts]
         spent = Usage(1, sum(map(estimate, texts)))
         return np.stack(rows) if rows else np.empty((0, DIMENSIONS), np.float32), spent
+
+    def cached(self, texts: Sequence[str], *, input_type: InputType, collection: str) -> Vectors | None:  # noqa: ARG002  # the port's signature
+        """See `Embeddings.cached`: nothing is."""
+        return None
 
 
 class WordRewriter:
@@ -85,7 +90,8 @@ class WordAnswers:
         """See `Answers.write`."""
         reply = f"{passages[0]} [1]"
         hear(reply)
-        return Written(is_whole=True, usage=Usage(1, estimate(question) + estimate(reply)))
+        written = estimate(reply)
+        return Written(is_whole=True, usage=Usage(1, estimate(question) + written), completion_tokens=written)
 
     def judge(
         self,

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.calibration import Calibration
+from querymill_workers.text.tokens import estimate
 
 #: One vector per row, float32.
 Vectors = npt.NDArray[np.float32]
@@ -27,6 +28,11 @@ class Embeddings(Protocol):
     @property
     def dimensions(self) -> int: ...
 
+    @property
+    def max_text_tokens(self) -> int:
+        """The model's input. Of a longer text, only the beginning is embedded."""
+        ...
+
     def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
         """Return one vector per text, as rows of a float32 array.
 
@@ -36,6 +42,16 @@ class Embeddings(Protocol):
                 the caller's deadline.
         """
         ...
+
+    def cached(self, texts: Sequence[str], *, input_type: InputType, collection: str) -> Vectors | None:
+        """Return the vectors of texts if the fleet knows all of them, without asking the provider."""
+        ...
+
+
+def cut_of(query: str, embeddings: Embeddings) -> str | None:
+    """Return the words for a result whose query is longer than the model's input, or None if it is not."""
+    most = embeddings.max_text_tokens
+    return f"the query was cut to the model's input of {most} tokens" if estimate(query) > most else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingProfile:
-    """An embedding model: the dimension of its vectors, and the limits of one request.
+    """An embedding model: the dimension of its vectors, the limits of one text and those of one request.
+
+    ``max_text_tokens`` is the model's input. A longer text is cut to it before it is sent.
 
     An ``asymmetric`` model embeds queries and passages differently, so its server gets the field ``input_type``.
     Servers of other models reject that field.
@@ -16,13 +18,16 @@ class EmbeddingProfile:
     asymmetric: bool = False
     max_inputs: int = 256
     max_tokens: int = 100_000
+    max_text_tokens: int = 8_191
 
 
 _KNOWN = {
     profile.model: profile
     for profile in (
         # This model runs on local cores: small requests keep a question from waiting long behind passages.
-        EmbeddingProfile("multilingual-e5-small", 384, asymmetric=True, max_inputs=32, max_tokens=2_400),
+        EmbeddingProfile(
+            "multilingual-e5-small", 384, asymmetric=True, max_inputs=32, max_tokens=2_400, max_text_tokens=512
+        ),
         EmbeddingProfile("text-embedding-3-small", 1536),
         EmbeddingProfile("text-embedding-3-large", 3072),
         EmbeddingProfile("text-embedding-ada-002", 1536),

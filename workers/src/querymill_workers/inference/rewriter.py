@@ -1,11 +1,15 @@
 """Rewrite a question with a chat model."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.prompts import turns
 from querymill_workers.jobs.deadline import Caller
+from querymill_workers.jobs.faults import Failed
 from querymill_workers.jobs.usage import Usage
+from querymill_workers.text.queries import without_thinking
+from querymill_workers.text.replies import has_table, is_refusal
 
 #: Token limit of a reply: a few questions or, for HyDE, a small table.
 MAX_TOKENS = 120
@@ -21,4 +25,20 @@ class ChatRewriter:
     def rewrite(self, method: str, question: str, *, terms: Mapping[str, str], caller: Caller) -> tuple[str, Usage]:
         """See `Rewriter.rewrite`."""
         max_tokens = MAX_TOKENS_BY_METHOD.get(method, MAX_TOKENS)
-        return self._chat.ask(turns(method, question, terms), most_tokens=max_tokens, caller=caller)
+        return self._chat.ask(
+            turns(method, question, terms), most_tokens=max_tokens, caller=caller, check=partial(usable, method)
+        )
+
+
+def usable(method: str, reply: str) -> str:
+    """Return a reply that a search can use, without the model's reasoning.
+
+    Raises:
+        Failed: It is a refusal, or not what the method asks for: a table for ``hyde``, else queries in ``<…>``.
+    """
+    said = without_thinking(reply).strip()
+    if not said or is_refusal(said):
+        raise Failed("the chat model refused to reply")
+    if method == "hyde" and not has_table(said):
+        raise Failed("the chat model's reply held no table")
+    return said

@@ -5,15 +5,21 @@ marks the key, renews the mark while it works, and writes the value. When the ma
 failed, another worker takes over. Failures are neither cached nor shared.
 """
 
+import hashlib
 import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from functools import partial
+from typing import Final
 
 import redis
+import structlog
 
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.meters import Meters
+from querymill_workers.jobs import tally
 from querymill_workers.jobs.faults import Refused
 
 #: Computes the values of keys, and yields them as they arrive, some at a time.
@@ -24,6 +30,14 @@ LEASE_MS = 2_000
 RENEW_EVERY_S = 0.5
 #: How often a follower checks for the value, in seconds: at first, and at last.
 POLL_S = (0.004, 0.050)
+
+#: The sorts of values that are cached.
+LABELS: Final = ("vector", "chat")
+#: What is asked of a provider when somebody forgets is there within this time, in ms.
+REFUSED_MS = 120_000
+#: Keys that the server looks at in one go.
+LOOKED_AT = 500
+_LEAD, _REFUSED = ":lead", ":refused"
 
 _RANK = {Lane.INTERACTIVE: b"0", Lane.NORMAL: b"1", Lane.BULK: b"2"}
 #: Returns the value if there is one; 1 if the caller leads now; 0 if another worker leads. A higher lane takes the lead
@@ -36,8 +50,29 @@ if held and string.sub(held, 1, 1) <= string.sub(ARGV[1], 1, 1) then return 0 en
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 return 1
 """
+#: Writes a value, unless its collection has forgotten something since it was asked for.
+_PUBLISH = "if redis.call('EXISTS', KEYS[2]) == 0 then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) end"
 _RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end"
-_RENEW = "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end"
+_RENEW = """
+for place, key in ipairs(KEYS) do
+  if redis.call('GET', key) == ARGV[place] then redis.call('PEXPIRE', key, ARGV[#ARGV]) end
+end
+"""
+#: So many marks are renewed by one script. A backfill leads hundreds at a time.
+MARKS_AT_ONCE = 100
+
+
+_log = structlog.get_logger(__name__)
+
+
+class StillComing(Refused):
+    """The caller's time is up, but values are still being computed: ``coming`` has the future of each by its key."""
+
+    code = "deadline"
+
+    def __init__(self, reason: str, coming: Mapping[str, "Future[bytes]"]) -> None:
+        super().__init__(reason)
+        self.coming = coming
 
 
 class FleetCache:
@@ -51,11 +86,15 @@ class FleetCache:
         self._held: dict[str, bytes] = {}
         self._lock = threading.Lock()
         self._renewer: threading.Thread | None = None
+        self._is_one_server = True
 
     def obtain(
         self, keys: Sequence[str], compute: Compute, *, lane: Lane, until: float | None
     ) -> dict[str, bytes]:  # fmt: skip
         """Return the value of each key. ``compute`` gets only the keys that are neither cached nor in flight elsewhere.
+
+        Values that are `StillComing` when ``compute`` gives up are cached when they are there. Until then this process
+        leads, and others wait.
 
         Raises:
             Refused: Another worker was computing a value and did not finish before ``until`` (monotonic seconds).
@@ -76,6 +115,16 @@ class FleetCache:
                 pause = min(pause * 1.5, POLL_S[1])
             followed = True
         return values
+
+    def known(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """Return the values that are cached now."""
+        with self._client.pipeline(transaction=False) as pipe:
+            for key in keys:
+                pipe.get(key)
+            values: list[bytes | None] = pipe.execute()
+        found = {key: value for key, value in zip(keys, values, strict=True) if value is not None}
+        self._count("hit", len(found))
+        return found
 
     def _ask(self, keys: Sequence[str], lane: Lane) -> tuple[dict[str, bytes], dict[str, bytes]]:
         """Read the cached values, and mark the keys that are neither cached nor in flight elsewhere.
@@ -98,13 +147,28 @@ class FleetCache:
 
     def _computed(self, led: Mapping[str, bytes], compute: Compute) -> dict[str, bytes]:
         values: dict[str, bytes] = {}
+        kept: set[str] = set()
         try:
             for some in compute(list(led)):
                 self._publish(some, led)
                 values |= some
+        except StillComing as late:
+            for key, value in late.coming.items():
+                kept.add(key)
+                value.add_done_callback(partial(self._publish_late, key, led[key]))
+            raise
         finally:
-            self._publish({}, {key: token for key, token in led.items() if key not in values})
+            self._publish({}, {key: token for key, token in led.items() if key not in values and key not in kept})
         return values
+
+    def _publish_late(self, key: str, token: bytes, value: "Future[bytes]") -> None:
+        """Write a value whose caller has left, or let another worker compute it if it failed."""
+        came = {} if value.exception() else {key: value.result()}
+        self._count("late", len(came))
+        try:
+            self._publish(came, {key: token})
+        except redis.RedisError as error:
+            _log.warning("a late reply was not cached", cache=self._label, error=type(error).__name__)
 
     def _publish(self, values: Mapping[str, bytes], led: Mapping[str, bytes]) -> None:
         """Write values and remove their marks. Without values, remove all marks, because no value will come."""
@@ -116,14 +180,16 @@ class FleetCache:
                 self._held.pop(key, None)
         with self._client.pipeline(transaction=False) as pipe:
             for key, value in values.items():
-                pipe.set(key, value, px=self._ttl_ms)
+                pipe.eval(_PUBLISH, 2, key, _refusal(key), value, self._ttl_ms)
             for key, token in done.items():
                 pipe.eval(_RELEASE, 1, _mark(key), token)
             pipe.execute()
 
     def _wait(self, seconds: float, until: float | None) -> None:
         if until is not None and time.monotonic() + seconds >= until:
-            raise Refused(f"{self._label}: another worker was fetching it and did not finish before the deadline")
+            raise Refused(
+                f"{self._label}: another worker was fetching it and did not finish before the deadline", code="deadline"
+            )
         time.sleep(seconds)
 
     def _renew_for_ever(self) -> None:
@@ -133,17 +199,68 @@ class FleetCache:
             with self._lock:
                 held = dict(self._held)
             try:
-                with self._client.pipeline(transaction=False) as pipe:
-                    for key, token in held.items():
-                        pipe.eval(_RENEW, 1, _mark(key), token, LEASE_MS)
-                    pipe.execute()
+                self._renew(list(held.items()))
             except redis.RedisError:
                 continue  # the marks expire and another worker leads: more expensive, but not wrong
+
+    def _renew(self, held: Sequence[tuple[str, bytes]]) -> None:
+        size = MARKS_AT_ONCE if self._is_one_server else 1
+        with self._client.pipeline(transaction=False) as pipe:
+            for start in range(0, len(held), size):
+                some = held[start : start + size]
+                pipe.eval(_RENEW, len(some), *(_mark(key) for key, _ in some), *(token for _, token in some), LEASE_MS)
+            try:
+                pipe.execute()
+            except redis.ResponseError:
+                self._is_one_server = False  # a cluster, whose servers have some of the marks each
 
     def _count(self, what: str, amount: int) -> None:
         if amount:
             self._meters.count(f"{self._label}_{what}", amount)
+            if what == "hit":
+                tally.current().cached += amount
+            elif what == "shared":
+                tally.current().shared += amount
+
+
+class FleetCaches:
+    """All caches of the fleet, for those who forget."""
+
+    def __init__(self, client: redis.Redis) -> None:
+        self._client = client
+
+    def forget(self, collection: str) -> None:
+        """Drop what is cached for a collection and for all. What is computed now is not cached when it is there.
+
+        Values that all collections share are dropped too, because none of them says whose text it was made of.
+        """
+        for label in LABELS:
+            for scope in (collection, ""):
+                for key in self._client.scan_iter(match=f"qm:{label}:{scope}:{{*}}*", count=LOOKED_AT):
+                    self._drop(key.decode())
+
+    def _drop(self, key: str) -> None:
+        if key.endswith(_LEAD):
+            self._client.set(_refusal(key.removesuffix(_LEAD)), 1, px=REFUSED_MS)
+        elif not key.endswith(_REFUSED):
+            self._client.delete(key)
+
+
+class NoFleetCaches:
+    """Where nothing is cached for a fleet."""
+
+    def forget(self, collection: str) -> None:
+        """See `FleetCaches.forget`."""
+
+
+def cache_key(label: str, scope: str, identity: str) -> str:
+    """Return the key of a value. ``scope`` is the collection that it is cached for, or empty if it is for all."""
+    return f"qm:{label}:{scope}:{{{hashlib.sha256(identity.encode('utf-8', 'replace')).hexdigest()[:32]}}}"
 
 
 def _mark(key: str) -> str:
-    return f"{key}:lead"
+    return key + _LEAD
+
+
+def _refusal(key: str) -> str:
+    return key + _REFUSED

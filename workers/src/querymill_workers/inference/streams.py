@@ -19,6 +19,7 @@ class ChatStream:
         self._finish: str | None = None
         self._length = 0
         self.tokens: int | None = None
+        self.completion_tokens: int | None = None
 
     @property
     def is_whole(self) -> bool:
@@ -36,7 +37,7 @@ class ChatStream:
         while not heard.strip():
             part = self._read()
             if part is None:
-                raise Refused("chat model: empty reply")
+                raise Refused("chat model: empty reply", code="provider_refused")
             heard += part
         self._first = heard
 
@@ -64,6 +65,7 @@ class ChatStream:
     def _next_text(self) -> str | None:
         for chunk in self._chunks:
             self.tokens = tokens_of(chunk) or self.tokens
+            self.completion_tokens = tokens_of(chunk, "completion_tokens") or self.completion_tokens
             text = self._text_of(chunk)
             if text:
                 return text

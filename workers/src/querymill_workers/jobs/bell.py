@@ -1,5 +1,6 @@
-"""The bell that names a step to look at, and the port that keeps leases alive."""
+"""The bell that names a step to look at, and the port that tells the fleet that this process lives."""
 
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -9,10 +10,15 @@ from querymill_shared.queues import Queue
 
 
 class Heartbeat(Protocol):
-    """Keeps the leases of running steps alive."""
+    """Tells the fleet that this process lives, so that nobody takes over its steps."""
+
+    @property
+    def life(self) -> str:
+        """The life that holds the claims of this process, or "" if they are leases."""
+        ...
 
     def keep(self, claim: Claim) -> AbstractContextManager[None]:
-        """Renew a claim's lease until the block ends."""
+        """Renew a claim that takes long, until the block ends."""
         ...
 
 
@@ -23,3 +29,8 @@ class Bell:
     job_id: str
     step: str
     queue: Queue
+
+
+def one_per_queue(bells: Iterable[Bell]) -> list[Bell]:
+    """Return the first bell of each job and queue: the worker that hears it claims the others of that queue too."""
+    return list({(bell.job_id, bell.queue): bell for bell in reversed(list(bells))}.values())[::-1]

@@ -1,7 +1,9 @@
 """Deadlines: until when a model may be called, and how a job without a result ends when its time is up."""
 
-from dataclasses import dataclass
-from typing import Final
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, Self
 
 from querymill_shared.board import Claim, Picture, Verdict
 from querymill_shared.contracts.fields import Lane, Request
@@ -10,21 +12,53 @@ from querymill_workers.jobs.ports import Common
 
 #: The reason given for a part that is missing although nothing failed.
 CUT: Final = "cut by the deadline"
+#: Where words can answer, the vector of a question is waited for no longer than this, in seconds.
+EMBEDDING_PATIENCE_S: Final = 2.0
+#: A call that waits for its turn looks this often whether its job has ended, in seconds.
+LOOK_EVERY_S: Final = 0.5
+
+
+def _never() -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
     """On whose behalf a model is called: the collection, the lane, and until when.
 
-    ``expires_at`` is in monotonic seconds. None means without end.
+    ``expires_at`` is in monotonic seconds. None means without end. ``has_left`` tells whether the job has ended: then a
+    call that still waits for its turn need not be made.
     """
 
     collection: str
     lane: Lane
     expires_at: float | None = None
+    has_left: Callable[[], bool] = field(default=_never, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, claim: Claim, request: Request, ports: Common, *, until: float | None = None) -> Self:
+        """Return the caller for a step, whose time ends with the job's, or ``until`` (monotonic seconds) if sooner."""
+        times = [time for time in (claim.expires_at, until) if time is not None]
+        return cls(request.collection, request.lane, min(times, default=None), _ending_of(claim, ports))
 
 
-def caller_of(claim: Claim, request: Request, ports: Common, *, margin_s: float, what: str) -> Caller:
+def _ending_of(claim: Claim, ports: Common) -> Callable[[], bool]:
+    """Return a function that tells whether the job has ended. It asks the board now and then, and never at first."""
+    looked, over = ports.clock(), False
+
+    def has_ended() -> bool:
+        nonlocal looked, over
+        if not over and ports.clock() - looked >= LOOK_EVERY_S:
+            looked = ports.clock()
+            over = ports.board.has_ended(claim.job_id)
+        return over
+
+    return has_ended
+
+
+def caller_of(
+    claim: Claim, request: Request, ports: Common, *, margin_s: float, what: str, patience_s: float | None = None
+) -> Caller:  # fmt: skip
     """Return the caller of a model, whose time ends ``margin_s`` seconds before the job's deadline.
 
     Args:
@@ -33,16 +67,19 @@ def caller_of(claim: Claim, request: Request, ports: Common, *, margin_s: float,
         ports: The clock to compare the deadline with.
         margin_s: How long the rest of the step may take, in seconds.
         what: What the error calls the model, such as "the chat model".
+        patience_s: How long the model is waited for at most, in seconds. None waits until the deadline.
 
     Raises:
         Unavailable: No time is left for a call.
     """
     until = None if claim.expires_at is None else claim.expires_at - margin_s
     if until is not None and until <= ports.clock():
-        raise Unavailable(f"{CUT} before {what} was asked")
-    return Caller(request.collection, request.lane, until)
+        raise Unavailable(f"{CUT} before {what} was asked", code="deadline")
+    if patience_s is not None:
+        until = min(ports.clock() + patience_s, math.inf if until is None else until)
+    return Caller.of(claim, request, ports, until=until)
 
 
 def fail_at_deadline(picture: Picture, ports: Common) -> None:
     """Fail a job that has no partial result to return."""
-    ports.board.settle(picture.record.job_id, Verdict("failed", reason="its deadline passed"))
+    ports.board.settle(picture.record.job_id, Verdict("failed", reason="its deadline passed", code="deadline"))

@@ -1,17 +1,75 @@
-"""Failures of what a step depends on: those worth another attempt, and those that are not."""
+"""Failures of what a step depends on: those worth another attempt, with what they count as, and those that are not."""
+
+from typing import ClassVar
+
+from querymill_shared.board import Cause
+from querymill_shared.contracts.codes import Code
 
 
 class Unavailable(Exception):
-    """A store or a provider failed; another attempt may help, but not within ``again_in_s`` seconds."""
+    """A store or a provider is away. Another attempt may help, but not within ``again_in_s`` seconds.
 
-    def __init__(self, reason: str, *, again_in_s: float = 0.0) -> None:
+    The step waits for it as long as its job may wait, and that uses up no attempt.
+    """
+
+    cause: ClassVar[Cause] = "outage"
+    code: Code = "provider_down"
+
+    def __init__(self, reason: str, *, again_in_s: float = 0.0, code: Code | None = None) -> None:
         super().__init__(reason)
         self.again_in_s = again_in_s
+        self.code = code or type(self).code
+
+
+class Conflict(Unavailable):
+    """Another worker holds, or has just changed, what this one needs. The next attempt comes soon."""
+
+    cause: ClassVar[Cause] = "conflict"
+    code = "pending"
+
+
+class Failed(Unavailable):
+    """A store or a provider responded, but did not do what it was asked. Another attempt may help, but not many."""
+
+    cause: ClassVar[Cause] = "failure"
+    code = "provider_refused"
 
 
 class Refused(Exception):
     """Another attempt would fail in the same way."""
 
+    code: Code = "invalid"
+
+    def __init__(self, reason: str, *, code: Code | None = None) -> None:
+        super().__init__(reason)
+        self.code = code or type(self).code
+
 
 class Unreadable(Refused):
     """An input is malformed, such as a pattern that does not compile."""
+
+
+def causes(error: BaseException) -> list[BaseException]:
+    """Return an exception and its causes, in the order in which they were raised."""
+    chain: list[BaseException] = []
+    known: BaseException | None = error
+    while known is not None and known not in chain:
+        chain.append(known)
+        known = known.__cause__ or (None if known.__suppress_context__ else known.__context__)
+    return chain[::-1]
+
+
+def code_of(error: BaseException) -> Code:
+    """Return the code of an exception that a step raised. One that no flow expects is a bug."""
+    return error.code if isinstance(error, Unavailable | Refused) else "bug"
+
+
+def type_of(error: BaseException) -> str:
+    """Return the type of an exception, with the database's error code if it has one."""
+    state = getattr(error, "sqlstate", None)
+    return type(error).__name__ + (f" (SQLSTATE {state})" if state else "")
+
+
+def kinds_of(error: BaseException) -> str:
+    """Return the types of an exception and of its causes, the first cause first. Their messages may quote user text."""
+    return " > ".join(type_of(cause) for cause in causes(error))

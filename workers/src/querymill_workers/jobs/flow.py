@@ -20,11 +20,14 @@ class Flow(Generic[P]):
 
     ``step`` runs a claimed step. ``conclude`` continues after a step has closed, and settles the job if no step
     follows. Both return the bells to ring next. ``settle`` ends the job at its deadline with whatever it has.
+    ``reads`` names the store that ``conclude`` and ``settle`` read, or is None if they touch the board only: the
+    sweeper waits for no store.
     """
 
     step: Callable[[Claim, P], Sequence[Bell]]
     conclude: Callable[[Picture, P], Sequence[Bell]]
     settle: Callable[[Picture, P], None] = fail_at_deadline
+    reads: str | None = None
 
 
 def flow(
@@ -32,10 +35,13 @@ def flow(
     step: Callable[[Claim, R, Q], Sequence[Bell] | None],
     conclude: Callable[[Picture, R, Q], Sequence[Bell] | None],
     settle: Callable[[Picture, R, Q], None] | None = None,
+    *,
+    reads: str | None = None,
 ) -> Flow[Q]:
     """Bind a flow's functions to a request.
 
     A ``step`` or ``conclude`` that never rings returns None. Without ``settle`` the job fails at its deadline.
+    ``reads`` names the store that ``conclude`` and ``settle`` read, if any.
     """
 
     def carry_out(claim: Claim, ports: Q) -> Sequence[Bell]:
@@ -45,5 +51,5 @@ def flow(
         return conclude(picture, request, ports) or []
 
     if settle is None:
-        return Flow(carry_out, go_on)
-    return Flow(carry_out, go_on, lambda picture, ports: settle(picture, request, ports))
+        return Flow(carry_out, go_on, reads=reads)
+    return Flow(carry_out, go_on, lambda picture, ports: settle(picture, request, ports), reads)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.bell import Bell, one_per_queue
 from querymill_workers.jobs.ports import Common
 
 #: Once ``MAX_FAILED`` jobs under one key have ended and the work is still asked for, a further job starts at most once
@@ -22,14 +22,15 @@ def submit_once(request: JobRequest, key: str, ports: Common) -> tuple[str | Non
             key = f"{key} at {int(ports.clock() // THEN_RETRY_EVERY_S)}"
         job_id, is_new = ports.board.submit(request, idempotency_key=key)
         if is_new:
-            return job_id, [Bell(job_id, step, request.queue_of(step)) for step in request.steps]
-        if not _is_over(job_id, ports):
+            return job_id, one_per_queue(Bell(job_id, step, request.queue_of(step)) for step in request.steps)
+        if not is_over(job_id, ports):
             return job_id, []
         key = f"{key} after {job_id}"
     return None, []
 
 
-def _is_over(job_id: str, ports: Common) -> bool:
+def is_over(job_id: str, ports: Common) -> bool:
+    """Return whether a job has ended, or is no longer on the board."""
     try:
         return ports.board.picture(job_id).record.is_over
     except UnknownJob:

@@ -1,10 +1,18 @@
 """Notes: what a step leaves on the board for later steps and for the result. Typed, frozen, stable on the wire."""
 
+from functools import cache
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from querymill_shared.board import Step
+from querymill_shared.contracts.fields import from_board
+
+
+@cache
+def _reader(notes: type[BaseModel]) -> TypeAdapter[Any]:
+    """Return what reads notes of a type. To make one costs more than to read with it."""
+    return TypeAdapter(notes)
 
 
 class Notes(BaseModel):
@@ -15,7 +23,8 @@ class Notes(BaseModel):
     @classmethod
     def of(cls, step: Step) -> Self:
         """Read the notes of a step."""
-        return cls.model_validate(step.notes)
+        read: Self = from_board(_reader(cls), step.notes)
+        return read
 
     def for_board(self) -> dict[str, Any]:
         """Return the notes as plain JSON values."""

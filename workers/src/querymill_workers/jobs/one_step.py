@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 from querymill_shared.board import Claim, Outcome, Picture
 from querymill_shared.contracts.results import JobResult
-from querymill_workers.jobs import verdicts
+from querymill_workers.jobs import tally, verdicts
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.flow import Flow, flow
 from querymill_workers.jobs.notes import Notes
@@ -27,7 +27,7 @@ class Ending(Generic[R, N]):
 
 def hand_in(claim: Claim, request: R, notes: N, ending: Ending[R, N], ports: Common) -> None:
     """Close the step on the board, and settle the job."""
-    picture = ports.board.finish(claim, Outcome(notes=notes.for_board()))
+    picture = ports.board.finish(claim, Outcome(notes=notes.for_board(), parts=tally.current().close()))
     if picture is not None:
         conclude(picture, request, ending, ports)
 

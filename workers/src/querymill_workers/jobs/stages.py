@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable
 
-from querymill_shared.board import Picture, Step
+from querymill_shared.board import Part, Picture, Step
+from querymill_shared.contracts.answer import COMPLETION_TOKENS
 from querymill_shared.contracts.results import Degradation, Stage
+from querymill_workers.jobs import tally
 from querymill_workers.jobs.deadline import CUT
 from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.ports import Common
@@ -26,7 +28,11 @@ def why_nothing(picture: Picture) -> str:
 
 def missing(steps: Iterable[Step]) -> tuple[Degradation, ...]:
     """Name each step whose part the answer does not have, with the reason."""
-    return tuple(Degradation(stage=step.name, reason=step.reason or CUT) for step in steps if step.state != "done")
+    return tuple(
+        Degradation(stage=step.name, reason=step.reason or CUT, code=step.code if step.reason else "deadline")
+        for step in steps
+        if step.state != "done"
+    )
 
 
 def stage(step: Step) -> Stage:
@@ -39,6 +45,7 @@ def stage(step: Step) -> Stage:
         ms=round((step.ended - step.started) * 1000, 1) if closed else None,  # type: ignore[operator]
         timing=StepNotes.of(step).timing,
         reason=step.reason or None,
+        code=step.code,
     )
 
 
@@ -59,9 +66,10 @@ def timing(picture: Picture) -> dict[str, float]:
 
 
 def used(picture: Picture) -> dict[str, int]:
-    """Add up the provider calls and the tokens of all steps."""
+    """Add up the provider calls and the tokens of all steps, and the tokens of answers where they are known."""
     usages = [StepNotes.of(step).usage for step in picture.steps]
-    return {name: sum(usage.get(name, 0) for usage in usages) for name in Usage().noted()}
+    known = (COMPLETION_TOKENS,) if any(COMPLETION_TOKENS in usage for usage in usages) else ()
+    return {name: sum(usage.get(name, 0) for usage in usages) for name in (*Usage().noted(), *known)}
 
 
 class Laps:
@@ -70,6 +78,7 @@ class Laps:
     def __init__(self, ports: Common) -> None:
         self._clock = ports.clock
         self._started = self._last = ports.clock()
+        self._tally = tally.current()
         self.ms: dict[str, float] = {}
 
     def lap(self, phase: str) -> None:
@@ -77,6 +86,12 @@ class Laps:
         now = self._clock()
         self.ms[phase] = round((now - self._last) * 1000, 2)
         self._last = now
+        self._tally.close_part(phase, self.ms[phase])
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The phases as the board keeps them, with what their calls cost."""
+        return tuple(self._tally.parts)
 
     @property
     def total_ms(self) -> float:

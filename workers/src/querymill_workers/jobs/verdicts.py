@@ -7,10 +7,11 @@ from querymill_workers.jobs.notes import FailureNotes
 
 def done(result: JobResult) -> Verdict:
     """Return the verdict of a job with a result."""
-    return Verdict("done", result=result.model_dump_json(), complete=result.complete)
+    return Verdict("done", result=result.model_dump_json(), complete=result.complete, degraded=len(result.degraded))
 
 
 def lost(picture: Picture, reason: str) -> Verdict:
     """Return the verdict of a job without a result: dead if the workers of a step kept dying, else failed."""
     dead = any(FailureNotes.of(step).dead for step in picture.steps)
-    return Verdict("dead" if dead else "failed", reason=reason)
+    codes = [step.code for step in picture.steps if step.state == "failed" and step.code is not None]
+    return Verdict("dead" if dead else "failed", reason=reason, code=codes[0] if codes else None)

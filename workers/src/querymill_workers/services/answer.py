@@ -8,7 +8,7 @@ If no answer can be written, the result holds the hits alone and says why. The s
 from collections.abc import Sequence
 
 from querymill_shared.board import Claim, Picture
-from querymill_shared.contracts.answer import AnsweredHit, AnswerQuestion, AnswerResult
+from querymill_shared.contracts.answer import AnsweredHit, AnswerHit, AnswerQuestion, AnswerResult
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.stages import missing, stage, timing, used
 from querymill_workers.jobs.verdicts import done
@@ -19,10 +19,15 @@ from querymill_workers.services.writing import CitableHit
 
 def step(claim: Claim, request: AnswerQuestion, ports: AnswerPorts) -> Sequence[Bell]:
     """Write the answer or judge it, and finish the step."""
-    sources = [CitableHit(hit.id, hit.text, hit.page, hit.title) for hit in request.hits]
+    sources = [CitableHit(hit.id, hit.text, hit.page, hit.title, label=label_of(hit)) for hit in request.hits]
     outcome = writing.run_step(claim, request, ports.board.picture(claim.job_id), sources, ports)
     picture = ports.board.finish(claim, outcome)
     return [] if picture is None else conclude(picture, request, ports)
+
+
+def label_of(hit: AnswerHit) -> str:
+    """Return what the prompt says of a hit, above its text: "Annual report 2022, page 12"."""
+    return ", ".join([*([hit.title] if hit.title else []), *([f"page {hit.page}"] if hit.page is not None else [])])
 
 
 def conclude(picture: Picture, request: AnswerQuestion, ports: AnswerPorts) -> Sequence[Bell]:

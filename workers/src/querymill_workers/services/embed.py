@@ -4,20 +4,24 @@ If the worker is killed, the next attempt resumes: vectors that exist are in the
 provider is not asked for them again.
 """
 
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Final
+
+from pydantic import Field
 
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed, pack_vector
 from querymill_shared.contracts.events import Progress
-from querymill_workers.inference.ports import InputType, Vectors
+from querymill_shared.contracts.results import Degradation
+from querymill_workers.inference.ports import Vectors
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
-from querymill_workers.jobs.revisions import ContentHash
 from querymill_workers.jobs.usage import Usage
-from querymill_workers.services.ports import EmbedPorts, TextVector
+from querymill_workers.ledger.ports import Subject, version_of
+from querymill_workers.ledger.texts import KIND, keys_of
+from querymill_workers.services.ports import EmbedPorts, TextVector, content_of
 
 #: Texts of one embedding call. After each slice the job may be cancelled, and a kill loses at most one slice.
 SLICE_TEXTS = 32
@@ -32,24 +36,26 @@ class EmbedNotes(Notes):
     written: int
     unchanged: int
     usage: dict[str, int]
+    forgotten: int = Field(default=0, exclude_if=lambda forgotten: not forgotten)
 
 
 def step(claim: Claim, request: EmbedTexts, ports: EmbedPorts) -> None:
     """Embed every text whose vector is not stored yet."""
     unchanged = stored_unchanged(request, ports)
     to_embed = [text for text in request.texts if text.id not in unchanged]
+    gone = assign([text for text in request.texts if text.id in unchanged], claim, request, ports)
     vectors: dict[str, str] = {}
-    usage = Usage()
+    usage, written = Usage(), 0
     for start in range(0, len(to_embed), SLICE_TEXTS):
         texts = to_embed[start : start + SLICE_TEXTS]
         rows, spent = ports.embeddings.embed(
             [text.text for text in texts],
             input_type=request.input_type,
-            caller=Caller(request.collection, request.lane),
+            caller=Caller.of(claim, request, ports),
         )
         usage += spent
         if request.into == "table":
-            store(texts, rows, request, ports)
+            written += store(claim, texts, rows, request, ports)
         else:
             vectors |= packed(texts, rows)
         done = len(unchanged) + start + len(texts)
@@ -59,9 +65,10 @@ def step(claim: Claim, request: EmbedTexts, ports: EmbedPorts) -> None:
         model=ports.embeddings.model,
         dimensions=ports.embeddings.dimensions,
         vectors=vectors,
-        written=len(to_embed) if request.into == "table" else 0,
-        unchanged=len(unchanged),
+        written=written,
+        unchanged=len(unchanged) - gone,
         usage=usage.noted(),
+        forgotten=gone + len(to_embed) - written if request.into == "table" else 0,
     )
     hand_in(claim, request, notes, ENDING, ports)
 
@@ -72,20 +79,43 @@ def stored_unchanged(request: EmbedTexts, ports: EmbedPorts) -> set[str]:
         return set()
     ids = [text.id for text in request.texts]
     stored = ports.text_vectors.stored(request.collection, ids, model=ports.embeddings.model)
-    return {text.id for text in request.texts if stored.get(text.id) == content_of(text, request.input_type)}
+    return {text.id for text in request.texts if stored.get(text.id) == content_of(text.text, request.input_type)}
 
 
-def content_of(text: TextToEmbed, input_type: InputType) -> ContentHash:
-    """Hash a text together with the side of a search that it is embedded for."""
-    return ContentHash(hashlib.sha256(f"{input_type}\n{text.text}".encode()).hexdigest())
+def assign(texts: Sequence[TextToEmbed], claim: Claim, request: EmbedTexts, ports: EmbedPorts) -> int:
+    """Record which documents stored texts are parts of. Drop those of what was forgotten since, and return how many."""
+    named = {text.id: text.document for text in texts if text.document is not None}
+    if not named:
+        return 0
+    collection = request.collection
+    with unforgotten([text for text in texts if text.id in named], claim, request, ports) as standing:
+        ports.text_vectors.forget(collection, text_ids=named.keys() - standing, texts=())
+        documents = {text_id: document for text_id, document in named.items() if text_id in standing}
+        ports.text_vectors.assign(collection, documents, model=ports.embeddings.model)
+    return len(named) - len(documents)
 
 
-def store(texts: Sequence[TextToEmbed], rows: Vectors, request: EmbedTexts, ports: EmbedPorts) -> None:
-    """Store vectors under the ids of their texts."""
-    found = [
-        TextVector(text.id, content_of(text, request.input_type), row) for text, row in zip(texts, rows, strict=True)
-    ]
-    ports.text_vectors.store(request.collection, found, model=ports.embeddings.model)
+def store(claim: Claim, texts: Sequence[TextToEmbed], rows: Vectors, request: EmbedTexts, ports: EmbedPorts) -> int:
+    """Store vectors under the ids of their texts, except of what was forgotten since. Return how many."""
+    with unforgotten(texts, claim, request, ports) as standing:
+        found = [
+            TextVector(text.id, content_of(text.text, request.input_type), row, text.document)
+            for text, row in zip(texts, rows, strict=True)
+            if text.id in standing
+        ]
+        ports.text_vectors.store(request.collection, found, model=ports.embeddings.model)
+    return len(found)
+
+
+@contextmanager
+def unforgotten(
+    texts: Sequence[TextToEmbed], claim: Claim, request: EmbedTexts, ports: EmbedPorts
+) -> Iterator[set[str]]:
+    """Within a change of the ledger, return the ids of the texts that were not forgotten since the job was accepted."""
+    keys = {text.id: keys_of(text) for text in texts}
+    subjects = [Subject(key) for key in dict.fromkeys(key for known_as in keys.values() for key in known_as)]
+    with ports.ledger.changing(request.collection, KIND, subjects, version_of(claim), whole=False) as standings:
+        yield {text_id for text_id, known_as in keys.items() if not any(standings[key].forgotten for key in known_as)}
 
 
 def packed(texts: Sequence[TextToEmbed], rows: Vectors) -> dict[str, str]:
@@ -95,10 +125,12 @@ def packed(texts: Sequence[TextToEmbed], rows: Vectors) -> dict[str, str]:
 
 def to_result(request: EmbedTexts, picture: Picture, notes: EmbedNotes) -> EmbedResult:
     """Build the result: the vectors, or how many were written."""
+    forgotten = Degradation(stage="embed", reason=f"{notes.forgotten} texts were forgotten meanwhile", code="invalid")
     return EmbedResult(
         job_id=picture.record.job_id,
         total=len(request.texts),
-        complete=True,
+        complete=not notes.forgotten,
+        degraded=(forgotten,) if notes.forgotten else (),
         model=notes.model,
         dimensions=notes.dimensions,
         vectors=notes.vectors,

@@ -5,12 +5,13 @@ from typing import assert_never
 from querymill_shared.contracts.answer import AnswerQuestion
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.rerank import Rerank
+from querymill_shared.contracts.set_aside import ListSetAside
 from querymill_workers.jobs.flow import Flow, flow
 from querymill_workers.jobs.one_step import one_step
-from querymill_workers.services import answer, embed, rerank
+from querymill_workers.services import answer, embed, rerank, set_aside
 from querymill_workers.services.ports import ServicePorts
 
-ServiceRequest = EmbedTexts | Rerank | AnswerQuestion
+ServiceRequest = EmbedTexts | Rerank | AnswerQuestion | ListSetAside
 
 
 def flow_of(request: ServiceRequest) -> Flow[ServicePorts]:
@@ -22,5 +23,7 @@ def flow_of(request: ServiceRequest) -> Flow[ServicePorts]:
             return flow(request, rerank.step, rerank.conclude, rerank.settle)
         case AnswerQuestion():
             return flow(request, answer.step, answer.conclude, answer.settle)
+        case ListSetAside():
+            return one_step(request, set_aside.step, set_aside.ENDING)
         case _:
             assert_never(request)

@@ -1,25 +1,29 @@
 """The part of the world that the services may touch: models, and a store of vectors."""
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from querymill_workers.inference.answer_ports import Answers
-from querymill_workers.inference.ports import Embeddings, Judge
+from querymill_workers.inference.ports import Embeddings, InputType, Judge
 from querymill_workers.jobs.ports import Common
 from querymill_workers.jobs.revisions import ContentHash
+from querymill_workers.ledger.ports import Ledger
+from querymill_workers.set_aside.ports import SetAside
 
 
 @dataclass(frozen=True, slots=True)
 class TextVector:
-    """The vector of a text, and the hash of what was embedded."""
+    """The vector of a text, and the hash of what was embedded. ``document`` is the one that the text is a part of."""
 
     text_id: str
     content: ContentHash
     embedding: npt.NDArray[np.float32]
+    document: str | None = None
 
 
 class TextVectors(Protocol):
@@ -30,8 +34,41 @@ class TextVectors(Protocol):
         ...
 
     def store(self, collection: str, vectors: Sequence[TextVector], *, model: str) -> None:
-        """Store vectors, and replace those of the same text and model. Idempotent."""
+        """Store vectors, and replace those of the same id and model. Idempotent.
+
+        A text that is stored unchanged stays a part of its document if this does not name one.
+        """
         ...
+
+    def assign(self, collection: str, documents: Mapping[str, str], *, model: str) -> None:
+        """Record by text id which document each of some stored texts is a part of."""
+        ...
+
+    def holds(self, collection: str) -> bool:
+        """Return whether there is a vector of any text of a collection."""
+        ...
+
+    def forget(self, collection: str, *, text_ids: Collection[str], texts: Collection[str]) -> None:
+        """Drop the vectors of some texts, of every model.
+
+        They are those of texts with these ids, of parts of documents with these ids, and of texts that are the same as
+        these.
+        """
+        ...
+
+    def clear(self, collection: str) -> None:
+        """Drop all vectors of a collection."""
+        ...
+
+
+def content_of(text: str, input_type: InputType) -> ContentHash:
+    """Hash a text together with the side of a search that it is embedded for."""
+    return ContentHash(hashlib.sha256(f"{input_type}\n{text}".encode()).hexdigest())
+
+
+def contents_of(texts: Collection[str]) -> set[ContentHash]:
+    """Hash texts for either side of a search."""
+    return {content_of(text, side) for text in texts for side in get_args(InputType)}
 
 
 class EmbedPorts(Common, Protocol):
@@ -42,6 +79,9 @@ class EmbedPorts(Common, Protocol):
 
     @property
     def text_vectors(self) -> TextVectors: ...
+
+    @property
+    def ledger(self) -> Ledger: ...
 
 
 class RerankPorts(Common, Protocol):
@@ -58,5 +98,12 @@ class AnswerPorts(Common, Protocol):
     def answers(self) -> Answers: ...
 
 
-class ServicePorts(EmbedPorts, RerankPorts, AnswerPorts, Protocol):
+class SetAsidePorts(Common, Protocol):
+    """What listing refused texts may touch."""
+
+    @property
+    def set_aside(self) -> SetAside: ...
+
+
+class ServicePorts(EmbedPorts, RerankPorts, AnswerPorts, SetAsidePorts, Protocol):
     """What the services may touch together."""

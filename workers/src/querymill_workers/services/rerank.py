@@ -48,7 +48,7 @@ def step(claim: Claim, request: Rerank, ports: RerankPorts) -> None:
     notes = BatchNotes(
         judgements=accepted(judged.items(), known=passages), usage=usage.noted(), timing=laps.ms
     ).for_board()
-    picture = ports.board.finish(claim, Outcome(notes=notes, ms=laps.total_ms))
+    picture = ports.board.finish(claim, Outcome(notes=notes, ms=laps.total_ms, parts=laps.parts))
     if picture is not None:
         conclude(picture, request, ports, after=claim.step)
 
@@ -105,7 +105,11 @@ def missing_judgements(picture: Picture, request: Rerank) -> Iterator[Degradatio
         yield from missing([batch])
         skipped = [hit.key for hit in request.batch(batch.name) if hit.key not in judged]
         if batch.state == "done" and skipped:
-            yield Degradation(stage=batch.name, reason=f"no relevance from the judge for: {', '.join(skipped)}")
+            yield Degradation(
+                stage=batch.name,
+                reason=f"no relevance from the judge for: {', '.join(skipped)}",
+                code="provider_refused",
+            )
 
 
 def batches_in_order(picture: Picture) -> Sequence[Step]:

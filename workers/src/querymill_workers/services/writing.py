@@ -8,10 +8,14 @@ writes (``stream.py``).
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Annotated, Final
+
+from pydantic import Field
 
 from querymill_shared.board import Claim, Outcome, Picture, Step
 from querymill_shared.contracts.answer import (
     ANSWER,
+    COMPLETION_TOKENS,
     JUDGE,
     AnswerQuestion,
     Citation,
@@ -27,7 +31,7 @@ from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.ports import Common
 from querymill_workers.jobs.stages import Laps
 from querymill_workers.services.ports import AnswerPorts
-from querymill_workers.services.rules.budget import fitted
+from querymill_workers.services.rules.budget import Passage, fitted
 from querymill_workers.services.rules.sentences import sentences
 from querymill_workers.services.stream import AnswerStream
 from querymill_workers.text.languages import language_of
@@ -40,19 +44,34 @@ SETTLE_MARGIN_S = 0.12
 
 @dataclass(frozen=True, slots=True)
 class CitableHit:
-    """A hit that the answer may cite."""
+    """A hit that the answer may cite.
+
+    ``label`` says in the prompt whose text it is, and ``matched`` is the part that the search found.
+    """
 
     id: str | int
     text: str
     page: int | None
     title: str | None
+    label: str = ""
+    matched: str = ""
+
+    @property
+    def passage(self) -> Passage:
+        """What a prompt shows."""
+        return Passage(self.text, self.label, self.matched)
 
 
 class AnswerNotes(StepNotes):
-    """The notes of the step that writes. ``is_whole`` is False if the model reached its limit of tokens."""
+    """The notes of the step that writes.
+
+    ``is_whole`` is False if the model reached its limit of tokens. ``cut`` numbers the hits that the prompt had no room
+    for as a whole, from 1.
+    """
 
     answer: WrittenAnswer
     is_whole: bool = True
+    cut: Annotated[tuple[int, ...], Field(exclude_if=lambda cut: not cut)] = ()
 
 
 class JudgeNotes(StepNotes):
@@ -75,7 +94,8 @@ def next_step(picture: Picture, request: AnswerRequest, *, has_sources: bool) ->
 def add_step(picture: Picture, step: str, request: AnswerRequest, ports: Common) -> Sequence[Bell]:
     """Add a step to the board and return its bell, or no bell if another worker has added it."""
     job_id = picture.record.job_id
-    return [Bell(job_id, name, request.queue_of(name)) for name in ports.board.add_steps(job_id, [step])]
+    added = ports.board.add_steps(job_id, [step], queue_of=request.queue_of)
+    return [Bell(job_id, name, request.queue_of(name)) for name in added]
 
 
 def run_step(
@@ -88,17 +108,25 @@ def run_step(
         Refused: The hits no longer exist, or another call would not help.
     """
     if not sources:
-        raise Refused("the hits no longer exist: their reports were replaced")
+        raise Refused("the hits no longer exist: their reports were replaced", code="pending")
     budget = ports.answers.passage_tokens if request.passage_tokens is None else request.passage_tokens
-    passages = fitted([source.text for source in sources], max_tokens=budget)
+    fits = fitted([source.passage for source in sources], max_tokens=budget)
+    passages = [passage.text for passage in fits]
     if claim.step == JUDGE:
         answer = AnswerNotes.of(steps_by_name(picture)[ANSWER]).answer
         return judge_answer(claim, request, answer, passages, ports)
-    return write_answer(claim, request, sources, passages, ports)
+    cut = tuple(number for number, passage in enumerate(fits, start=1) if passage.is_cut)
+    return write_answer(claim, request, sources, passages, ports, cut=cut)
 
 
 def write_answer(
-    claim: Claim, request: AnswerRequest, sources: Sequence[CitableHit], passages: Sequence[str], ports: AnswerPorts
+    claim: Claim,
+    request: AnswerRequest,
+    sources: Sequence[CitableHit],
+    passages: Sequence[str],
+    ports: AnswerPorts,
+    *,
+    cut: tuple[int, ...] = (),
 ) -> Outcome:
     """Have the chat model write the answer, send its parts, and return the answer with its citations."""
     laps, stream = Laps(ports), AnswerStream(claim, len(passages), ports)
@@ -113,7 +141,7 @@ def write_answer(
     )
     text = stream.end()
     if not text:
-        raise Refused("chat model: the answer cited only passages that do not exist")
+        raise Refused("chat model: the answer cited only passages that do not exist", code="provider_refused")
     laps.lap("write")
     answer = WrittenAnswer(
         text=text,
@@ -122,10 +150,10 @@ def write_answer(
         language=language,
         passages=len(passages),
     )
-    notes = AnswerNotes(
-        answer=answer, is_whole=reply.is_whole, timing=stream.timing | laps.ms, usage=reply.usage.noted()
-    )
-    return Outcome(notes=notes.for_board(), ms=laps.total_ms)
+    known = {} if reply.completion_tokens is None else {COMPLETION_TOKENS: reply.completion_tokens}
+    usage = reply.usage.noted() | known
+    notes = AnswerNotes(answer=answer, is_whole=reply.is_whole, cut=cut, timing=stream.timing | laps.ms, usage=usage)
+    return Outcome(notes=notes.for_board(), ms=laps.total_ms, parts=laps.parts)
 
 
 def judge_answer(
@@ -150,7 +178,7 @@ def judge_answer(
         unsupported=tuple(said[number - 1] for number in numbers),
     )
     notes = JudgeNotes(judgement=shown, timing=laps.ms, usage=usage.noted())
-    return Outcome(notes=notes.for_board(), ms=laps.total_ms)
+    return Outcome(notes=notes.for_board(), ms=laps.total_ms, parts=laps.parts)
 
 
 def caller_for_chat(claim: Claim, request: AnswerRequest, ports: AnswerPorts) -> Caller:
@@ -173,15 +201,26 @@ def read_answer(picture: Picture) -> WrittenAnswer | None:
     return answer.model_copy(update={"judgement": JudgeNotes.of(steps[JUDGE]).judgement})
 
 
+NO_HIT: Final = Degradation(stage=ANSWER, reason="there is no hit to answer from")
+NO_ANSWER: Final = Degradation(stage=JUDGE, reason="there is no answer to judge")
+
+
 def missing_answer(picture: Picture, request: AnswerRequest, *, has_sources: bool) -> Iterator[Degradation]:
     """Name what was asked for and never began, and an answer that was cut. For failed and open steps see `missing`."""
     steps = steps_by_name(picture)
     if (isinstance(request, AnswerQuestion) or request.answer) and ANSWER not in steps:
-        yield Degradation(stage=ANSWER, reason=CUT if has_sources else "there is no hit to answer from")
-    if ANSWER in steps and steps[ANSWER].state == "done" and not AnswerNotes.of(steps[ANSWER]).is_whole:
-        yield Degradation(stage=ANSWER, reason=f"cut at {request.answer_tokens} tokens (answer_tokens)")
+        yield Degradation(stage=ANSWER, reason=CUT, code="deadline") if has_sources else NO_HIT
+    if ANSWER in steps and steps[ANSWER].state == "done":
+        notes = AnswerNotes.of(steps[ANSWER])
+        if not notes.is_whole:
+            yield Degradation(stage=ANSWER, reason=f"cut at {request.answer_tokens} tokens (answer_tokens)", code="cut")
+        if notes.cut:
+            numbers = ", ".join(map(str, notes.cut))
+            yield Degradation(
+                stage=ANSWER, reason=f"hits that the prompt shows in part (passage_tokens): {numbers}", code="cut"
+            )
     if request.judge and JUDGE not in steps:
-        yield Degradation(stage=JUDGE, reason=CUT if read_answer(picture) else "there is no answer to judge")
+        yield Degradation(stage=JUDGE, reason=CUT, code="deadline") if read_answer(picture) else NO_ANSWER
 
 
 def timing(picture: Picture) -> dict[str, float]:

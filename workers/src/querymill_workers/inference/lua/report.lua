@@ -1,13 +1,20 @@
 -- Report the outcome of a call: correct the budget, pause the fleet, open or close the circuit breaker.
 --
--- KEYS 1 the account. ARGV 1 outcome: answered | rejected | limited | failed | cut | unused, 2 requests to give back,
+-- KEYS 1 the account, 2-3 see places.lua. ARGV 1 outcome: answered | rejected | limited | failed | cut | unused, 2 requests to give back,
 -- 3 tokens used beyond those reserved (negative: to give back), 4-5 interval and burst of requests, 6-7 of
 -- tokens, 8 ms to pause (-1: not reported), 9-10 requests left and ms until there are more, 11-12 the same of tokens
--- (-1: not reported), 13 consecutive failures that open the breaker, 14 ms it stays open at first.
+-- (-1: not reported), 13 consecutive failures that open the breaker, 14 ms it stays open at first, 15 the call whose
+-- place is free now ('': a limit is set), 16 ms that it took, 17 its tokens if they say how long it should take (else 0),
+-- 18 what is kept of a refusal ('': it was none), 19 how many are kept. KEYS 4 the refusals.
 -- Returns {pause set in ms, whether this opened the breaker}.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
 local outcome = ARGV[1]
+if ARGV[18] ~= '' then
+    redis.pcall('LPUSH', KEYS[4], string.format('%d ', now) .. ARGV[18])
+    redis.pcall('LTRIM', KEYS[4], 0, ARGV[19] - 1)
+    redis.pcall('PEXPIRE', KEYS[4], 604800000)
+end
 local function field(name) return tonumber(redis.call('HGET', KEYS[1], name) or 0) or 0 end
 local function set(name, value) redis.call('HSET', KEYS[1], name, string.format('%.3f', value)) end
 
@@ -39,9 +46,53 @@ local function close()
     redis.call('HDEL', KEYS[1], 'failures', 'failed_at', 'open_until', 'probe_until', 'cooldown')
 end
 
+-- Additive increase, multiplicative decrease of the number of places.
+local function adapt(took, tokens)
+    local places = math.max(field('places'), 0)
+    if places == 0 then places = FIRST end
+    local fine, factor, least = outcome == 'answered', nil, 1
+    if outcome == 'failed' or outcome == 'limited' then factor = 0.5 end
+    if fine and tokens > 0 then
+        -- Calls of about the same size are compared: half-octaves of tokens.
+        local size = math.floor(2 * math.log(tokens) / math.log(2))
+        local usual = field('usual_' .. size)
+        usual = usual == 0 and took or usual + (took - usual) / 4
+        local best = field('best_' .. size)
+        if best == 0 or usual < best then
+            best = usual
+        elseif places <= LEAST then
+            -- Hardly anything else of ours was under way: this is how long it takes now.
+            best = best + (usual - best) / 4
+        end
+        set('usual_' .. size, usual)
+        set('best_' .. size, best)
+        set('usual_ms', usual)
+        if usual > math.max(best + UNNOTICED, SLOW * best) then factor, least = 0.7, LEAST end
+        fine = usual <= math.max(best + UNNOTICED / 2, FINE * best)
+    end
+    local all = redis.call('ZCARD', KEYS[2])
+    redis.call('ZREM', KEYS[2], ARGV[15])
+    if factor then
+        -- Calls that began before the last decrease, or on their way to Redis as it was made, say nothing about it.
+        if now - took > field('narrowed_at') + 5 then
+            set('places', math.min(places, math.max(least, places * factor)))
+            set('narrowed_at', now)
+        end
+    elseif fine and all >= math.floor(places) then
+        -- Where nothing else tells how much is too much, the number grows fast until the first failure.
+        local step = tokens == 0 and field('narrowed_at') == 0 and 1 or 1 / places
+        set('places', math.min(places + step, MOST))
+    end
+end
+
 correct(requests, -tonumber(ARGV[2]))
 correct(tokens, tonumber(ARGV[3]))
 local paused, opened = 0, 'no'
+if ARGV[15] ~= '' then
+    adapt(tonumber(ARGV[16]), tonumber(ARGV[17]))
+    -- After an outage the fleet begins as it did at first.
+    if outcome == 'answered' and field('open_until') > 0 then set('places', math.max(field('places'), FIRST)) end
+end
 if outcome == 'limited' then
     local strikes = redis.call('HINCRBY', KEYS[1], 'strikes', 1)
     local told = tonumber(ARGV[8])

@@ -1,9 +1,10 @@
 -- Decide when one call may start, and charge it. One decision per grant.
 --
--- KEYS 1 the account. ARGV 1 lane, 2 share of the burst the lane may use, 3 floor of the lane (0: it waits in
--- line), 4 requests, 5 tokens, 6 max. ms to wait (-1: no limit), 7-8 interval and burst of requests, 9-10 of tokens.
+-- KEYS 1 the account, 2-3 see places.lua. ARGV 1 lane, 2 share of the burst or of the places the lane may use, 3 floor
+-- of the lane (0: it waits in line), 4 requests, 5 tokens, 6 max. ms to wait (-1: no limit), 7-8 interval and burst of
+-- requests, 9-10 of tokens, 11 the call to give a place ('': a limit is set, so there are no places), 12 ms of its lease.
 -- Returns {'granted', ms until the call may start, epoch}, {'later', ms until to try again}, {'refused', ms it would
--- have to wait} or {'open', ms until the breaker allows a probe}.
+-- have to wait}, {'full', ms until to ask for a place again} or {'open', ms until the breaker allows a probe}.
 --
 -- A bucket is one number, the time at which it will be full again: at time s it holds burst - (full - s) / interval.
 local time = redis.call('TIME')
@@ -24,6 +25,45 @@ end
 local requests = { field = 'requests_full', cost = tonumber(ARGV[4]), interval = tonumber(ARGV[7]), burst = tonumber(ARGV[8]) }
 local tokens = { field = 'tokens_full', cost = tonumber(ARGV[5]), interval = tonumber(ARGV[9]), burst = tonumber(ARGV[10]) }
 local earliest = math.max(now, number('paused_until'))
+
+local function give_place(call)
+    local key = string.match(call, '^(.*)|')
+    if earliest > now then
+        if max_wait >= 0 and earliest - now > max_wait then return { 'refused', math.ceil(earliest - now) } end
+        return { 'full', math.ceil(math.min(earliest - now, 1000)) }
+    end
+    redis.call('HSET', KEYS[1], 'seen_' .. lane, string.format('%.0f', now))
+    local limit = math.max(1, math.floor(tonumber(account['places'] or FIRST)))
+    local count = count_calls(now, key .. '|')
+    local shares = { normal = 0.75, bulk = 0.5 }
+    local function room(asking)
+        local left = limit - count.all
+        if asking == 'interactive' then return left end
+        local above = number('seen_interactive')
+        if asking == 'bulk' then above = math.max(above, number('seen_normal')) end
+        if above < now - ABOUT then return left end
+        return math.min(left, math.max(1, math.floor(limit * shares[asking])) - count[asking])
+    end
+    local free = room(lane)
+    -- One place beyond the limit is kept for a question of a collection that has none under way.
+    if lane == 'interactive' and count.own == 0 and count.all <= limit then free = math.max(free, 1) end
+    local weight = floor > 0 and floor or 1
+    local tag, ahead, finish = whose_turn(now, key, number('turn'), math.max(tokens.cost, 1) / weight, function(other)
+        return room(other) > 0
+    end)
+    if free <= ahead then
+        note_turn(key, finish, tag, now)
+        return { 'full', math.ceil(math.min(math.max(number('usual_ms') / limit / 2, 5), 100)) }
+    end
+    if opens > 0 then redis.call('HSET', KEYS[1], 'probe_until', string.format('%.3f', now + 30000)) end
+    note_turn(key, tag, tag, 0)
+    redis.call('HSET', KEYS[1], 'turn', string.format('%.2f', math.max(number('turn'), tag)))
+    redis.call('ZADD', KEYS[2], now + tonumber(ARGV[12]), call)
+    redis.call('PEXPIRE', KEYS[2], 3600000)
+    redis.call('PEXPIRE', KEYS[1], 3600000)
+    return { 'granted', 0, account['epoch'] or '0' }
+end
+if ARGV[11] ~= '' then return give_place(ARGV[11]) end
 
 local function start(bucket, usable)
     if bucket.interval == 0 or bucket.cost == 0 then return earliest end

@@ -1,12 +1,12 @@
-"""Vectors of single texts in PostgreSQL. Every statement names its collection."""
+"""Vectors of single texts in PostgreSQL. Each statement names its collection and runs as a role that sees no other."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from querymill_workers.jobs.revisions import ContentHash
-from querymill_workers.postgres.connection import Pool, lent, literal
+from querymill_workers.postgres.connection import Pool, literal, within
 from querymill_workers.postgres.queries import statements
-from querymill_workers.services.ports import TextVector
+from querymill_workers.services.ports import TextVector, contents_of
 
 _SQL: Final = statements("querymill_workers.services.stores", "postgres.sql")
 
@@ -20,9 +20,25 @@ class PostgresTextVectors:
     def stored(self, collection: str, text_ids: Sequence[str], *, model: str) -> Mapping[str, ContentHash]:
         """See `TextVectors.stored`."""
         values = {"collection": collection, "model": model, "text_ids": list(text_ids)}
-        with lent(self._pool) as connection:
+        with within(self._pool, collection) as connection:
             rows = connection.execute(_SQL["stored_texts"], values).fetchall()
         return {text_id: ContentHash(content) for text_id, content in rows}
+
+    def holds(self, collection: str) -> bool:
+        """See `TextVectors.holds`."""
+        with within(self._pool, collection) as connection:
+            return bool(connection.execute(_SQL["any_text"], {"collection": collection}).fetchall())
+
+    def forget(self, collection: str, *, text_ids: Collection[str], texts: Collection[str]) -> None:
+        """See `TextVectors.forget`."""
+        values = {"collection": collection, "text_ids": list(text_ids), "contents": list(contents_of(texts))}
+        with within(self._pool, collection) as connection:
+            connection.execute(_SQL["forget_texts"], values)
+
+    def clear(self, collection: str) -> None:
+        """See `TextVectors.clear`."""
+        with within(self._pool, collection) as connection:
+            connection.execute(_SQL["clear_texts"], {"collection": collection})
 
     def store(self, collection: str, vectors: Sequence[TextVector], *, model: str) -> None:
         """See `TextVectors.store`."""
@@ -33,9 +49,16 @@ class PostgresTextVectors:
                 "model": model,
                 "content": vector.content,
                 "embedding": literal(vector.embedding),
+                "document": vector.document,
             }
             # In a fixed order, so that two jobs that write the same rows wait for each other instead of deadlocking.
             for vector in sorted(vectors, key=lambda vector: vector.text_id)
         ]
-        with lent(self._pool) as connection, connection.cursor() as cursor:
+        with within(self._pool, collection) as connection, connection.cursor() as cursor:
             cursor.executemany(_SQL["store_text"], rows)
+
+    def assign(self, collection: str, documents: Mapping[str, str], *, model: str) -> None:
+        """See `TextVectors.assign`."""
+        values = {"text_ids": list(documents), "documents": list(documents.values())}
+        with within(self._pool, collection) as connection:
+            connection.execute(_SQL["assign_texts"], {"collection": collection, "model": model} | values)

@@ -1,0 +1,59 @@
+"""What the calls of a step cost it: counted where they are made, and noted with the part of the step that made them.
+
+The tally of a step goes with its thread, and with the threads that make its calls. Where no step runs, nothing is
+counted.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from querymill_shared.board import Claim, Part
+
+
+@dataclass(slots=True)
+class Tally:
+    """The parts of a step so far, and what was counted since the last of them."""
+
+    job_id: str = ""
+    step: str = ""
+    began: float = field(default_factory=time.monotonic)
+    parts: list[Part] = field(default_factory=list)
+    waited_ms: float = 0.0
+    calls: int = 0
+    cached: int = 0
+    shared: int = 0
+
+    def close_part(self, what: str, ms: float) -> None:
+        """Note a part that ends now, with what was counted for it. It cannot have waited longer than it took."""
+        waited_ms = round(min(self.waited_ms, ms), 2)
+        self.parts.append(Part(what, ms, waited_ms, self.calls, self.cached, self.shared))
+        self.waited_ms, self.calls, self.cached, self.shared = 0.0, 0, 0, 0
+
+    def close(self, what: str = "work") -> tuple[Part, ...]:
+        """Return all parts of an attempt that ends now, with the time that none of them took as the last one."""
+        left_ms = round((time.monotonic() - self.began) * 1000 - sum(part.ms for part in self.parts), 2)
+        if left_ms >= 1 or self.calls or self.waited_ms:
+            self.close_part(what, max(left_ms, 0.0))
+        return tuple(self.parts)
+
+
+_CURRENT: ContextVar[Tally | None] = ContextVar("tally", default=None)
+
+
+@contextmanager
+def counting(claim: Claim) -> Iterator[Tally]:
+    """Count what the step of a claim costs, until the block ends."""
+    tally = Tally(claim.job_id, claim.step)
+    token = _CURRENT.set(tally)
+    try:
+        yield tally
+    finally:
+        _CURRENT.reset(token)
+
+
+def current() -> Tally:
+    """Return the tally of the step that this thread works for, or one that nobody reads."""
+    return _CURRENT.get() or Tally()
