@@ -1,31 +1,56 @@
-"""Drop a session: first its index entries, then its rows, so that every index entry has a row if a worker dies."""
+"""Drop a session: rows, words, vectors and what was set aside, in one transaction that leaves a tombstone.
 
-from typing import Final, Literal
+What the board and the caches still hold of it goes afterwards.
+"""
+
+from typing import Annotated, Final, Literal
 
 from querymill_shared.board import Claim, Picture
+from querymill_shared.contracts.fields import Growing
 from querymill_shared.contracts.messages.life import ForgetResult, ForgetSession
+from querymill_workers.documents.burial import forgetting_vectors
+from querymill_workers.documents.drop import clean
+from querymill_workers.documents.holding import Forgotten
+from querymill_workers.documents.texts import forgotten_texts
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
-from querymill_workers.retrievers.messages.ingest import unindex_passages
-from querymill_workers.retrievers.messages.ports import MessagePorts
+from querymill_workers.ledger.ports import version_of
+from querymill_workers.retrievers.messages.ingest import KIND, drop_words
+from querymill_workers.retrievers.messages.ports import DroppedSession, DropPorts, MessagePorts
 
 
 class ForgetNotes(Notes):
     """Whether there was a session, and how many passages of it were dropped."""
 
-    outcome: Literal["forgotten", "absent"]
+    outcome: Annotated[Literal["forgotten", "absent", "superseded"], Growing]
     total: int
 
 
 def step(claim: Claim, request: ForgetSession, ports: MessagePorts) -> None:
-    """Drop one session. A session that does not exist is not an error."""
+    """Drop one session. A session that does not exist is not an error, and one that was ingested since stays."""
     collection, session_id = request.collection, request.session_id
-    with ports.sessions.changing(collection, session_id):
-        passages = ports.sessions.passages_except(collection, session_id, keeping=[])
-        unindex_passages(collection, passages, ports)
-        was_there = ports.sessions.forget(collection, session_id)
-    notes = ForgetNotes(outcome="forgotten" if was_there else "absent", total=len(passages))
+    texts = forgotten_texts(claim, ports)
+    with ports.ledger.dropping(collection, KIND, session_id, version_of(claim)) as standing:
+        dropped = None
+        if standing.newest:
+            with forgetting_vectors(collection, session_id, KIND, ports, texts):
+                dropped = drop_session(collection, session_id, ports)
+    if dropped is not None:
+        clean(claim, Forgotten(KIND, {session_id}, {}, texts=texts), ports)
+    notes = (
+        ForgetNotes(outcome="superseded", total=0)
+        if dropped is None
+        else ForgetNotes(outcome="forgotten" if dropped.was_there else "absent", total=dropped.passages)
+    )
     hand_in(claim, request, notes, ENDING, ports)
+
+
+def drop_session(collection: str, session_id: str, ports: DropPorts) -> DroppedSession:
+    """Drop all that is stored of a session, within a change of the ledger."""
+    dropped = ports.sessions.forget(collection, session_id)
+    drop_words(collection, dropped.texts, ports)
+    ports.set_aside.drop(collection, KIND, [session_id])
+    return dropped
 
 
 def to_result(request: ForgetSession, picture: Picture, notes: ForgetNotes) -> ForgetResult:

@@ -1,8 +1,12 @@
 """What a search of messages found: as its step notes it on the board, and as the result shows it."""
 
-from typing import Final, Literal
+from itertools import zip_longest
+from typing import Final, Literal, NamedTuple
+
+from pydantic import Field
 
 from querymill_shared.board import Picture
+from querymill_shared.contracts.codes import OptionalCode
 from querymill_shared.contracts.messages.search import PRESETS, MessageHit, MessageResult, MessageSearch, Mode
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.jobs.notes import Notes, StepNotes
@@ -10,6 +14,13 @@ from querymill_workers.jobs.one_step import Ending
 from querymill_workers.jobs.stages import stage, timing, used
 from querymill_workers.retrievers.messages.matches import SIMILARITY_PLACES, Gap, Match, MessageMatches
 from querymill_workers.text.calibration import band
+
+
+class NotedGap(NamedTuple):
+    """A part of the search that is missing, and why, as it stands on the board."""
+
+    stage: str
+    reason: str
 
 
 class MessageFindings(Notes):
@@ -27,7 +38,10 @@ class MessageFindings(Notes):
     best_below_threshold: float | None = None
     skipped: int = 0
     compared: bool = True
-    degraded: tuple[Gap, ...] = ()
+    uncalibrated: bool = Field(default=False, exclude_if=lambda is_so: not is_so)
+    degraded: tuple[NotedGap, ...] = ()
+    #: The codes of these. Releases before this one wrote and read pairs of stage and reason alone.
+    codes: tuple[OptionalCode, ...] = Field(default=(), exclude_if=lambda codes: not codes)
 
 
 class SearchNotes(StepNotes):
@@ -38,9 +52,10 @@ class SearchNotes(StepNotes):
 
 def findings_of(matches: MessageMatches, request: MessageSearch) -> MessageFindings:
     """Turn matches into hits, and keep the counts of the search."""
+    gaps = (*matches.gaps, *waiting(matches))
     return MessageFindings(
         mode=matches.mode,
-        results=tuple(hit_of(match, request) for match in matches.best),
+        results=tuple(hit_of(match, request, uncalibrated=matches.uncalibrated) for match in matches.best),
         total=matches.total,
         total_is_exact=matches.total_is_exact,
         why=matches.why,
@@ -48,11 +63,20 @@ def findings_of(matches: MessageMatches, request: MessageSearch) -> MessageFindi
         best_below_threshold=matches.best_below_threshold,
         skipped=matches.skipped,
         compared=matches.compared,
-        degraded=matches.gaps,
+        uncalibrated=matches.uncalibrated,
+        degraded=tuple(NotedGap(gap.stage, gap.reason) for gap in gaps),
+        codes=tuple(gap.code for gap in gaps),
     )
 
 
-def hit_of(match: Match, request: MessageSearch) -> MessageHit:
+def waiting(matches: MessageMatches) -> tuple[Gap, ...]:
+    """Say how many rows wait for a vector, so that only their words could be compared."""
+    if not matches.pending or not matches.compared:
+        return ()
+    return (Gap("embed", f"{matches.pending} row{'s' if matches.pending > 1 else ''} pending", "pending"),)
+
+
+def hit_of(match: Match, request: MessageSearch, *, uncalibrated: bool = False) -> MessageHit:
     """Turn a match into a hit. A hit must be used if its vector is as similar as the preset asks for."""
     row = match.row
     must_use = PRESETS[request.preset].must_use if request.preset else None
@@ -68,18 +92,22 @@ def hit_of(match: Match, request: MessageSearch) -> MessageHit:
         user_name=row.user_name,
         message_role=row.message_role,
         raw_similarity=None if row.raw is None else round(row.raw, SIMILARITY_PLACES),
-        band=band(match.similarity),
+        band="uncalibrated" if uncalibrated and row.raw is not None else band(match.similarity),
         score=match.score,
         found_by=match.found_by,
         must_use=must_use is not None and row.raw is not None and match.similarity >= must_use,
         explanation=match.explanation,
+        metadata=dict(row.metadata) if request.shows_metadata else None,
     )
 
 
 def to_result(request: MessageSearch, picture: Picture, notes: SearchNotes) -> MessageResult:
     """Make the result of a search from what its step noted."""
     found = notes.found
-    degraded = tuple(Degradation(stage=gap.stage, reason=gap.reason) for gap in found.degraded)
+    degraded = tuple(
+        Degradation(stage=gap.stage, reason=gap.reason, code=code)
+        for gap, code in zip_longest(found.degraded, found.codes[: len(found.degraded)])
+    )
     return MessageResult(
         job_id=picture.record.job_id,
         query=request.query,
@@ -91,7 +119,7 @@ def to_result(request: MessageSearch, picture: Picture, notes: SearchNotes) -> M
         stages=tuple(stage(step) for step in picture.steps),
         timing=timing(picture) | {f"{name}_ms": ms for name, ms in notes.timing.items()},
         usage=used(picture),
-        **found.model_dump(exclude={"degraded", "compared"}),
+        **found.model_dump(exclude={"degraded", "codes", "compared"}),
     )
 
 

@@ -1,41 +1,57 @@
 """Ingest a session: its messages become searchable by text at once, and a job that follows makes their vectors.
 
-Rows and words are two stores, so a lock lets one worker at a time change a session. If a worker dies, the next attempt
-ingests the session again; a passage whose content has not changed keeps its vector.
+Rows, words and the session's version change in one transaction. A passage whose content has not changed keeps its
+vector.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from querymill_shared.board import Claim, Picture
+from querymill_shared.contracts.fields import Growing
 from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
 from querymill_shared.contracts.sessions import ChatSession, message_key
+from querymill_workers.documents.burial import bury_replaced
 from querymill_workers.inference.ports import Embeddings
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.revisions import Revision
+from querymill_workers.ledger.ports import Standing, Subject, version_of
 from querymill_workers.retrievers.messages.embed import models_to_embed_with, submit_embedding
-from querymill_workers.retrievers.messages.ports import SPACES, MessagePorts, PreparedSession
+from querymill_workers.retrievers.messages.ports import (
+    NEIGHBOURS,
+    SPACES,
+    ChangedTexts,
+    DropPorts,
+    MessagePorts,
+    PreparedSession,
+)
+from querymill_workers.retrievers.messages.rules.neighbours import changed_around, entries_of
 from querymill_workers.retrievers.messages.rules.sessions import (
     CONTEXT_VERSION,
     Message,
-    PendingPassage,
+    MessageText,
     VectorType,
     passages_of,
 )
+from querymill_workers.text.words import words
 from querymill_workers.words.ports import WordUnit
 
-#: Passages that are indexed in one transaction.
+#: The name of `messages` in the ledger and among the texts that are set aside.
+KIND: Final = "messages"
+#: Texts that are indexed in one call.
 INDEX_BATCH: Final = 500
+
+Outcome = Literal["ingested", "unchanged", "superseded", "forgotten"]
 
 
 class IngestNotes(Notes):
     """What ingestion did, and the id of the job that makes the missing vectors."""
 
-    outcome: Literal["ingested", "unchanged"]
+    outcome: Annotated[Outcome, Growing]
     total: int
     embedding_job: str | None = None
 
@@ -45,41 +61,106 @@ def step(claim: Claim, request: IngestSession, ports: MessagePorts) -> Sequence[
     collection, session_id = request.collection, request.session.session_id
     prepared = prepare_session(request.session)
     models = models_to_embed_with(collection, ports)
-    with ports.sessions.changing(collection, session_id):
-        unchanged = ports.sessions.revision(collection, session_id) == prepared.revision
-        if not unchanged:
-            store_session(collection, prepared, models, ports)
+    with ports.ledger.changing(collection, KIND, [subject_of(request.session)], version_of(claim)) as standings:
+        bury_replaced(collection, KIND, standings, ports)
+        outcomes, changed = store_rows(collection, [prepared], standings, models, ports)
+        change_words(collection, changed, [prepared], ports)
+    ports.sessions.grow(collection, sum(len(texts.added) for texts in changed.values()))
     ports.board.add_collections("messages", [collection])
     embedding_job, bells = submit_embedding(
         collection, session_id, models, ports, lane=request.lane, token=claim.job_id
     )
-    notes = IngestNotes(
-        outcome="unchanged" if unchanged else "ingested", total=len(prepared.passages), embedding_job=embedding_job
-    )
+    notes = IngestNotes(outcome=outcomes[session_id], total=len(prepared.passages), embedding_job=embedding_job)
     hand_in(claim, request, notes, ENDING, ports)
     return bells
 
 
-def store_session(
-    collection: str, prepared: PreparedSession, models: Sequence[Embeddings], ports: MessagePorts
-) -> None:
-    """Replace the stored session and its index entries."""
+def subject_of(session: ChatSession) -> Subject:
+    """Return what tombstones are matched against."""
+    fields: dict[str, Any] = {
+        "session_id": session.session_id,
+        "user_name": session.user_name,
+        "role": [message.role for message in session.messages],
+        "time": session.started_at,
+    }
+    return Subject(session.session_id, fields, dict(session.model_extra or {}))
+
+
+def store_rows(
+    collection: str,
+    prepared: Sequence[PreparedSession],
+    standings: Mapping[str, Standing],
+    models: Sequence[Embeddings],
+    ports: MessagePorts,
+) -> tuple[Mapping[str, Outcome], Mapping[str, ChangedTexts]]:
+    """Store the rows of sessions, and return their outcomes and the texts whose words are to be changed with them.
+
+    A session is not stored if a newer one is, if it was forgotten since, or if the same content is there already.
+    """
+    stored = ports.sessions.revisions(collection, [each.session.session_id for each in prepared])
+    outcomes = {each.session.session_id: outcome_of(each, standings, stored) for each in prepared}
+    new = [each for each in prepared if outcomes[each.session.session_id] == "ingested"]
+    if not new:
+        return outcomes, {}
+    changed = ports.sessions.put(collection, new, models=[model.model for model in models])
+    ports.set_aside.drop(collection, KIND, list(changed))
+    return outcomes, changed
+
+
+def outcome_of(prepared: PreparedSession, standings: Mapping[str, Standing], stored: Mapping[str, Revision]) -> Outcome:
+    """Decide what becomes of a session, given how its write stands and the revisions that are stored."""
     session_id = prepared.session.session_id
-    keeping = [passage.vector_id for passage in prepared.passages]
-    unindex_passages(collection, ports.sessions.passages_except(collection, session_id, keeping=keeping), ports)
-    ports.sessions.put(collection, prepared, models=[model.model for model in models])
-    index_passages(collection, session_id, ports)
-    ports.sessions.complete(collection, session_id, prepared.revision)
+    if standings[session_id].forgotten:
+        return "forgotten"
+    if not standings[session_id].newest:
+        return "superseded"
+    return "unchanged" if stored.get(session_id) == prepared.revision else "ingested"
+
+
+def change_words(
+    collection: str, changed: Mapping[str, ChangedTexts], prepared: Sequence[PreparedSession], ports: MessagePorts
+) -> None:
+    """Bring the text indexes to the changed texts of sessions."""
+    drop_words(collection, [text for texts in changed.values() for text in texts.dropped], ports)
+    units: dict[VectorType, list[WordUnit]] = {}
+    for session_id, texts in changed.items():
+        for vector_type, group in group_by_type(texts.added):
+            units.setdefault(vector_type, []).extend(word_units_of(session_id, group))
+    for vector_type in sorted(units):
+        for start in range(0, len(units[vector_type]), INDEX_BATCH):
+            ports.words.put(collection, SPACES[vector_type], units[vector_type][start : start + INDEX_BATCH])
+    entries = [
+        entry
+        for each in prepared
+        if each.session.session_id in changed
+        for entry in changed_entries(each, changed[each.session.session_id])
+    ]
+    for start in range(0, len(entries), INDEX_BATCH):
+        ports.words.put(collection, NEIGHBOURS, entries[start : start + INDEX_BATCH])
+
+
+def changed_entries(prepared: PreparedSession, texts: ChangedTexts) -> list[WordUnit]:
+    """Return the entries with neighbours that a change of a session's texts has changed.
+
+    All are, if a message was dropped, or if only its speakers or other metadata changed.
+    """
+    session_id, messages = prepared.session.session_id, prepared.messages
+    added = {text.text_id for text in texts.added if text.vector_type == "message"}
+    dropped = {text.text_id for text in texts.dropped if text.vector_type == "message"}
+    changed = changed_around(session_id, messages, added) if added and dropped <= added else None
+    return entries_of(session_id, messages, words, changed=changed)
 
 
 def prepare_session(session: ChatSession) -> PreparedSession:
-    """Give each message its key and its time, and list the session's passages."""
+    """Give each message its key, its time and the session's metadata, and list the session's passages."""
     numbered = [
         Message(
             message_key(message.message_id, place),
             message.message_id,
             message.text,
             session.started_at if message.created_at is None else message.created_at,
+            message.role,
+            {**(session.model_extra or {}), **(message.model_extra or {})},
         )
         for place, message in enumerate(session.messages)
     ]
@@ -88,30 +169,24 @@ def prepare_session(session: ChatSession) -> PreparedSession:
     return PreparedSession(session, numbered, passages_of(session.session_id, numbered), revision)
 
 
-def unindex_passages(collection: str, passages: Sequence[PendingPassage], ports: MessagePorts) -> None:
-    """Drop passages from the text index. Their rows are dropped afterwards, so that every index entry has a row."""
-    for vector_type, group in group_by_type(passages):
-        ports.words.drop(collection, SPACES[vector_type], [passage.vector_id for passage in group])
+def drop_words(collection: str, texts: Sequence[MessageText], ports: DropPorts) -> None:
+    """Drop texts from the text index."""
+    for vector_type, group in group_by_type(texts):
+        ids = [text.text_id for text in group]
+        ports.words.drop(collection, SPACES[vector_type], ids)
+        if vector_type == "message":
+            ports.words.drop(collection, NEIGHBOURS, ids)
 
 
-def index_passages(collection: str, session_id: str, ports: MessagePorts) -> None:
-    """Add the session's passages that are missing from the text index."""
-    for vector_type, group in group_by_type(ports.sessions.unindexed(collection, session_id)):
-        for start in range(0, len(group), INDEX_BATCH):
-            batch = group[start : start + INDEX_BATCH]
-            ports.words.put(collection, SPACES[vector_type], word_units_of(session_id, batch))
-            ports.sessions.mark_indexed(collection, batch)
+def word_units_of(session_id: str, texts: Sequence[MessageText]) -> list[WordUnit]:
+    """Turn texts into entries of the text index, grouped by session."""
+    return [WordUnit(text.text_id, text.content, session_id) for text in texts]
 
 
-def word_units_of(session_id: str, passages: Sequence[PendingPassage]) -> list[WordUnit]:
-    """Turn passages into entries of the text index, grouped by session."""
-    return [WordUnit(passage.vector_id, passage.content, session_id) for passage in passages]
-
-
-def group_by_type(passages: Sequence[PendingPassage]) -> list[tuple[VectorType, list[PendingPassage]]]:
-    """Group passages by type, as each type has an index of its own."""
-    ordered = sorted(passages, key=lambda passage: passage.vector_type)
-    return [(vector_type, list(group)) for vector_type, group in groupby(ordered, lambda passage: passage.vector_type)]
+def group_by_type(texts: Sequence[MessageText]) -> list[tuple[VectorType, list[MessageText]]]:
+    """Group texts by type, as each type has an index of its own."""
+    ordered = sorted(texts, key=lambda text: text.vector_type)
+    return [(vector_type, list(group)) for vector_type, group in groupby(ordered, lambda text: text.vector_type)]
 
 
 def to_result(request: IngestSession, picture: Picture, notes: IngestNotes) -> IngestSessionResult:

@@ -1,12 +1,13 @@
 """What a mode of search is given and what it finds, as plain values."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.messages.search import Channel, Mode
 from querymill_workers.retrievers.messages.rules.sessions import MessageRow
 from querymill_workers.text.calibration import Calibration
@@ -36,10 +37,11 @@ class EmbeddedQuestion:
 
 
 class Gap(NamedTuple):
-    """A part of the search that is missing, and why."""
+    """A part of the search that is missing, and why: as a reason, and as a code."""
 
     stage: str
     reason: str
+    code: Code
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,10 @@ class Match:
 class MessageMatches:
     """What a mode found, best first and cut to the limit.
 
-    ``total`` counts the matches before the cut, and ``skipped`` the rows without a vector of the model. ``compared``
-    tells whether any row had a vector to compare.
+    ``total`` counts the matches before the cut. ``skipped`` counts the rows without a vector of the model, and
+    ``pending`` those of them that wait for one. ``compared`` tells whether any row had a vector to compare, and
+    ``uncalibrated`` that their model has no measured profile. ``rare`` are the matches that hold rare words of the
+    question.
     """
 
     mode: Mode
@@ -69,5 +73,13 @@ class MessageMatches:
     searched: Literal["exact", "approximate"] | None = None
     best_below_threshold: float | None = None
     skipped: int = 0
+    pending: int = 0
     compared: bool = True
+    uncalibrated: bool = False
     gaps: tuple[Gap, ...] = ()
+    rare: Sequence[Match] = ()
+
+
+def passage_of(row: MessageRow) -> dict[str, Any]:
+    """Return what an explanation says of the passage by whose vector a long text was found."""
+    return {} if row.passage is None else {"passage": asdict(row.passage)}

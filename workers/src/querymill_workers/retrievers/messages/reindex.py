@@ -1,27 +1,50 @@
-"""Rebuild the text index of `messages` from the stored sessions."""
+"""Rebuild the text indexes of `messages` from the stored sessions."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from querymill_workers.retrievers.messages.ingest import group_by_type, word_units_of
+from querymill_shared.contracts.sessions import ChatSession
+from querymill_workers.ledger.ports import Subject, Version
+from querymill_workers.retrievers.messages.ingest import KIND, group_by_type, prepare_session, word_units_of
+from querymill_workers.retrievers.messages.ports import NEIGHBOURS, MessagePorts
 from querymill_workers.retrievers.messages.ports import SPACES as SPACE_OF
-from querymill_workers.retrievers.messages.ports import MessagePorts
-from querymill_workers.words.ports import Space
+from querymill_workers.retrievers.messages.rules.neighbours import entries_of
+from querymill_workers.text.words import words
+from querymill_workers.words.ports import Space, Words
 
 #: The indexes of a collection's messages.
-SPACES: Final[Sequence[Space]] = tuple(SPACE_OF.values())
+SPACES: Final[Sequence[Space]] = (*SPACE_OF.values(), NEIGHBOURS)
+#: A rebuild only holds the lock of a session: it writes no version, and its own does not matter.
+NO_WRITE: Final = Version(0, "")
+
+
+def incomplete(collection: str, words: Words) -> Sequence[Space]:
+    """Return the index with neighbours, if a former release wrote messages that it lacks, or dropped some of its."""
+    one, other = (words.count(collection, space) for space in (NEIGHBOURS, SPACE_OF["message"]))
+    return () if one == other else (NEIGHBOURS,)
 
 
 def reindexed(collection: str, ports: MessagePorts) -> Iterator[tuple[int, int, int]]:
     """Index session by session, each under its lock.
 
-    Yields the number of sessions done, the number of all sessions, and the number of passages just indexed.
+    Yields the number of sessions done, the number of all sessions, and the number of texts just indexed.
     """
     sessions = ports.sessions.ids(collection)
+    if incomplete(collection, ports.words):
+        ports.words.clear(collection, NEIGHBOURS)
     for done, session_id in enumerate(sessions, start=1):
-        with ports.sessions.changing(collection, session_id):
-            passages = ports.sessions.passages(collection, session_id)
-            for vector_type, group in group_by_type(passages):
+        with ports.ledger.changing(collection, KIND, [Subject(session_id)], NO_WRITE, whole=False):
+            texts = ports.sessions.texts(collection, session_id)
+            for vector_type, group in group_by_type(texts):
                 units = word_units_of(session_id, group)
                 ports.words.refill(collection, SPACE_OF[vector_type], units)
-        yield done, len(sessions), len(passages)
+            add_neighbours(collection, session_id, ports)
+        yield done, len(sessions), len(texts)
+
+
+def add_neighbours(collection: str, session_id: str, ports: MessagePorts) -> None:
+    """Index the messages of a session with their neighbours."""
+    stored = ports.sessions.whole(collection, [session_id]).get(session_id)
+    if stored is not None:
+        prepared = prepare_session(ChatSession.model_validate(stored))
+        ports.words.refill(collection, NEIGHBOURS, entries_of(session_id, prepared.messages, words))

@@ -1,26 +1,33 @@
 """`messages`: a question in, the messages that mean the same out.
 
     question -> embed -> nearest rows -> calibrated threshold -> hits           modes/vector.py
-                      ├-> and pending rows by text, at similarity 0.5
-                      └-> and rows by words, joined by rank                     modes/hybrid.py
+             │        ├-> and pending rows by text, at similarity 0.5
+             │        └-> and rows by their own words, joined by rank           modes/hybrid.py
+             ├-> ranking "best": words with neighbours, joined with vectors     modes/best.py
+             │   (the words are searched while the question is embedded, and their hits are on the board at once)
              -> no vector: rows that contain the question, then by words        modes/text.py, and why
 
 A search is one step. Each mode returns matches, which ``hits.py`` turns into hits.
 """
 
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Final
 
 from querymill_shared.board import Claim, Outcome
+from querymill_shared.contracts.codes import Code
+from querymill_shared.contracts.events import Hits, PartialHit
 from querymill_shared.contracts.messages.search import MessageSearch
-from querymill_workers.inference.ports import Embeddings
+from querymill_workers.inference.carrying import carry
+from querymill_workers.inference.ports import Embeddings, cut_of
 from querymill_workers.jobs import one_step
-from querymill_workers.jobs.deadline import caller_of
+from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S, caller_of
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.stages import Laps
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.retrievers.messages.hits import ENDING, SearchNotes, findings_of
-from querymill_workers.retrievers.messages.matches import EmbeddedQuestion, MessageMatches
+from querymill_workers.retrievers.messages.matches import EmbeddedQuestion, Gap, MessageMatches
+from querymill_workers.retrievers.messages.modes.best import rank_by_neighbours, search_best
 from querymill_workers.retrievers.messages.modes.hybrid import search_hybrid
 from querymill_workers.retrievers.messages.modes.text import search_text
 from querymill_workers.retrievers.messages.modes.vector import search_vector
@@ -30,6 +37,8 @@ from querymill_workers.text.calibration import ROUNDING, Calibration
 
 #: Time kept free before the deadline, so that a search by text can follow a failed embedding, in seconds.
 FALLBACK_MARGIN_S: Final = 0.3
+#: What the hits on the board were found by, before the vector was there.
+WORDS: Final = "words"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,29 +55,117 @@ def step(claim: Claim, request: MessageSearch, ports: MessagePorts) -> None:
     matches, usage = find(claim, request, laps, ports)
     laps.lap("search")
     notes = SearchNotes(found=findings_of(matches, request), timing=laps.ms, usage=usage.noted())
-    picture = ports.board.finish(claim, Outcome(notes=notes.for_board(), ms=laps.total_ms))
+    picture = ports.board.finish(claim, Outcome(notes=notes.for_board(), ms=laps.total_ms, parts=laps.parts))
     if picture is not None:
         one_step.conclude(picture, request, ENDING, ports)
 
 
 def find(claim: Claim, request: MessageSearch, laps: Laps, ports: MessagePorts) -> tuple[MessageMatches, Usage]:
-    """Choose the mode: by vectors or hybrid if there are vectors to compare, else by text, saying why."""
-    where = MessageFilter(request.collection, request.vector_types, request.session_id, request.exclude_message_id)
+    """Choose the mode: with vectors if there are vectors to compare, else by text, saying why."""
+    where = filter_of(request)
+    if request.ranking == "best" and not has_words(request.query):
+        return nothing_asked(), Usage()
+    first: MessageMatches | None = None
     try:
         model = model_of(request.collection, ports)
-        question, usage = embed_question(claim, request, model, ports)
+        embedding = begin_to_embed(claim, request, model, ports)
+        if embedding is not None:
+            first = search_words_first(claim, request, where, ports)
+            laps.lap("words")
+        question, usage = embed_question(claim, request, model, ports) if embedding is None else embedding.result()
     except (Unavailable, Refused) as error:
         laps.lap("embed")
-        return search_text(request, where, ports, model=ports.embeddings.model, why=str(error)), Usage()
+        if first is not None:
+            return by_words_alone(first, why=str(error), code=error.code), Usage()
+        return search_words(
+            request, where, ports, model=ports.embeddings.model, why=str(error), code=error.code
+        ), Usage()
     laps.lap("embed")
-    search = search_hybrid if request.hybrid else search_vector
-    found = search(request, where, question, ports)
-    if not found.compared and found.skipped:
-        why = f"none of the {found.skipped} rows has a vector of {question.model} yet"
-        found = replace(search_text(request, where, ports, model=question.model, why=why), skipped=found.skipped)
-    if not found.compared and ports.sessions.searched_by(request.collection) not in (None, question.model):
-        return find(claim, request, laps, ports)  # the collection has switched to another model since
-    return found, usage
+    with ports.messages.snapshot():
+        found = compare(request, where, question, ports)
+        has_switched = not found.compared and ports.sessions.searched_by(request.collection) not in (
+            None,
+            question.model,
+        )
+    if has_switched:
+        return find(claim, request, laps, ports)
+    cut = cut_of(request.query, model.embeddings) if found.compared else None
+    return found if cut is None else replace(found, gaps=(*found.gaps, Gap("embed", cut, "cut"))), usage
+
+
+def begin_to_embed(
+    claim: Claim, request: MessageSearch, model: SearchModel, ports: MessagePorts
+) -> "Future[tuple[EmbeddedQuestion, Usage]] | None":
+    """Begin to embed a question, if its words can answer meanwhile and its vector is not known already."""
+    if request.ranking != "best":
+        return None
+    known = model.embeddings.cached([request.query], input_type="query", collection=request.collection)
+    if known is not None:
+        return None
+    return carry(lambda: embed_question(claim, request, model, ports), name="question")
+
+
+def search_words_first(
+    claim: Claim, request: MessageSearch, where: MessageFilter, ports: MessagePorts
+) -> MessageMatches:
+    """Search by words while the question is embedded, and put the hits on the board.
+
+    With the vector, the words are searched once more: both must see the same rows.
+    """
+    found = search_words(request, where, ports, model=ports.embeddings.model, why="", code="pending")
+    if found.best:
+        hits = tuple(PartialHit(key=match.row.vector_id, score=match.score) for match in found.best)
+        ports.board.tell(claim.job_id, Hits(after_stage=WORDS, total=found.total, hits=hits))
+    return found
+
+
+def by_words_alone(first: MessageMatches, *, why: str, code: Code) -> MessageMatches:
+    """Return what the words found first as the answer, with the reason why there is no vector."""
+    others = (gap for gap in first.gaps if gap.stage != "embed")
+    return replace(first, why=why, gaps=(Gap("embed", why, code), *others))
+
+
+def filter_of(request: MessageSearch) -> MessageFilter:
+    """Return which rows a request may find."""
+    return MessageFilter(
+        request.collection,
+        request.vector_types,
+        session_id=request.session_id,
+        exclude_message_id=request.exclude_message_id,
+        exclude_session_id=request.exclude_session_id,
+        conditions=request.filter,
+    )
+
+
+def compare(
+    request: MessageSearch, where: MessageFilter, question: EmbeddedQuestion, ports: MessagePorts
+) -> MessageMatches:
+    """Search with vectors or, if no row has a vector to compare, by text."""
+    search = search_best if request.ranking == "best" else search_hybrid if request.hybrid else search_vector
+    found = replace(search(request, where, question, ports), uncalibrated=not question.calibration.points)
+    if found.compared or not found.skipped:
+        return found
+    why = f"none of the {found.skipped} rows has a vector of {question.model} yet"
+    words = search_words(request, where, ports, model=question.model, why=why, code="pending")
+    return replace(words, skipped=found.skipped)
+
+
+def search_words(
+    request: MessageSearch, where: MessageFilter, ports: MessagePorts, *, model: str, why: str, code: Code
+) -> MessageMatches:
+    """Search by text alone: with the words of neighbours, unless the request is ranked by the rule of vectors."""
+    rank = rank_by_neighbours if request.ranking == "best" else None
+    return search_text(request, where, ports, model=model, why=why, code=code, rank=rank)
+
+
+def has_words(query: str) -> bool:
+    """Tell whether a question has a letter or a digit of any script."""
+    return any(character.isalnum() for character in query)
+
+
+def nothing_asked() -> MessageMatches:
+    """Return the empty result of a question without a letter or digit."""
+    return MessageMatches("hybrid", (), 0, total_is_exact=True, why="the query has no letter or digit")
 
 
 def model_of(collection: str, ports: MessagePorts) -> SearchModel:
@@ -97,8 +194,23 @@ def embed_question(
     Raises:
         Unavailable, Refused: There is no vector in time.
     """
-    caller = caller_of(claim, request, ports, margin_s=FALLBACK_MARGIN_S, what="the embedding model")
-    vectors, usage = model.embeddings.embed([request.query], input_type="query", caller=caller)
+    try:
+        caller = caller_of(
+            claim,
+            request,
+            ports,
+            margin_s=FALLBACK_MARGIN_S,
+            what="the embedding model",
+            patience_s=EMBEDDING_PATIENCE_S,
+        )
+    except Unavailable:
+        # No time is left to ask, but a vector that is cached takes none.
+        known = model.embeddings.cached([request.query], input_type="query", collection=request.collection)
+        if known is None:
+            raise
+        vectors, usage = known, Usage()
+    else:
+        vectors, usage = model.embeddings.embed([request.query], input_type="query", caller=caller)
     threshold = request.similarity_threshold
     min_cosine = -2.0 if threshold is None else model.calibration.floor(threshold) - ROUNDING
     return EmbeddedQuestion(vectors[0], model.embeddings.model, model.calibration, min_cosine), usage

@@ -13,8 +13,10 @@ from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.follow_up import submit_once
 from querymill_workers.jobs.one_step import Ending, hand_in
+from querymill_workers.ledger.ports import Subject
 from querymill_workers.retrievers.modules.notes import LexiconNotes
-from querymill_workers.retrievers.modules.ports import ModulePorts
+from querymill_workers.retrievers.modules.ports import KIND, NO_VERSION, ModulePorts
+from querymill_workers.retrievers.modules.rules.documents import shown_id
 from querymill_workers.retrievers.modules.rules.lexicon import learn
 
 #: How long learning in the background waits for more documents, in seconds. The wait grows with the collection, so
@@ -29,12 +31,13 @@ def step(claim: Claim, request: LearnLexicon, ports: ModulePorts) -> Sequence[Be
         Refused: The collection holds no document.
     """
     collection = request.collection
+    repair_unsettled(collection, ports)
     before = ports.modules.vocabulary(collection)
     if before.changes == 0:
         raise Refused(f"collection: no code documents in {collection!r}")
-    if request.background and claim.attempt == 1:
+    if request.background and claim.counts.pauses == 0:
         delay = DEBOUNCE_S + DEBOUNCE_S_PER_DOCUMENT * before.changes
-        ports.board.postpone(claim, delay_s=delay, reason="waiting for more documents")
+        ports.board.postpone(claim, delay_s=delay, reason="waiting for more documents", cause="pause")
         return []
     summaries = list(ports.modules.describe_all(collection))
     lexicon, version = before.lexicon, before.version
@@ -45,6 +48,14 @@ def step(claim: Claim, request: LearnLexicon, ports: ModulePorts) -> Sequence[Be
     bells = submit_learning(collection, ports)
     hand_in(claim, request, notes, ENDING, ports)
     return bells
+
+
+def repair_unsettled(collection: str, ports: ModulePorts) -> None:
+    """Put right what writers that died have left. Whoever still writes a document is waited for."""
+    for document in ports.modules.unsettled(collection):
+        subject = Subject(shown_id(document))
+        with ports.ledger.changing(collection, KIND, [subject], NO_VERSION, whole=False):
+            ports.modules.repair(collection, document)
 
 
 def submit_learning(collection: str, ports: ModulePorts) -> Sequence[Bell]:

@@ -2,6 +2,8 @@
 
 from typing import Literal, NamedTuple
 
+from pydantic import Field
+
 from querymill_shared.contracts.modules.search import RawRecall
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.jobs.notes import Notes, StepNotes
@@ -33,13 +35,22 @@ class SearchNotes(StepNotes):
     weights: dict[str, float]
     degraded: tuple[Degradation, ...]
     lexicon_version: int
+    unknown_modules: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
 
 
 class IngestNotes(Notes):
     """What ingestion did, and how many modules the document has (0 if nothing changed)."""
 
-    outcome: Literal["ingested", "unchanged"]
+    outcome: Literal["ingested", "unchanged", "superseded", "forgotten"]
     modules: int
+
+
+class EmbedNotes(Notes):
+    """``total``: how many passages got a vector; ``pending``: how many stored ones still lack one."""
+
+    total: int
+    pending: int
+    usage: dict[str, int]
 
 
 class LexiconNotes(Notes):

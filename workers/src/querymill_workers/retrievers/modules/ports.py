@@ -1,21 +1,40 @@
-"""The part of the world that `modules` may touch: its store, the text index, and the model that splits requests."""
+"""The part of the world that `modules` may touch: its stores, the text index, and its models."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
+import numpy as np
+import numpy.typing as npt
+
+from querymill_shared.contracts.filters import Filterable
 from querymill_shared.contracts.modules.ingest import ModuleDocument
-from querymill_workers.inference.ports import Rewriter
+from querymill_workers.documents.ports import BurialPorts
+from querymill_workers.inference.ports import Embeddings, Rewriter
 from querymill_workers.jobs.ports import Common
 from querymill_workers.jobs.revisions import Revision
+from querymill_workers.ledger.ports import Ledger, Version
 from querymill_workers.retrievers.modules.rules.documents import DocumentId
 from querymill_workers.retrievers.modules.rules.lexicon import Lexicon
-from querymill_workers.retrievers.modules.rules.names import Match
+from querymill_workers.retrievers.modules.rules.names import Match, last_segment
 from querymill_workers.retrievers.modules.rules.scores import DocumentSummary, ModuleRecall
 from querymill_workers.words.ports import Space, Words
 
 #: The index of the text of code documents, one entry each.
 SPACE: Final[Space] = "modules"
+#: The kind of their versions in the ledger.
+KIND: Final = "modules"
+#: Compared with no other: for the lock of a document without a write.
+NO_VERSION: Final = Version(0, "")
+
+Vector = npt.NDArray[np.float32]
+
+
+def filterable(document: ModuleDocument) -> Filterable:
+    """Return what a filter sees of a document: its modules, dotted and by their last name, its path and metadata."""
+    names = document.meta_info.vtkjs_modules
+    every = tuple(dict.fromkeys([*names, *map(last_segment, names)]))
+    return Filterable.of(document.metadata, module=every, path=document.file_path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +66,31 @@ class Modules(Protocol):
         """Return the revision of a stored document, or None if it is not stored completely."""
         ...
 
-    def put(self, collection: str, documents: Sequence[tuple[ModuleDocument, Revision]]) -> None:
-        """Store documents under their ids and replace earlier versions. Storing a document twice changes nothing."""
+    def put(self, collection: str, documents: Sequence[tuple[ModuleDocument, Revision]], *, record: str) -> None:
+        """Write versions of documents under the name of a record; the same again changes nothing.
+
+        Call it within the ledger's change of these documents. From the end of its transaction on, these versions are
+        found in place of earlier ones; before, and if it fails, none of them is.
+
+        Raises:
+            Conflict: Another writer was first.
+        """
+        ...
+
+    def settle(self, collection: str, documents: Sequence[DocumentId]) -> None:
+        """Clear away what the versions that are found have replaced. Until then they do not teach the lexicon."""
+        ...
+
+    def unsettled(self, collection: str) -> Sequence[DocumentId]:
+        """List the documents that a writer has changed without settling them: it is at work, or it died."""
+        ...
+
+    def repair(self, collection: str, document: DocumentId) -> None:
+        """Put right what a writer that died has left of a document, within the ledger's change of it."""
+        ...
+
+    def drop(self, collection: str, document: DocumentId) -> bool:
+        """Drop a document within the ledger's change of it, and return whether there was anything to drop."""
         ...
 
     def vocabulary(self, collection: str) -> Vocabulary: ...
@@ -67,6 +109,20 @@ class Modules(Protocol):
         """Return whole documents by id, without those that do not exist."""
         ...
 
+    def listed(
+        self, collection: str, conditions: Mapping[str, Any], *, limit: int | None = None, after: str | None = None
+    ) -> Sequence[DocumentId]:
+        """List the documents that pass a filter, all or up to ``limit``, ordered by `shown_id`, after such an id."""
+        ...
+
+    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
+        """Count the documents that pass a filter."""
+        ...
+
+    def leave(self, collection: str) -> None:
+        """Drop the vocabulary and the lexicon of a collection without documents."""
+        ...
+
     def publish_lexicon(self, collection: str, lexicon: Lexicon, *, replacing: int, changes: int) -> int:
         """Make a lexicon the one that every worker uses, in one step, and return its version.
 
@@ -80,14 +136,104 @@ class Modules(Protocol):
         ...
 
 
-class ModulePorts(Common, Protocol):
+@dataclass(frozen=True, slots=True)
+class PendingDescription:
+    """A passage of a document's description, without a vector; ``number`` counts from 0."""
+
+    document: DocumentId
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class NearDescriptions:
+    """The documents with the nearest descriptions, each with its best cosine, best first.
+
+    ``pending`` counts the passages of the collection that were not compared, and the documents without passages.
+    """
+
+    found: Sequence[tuple[DocumentId, float]]
+    pending: int
+
+
+class Descriptions(Protocol):
+    """The descriptions of code documents, in passages, and their vectors. Every call names its collection."""
+
+    def put(self, collection: str, passages: Mapping[DocumentId, Sequence[str]]) -> None:
+        """Replace the passages of documents, within the ledger's change of them. Equal ones keep their vectors."""
+        ...
+
+    def drop(self, collection: str, documents: Sequence[DocumentId]) -> None:
+        """Drop the passages of documents and their vectors."""
+        ...
+
+    def undescribed(self, collection: str, *, limit: int) -> Sequence[DocumentId]:
+        """List documents that the release before has stored, without passages."""
+        ...
+
+    def pending(self, collection: str, *, model: str, limit: int) -> Sequence[PendingDescription]:
+        """List passages that wait for a vector of a model."""
+        ...
+
+    def still_pending(
+        self, collection: str, passages: Sequence[PendingDescription], *, model: str
+    ) -> Sequence[PendingDescription]:
+        """Return those of some passages that are stored unchanged and still wait."""
+        ...
+
+    def fill(
+        self,
+        collection: str,
+        passages: Sequence[PendingDescription],
+        vectors: Sequence[Vector | None],
+        *,
+        model: str,
+    ) -> None:
+        """Store the vectors of passages that are stored unchanged. None: the model's provider refused the text."""
+        ...
+
+    def retry(self, collection: str, *, model: str) -> None:
+        """Have passages that the model's provider refused wait for a vector again."""
+        ...
+
+    def count_pending(self, collection: str, *, model: str) -> int:
+        """Count the passages that wait for a vector of a model, and the documents without passages."""
+        ...
+
+    def nearest(
+        self,
+        collection: str,
+        vector: Vector,
+        *,
+        model: str,
+        limit: int,
+        documents: Sequence[DocumentId] | None = None,
+    ) -> NearDescriptions:
+        """Compare a vector with all passages, or with those of some documents. Ties break on the encoded id."""
+        ...
+
+    def drop_other_models(self, collection: str, *, model: str) -> None:
+        """Drop the vectors of all models but one."""
+        ...
+
+
+class ModulePorts(Common, BurialPorts, Protocol):
     """What every flow of `modules` may touch."""
 
     @property
     def modules(self) -> Modules: ...
 
     @property
+    def descriptions(self) -> Descriptions: ...
+
+    @property
+    def embeddings(self) -> Embeddings: ...
+
+    @property
     def words(self) -> Words: ...
+
+    @property
+    def ledger(self) -> Ledger: ...
 
     @property
     def rewriter(self) -> Rewriter: ...

@@ -51,6 +51,7 @@ def to_result(picture: Picture, branch: Step, request: ModuleSearch, ports: Modu
         usage=used(picture),
         searched_by=branch.name,
         lexicon_version=notes.lexicon_version,
+        unknown_modules=notes.unknown_modules,
         raw_history=notes.raw,
         reranked_history=tuple(to_ranked_document(hit, place) for place, hit in enumerate(notes.ranking, start=1)),
         prompt=build_prompt(

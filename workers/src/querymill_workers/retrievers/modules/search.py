@@ -1,15 +1,17 @@
-"""Search code documents for a request: first by the modules it asks for, then by its text.
+"""Search code documents for a request: by the modules it asks for, by its text, and by vectors of descriptions.
 
     request ─> original ──────────────────┐ analyse -> recall -> score ┐
             └> split (chat model: parts) ─┤                            ├-> fuse by rank -> hits on the board
-                                          └ text of the request ───────┘
+                                          └ words, vectors (channels.py)┘
                the last branch settles: documents, explanations, prompt
 
 If the split succeeds, the result comes from its parts. If it fails, the result comes from the request itself.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import Final
 
 from querymill_shared.board import Claim, Outcome, Picture, Step, Verdict
 from querymill_shared.contracts.events import Hits, PartialHit
@@ -18,24 +20,28 @@ from querymill_shared.contracts.results import Degradation
 from querymill_shared.hits import BoardHit
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import caller_of
-from querymill_workers.jobs.faults import Refused, Unavailable
+from querymill_workers.jobs.faults import Failed, Refused, Unavailable
+from querymill_workers.jobs.log_lines import log_failure
 from querymill_workers.jobs.stages import Laps, why_nothing, worth_telling
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.jobs.verdicts import done, lost
+from querymill_workers.retrievers.modules.channels import Asked, search_lists, texts_of
 from querymill_workers.retrievers.modules.notes import Matches, SearchNotes
-from querymill_workers.retrievers.modules.ports import SPACE, ModulePorts, Vocabulary
+from querymill_workers.retrievers.modules.ports import ModulePorts, Vocabulary
 from querymill_workers.retrievers.modules.results import to_result
-from querymill_workers.retrievers.modules.rules.documents import DocumentId, decode_id, encode_id
+from querymill_workers.retrievers.modules.rules.documents import DocumentId, encode_id
 from querymill_workers.retrievers.modules.rules.join import (
     MODULES,
-    TEXT,
+    VECTORS,
     FusedHit,
     channel_weights,
+    chosen_channels,
     fuse_channels,
     rank_by_modules,
+    with_vectors,
 )
 from querymill_workers.retrievers.modules.rules.lexicon import EMPTY, modules_of
-from querymill_workers.retrievers.modules.rules.names import shorthands_of
+from querymill_workers.retrievers.modules.rules.names import FoundModule, analyze_query, shorthands_of, unknown_modules
 from querymill_workers.retrievers.modules.rules.scores import (
     SHOWN_PLACES,
     ModuleRecall,
@@ -51,6 +57,8 @@ from querymill_workers.retrievers.modules.rules.text import weighted_parts
 
 #: Time before the deadline that is reserved for searching after the chat call, in seconds.
 SEARCH_MARGIN_S = 0.2
+#: Documents whose names and rare modules are looked at in the text channel, whatever ``candidates`` are asked for.
+TEXT_CANDIDATES: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +71,8 @@ class Findings:
     ranking: Sequence[FusedHit]
     weights: Mapping[str, float]
     degraded: Sequence[Degradation]
+    unknown: tuple[str, ...] = ()
+    usage: Usage = field(default_factory=Usage)
 
 
 def step(claim: Claim, request: ModuleSearch, ports: ModulePorts) -> Sequence[Bell]:
@@ -71,14 +81,20 @@ def step(claim: Claim, request: ModuleSearch, ports: ModulePorts) -> Sequence[Be
     try:
         parts, usage = find_parts(claim, request, ports)
     except Unavailable as error:
-        finish_branch(claim, Outcome(state="failed", reason=str(error), ms=laps.total_ms), request, ports)
+        log_failure(claim, error)
+        laps.lap("expand")
+        outcome = Outcome("failed", str(error), ms=laps.total_ms, code=error.code, parts=laps.parts)
+        finish_branch(claim, outcome, request, ports)
         return []
     laps.lap("parts")
     vocabulary = ports.modules.vocabulary(request.collection)
-    found = search_channels(find_modules(parts, vocabulary, request, ports), request, ports, laps)
+    sub_queries = find_modules(parts, vocabulary, request, ports)
+    found = search_channels(sub_queries, vocabulary, claim, request, ports, laps)
     hits = tuple(BoardHit(encode_id(hit.document), hit.score, 0) for hit in found.ranking)
-    notes = notes_of(found, vocabulary, usage, request, laps).for_board()
-    finish_branch(claim, Outcome(hits={claim.step: hits}, notes=notes, ms=laps.total_ms), request, ports)
+    notes = notes_of(found, vocabulary, usage + found.usage, request, laps).for_board()
+    finish_branch(
+        claim, Outcome(hits={claim.step: hits}, notes=notes, ms=laps.total_ms, parts=laps.parts), request, ports
+    )
     return []
 
 
@@ -89,7 +105,8 @@ def find_parts(claim: Claim, request: ModuleSearch, ports: ModulePorts) -> tuple
     as its only part.
 
     Raises:
-        Unavailable: The chat model did not reply in time, or its reply held no parts.
+        Unavailable: The chat model did not reply in time.
+        Failed: Its reply held no parts.
     """
     if claim.step != SPLIT:
         given = [(part.description, part.weight) for part in request.sub_queries]
@@ -98,7 +115,7 @@ def find_parts(claim: Claim, request: ModuleSearch, ports: ModulePorts) -> tuple
     reply, usage = ports.rewriter.rewrite("parts", request.query, terms={}, caller=caller)
     parts = weighted_parts(reply)
     if not parts:
-        raise Unavailable("the chat model's reply held no parts")
+        raise Failed("the chat model's reply held no parts")
     return parts, usage
 
 
@@ -114,42 +131,53 @@ def find_modules(
     ]
 
 
-def search_channels(sub_queries: Sequence[SubQuery], request: ModuleSearch, ports: ModulePorts, laps: Laps) -> Findings:
+def search_channels(
+    sub_queries: Sequence[SubQuery],
+    vocabulary: Vocabulary,
+    claim: Claim,
+    request: ModuleSearch,
+    ports: ModulePorts,
+    laps: Laps,
+) -> Findings:
     """Search the channels of the request and fuse their rankings."""
+    unknown, texts = find_unknown(sub_queries, vocabulary, request), texts_of(sub_queries, request)
+    channels = chosen_channels(request.channels, [request.query, *texts.values()])
+    passing = frozenset(ports.modules.listed(request.collection, request.filter)) if request.filter else None
     recalled: Mapping[str, ModuleRecall] = {}
     scored: list[ScoredDocument] = []
-    if MODULES in request.channels:
+    if MODULES in channels:
         keys = list(dict.fromkeys(module.key for sub_query in sub_queries for module in sub_query.modules))
-        recalled = ports.modules.recall(request.collection, keys, match=request.match)
+        recalled = among(ports.modules.recall(request.collection, keys, match=request.match), passing)
         laps.lap("recall")
         chosen = candidates(recalled, sub_queries, limit=request.candidates, mode=request.mode)
         summaries = ports.modules.describe(request.collection, chosen)
         scored = rank(summaries, sub_queries, match=request.match, mode=request.mode)
         laps.lap("score")
-    found, degraded = search_text(request, ports) if TEXT in request.channels else ([], [])
-    laps.lap("text")
-    weights = channel_weights(sub_queries)
-    # Without the text channel there is nothing to fuse, and the module scores are kept.
-    is_fused = TEXT in request.channels and not degraded
-    ranking = fuse_channels(scored, found, weights=weights) if is_fused else rank_by_modules(scored)
-    return Findings(sub_queries, recalled, scored, ranking, weights if is_fused else {}, degraded)
+    asked = Asked(texts, channels, [module.text for module in unknown], vocabulary, passing)
+    lists = search_lists(asked, claim, request, ports, laps)
+    weights = channel_weights(sub_queries, given=bool(request.sub_queries)) if lists.found else {}
+    if VECTORS in channels:
+        weights = with_vectors(weights)
+    # Without another channel there is nothing to fuse, and the module scores are kept.
+    ranking = fuse_channels(scored, lists.found, weights=weights) if weights else rank_by_modules(scored)
+    names = tuple(dict.fromkeys(module.name for module in unknown))
+    return Findings(sub_queries, recalled, scored, ranking, weights, lists.degraded, names, lists.usage)
 
 
-def search_text(request: ModuleSearch, ports: ModulePorts) -> tuple[list[tuple[DocumentId, float]], list[Degradation]]:
-    """Search by the text of the request.
+def find_unknown(sub_queries: Sequence[SubQuery], vocabulary: Vocabulary, request: ModuleSearch) -> list[FoundModule]:
+    """Return the modules that the request names, in its parts or as a whole, and that no document has."""
+    named = [module for sub_query in sub_queries for module in sub_query.modules]
+    return unknown_modules([*named, *analyze_query(request.query)], vocabulary.names, match=request.match)
 
-    If the text index does not respond and modules are searched too, return no hits and the reason.
 
-    Raises:
-        Unavailable: The text index does not respond, and the request asks for no other channel.
-    """
-    try:
-        hits = ports.words.search(request.collection, SPACE, request.query, limit=request.candidates)
-    except Unavailable as error:
-        if MODULES not in request.channels:
-            raise
-        return [], [Degradation(stage=TEXT, reason=str(error))]
-    return [(decode_id(hit.id), hit.score) for hit in hits], []
+def among(recalled: Mapping[str, ModuleRecall], passing: AbstractSet[DocumentId] | None) -> Mapping[str, ModuleRecall]:
+    """Return what recall found of the documents that pass the filter, if there is one."""
+    if passing is None:
+        return recalled
+    return {
+        key: ModuleRecall(exactly=passing & set(found.exactly), all=passing & set(found.all))
+        for key, found in recalled.items()
+    }
 
 
 def notes_of(found: Findings, vocabulary: Vocabulary, usage: Usage, request: ModuleSearch, laps: Laps) -> SearchNotes:
@@ -169,6 +197,7 @@ def notes_of(found: Findings, vocabulary: Vocabulary, usage: Usage, request: Mod
         timing=laps.ms,
         lexicon_version=vocabulary.version,
         usage=usage.noted(),
+        unknown_modules=found.unknown,
     )
 
 
@@ -212,7 +241,7 @@ def settle(picture: Picture, request: ModuleSearch, ports: ModulePorts) -> None:
             lost(picture, why_nothing(picture)) if branch is None else done(to_result(picture, branch, request, ports))
         )
     except (Unavailable, Refused) as error:
-        ending = Verdict("failed", reason=str(error))
+        ending = Verdict("failed", reason=str(error), code=error.code)
     ports.board.settle(picture.record.job_id, ending)
 
 

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 from querymill_shared.contracts.messages.search import Channel, MessageSearch
 from querymill_workers.jobs.faults import Refused
-from querymill_workers.retrievers.messages.matches import EmbeddedQuestion, Gap, Match, MessageMatches
+from querymill_workers.retrievers.messages.matches import EmbeddedQuestion, Gap, Match, MessageMatches, passage_of
 from querymill_workers.retrievers.messages.modes.text import candidates_of, rank_by_words
 from querymill_workers.retrievers.messages.ports import MessagePorts
+from querymill_workers.retrievers.messages.rules.places import cut_with_kept
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow
 from querymill_workers.text.rank_fusion import JoinedHit, reciprocal_rank_fusion
 
@@ -24,7 +25,8 @@ def search_hybrid(
     rankings: dict[str, list[MessageRow]] = {}
     nearest: list[MessageRow] = []
     gaps: list[Gap] = []
-    exact, whole, skipped = True, True, 0
+    rare: set[tuple[str, str]] = set()
+    exact, whole, skipped, pending = True, True, 0, 0
     for vector_type in where.vector_types:
         typed = replace(where, vector_types=(vector_type,))
         near = ports.messages.nearest(
@@ -33,23 +35,29 @@ def search_hybrid(
         rankings[f"vector:{vector_type}"] = passing(near.rows, question)
         exact = exact and near.exact and near.passed <= limit
         nearest += near.rows[:1]
-        skipped += near.skipped
+        skipped, pending = skipped + near.skipped, pending + near.pending
         try:
             ranking = rank_by_words(request, typed, vector_type, ports, model=question.model, vector=question.vector)
         except Refused as error:
-            gaps.append(Gap("words", str(error)))
+            gaps.append(Gap("words", str(error), error.code))
             continue
         rankings[f"words:{vector_type}"] = passing(ranking.rows, question)
+        rare |= {row.message for row in ranking.rows if ranking.is_rare(row)}
         whole = whole and ranking.whole
     matches = fuse(rankings, request, question)
     return MessageMatches(
         mode="hybrid",
-        best=matches[: request.limit],
+        best=cut_with_kept(
+            matches,
+            [match for match in matches if match.row.raw is None and match.row.message in rare],
+            limit=request.limit,
+        ),
         total=len(matches),
         total_is_exact=exact and whole,
         searched="exact" if exact else "approximate",
         best_below_threshold=None if matches else question.best_similarity(nearest),
         skipped=skipped,
+        pending=pending,
         compared=bool(nearest),
         gaps=tuple(gaps),
     )
@@ -61,9 +69,16 @@ def passing(rows: Sequence[MessageRow], question: EmbeddedQuestion) -> list[Mess
 
 
 def fuse(
-    rankings: Mapping[str, Sequence[MessageRow]], request: MessageSearch, question: EmbeddedQuestion
+    rankings: Mapping[str, Sequence[MessageRow]],
+    request: MessageSearch,
+    question: EmbeddedQuestion,
+    *,
+    limit: int | None = None,
 ) -> list[Match]:
-    """Fuse rankings of rows; each message is matched once, by its own row if that was found, else by its context."""
+    """Fuse rankings of rows, and return the best ``limit`` matches, or all.
+
+    Each message is matched once, by its own row if that was found, else by its context.
+    """
     shown: dict[str, MessageRow] = {}
     for rows in rankings.values():
         for row in rows:
@@ -77,7 +92,7 @@ def fuse(
     }
     keys = {name: [key_of(row) for row in rows] for name, rows in rankings.items()}
     fused = reciprocal_rank_fusion(keys, weights=weights, k=request.rrf_k)
-    return [match_by_rank(joined, shown[joined.key], weights, request, question) for joined in fused]
+    return [match_by_rank(joined, shown[joined.key], weights, request, question) for joined in fused[:limit]]
 
 
 def key_of(row: MessageRow) -> str:
@@ -101,5 +116,5 @@ def match_by_rank(
         "ranks": dict(joined.ranks),
         "weights": {name: weights[name] for name in joined.ranks},
         "score": joined.score,
-    }
+    } | passage_of(row)
     return Match(row, question.similarity(row), joined.score, found_by, explanation)

@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.retrievers.messages.matches import TEXT_SIMILARITY, Gap, Match, MessageMatches
 from querymill_workers.retrievers.messages.ports import SPACES, MessagePorts
+from querymill_workers.retrievers.messages.rules.places import holds_rare_word
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow, VectorType
 from querymill_workers.text import bm25
 from querymill_workers.words.ports import WordHit
@@ -18,8 +20,8 @@ from querymill_workers.words.ports import WordHit
 #: Rows that each ranking returns for every hit that is asked for, and the fewest that it returns.
 CANDIDATES_PER_HIT: Final = 4
 MIN_CANDIDATES: Final = 50
-#: Sessions whose pending rows are searched by text, the newest ones.
-MAX_PENDING_SESSIONS: Final = 200
+#: If no more sessions than this have a row that passes a filter, only their words are read.
+MAX_SESSIONS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +32,40 @@ class WordRanking:
     hits: Mapping[str, WordHit]
     whole: bool
 
+    def is_rare(self, row: MessageRow) -> bool:
+        """Whether a row holds a rare word of the question."""
+        scored = self.hits[row.vector_id].scored
+        return scored is not None and holds_rare_word(scored)
+
+
+class RankingByWords(Protocol):
+    """A way to rank rows by the words of the question."""
+
+    def __call__(  # noqa: D102  # as `rank_by_words`
+        self,
+        request: MessageSearch,
+        where: MessageFilter,
+        vector_type: VectorType,
+        ports: MessagePorts,
+        *,
+        model: str,
+        vector: npt.NDArray[np.float32] | None = None,
+    ) -> WordRanking: ...
+
 
 def search_text(
-    request: MessageSearch, where: MessageFilter, ports: MessagePorts, *, model: str, why: str
+    request: MessageSearch,
+    where: MessageFilter,
+    ports: MessagePorts,
+    *,
+    model: str,
+    why: str,
+    code: Code = "pending",
+    rank: RankingByWords | None = None,
 ) -> MessageMatches:
-    """Find rows that contain the question, newest first, then rows that have its words, best first.
+    """Find messages that contain the question, newest first, then those that have its words, best first.
+
+    A message and its context are one match, by whichever was found first.
 
     Args:
         request: The search.
@@ -42,28 +73,33 @@ def search_text(
         ports: Where messages and their words are stored.
         model: The model whose row represents a passage that has rows of several.
         why: Why the vectors were not searched.
+        code: The same, as a code.
+        rank: How rows are ranked by words; `rank_by_words` if None.
     """
     containing, count = ports.messages.containing(where, request.query, limit=candidates_of(request))
-    contained = {row.vector_id for row in containing}
-    matches = [match_by_substring(row) for row in containing]
-    gaps, whole = [Gap("embed", why)], True
+    found = {row.message: match_by_substring(row) for row in containing}
+    rare = list(found.values())
+    gaps, whole = [Gap("embed", why, code)], count == len(containing)
     for vector_type in where.vector_types:
         try:
-            ranking = rank_by_words(request, where, vector_type, ports, model=model)
+            ranking = (rank or rank_by_words)(request, where, vector_type, ports, model=model)
         except Refused as error:
-            gaps.append(Gap("words", str(error)))
+            gaps.append(Gap("words", str(error), error.code))
             continue
         whole = whole and ranking.whole
-        rows = newest_first([row for row in ranking.rows if row.vector_id not in contained], ranking)
-        matches += [match_by_words(row, ranking.hits[row.vector_id]) for row in rows]
+        for row in newest_first([row for row in ranking.rows if row.message not in found], ranking):
+            found[row.message] = match_by_words(row, ranking.hits[row.vector_id])
+            rare += [found[row.message]] if ranking.is_rare(row) else []
+    matches = list(found.values())
     return MessageMatches(
         mode="text",
         why=why,
         best=matches[: request.limit],
-        total=count + len(matches) - len(containing),
-        total_is_exact=whole and count == len(containing),
+        total=max(len(matches), count),
+        total_is_exact=whole,
         compared=False,
         gaps=tuple(gaps),
+        rare=rare,
     )
 
 
@@ -109,7 +145,10 @@ def sessions_to_search(where: MessageFilter, ports: MessagePorts) -> Sequence[st
     """Return the sessions whose words are searched, or None for all."""
     if where.session_id is not None:
         return [where.session_id]
-    return None if where.lacking is None else ports.messages.lacking_sessions(where, limit=MAX_PENDING_SESSIONS)
+    if where.lacking is None and not where.conditions:
+        return None
+    sessions = ports.messages.sessions_of(where, limit=MAX_SESSIONS + 1)
+    return sessions if len(sessions) <= MAX_SESSIONS else None
 
 
 def newest_first(rows: Sequence[MessageRow], ranking: WordRanking) -> list[MessageRow]:

@@ -1,15 +1,25 @@
-"""The messages of a session and their passages: each message alone, and each with its neighbours (its context)."""
+"""The messages of a session and their texts: each message alone, and each with its neighbours (its context).
+
+A text that is longer than a passage is embedded in several passages. What is searched by words, and what a hit shows,
+is always the whole text.
+"""
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, Literal
+from typing import Any, Final, Literal
+
+from querymill_workers.text.passages import Span, split_text
+from querymill_workers.text.tokens import estimate
 
 VectorType = Literal["message", "context"]
 
 #: Must change whenever the same messages would yield other passages.
-CONTEXT_VERSION: Final = 1
+CONTEXT_VERSION: Final = 2
+#: Tokens of a passage, by `estimate`. Less than the input of every model in use, so that no model cuts it, and passages
+#: stay when the model changes.
+PASSAGE_TOKENS: Final = 448
 #: Messages before and after a message that belong to its context.
 NEIGHBOURS: Final = 2
 #: Characters of a neighbour that belong to a context: its end if it precedes the message, its start if it follows.
@@ -18,19 +28,23 @@ NEIGHBOUR_LENGTH: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message of a session. ``key`` names it within the session."""
+    """A message of a session. ``key`` names it within the session. ``metadata`` holds that of the session, too."""
 
     key: str
     message_id: str | None
     text: str
     created_at: datetime
+    role: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class MessagePassage:
-    """A searchable text of a message: the message alone, or with its neighbours (a context).
+    """What is embedded of a text: all of it, or one of its passages.
 
-    ``around`` holds the ids of the messages whose texts are in a context.
+    ``content`` is the passage, and ``start`` its place in the text of the id ``text_id``, which has ``passages`` of
+    them, numbered from 0. The first has the id of the text. ``around`` holds the ids of the messages whose texts are in
+    a context.
     """
 
     vector_id: str
@@ -40,26 +54,58 @@ class MessagePassage:
     content: str
     created_at: datetime
     around: tuple[str, ...] = ()
+    text_id: str = ""
+    number: int = 0
+    start: int = 0
+    passages: int = 1
+    role: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class MessageText:
+    """A text that is searched by its words: a message alone, or with its neighbours."""
+
+    text_id: str
+    vector_type: VectorType
+    content: str
 
 
 @dataclass(frozen=True, slots=True)
 class MessageFilter:
     """Which rows of a collection a search may find. A field that is None filters nothing.
 
-    ``exclude_message_id`` leaves out the message and the contexts that hold its text. ``lacking`` names a model and
-    keeps only its rows that have no vector yet.
+    ``exclude_message_id`` leaves out the message and the contexts that hold its text, in the session
+    ``exclude_session_id`` or, if that is None, in all. ``lacking`` names a model and keeps only its rows that have no
+    vector. ``conditions`` are those of a request's filter.
     """
 
     collection: str
     vector_types: tuple[VectorType, ...]
     session_id: str | None = None
     exclude_message_id: str | None = None
+    exclude_session_id: str | None = None
     lacking: str | None = None
+    conditions: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Where in a long text a passage is, in characters, and which it is of how many, from 0."""
+
+    start: int
+    end: int
+    number: int
+    passages: int
 
 
 @dataclass(frozen=True, slots=True)
 class MessageRow:
-    """A row that was found. ``raw`` is its cosine to the question, or None if the row has no vector of the model."""
+    """A text that was found. ``vector_id`` is the id of the text.
+
+    ``raw`` is its cosine to the question, or None if it has no vector of the model. The cosine of a long text is that
+    of its nearest passage, ``passage``.
+    """
 
     vector_id: str
     message_key: str
@@ -72,33 +118,52 @@ class MessageRow:
     user_name: str | None
     message_role: str | None
     raw: float | None = None
+    passage: Passage | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def message(self) -> tuple[str, str]:
+        """Name the message: the same for its own text and for its context."""
+        return self.session_id, self.message_key
 
 
 @dataclass(frozen=True, slots=True)
 class PendingPassage:
-    """A passage with only what embedding and indexing need."""
+    """A passage with only what embedding needs."""
 
     vector_id: str
     vector_type: VectorType
     content: str
+    session_id: str
 
 
-def vector_id(session_id: str, key: str, vector_type: VectorType) -> str:
+def vector_id(session_id: str, key: str, vector_type: VectorType, *, number: int = 0) -> str:
     """Return the id of a passage, unique within its collection and the same on every ingestion."""
-    named = f"{len(session_id)}\n{session_id}\n{key}\n{vector_type}"
+    named = f"{len(session_id)}\n{session_id}\n{key}\n{vector_type}" + (f"\n{number}" if number else "")
     return hashlib.sha256(named.encode()).hexdigest()[:32]
 
 
 def passages_of(session_id: str, messages: Sequence[Message]) -> list[MessagePassage]:
     """List the passages of a session, all messages before all contexts. Empty messages have none."""
     written = [message for message in messages if message.text.strip()]
-    alone = [_passage(session_id, message, "message", message.text) for message in written]
     texts = [message.text for message in written]
+    alone = [_cut(session_id, message, "message", message.text, ()) for message in written]
     contexts = [
-        _passage(session_id, message, "context", context_of(texts, place), around=_with_neighbours(written, place))
+        _cut(session_id, message, "context", context_of(texts, place), _ids_around(written, place))
         for place, message in enumerate(written)
     ]
-    return alone + contexts
+    return [passage for text in alone + contexts for passage in text]
+
+
+def texts_of(passages: Sequence[MessagePassage]) -> list[MessageText]:
+    """Join the passages of each text, which follow one another."""
+    joined: dict[str, list[MessagePassage]] = {}
+    for passage in passages:
+        joined.setdefault(passage.text_id, []).append(passage)
+    return [
+        MessageText(text_id, parts[0].vector_type, "".join(part.content for part in parts))
+        for text_id, parts in joined.items()
+    ]
 
 
 def context_of(texts: Sequence[str], place: int) -> str:
@@ -111,13 +176,32 @@ def context_of(texts: Sequence[str], place: int) -> str:
     return "\n".join([*before, texts[place], *after])
 
 
-def _with_neighbours(messages: Sequence[Message], place: int) -> Sequence[Message]:
-    return messages[max(place - NEIGHBOURS, 0) : place + 1 + NEIGHBOURS]
+def _ids_around(messages: Sequence[Message], place: int) -> tuple[str, ...]:
+    near = messages[max(place - NEIGHBOURS, 0) : place + 1 + NEIGHBOURS]
+    return tuple(message.message_id for message in near if message.message_id is not None)
 
 
-def _passage(
-    session_id: str, message: Message, vector_type: VectorType, content: str, *, around: Sequence[Message] = ()
-) -> MessagePassage:
-    named = vector_id(session_id, message.key, vector_type)
-    ids = tuple(message.message_id for message in around if message.message_id is not None)
-    return MessagePassage(named, message.key, message.message_id, vector_type, content, message.created_at, ids)
+def _cut(
+    session_id: str, message: Message, vector_type: VectorType, text: str, around: tuple[str, ...]
+) -> list[MessagePassage]:
+    spans = split_text(text, most_tokens=PASSAGE_TOKENS, estimate=estimate)
+    text_id = vector_id(session_id, message.key, vector_type)
+
+    def passage(number: int, span: Span) -> MessagePassage:
+        return MessagePassage(
+            vector_id=vector_id(session_id, message.key, vector_type, number=number),
+            message_key=message.key,
+            message_id=message.message_id,
+            vector_type=vector_type,
+            content=text[span.start : span.end],
+            created_at=message.created_at,
+            around=around,
+            text_id=text_id,
+            number=number,
+            start=span.start,
+            passages=len(spans),
+            role=message.role,
+            metadata=message.metadata,
+        )
+
+    return [passage(number, span) for number, span in enumerate(spans)]

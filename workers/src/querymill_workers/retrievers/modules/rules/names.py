@@ -136,6 +136,18 @@ def analyze_query(text: str, *, shorthands: Shorthands = NO_SHORTHANDS) -> tuple
     return distinct_modules(found)
 
 
+def unknown_modules(found: Iterable[FoundModule], names: Iterable[str], *, match: Match) -> list[FoundModule]:
+    """Return the modules that are named by a path or a class name, but that no document has under any name."""
+    known = {last_segment(name).lower() for name in names}
+    known |= {name.removeprefix(PREFIX) for name in known}
+    named = [module for module in found if module.rule in ("path", "class")]
+    return [
+        module
+        for module in named
+        if module.key not in known and (match == "exact" or not any(name.endswith(module.key) for name in known))
+    ]
+
+
 def distinct_modules(found: Iterable[FoundModule]) -> tuple[FoundModule, ...]:
     """Keep each module once, first appearance first; where two begin together, the longer text first."""
     kept: dict[str, FoundModule] = {}

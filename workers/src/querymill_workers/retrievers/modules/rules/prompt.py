@@ -60,12 +60,13 @@ def _with_part_of(written: str, rank: int, document: PromptDocument, fits: Calla
 
 
 def _section(rank: int, document: PromptDocument, code: str) -> str:
-    # Longer than any run of back-ticks in the code, which therefore cannot close it.
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", code)), default=0))
+    # Longer than any run of back-ticks in what stands within, which therefore cannot close it.
+    within = "\n".join([document.file_path, document.description, code])
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", within)), default=0))
     return (
-        f"\n## Example {rank}: {document.file_path}\n"
-        f"Score: {document.score:.4f}\n"
+        f"\n## Example {rank}\n"
+        f"Score: {document.score:.4g}\n"
         f"Matched: {', '.join(document.keywords) or 'by its text'}\n"
-        f"Description: {document.description}\n"
+        f"{fence}text\nPath: {document.file_path}\nDescription: {document.description}\n{fence}\n"
         f"{fence}javascript\n{code}\n{fence}\n"
     )

@@ -20,6 +20,13 @@ def searchable_text(description: str, names: Sequence[str], code: str) -> str:
     return "\n".join([description, " ".join(map(last_segment, names)), " ".join(_IDENTIFIER.findall(code))])
 
 
+def without_texts(text: str, said: Sequence[str]) -> str:
+    """Blank out parts of a text: a class that no document has is no hit by a part of its name."""
+    for part in sorted(said, key=len, reverse=True):
+        text = text.replace(part, " ")
+    return text
+
+
 def weighted_parts(reply: str) -> list[tuple[str, float]]:
     """Return the parts of a reply such as ``<8: a cone> <3: orientation axes>`` with their weights.
 

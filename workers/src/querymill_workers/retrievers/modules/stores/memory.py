@@ -2,13 +2,14 @@
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
+from querymill_shared.contracts.filters import passes
 from querymill_shared.contracts.modules.ingest import ModuleDocument
-from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.jobs.faults import Conflict
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.retrievers.modules.ports import Vocabulary
-from querymill_workers.retrievers.modules.rules.documents import DocumentId
+from querymill_workers.retrievers.modules.ports import Vocabulary, filterable
+from querymill_workers.retrievers.modules.rules.documents import DocumentId, shown_id
 from querymill_workers.retrievers.modules.rules.lexicon import EMPTY, Lexicon
 from querymill_workers.retrievers.modules.rules.names import Match, hits, last_segment
 from querymill_workers.retrievers.modules.rules.scores import DocumentSummary, ModuleRecall
@@ -21,22 +22,46 @@ class MemoryModules:
 
     def __init__(self) -> None:
         self._stored: dict[str, dict[DocumentId, tuple[ModuleDocument, Revision]]] = {}
+        self._unsettled: dict[str, dict[DocumentId, str]] = {}
         self._changes: dict[str, int] = {}
         self._lexicons: dict[str, tuple[Lexicon, int, int]] = {}
         self._lock = threading.RLock()
 
     def revision(self, collection: str, document: DocumentId) -> Revision | None:
-        """See `Modules.revision`."""
+        """See `Modules.revision`. Without transactions, a version counts as whole only once it is settled."""
         stored = self._stored.get(collection, {}).get(document)
-        return None if stored is None else stored[1]
+        return None if stored is None or document in self._unsettled.get(collection, {}) else stored[1]
 
-    def put(self, collection: str, documents: Sequence[tuple[ModuleDocument, Revision]]) -> None:
-        """See `Modules.put`."""
+    def put(self, collection: str, documents: Sequence[tuple[ModuleDocument, Revision]], *, record: str) -> None:
+        """See `Modules.put`. What is put is found at once."""
         with self._lock:
             self._stored.setdefault(collection, {}).update(
                 {document.document: (document, revision) for document, revision in documents}
             )
-            self._changes[collection] = self._changes.get(collection, 0) + len(documents)
+            self._unsettled.setdefault(collection, {}).update({document.document: record for document, _ in documents})
+
+    def settle(self, collection: str, documents: Sequence[DocumentId]) -> None:
+        """See `Modules.settle`."""
+        with self._lock:
+            settled = [self._unsettled.get(collection, {}).pop(document, None) for document in documents]
+            self._count(collection, sum(record is not None for record in settled))
+
+    def unsettled(self, collection: str) -> Sequence[DocumentId]:
+        """See `Modules.unsettled`."""
+        with self._lock:
+            return list(self._unsettled.get(collection, {}))
+
+    def repair(self, collection: str, document: DocumentId) -> None:
+        """See `Modules.repair`. What was put counts, so there is nothing to take back."""
+        self.settle(collection, [document])
+
+    def drop(self, collection: str, document: DocumentId) -> bool:
+        """See `Modules.drop`."""
+        with self._lock:
+            self._unsettled.get(collection, {}).pop(document, None)
+            was_there = self._stored.get(collection, {}).pop(document, None) is not None
+            self._count(collection, int(was_there))
+            return was_there
 
     def vocabulary(self, collection: str) -> Vocabulary:
         """See `Modules.vocabulary`."""
@@ -70,17 +95,40 @@ class MemoryModules:
             stored = self._stored.get(collection, {})
             return {document: stored[document][0] for document in documents if document in stored}
 
+    def listed(
+        self, collection: str, conditions: Mapping[str, Any], *, limit: int | None = None, after: str | None = None
+    ) -> Sequence[DocumentId]:
+        """See `Modules.listed`."""
+        with self._lock:
+            stored = self._stored.get(collection, {})
+            passing = [id_ for id_, (document, _) in stored.items() if passes(conditions, filterable(document))]
+        return sorted((id_ for id_ in passing if after is None or shown_id(id_) > after), key=shown_id)[:limit]
+
+    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
+        """See `Modules.count`."""
+        return len(self.listed(collection, conditions))
+
+    def leave(self, collection: str) -> None:
+        """See `Modules.leave`."""
+        with self._lock:
+            if not self._stored.get(collection):
+                _, version, _ = self._lexicons.get(collection, (EMPTY, 0, 0))
+                self._lexicons[collection] = (EMPTY, version + 1, self._changes.get(collection, 0))
+
     def publish_lexicon(self, collection: str, lexicon: Lexicon, *, replacing: int, changes: int) -> int:
         """See `Modules.publish_lexicon`."""
         with self._lock:
             if self._lexicons.get(collection, (EMPTY, 0, 0))[1] != replacing:
-                raise Unavailable("another lexicon was published first")
+                raise Conflict("another lexicon was published first")
             self._lexicons[collection] = (lexicon, replacing + 1, changes)
             return replacing + 1
 
     def collections(self) -> Sequence[str]:
         """See `Modules.collections`."""
-        return sorted(self._stored)
+        return sorted(collection for collection, documents in self._stored.items() if documents)
+
+    def _count(self, collection: str, changes: int) -> None:
+        self._changes[collection] = self._changes.get(collection, 0) + changes
 
     def _summaries(self, collection: str) -> list[DocumentSummary]:
         with self._lock:

@@ -8,54 +8,66 @@
     module_lexicons    one record per learned lexicon
     module_states      one record per collection: how much was stored, and which lexicon is in use
 
-The document is the truth, and postings only lead to it. Postings are added before the document is written and
-outdated ones are removed after. The change is counted last: a lexicon that is learned in between must not count as
-having seen it. Until then the document is ``uncounted`` and does not count as ingested. If `put` dies in between, the
-next attempt therefore repeats it, and a lexicon learns from the document.
+A document and its words are in two databases, so no transaction changes both. The register, beside the words in
+PostgreSQL, names the record that counts. A new version is written beside the one that counts, the register changes in
+one transaction with the words, and `settle` clears away what was replaced. Until then the record is ``unsettled``, and
+`repair` puts right what a writer that died has left. See ``adr/0013-a-register-beside-the-words.md``.
 """
 
 import threading
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Final
-from uuid import uuid4
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 import pymongo
-from bson.errors import BSONError
-from cachetools import LRUCache
-from pymongo import UpdateOne
 from pymongo.collection import Collection
 from pymongo.database import Database
-from pymongo.errors import BulkWriteError, ConnectionFailure, DuplicateKeyError, PyMongoError
 
+from querymill_shared.contracts.fields import FROM_BOARD
+from querymill_shared.contracts.filters import passes
 from querymill_shared.contracts.modules.ingest import ModuleDocument
-from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.retrievers.modules.ports import Vocabulary
-from querymill_workers.retrievers.modules.rules.documents import DocumentId
-from querymill_workers.retrievers.modules.rules.lexicon import EMPTY, Lexicon
-from querymill_workers.retrievers.modules.rules.names import Match
+from querymill_workers.retrievers.modules.ports import Vocabulary, filterable
+from querymill_workers.retrievers.modules.rules.documents import DocumentId, shown_id
+from querymill_workers.retrievers.modules.rules.lexicon import Lexicon
+from querymill_workers.retrievers.modules.rules.names import Match, last_segment, reversal
 from querymill_workers.retrievers.modules.rules.scores import DocumentSummary, ModuleRecall
+from querymill_workers.retrievers.modules.stores.mongo_faults import mongo_faults
+from querymill_workers.retrievers.modules.stores.mongo_filters import meets, query_of
+from querymill_workers.retrievers.modules.stores.mongo_postings import MongoPostings
 from querymill_workers.retrievers.modules.stores.mongo_rows import (
     Row,
-    bucket_of,
     code_row,
     document_row,
-    mark_counted,
-    posting_id,
     recall_filter,
     recall_of,
     reversals,
     row_id,
     summary_of,
 )
+from querymill_workers.retrievers.modules.stores.mongo_versions import (
+    describing,
+    dropping,
+    is_unsettled,
+    posted_of,
+    replacing,
+    restoring,
+    settling,
+    stale_of,
+    trimming,
+    version_of,
+)
+from querymill_workers.retrievers.modules.stores.mongo_vocabulary import MongoVocabularies
+from querymill_workers.retrievers.modules.stores.register import UNNAMED, Register
 
 #: The embedded server compares each record it found with the whole list, so short lists are quicker.
-_SUMMARIES_PER_QUERY: Final = 25
+_ROWS_PER_QUERY: Final = 25
+#: Documents described at a time when all are.
+_DESCRIBED_AT_ONCE: Final = 500
+#: What a list reads of a document.
+_LISTED: Final = {"document": 1, "facts": 1, "fact_names": 1}
+#: A document that is replaced again and again while it is read is left out after so many reads.
+_READS: Final = 5
 _DEFAULT_DATABASE: Final = "querymill"
-#: The vocabularies of up to this many collections are cached; a vocabulary that has changed is read again.
-_CACHED_COLLECTIONS: Final = 64
 
 
 class MongoModules:
@@ -63,12 +75,14 @@ class MongoModules:
 
     kind: Final = "modules"
 
-    def __init__(self, uri: str, *, timeout_s: float = 5.0) -> None:
+    def __init__(self, uri: str, register: Register, *, timeout_s: float = 5.0) -> None:
         self._uri = uri
+        self._register = register
+        self._postings = MongoPostings(self._rows)
+        self._vocabularies = MongoVocabularies(self._rows)
         self._timeout_ms = int(timeout_s * 1000)
         self._opened: Database[Row] | None = None
         self._is_indexed = False
-        self._cached: LRUCache[tuple[str, int, str], tuple[tuple[str, ...], Lexicon]] = LRUCache(_CACHED_COLLECTIONS)
         self._lock = threading.Lock()
 
     @property
@@ -86,6 +100,9 @@ class MongoModules:
             self._opened["module_postings"].create_index([("collection", 1), ("reversed", 1)])
             self._opened["module_names"].create_index([("collection", 1)])
             self._opened["module_documents"].create_index([("collection", 1)])
+            self._opened["module_documents"].create_index([("collection", 1), ("unsettled", 1)])
+            self._opened["module_documents"].create_index([("collection", 1), ("facts", 1)])
+            self._opened["module_documents"].create_index([("collection", 1), ("shown", 1)])
             self._is_indexed = True
         return self._opened
 
@@ -96,194 +113,223 @@ class MongoModules:
 
     def revision(self, collection: str, document: DocumentId) -> Revision | None:
         """See `Modules.revision`."""
-        with self._raise_faults():
-            wanted = {"revision": 1, "uncounted": 1}
-            row = self._rows("documents").find_one({"_id": row_id(collection, document)}, wanted) or {}
-        return None if "revision" not in row or "uncounted" in row else Revision(row["revision"])
+        version = self._counting("documents", collection, [document]).get(document, {})
+        return None if "revision" not in version or "uncounted" in version else Revision(version["revision"])
 
-    def put(self, collection: str, documents: Sequence[tuple[ModuleDocument, Revision]]) -> None:
+    def put(self, collection: str, documents: Sequence[tuple[ModuleDocument, Revision]], *, record: str) -> None:
         """See `Modules.put`."""
         latest = {document.document: (document, revision) for document, revision in documents}
-        names = {name: reversals(document) for name, (document, _) in latest.items()}
-        with self._raise_faults():
-            posted = self._announce(collection, names)
-            self._add_postings(collection, {id_: names[id_].keys() & posted[id_] for id_ in latest}, "$addToSet")
-            # A name that was never announced is in no posting, so there is no duplicate to look for.
-            self._add_postings(collection, {id_: names[id_].keys() - posted[id_] for id_ in latest}, "$push")
-            # Before the documents: once stored they count as ingested, and no attempt would add their names.
-            self._add_names(
-                collection, {key: name for by_reversal in names.values() for key, name in by_reversal.items()}
-            )
-            self._rows("codes").bulk_write([_upsert(code_row(collection, document)) for document, _ in latest.values()])
-            rows = [document_row(collection, document, revision) for document, revision in latest.values()]
-            self._rows("documents").bulk_write([_upsert(row) for row in rows])
-            self._remove_postings(collection, {id_: posted[id_] - names[id_].keys() for id_ in latest})
-            self._rows("states").update_one({"_id": collection}, {"$inc": {"changes": len(latest)}}, upsert=True)
-            self._rows("documents").bulk_write([mark_counted(row) for row in rows])
+        counting = self._register.registered(collection, list(latest))
+        names = {id_: reversals(document) for id_, (document, _) in latest.items()}
+        described = [document_row(collection, document, revision, record) for document, revision in latest.values()]
+        codes = [code_row(collection, document, record) for document, _ in latest.values()]
+        with mongo_faults():
+            self._replace("documents", collection, described, counting)  # first: it announces what will be posted
+            self._replace("codes", collection, codes, counting)
+            self._postings.add(collection, names)
+            self._postings.add_names(collection, names)
+        self._register.register(collection, list(latest), record)
+
+    def settle(self, collection: str, documents: Sequence[DocumentId]) -> None:
+        """See `Modules.settle`."""
+        counting = self._register.registered(collection, documents)
+        with mongo_faults():
+            own = [row for row in self._newest("documents", collection, documents, counting) if is_unsettled(row)]
+            if not own:
+                return
+            stale = {row["document"]: stale_of(row) for row in own}
+            if any(stale.values()):
+                self._rows("documents").bulk_write([trimming(row) for row in own])
+                self._postings.remove(collection, stale)
+            if codes := self._newest("codes", collection, list(stale), counting):
+                self._rows("codes").bulk_write([settling(row) for row in codes])
+            # Counted before it is settled: a lexicon that is learned in between must not count as having seen it.
+            self._vocabularies.count_changes(collection, len(own))
+            self._rows("documents").bulk_write([settling(row) for row in own])
+
+    def repair(self, collection: str, document: DocumentId) -> None:
+        """See `Modules.repair`."""
+        counting = self._register.registered(collection, [document])
+        with mongo_faults():
+            for kind in ("documents", "codes"):
+                for row in self._find(kind, collection, [document]):
+                    former = version_of(row, counting.get(document, UNNAMED))
+                    if former is not None and former is not row:
+                        self._rows(kind).bulk_write([restoring(row, former)])
+            (kept, *_) = [*self._newest("documents", collection, [document], counting), None]
+            if kept is None:
+                self._remove(collection, document)
+                return
+            names = {reversal(name): last_segment(name) for name in kept["names"]}
+            self._postings.add(collection, {document: names})
+            self._postings.add_names(collection, {document: names})
+        self.settle(collection, [document])
+
+    def unsettled(self, collection: str) -> Sequence[DocumentId]:
+        """See `Modules.unsettled`."""
+        with mongo_faults():
+            rows = self._rows("documents").find({"collection": collection, "unsettled": True}, {"document": 1})
+            return [row["document"] for row in rows]
+
+    def drop(self, collection: str, document: DocumentId) -> bool:
+        """See `Modules.drop`."""
+        with mongo_faults():
+            was_there = self._remove(collection, document)
+        self._register.strike(collection, [document])
+        return was_there
 
     def vocabulary(self, collection: str) -> Vocabulary:
         """See `Modules.vocabulary`."""
-        with self._raise_faults():
-            state = self._rows("states").find_one({"_id": collection}) or {}
-            place = (collection, state.get("names", 0), state.get("lexicon", ""))
-            with self._lock:
-                cached = self._cached.get(place)
-            if cached is None:
-                cached = self._names(collection), self._lexicon(place[2])
-                with self._lock:
-                    self._cached[place] = cached
-        return Vocabulary(*cached, state.get("version", 0), state.get("changes", 0), state.get("learned_changes", 0))
+        with mongo_faults():
+            return self._vocabularies.vocabulary(collection)
 
     def recall(self, collection: str, keys: Sequence[str], *, match: Match) -> Mapping[str, ModuleRecall]:
         """See `Modules.recall`."""
         # Exact names take one query; each suffix is a range of its own.
         groups = [keys] if match == "exact" else [[key] for key in keys]
         fields = {"_id": 0, "reversed": 1, "documents": 1}
-        with self._raise_faults():
+        with mongo_faults():
             wanted = [recall_filter(collection, group, match=match) for group in groups if group]
             rows = [row for filter_ in wanted for row in self._rows("postings").find(filter_, fields)]
         return {key: recall_of(key, rows, match=match) for key in keys}
 
     def describe(self, collection: str, documents: Sequence[DocumentId]) -> list[DocumentSummary]:
         """See `Modules.describe`."""
-        keys = [row_id(collection, document) for document in documents]
-        found: list[DocumentSummary] = []
-        with self._raise_faults():
-            for start in range(0, len(keys), _SUMMARIES_PER_QUERY):
-                rows = self._rows("documents").find({"_id": {"$in": keys[start : start + _SUMMARIES_PER_QUERY]}})
-                found += [summary_of(row) for row in rows if "revision" in row]
-        return found
+        with mongo_faults():
+            found = self._counting("documents", collection, documents)
+        return [summary_of(document, version) for document, version in found.items()]
 
     def describe_all(self, collection: str) -> Iterator[DocumentSummary]:
         """See `Modules.describe_all`."""
-        with self._raise_faults():
-            for row in self._rows("documents").find({"collection": collection}):
-                if "revision" in row:
-                    yield summary_of(row)
+        with mongo_faults():
+            rows = self._rows("documents").find({"collection": collection}, {"document": 1})
+            ids = [row["document"] for row in rows]
+        for start in range(0, len(ids), _DESCRIBED_AT_ONCE):
+            yield from self.describe(collection, ids[start : start + _DESCRIBED_AT_ONCE])
 
     def documents(self, collection: str, documents: Sequence[DocumentId]) -> Mapping[DocumentId, ModuleDocument]:
         """See `Modules.documents`."""
-        wanted = {"_id": {"$in": [row_id(collection, document) for document in documents]}}
-        with self._raise_faults():
-            rows = list(self._rows("codes").find(wanted))
-        return {row["document"]: ModuleDocument.model_validate_json(row["json"]) for row in rows}
+        with mongo_faults():
+            found = self._counting("codes", collection, documents)
+        return {
+            id_: ModuleDocument.model_validate_json(version["json"], context=FROM_BOARD)
+            for id_, version in found.items()
+        }
+
+    def listed(
+        self, collection: str, conditions: Mapping[str, Any], *, limit: int | None = None, after: str | None = None
+    ) -> Sequence[DocumentId]:
+        """See `Modules.listed`."""
+        with mongo_faults():
+            self._describe_for_filters(collection)
+            unsettled = self.unsettled(collection)
+            place = {"shown": {"$gt": after}} if after is not None and not conditions else {}
+            rows = self._rows("documents").find(query_of(collection, conditions) | place, _LISTED)
+            if limit is not None and not conditions:
+                rows = rows.sort("shown").limit(limit + len(unsettled))
+            passing = {row["document"] for row in rows if meets(conditions, row)}
+            found = passing.difference(unsettled).union(self._passing(collection, conditions, unsettled))
+        return sorted((id_ for id_ in found if after is None or shown_id(id_) > after), key=shown_id)[:limit]
+
+    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
+        """See `Modules.count`."""
+        if conditions:
+            return len(self.listed(collection, conditions))
+        with mongo_faults():
+            unsettled = self.unsettled(collection)
+            rows = self._rows("documents").count_documents({"collection": collection})
+            return rows - len(unsettled) + len(self._passing(collection, {}, unsettled))
+
+    def _passing(
+        self, collection: str, conditions: Mapping[str, Any], documents: Sequence[DocumentId]
+    ) -> list[DocumentId]:
+        """Return the documents whose version that counts passes a filter."""
+        stored = self.documents(collection, documents)
+        return [id_ for id_, document in stored.items() if passes(conditions, filterable(document))]
+
+    def _describe_for_filters(self, collection: str) -> None:
+        """Describe the documents of former releases as filters need it."""
+        while True:
+            found = self._rows("documents").find({"collection": collection, "facts": None}).limit(_DESCRIBED_AT_ONCE)
+            rows = {row["document"]: row for row in found}
+            if not rows:
+                return
+            stored = self.documents(collection, list(rows))
+            self._rows("documents").bulk_write([describing(row, stored.get(id_)) for id_, row in rows.items()])
+
+    def leave(self, collection: str) -> None:
+        """See `Modules.leave`."""
+        with mongo_faults():
+            if self._rows("documents").find_one({"collection": collection}, {"_id": 1}) is None:
+                self._vocabularies.leave(collection)
 
     def publish_lexicon(self, collection: str, lexicon: Lexicon, *, replacing: int, changes: int) -> int:
         """See `Modules.publish_lexicon`."""
-        # Pairs, not keys: MongoDB may take a word for an operator. The lexicon is written first, then activated.
-        words = [[word, list(modules)] for word, modules in lexicon.words.items()]
-        row = {"_id": f"{collection}/{uuid4().hex}", "collection": collection, "words": words}
-        expected = {"_id": collection, "version": replacing if replacing else {"$in": [0, None]}}
-        activated = {"version": replacing + 1, "lexicon": row["_id"], "learned_changes": changes}
-        with self._raise_faults():
-            self._rows("lexicons").insert_one(row)
-            before = self._rows("states").find_one_and_update(expected, {"$set": activated})
-            outdated = row["_id"] if before is None else before.get("lexicon")
-            self._rows("lexicons").delete_one({"_id": outdated})
-        if before is None:
-            raise Unavailable("another lexicon was published first")
-        return replacing + 1
+        with mongo_faults():
+            return self._vocabularies.publish(collection, lexicon, replacing=replacing, changes=changes)
 
     def collections(self) -> Sequence[str]:
         """See `Modules.collections`."""
-        with self._raise_faults():
-            return sorted(row["_id"] for row in self._rows("states").find({}, {"_id": 1}))
+        with mongo_faults():
+            known = [row["_id"] for row in self._rows("states").find({}, {"_id": 1})]
+            return sorted(name for name in known if self._rows("documents").find_one({"collection": name}, {"_id": 1}))
 
     def explain_recall(self, collection: str, key: str, *, match: Match) -> Row:
         """Return the server's query plan for one recall."""
-        with self._raise_faults():
+        with mongo_faults():
             plan: Row = self._rows("postings").find(recall_filter(collection, [key], match=match)).explain()
             return plan
 
-    def _announce(self, collection: str, names: Mapping[DocumentId, Iterable[str]]) -> dict[DocumentId, set[str]]:
-        """Record which postings will name the documents; return, by document, the postings that may name it already."""
-        keys = {row_id(collection, document): document for document in names}
-        before = {row["_id"]: row for row in self._rows("documents").find({"_id": {"$in": list(keys)}}, {"posted": 1})}
-        self._rows("documents").bulk_write([
-            UpdateOne(
-                {"_id": key},
-                {
-                    "$set": {"collection": collection, "document": document},
-                    "$addToSet": {"posted": {"$each": sorted(names[document])}},
-                },
-                upsert=True,
-            )
-            for key, document in keys.items()
+    def _replace(self, kind: str, collection: str, new: Sequence[Row], counting: Mapping[DocumentId, str]) -> None:
+        """Write new versions beside those that count."""
+        known = {row["document"]: row for row in self._find(kind, collection, [row["document"] for row in new])}
+        self._rows(kind).bulk_write([
+            replacing(known.get(row["document"]), row, counting.get(row["document"], UNNAMED)) for row in new
         ])  # fmt: skip
-        return {document: set(before.get(key, {}).get("posted", ())) for key, document in keys.items()}
 
-    def _add_postings(self, collection: str, names: Mapping[DocumentId, Iterable[str]], how: str) -> None:
-        buckets: defaultdict[tuple[str, int], list[DocumentId]] = defaultdict(list)
-        for document, reverses in names.items():
-            for reverse in reverses:
-                buckets[reverse, bucket_of(document)].append(document)
-        if buckets:
-            self._rows("postings").bulk_write([
-                UpdateOne(
-                    {"_id": posting_id(collection, reverse, number)},
-                    {
-                        "$setOnInsert": {"collection": collection, "reversed": reverse},
-                        how: {"documents": {"$each": documents}},
-                    },
-                    upsert=True,
-                )
-                for (reverse, number), documents in buckets.items()
-            ])  # fmt: skip
+    def _remove(self, collection: str, document: DocumentId) -> bool:
+        """Remove all that is stored of a document, its text first; return whether there was anything.
 
-    def _remove_postings(self, collection: str, stale: Mapping[DocumentId, set[str]]) -> None:
-        """Remove documents from the postings of names that they no longer have."""
-        outdated = [(document, reverse) for document, names in stale.items() for reverse in names]
-        if not outdated:
-            return
-        self._rows("postings").bulk_write([
-            UpdateOne(
-                {"_id": posting_id(collection, reverse, bucket_of(document))}, {"$pull": {"documents": document}}
-            )
-            for document, reverse in outdated
-        ])  # fmt: skip
-        # Another version of the document may have announced one of these names since: add it again.
-        keys = [row_id(collection, document) for document in stale]
-        rows = self._rows("documents").find({"_id": {"$in": keys}}, {"document": 1, "posted": 1})
-        again = {row["document"]: stale[row["document"]].intersection(row["posted"]) for row in rows}
-        self._add_postings(collection, again, "$addToSet")
+        The record that tells of the others goes last, so that the next attempt finds what is left.
+        """
+        described, codes = (self._find(kind, collection, [document]) for kind in ("documents", "codes"))
+        if described:
+            self._rows("documents").bulk_write([trimming(row, nothing=True) for row in described])
+        if codes:
+            self._rows("codes").bulk_write([dropping(row) for row in codes])
+        if described:
+            self._postings.remove(collection, {row["document"]: posted_of(row) for row in described})
+            self._vocabularies.count_changes(collection, 1)
+            self._rows("documents").bulk_write([dropping(row) for row in described])
+        return bool(described or codes)
 
-    def _add_names(self, collection: str, names: Mapping[str, str]) -> None:
-        fresh = self._rows("names").bulk_write([
-            UpdateOne(
-                {"_id": f"{collection}/{reverse}"},
-                {"$setOnInsert": {"collection": collection, "name": name}},
-                upsert=True,
-            )
-            for reverse, name in sorted(names.items())
-        ])  # fmt: skip
-        if fresh.upserted_count:
-            added = {"names": fresh.upserted_count}
-            self._rows("states").update_one({"_id": collection}, {"$inc": added}, upsert=True)
+    def _counting(self, kind: str, collection: str, documents: Sequence[DocumentId]) -> dict[DocumentId, Row]:
+        """Return the versions that count. Those that were replaced while they were read are read again."""
+        found: dict[DocumentId, Row] = {}
+        asked = list(documents)
+        for _ in range(_READS):
+            counting = self._register.registered(collection, asked) if asked else {}
+            rows = self._find(kind, collection, asked)
+            versions = {row["document"]: version_of(row, counting.get(row["document"], UNNAMED)) for row in rows}
+            found |= {document: version for document, version in versions.items() if version is not None}
+            asked = [document for document in versions if document not in found]
+            if not asked:
+                break
+        return found
 
-    def _names(self, collection: str) -> tuple[str, ...]:
-        rows = self._rows("names").find({"collection": collection}, {"name": 1})
-        return tuple(sorted(row["name"] for row in rows))
+    def _newest(
+        self, kind: str, collection: str, documents: Sequence[DocumentId], counting: Mapping[DocumentId, str]
+    ) -> list[Row]:
+        """Return the rows whose newest version counts."""
+        rows = self._find(kind, collection, documents)
+        return [row for row in rows if version_of(row, counting.get(row["document"], UNNAMED)) is row]
 
-    def _lexicon(self, name: str) -> Lexicon:
-        row = self._rows("lexicons").find_one({"_id": name}) if name else None
-        if name and row is None:
-            raise Unavailable("the lexicon was replaced while it was read")
-        return Lexicon({word: tuple(modules) for word, modules in row["words"]}) if row else EMPTY
+    def _find(self, kind: str, collection: str, documents: Sequence[DocumentId]) -> list[Row]:
+        keys = [row_id(collection, document) for document in documents]
+        found: list[Row] = []
+        for start in range(0, len(keys), _ROWS_PER_QUERY):
+            found += self._rows(kind).find({"_id": {"$in": keys[start : start + _ROWS_PER_QUERY]}})
+        return found
 
     def _rows(self, kind: str) -> Collection[Row]:
         return self._database[f"module_{kind}"]
-
-    @contextmanager
-    def _raise_faults(self) -> Iterator[None]:
-        """Raise `Unavailable` if the server does not respond, and `Refused` if it rejects an operation."""
-        try:
-            yield
-        # Of two workers that write the same record at once, the second tries again.
-        except (ConnectionFailure, DuplicateKeyError, BulkWriteError) as error:
-            raise Unavailable(f"MongoDB: {type(error).__name__}") from error
-        except (PyMongoError, BSONError) as error:
-            raise Refused(f"MongoDB: {type(error).__name__}") from error
-
-
-def _upsert(row: Row) -> UpdateOne:
-    return UpdateOne({"_id": row["_id"]}, {"$set": row}, upsert=True)

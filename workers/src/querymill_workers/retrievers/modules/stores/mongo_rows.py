@@ -5,13 +5,12 @@ import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from pymongo import UpdateOne
-
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.retrievers.modules.rules.documents import DocumentId
+from querymill_workers.retrievers.modules.rules.documents import DocumentId, shown_id
 from querymill_workers.retrievers.modules.rules.names import PREFIX, Match, last_segment, reversal
 from querymill_workers.retrievers.modules.rules.scores import DocumentSummary, ModuleRecall
+from querymill_workers.retrievers.modules.stores.mongo_filters import facts_of
 
 #: The postings of a name are spread over this many records. Fewer are quicker to read, more are quicker to change.
 BUCKETS: Final = 16
@@ -42,41 +41,41 @@ def reversals(document: ModuleDocument) -> dict[str, str]:
     return {reversal(name): last_segment(name) for name in document.meta_info.vtkjs_modules}
 
 
-def document_row(collection: str, document: ModuleDocument, revision: Revision) -> Row:
-    """Build the record that scoring reads. ``posted`` holds the reversals whose postings may name the document.
+def document_row(collection: str, document: ModuleDocument, revision: Revision, record: str) -> Row:
+    """Build the record that scoring and filters read, under the name ``record``.
 
-    The change is still ``uncounted``.
+    ``posted`` holds the reversals whose postings may name the document.
     """
+    facts = facts_of(document)
     return {
         "_id": row_id(collection, document.document),
         "collection": collection,
         "document": document.document,
+        "shown": shown_id(document.document),
         "names": list(document.meta_info.vtkjs_modules),
         "description": document.meta_info.description,
+        "facts": facts.values,
+        "fact_names": facts.names,
         "posted": sorted(reversals(document)),
         "revision": revision,
-        "uncounted": True,
+        "record": record,
     }
 
 
-def mark_counted(row: Row) -> UpdateOne:
-    """Mark the change of a written `document_row` as counted, unless another version has replaced the document."""
-    return UpdateOne({"_id": row["_id"], "revision": row["revision"]}, {"$unset": {"uncounted": ""}})
-
-
-def code_row(collection: str, document: ModuleDocument) -> Row:
+def code_row(collection: str, document: ModuleDocument, record: str) -> Row:
     """Build the record of the whole document. It is stored as text, because its metadata may look like operators."""
     return {
         "_id": row_id(collection, document.document),
         "collection": collection,
         "document": document.document,
         "json": document.model_dump_json(),
+        "record": record,
     }
 
 
-def summary_of(row: Row) -> DocumentSummary:
-    """Read a record that `document_row` built."""
-    return DocumentSummary(row["document"], tuple(row["names"]), row["description"])
+def summary_of(document: DocumentId, version: Row) -> DocumentSummary:
+    """Read a version of a record that `document_row` built."""
+    return DocumentSummary(document, tuple(version["names"]), version["description"])
 
 
 def recall_filter(collection: str, keys: Sequence[str], *, match: Match) -> Row:

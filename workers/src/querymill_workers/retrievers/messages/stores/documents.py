@@ -1,0 +1,56 @@
+"""The documents of `messages`, as lists, exports and deletions need them: sessions, over any store of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from querymill_shared.contracts.documents import DocumentCard
+from querymill_shared.contracts.filters import Retriever
+from querymill_workers.ledger.ports import Version
+from querymill_workers.retrievers.messages.forget import drop_session
+from querymill_workers.retrievers.messages.ports import Messages, Sessions
+from querymill_workers.set_aside.ports import SetAside
+from querymill_workers.words.ports import Words
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDocuments:
+    """`Documents` of chat sessions."""
+
+    messages: Messages
+    sessions: Sessions
+    words: Words
+    set_aside: SetAside
+
+    @property
+    def kind(self) -> Retriever:
+        """The retriever."""
+        return KIND
+
+    def list(
+        self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
+    ) -> Sequence[DocumentCard]:
+        """See `Documents.list`."""
+        return self.sessions.listed(collection, conditions, limit=limit, after=after)
+
+    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
+        """See `Documents.count`."""
+        return self.sessions.count(collection, conditions)
+
+    def whole(self, collection: str, ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
+        """See `Documents.whole`."""
+        return self.sessions.whole(collection, ids)
+
+    def drop(self, collection: str, document: str, _version: Version) -> int:
+        """See `Documents.drop`. A session of empty messages counts as one row."""
+        dropped = drop_session(collection, document, self)
+        return max(dropped.passages, int(dropped.was_there))
+
+    def leave(self, collection: str) -> None:
+        """See `Documents.leave`."""
+        model = self.sessions.leave(collection)
+        if model is not None:
+            self.messages.drop_index(collection, model=model)
+
+
+KIND: Final[Retriever] = "messages"

@@ -1,0 +1,38 @@
+"""The register of code documents in PostgreSQL, where their words are."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from querymill_workers.postgres.connection import Pool, within
+from querymill_workers.postgres.queries import statements
+from querymill_workers.retrievers.modules.rules.documents import DocumentId, encode_id
+
+_SQL: Final = statements("querymill_workers.retrievers.modules.stores", "postgres.sql")
+
+
+class PostgresRegister:
+    """`Register` on PostgreSQL."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def registered(self, collection: str, documents: Sequence[DocumentId]) -> Mapping[DocumentId, str]:
+        """See `Register.registered`."""
+        encoded = {encode_id(document): document for document in documents}
+        with within(self._pool, collection) as connection:
+            rows = connection.execute(_SQL["registered"], _place(collection, documents)).fetchall()
+        return {encoded[name]: record for name, record in rows}
+
+    def register(self, collection: str, documents: Sequence[DocumentId], record: str) -> None:
+        """See `Register.register`."""
+        with within(self._pool, collection) as connection:
+            connection.execute(_SQL["register"], {**_place(collection, documents), "record": record})
+
+    def strike(self, collection: str, documents: Sequence[DocumentId]) -> None:
+        """See `Register.strike`."""
+        with within(self._pool, collection) as connection:
+            connection.execute(_SQL["strike"], _place(collection, documents))
+
+
+def _place(collection: str, documents: Sequence[DocumentId]) -> dict[str, Any]:
+    return {"collection": collection, "documents": sorted({encode_id(document) for document in documents})}

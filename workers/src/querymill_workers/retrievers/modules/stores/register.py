@@ -1,0 +1,54 @@
+"""The register: which record of MongoDB counts for each code document. It changes in one transaction with the words."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Final, Protocol
+
+from querymill_workers.retrievers.modules.rules.documents import DocumentId
+
+#: The name of a record without a name. It counts if the register names no other: former releases wrote no names.
+UNNAMED: Final = ""
+
+
+class Register(Protocol):
+    """Names the record that counts for each document. Every call names its collection and sees no other."""
+
+    def registered(self, collection: str, documents: Sequence[DocumentId]) -> Mapping[DocumentId, str]:
+        """Return the names of the records that count, without documents that the register does not know."""
+        ...
+
+    def register(self, collection: str, documents: Sequence[DocumentId], record: str) -> None:
+        """Have a record count for each document, from the end of the open transaction on."""
+        ...
+
+    def strike(self, collection: str, documents: Sequence[DocumentId]) -> None:
+        """Remove documents from the register, at the end of the open transaction."""
+        ...
+
+
+class MemoryRegister:
+    """`Register` in this process. What it is told counts at once."""
+
+    def __init__(self) -> None:
+        self._records: dict[tuple[str, DocumentId], str] = {}
+        self._lock = threading.Lock()
+
+    def registered(self, collection: str, documents: Sequence[DocumentId]) -> Mapping[DocumentId, str]:
+        """See `Register.registered`."""
+        with self._lock:
+            return {
+                document: self._records[collection, document]
+                for document in documents
+                if (collection, document) in self._records
+            }
+
+    def register(self, collection: str, documents: Sequence[DocumentId], record: str) -> None:
+        """See `Register.register`."""
+        with self._lock:
+            self._records |= {(collection, document): record for document in documents}
+
+    def strike(self, collection: str, documents: Sequence[DocumentId]) -> None:
+        """See `Register.strike`."""
+        with self._lock:
+            for document in documents:
+                self._records.pop((collection, document), None)
