@@ -1,12 +1,16 @@
 """Ingest whole sessions and live messages, and drop sessions.
 
-Only one writer at a time changes a session: it reads the stored session, merges the change, and writes the index
-entry and the rows before the next writer reads. Entry and rows are committed together, so a search that sees the new
-generation finds both, and a killed worker leaves neither. Ranks are updated in the background.
+Only one writer at a time changes a session: it reads the history of the session, adds its write in the order of
+acceptance, and writes the index entry and the rows before the next writer reads. Entry, rows and version are committed
+together, so a search that sees the new generation finds all of it, and a killed worker leaves nothing. Ranks are
+updated and vectors are made in the background.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
+
+from pydantic import Field
 
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.conversations.ingest import (
@@ -17,18 +21,40 @@ from querymill_shared.contracts.conversations.ingest import (
     SessionUpdate,
     UpdateConversation,
 )
-from querymill_shared.contracts.sessions import MAX_MESSAGES, ChatMessage, ChatSession
+from querymill_shared.contracts.sessions import ChatSession
+from querymill_workers.documents.burial import bury_replaced, forgetting_vectors
+from querymill_workers.documents.drop import clean
+from querymill_workers.documents.holding import Forgotten
+from querymill_workers.documents.texts import forgotten_texts
 from querymill_workers.jobs import one_step
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending
 from querymill_workers.jobs.ports import Common
+from querymill_workers.ledger.ports import Standing, Subject, Version, version_of
+from querymill_workers.retrievers.conversations.embed import submit_embedding
+from querymill_workers.retrievers.conversations.history import (
+    Acceptance,
+    History,
+    add_live,
+    forget_before,
+    put_whole,
+    session_of,
+)
+from querymill_workers.retrievers.conversations.live import add_messages
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
-from querymill_workers.retrievers.conversations.ports.sessions import SPACE, PreparedConversation, StoredConversation
-from querymill_workers.retrievers.conversations.prepare import entry_of, prepare_session
+from querymill_workers.retrievers.conversations.ports.sessions import (
+    KIND,
+    StoredConversation,
+    conversation_of,
+    filterable,
+)
 from querymill_workers.retrievers.conversations.ranks.recompute import update_soon, update_what_waits
+from querymill_workers.retrievers.conversations.rules.rank import RankParts
+from querymill_workers.retrievers.conversations.storing import Change, store_history
 
+#: Filters see nothing of ranks.
+NO_PARTS: Final = RankParts(base=0, depth=0, reference=0, quality=0)
 #: The requests that change one session.
 SessionChange = IngestConversation | UpdateConversation | DropConversation
 
@@ -39,37 +65,99 @@ class ChangeNotes(Notes):
     session_id: str
     outcome: Outcome
     total: int
+    embedding_job: str | None = Field(default=None, exclude_if=lambda job_id: job_id is None)
 
 
 def step(claim: Claim, request: IngestConversation, ports: ConversationPorts) -> Sequence[Bell]:
     """Ingest one whole session. Ingesting the same content again changes nothing."""
-    prepared = prepare_session(request.session, ports.technical_keywords)
-    with ports.conversations.changing(request.collection, request.session.session_id):
-        known = ports.conversations.stored(request.collection, request.session.session_id)
-        outcome = store_session(request.collection, prepared, known, ports)
-    return hand_in(claim, request, prepared.session, outcome, ports)
+    collection, session, version = request.collection, request.session, version_of(claim)
+    with ports.ledger.changing(collection, KIND, [subject_of(session)], version) as standings:
+        bury_replaced(collection, KIND, standings, ports)
+        standing = standings[session.session_id]
+        known = ports.conversations.stored(collection, session.session_id)
+        if standing.newest:
+            history = put_whole(known.history if known else History(), session, acceptance_of(version))
+            change = store_history(collection, session.session_id, known, history, ports)
+        else:
+            change = Change(too_late(standing), len(known.session.messages) if known else 0)
+    return hand_in(claim, request, session.session_id, change, ports)
 
 
 def update(claim: Claim, request: UpdateConversation, ports: ConversationPorts) -> Sequence[Bell]:
-    """Add messages to the stored session, and replace its messages that have the same ids."""
-    collection, session_id = request.collection, request.update.session_id
-    with ports.conversations.changing(collection, session_id):
-        known = ports.conversations.stored(collection, session_id)
-        session = merge_update(None if known is None else known.session, request.update)
-        outcome = store_session(collection, prepare_session(session, ports.technical_keywords), known, ports)
-    return hand_in(claim, request, session, outcome, ports)
+    """Add messages to a session, and replace its messages that have the same ids."""
+    collection, session_id, version = request.collection, request.update.session_id, version_of(claim)
+    with ports.ledger.changing(collection, KIND, [Subject(session_id)], version, whole=False) as standings:
+        standing = standings[session_id]
+        buried = buried_with(collection, request.update, standing, ports)
+        if buried is not None:
+            change = bury_update(collection, request.update, standing, buried, ports)
+        elif standing.newest:
+            change = add_messages(collection, request.update, acceptance_of(version), ports)
+        else:
+            known = ports.conversations.stored(collection, session_id)
+            change = Change(too_late(standing), len(known.session.messages) if known else 0)
+    return hand_in(claim, request, session_id, change, ports)
+
+
+@dataclass(frozen=True, slots=True)
+class Buried:
+    """An update that comes after its session was forgotten by a filter.
+
+    ``since`` is when that was, and ``known`` and ``history`` are the session without and with the update. ``alone``
+    tells whether the update passes the filter without what is stored of the session.
+    """
+
+    since: Version
+    known: StoredConversation | None
+    history: History
+    alone: bool
+
+
+def buried_with(collection: str, update: SessionUpdate, standing: Standing, ports: ConversationPorts) -> Buried | None:
+    """Return what is to be buried if an update makes the session one that a filter has forgotten since, or None."""
+    if not standing.newest or not standing.filters:
+        return None
+    known = ports.conversations.stored(collection, update.session_id)
+    before = known.history if known else History()
+    history, alone = (add_live(each, update, acceptance_of(standing.version)) for each in (before, History()))
+    since = _buried_as(update.session_id, history, standing)
+    if since is None:
+        return None
+    return Buried(since, known, history, _buried_as(update.session_id, alone, standing) is not None)
+
+
+def _buried_as(session_id: str, history: History, standing: Standing) -> Version | None:
+    session = session_of(session_id, history)
+    return None if session is None else standing.buried_as(subject_of(session))
+
+
+def bury_update(
+    collection: str, update: SessionUpdate, standing: Standing, buried: Buried, ports: ConversationPorts
+) -> Change:
+    """Forget what was accepted of a session before the filter was forgotten that it passes with an update."""
+    written = standing.version if buried.alone or standing.known is None else standing.known
+    ports.ledger.bury(collection, KIND, update.session_id, written=written, parts=buried.since)
+    left = forget_before(buried.history, acceptance_of(buried.since))
+    with forgetting_vectors(collection, update.session_id, KIND, ports):
+        change = store_history(collection, update.session_id, buried.known, left, ports)
+    return Change("forgotten", change.total)
 
 
 def drop(claim: Claim, request: DropConversation, ports: ConversationPorts) -> Sequence[Bell]:
-    """Drop a session."""
-    collection, session_id = request.collection, request.session_id
-    with ports.conversations.changing(collection, session_id):
-        ports.words.drop(collection, SPACE, [session_id])
-        was_there = ports.conversations.drop(collection, session_id)
-    bells = update_soon(collection, ports) if was_there else update_what_waits(collection, ports)
-    outcome: Outcome = "dropped" if was_there else "unchanged"
-    one_step.hand_in(claim, request, ChangeNotes(session_id=session_id, outcome=outcome, total=0), ENDING, ports)
-    return bells
+    """Drop a session. What was accepted after the drop stays."""
+    collection, session_id, version = request.collection, request.session_id, version_of(claim)
+    texts = forgotten_texts(claim, ports)
+    with ports.ledger.dropping(collection, KIND, session_id, version) as standing:
+        known = ports.conversations.stored(collection, session_id)
+        change = Change("unchanged", 0)
+        if known is not None and standing.newest:
+            with forgetting_vectors(collection, session_id, KIND, ports, texts):
+                left = forget_before(known.history, acceptance_of(version))
+                change = store_history(collection, session_id, known, left, ports)
+            change = Change("dropped", change.total) if change.outcome != "unchanged" else change
+    if standing.newest:
+        clean(claim, Forgotten(KIND, {session_id}, {}, texts=texts), ports)
+    return hand_in(claim, request, session_id, change, ports)
 
 
 def conclude(picture: Picture, request: SessionChange, ports: Common) -> None:
@@ -77,66 +165,44 @@ def conclude(picture: Picture, request: SessionChange, ports: Common) -> None:
     one_step.conclude(picture, request, ENDING, ports)
 
 
-def store_session(
-    collection: str, prepared: PreparedConversation, known: StoredConversation | None, ports: ConversationPorts
-) -> Outcome:
-    """Store a session and its index entry in place of the known ones, unless nothing has changed."""
-    before = None if known is None else known.revision
-    if prepared.revision == before:
-        return "unchanged"
-    # Every writer locks the index entry before the rows, so no two of them deadlock.
-    ports.words.put(collection, SPACE, [entry_of(prepared.session)])
-    ports.conversations.put(collection, prepared, replacing=before)
-    return "ingested"
+def subject_of(session: ChatSession) -> Subject:
+    """Return what filters see of a whole session."""
+    seen = filterable(conversation_of(session, NO_PARTS))
+    return Subject(session.session_id, seen.fields, seen.metadata)
+
+
+def acceptance_of(version: Version) -> Acceptance:
+    """Return a version as the rules order by it."""
+    return version.accepted_us, version.job_id
+
+
+def too_late(standing: Standing) -> Outcome:
+    """Say why a write counts no longer: the session was forgotten since, or replaced as a whole."""
+    return "forgotten" if standing.forgotten else "superseded"
 
 
 def hand_in(
-    claim: Claim, request: SessionChange, session: ChatSession, outcome: Outcome, ports: ConversationPorts
+    claim: Claim, request: SessionChange, session_id: str, change: Change, ports: ConversationPorts
 ) -> Sequence[Bell]:
-    """Announce the collection, ask for an update of its ranks, and finish the job."""
-    collection = request.collection
-    # Even if nothing changed: an earlier attempt may have been killed right after it stored the session.
-    ports.board.add_collections("conversations", [collection])
-    bells = update_soon(collection, ports) if outcome == "ingested" else update_what_waits(collection, ports)
-    notes = ChangeNotes(session_id=session.session_id, outcome=outcome, total=len(session.messages))
+    """Announce the collection, ask for an update of its ranks and for missing vectors, and finish the job."""
+    collection, changed = request.collection, change.outcome in ("ingested", "dropped")
+    if not isinstance(request, DropConversation):
+        # Even if nothing changed: an earlier attempt may have been killed right after it stored the session.
+        ports.board.add_collections(KIND, [collection])
+    bells = update_soon(collection, ports) if changed else update_what_waits(collection, ports)
+    jobs, rung = submit_embedding(collection, {session_id: 1}, ports, lane=request.lane, token=claim.job_id)
+    notes = ChangeNotes(
+        session_id=session_id, outcome=change.outcome, total=change.total, embedding_job=jobs[0] if jobs else None
+    )
     one_step.hand_in(claim, request, notes, ENDING, ports)
-    return bells
-
-
-def merge_update(known: ChatSession | None, update: SessionUpdate) -> ChatSession:
-    """Merge an update into its session, or begin a new session with it.
-
-    Raises:
-        Refused: The session would have no start time, or too many messages.
-    """
-    if known is None:
-        return _begin_session(update)
-    coming: dict[str | None, ChatMessage] = {message.message_id: message for message in update.messages}
-    replaced = [coming.pop(message.message_id, message) for message in known.messages]
-    messages = (*replaced, *coming.values())
-    if len(messages) > MAX_MESSAGES:
-        raise Refused(f"messages: session {known.session_id!r} would have more than {MAX_MESSAGES} messages")
-    given = {name: getattr(update, name) for name in ("name", "user_name", "started_at")}
-    changes = {name: value for name, value in given.items() if value is not None}
-    return known.model_copy(update={**changes, "messages": messages})
-
-
-def _begin_session(update: SessionUpdate) -> ChatSession:
-    times = [message.created_at for message in update.messages if message.created_at is not None]
-    started_at = update.started_at or min(times, default=None)
-    if started_at is None:
-        raise Refused(f"started_at: required, as session {update.session_id!r} is new and its messages have no times")
-    return ChatSession(
-        session_id=update.session_id, name=update.name, user_name=update.user_name, started_at=started_at,
-        messages=update.messages,
-    )  # fmt: skip
+    return [*bells, *rung]
 
 
 def to_result(request: SessionChange, picture: Picture, notes: ChangeNotes) -> IngestConversationResult:
     """Build the result from the outcome."""
     return IngestConversationResult(
         job_id=picture.record.job_id, kind=request.kind, complete=True, session_id=notes.session_id,
-        outcome=notes.outcome, total=notes.total,
+        outcome=notes.outcome, total=notes.total, embedding_job=notes.embedding_job,
     )  # fmt: skip
 
 

@@ -1,11 +1,13 @@
-"""Rank the candidates of a search as of now, for one caller."""
+"""Rank the candidates of a search as of now, for one caller, and join the nearest sessions by rank."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
-from querymill_workers.retrievers.conversations.ports.caches import CachedConversation, CachedSearch
+from querymill_workers.retrievers.conversations.ports.caches import CachedConversation, CachedSearch, SessionHit
+from querymill_workers.retrievers.conversations.ports.passages import NearSession
 from querymill_workers.retrievers.conversations.ports.sessions import ConversationInfo
+from querymill_workers.retrievers.conversations.rules.joining import join_orders
 from querymill_workers.retrievers.conversations.rules.rank import age_days, rank, recency
 from querymill_workers.retrievers.conversations.rules.scores import (
     FinalScore,
@@ -14,23 +16,41 @@ from querymill_workers.retrievers.conversations.rules.scores import (
     context_of,
     final_score,
 )
-from querymill_workers.retrievers.conversations.rules.synonyms import topic_of
 from querymill_workers.retrievers.conversations.understanding import Question
-from querymill_workers.words.ports import WordHit
+from querymill_workers.text.rank_fusion import JoinedHit
+from querymill_workers.text.synonyms import topic_of
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredSession:
-    """A candidate with its session, the days since its last activity, and its final score."""
+    """A candidate with its session, the days since its last activity, and its final score by words.
 
-    hit: WordHit
+    ``joined`` is what it has by rank if vectors were joined, and ``near`` its nearest passage.
+    """
+
+    hit: SessionHit
     session: CachedConversation
     days: float
     final: FinalScore
+    joined: JoinedHit[str] | None = None
+    near: NearSession | None = None
+
+    @property
+    def score(self) -> float:
+        """The score that the list is ordered by."""
+        return self.final.score if self.joined is None else self.joined.score
+
+    @property
+    def has_words(self) -> bool:
+        """Whether words found it, and not vectors alone."""
+        return self.joined is None or "words" in self.joined.ranks
 
 
 def rank_candidates(question: Question, recalled: CachedSearch, ports: ConversationPorts) -> list[ScoredSession]:
-    """Score the candidates and return them best first, ties by id. Sessions dropped since the search are left out."""
+    """Score the candidates and return them best first, ties by id.
+
+    Those that are not from the time asked for come below the others. Sessions dropped since the search are left out.
+    """
     sessions = fetch_sessions(question, [hit.id for hit in recalled.candidates], ports)
     best = max((hit.score for hit in recalled.candidates if hit.id in sessions), default=0.0)
     if best <= 0:
@@ -38,10 +58,37 @@ def rank_candidates(question: Question, recalled: CachedSearch, ports: Conversat
     scored = [
         score_candidate(question, hit, sessions[hit.id], best) for hit in recalled.candidates if hit.id in sessions
     ]
-    return sorted(scored, key=lambda candidate: (-candidate.final.score, candidate.hit.id))
+    outside = recalled.relaxed or frozenset()
+    return sorted(scored, key=lambda candidate: (candidate.hit.id in outside, -candidate.final.score, candidate.hit.id))
 
 
-def score_candidate(question: Question, hit: WordHit, session: CachedConversation, best: float) -> ScoredSession:
+def join_near(
+    question: Question,
+    recalled: CachedSearch,
+    ranking: Sequence[ScoredSession],
+    near: Sequence[NearSession],
+    ports: ConversationPorts,
+) -> list[ScoredSession]:
+    """Join the candidates with the nearest sessions, best first, ties by id. Sessions dropped since are left out.
+
+    Where a time was relaxed, what the words found within it stays above the rest.
+    """
+    known = {candidate.hit.id: candidate for candidate in ranking}
+    new = [found.session_id for found in near if found.session_id not in known]
+    for id_, session in fetch_sessions(question, new, ports).items():
+        known[id_] = score_candidate(question, SessionHit(id_, 0.0), session, 1.0)
+    passages = {found.session_id: found for found in near if found.session_id in known}
+    joined = [
+        replace(known[hit.key], joined=hit, near=passages.get(hit.key))
+        for hit in join_orders([candidate.hit.id for candidate in ranking], list(passages))
+    ]
+    if recalled.relaxed is None:
+        return joined
+    within = {candidate.hit.id for candidate in ranking} - recalled.relaxed
+    return sorted(joined, key=lambda candidate: candidate.hit.id not in within)
+
+
+def score_candidate(question: Question, hit: SessionHit, session: CachedConversation, best: float) -> ScoredSession:
     """Score one candidate; ``best`` is the highest BM25 of all candidates."""
     request = question.request
     days = age_days(session.last_active, question.now)
@@ -75,4 +122,5 @@ def cached_conversation(info: ConversationInfo) -> CachedConversation:
         info.last_active,
         info.parts,
         topic_of(info.name or "", info.opening),
+        info.metadata,
     )

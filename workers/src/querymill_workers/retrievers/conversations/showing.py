@@ -12,17 +12,27 @@ from querymill_shared.contracts.conversations.search import (
     SearchMode,
     zone_named,
 )
-from querymill_workers.retrievers.conversations.ports.caches import BestPassage, CachedSearch
-from querymill_workers.retrievers.conversations.ports.sessions import Conversation, Conversations
+from querymill_workers.retrievers.conversations.ports.caches import BestPassage, CachedSearch, SessionHit
+from querymill_workers.retrievers.conversations.ports.passages import NearSession
+from querymill_workers.retrievers.conversations.ports.sessions import (
+    Conversation,
+    ConversationMessage,
+    Conversations,
+)
 from querymill_workers.retrievers.conversations.ranking import ScoredSession
-from querymill_workers.retrievers.conversations.rules.best_passage import Snippet, best_passage
+from querymill_workers.retrievers.conversations.relevance import messages_within
+from querymill_workers.retrievers.conversations.rules.best_passage import Snippet, best_passage, opening
 from querymill_workers.retrievers.conversations.rules.diversification import Placed, Ranked, age_of, diversify
+from querymill_workers.retrievers.conversations.rules.joining import FORMULA as JOIN_FORMULA
+from querymill_workers.retrievers.conversations.rules.joining import RRF_K, WEIGHTS
+from querymill_workers.retrievers.conversations.rules.passages import SOFT_MAXIMUM
 from querymill_workers.retrievers.conversations.rules.rank import rank, recency
 from querymill_workers.retrievers.conversations.rules.scores import FORMULAS
-from querymill_workers.retrievers.conversations.rules.synonyms import WEIGHT
 from querymill_workers.retrievers.conversations.understanding import Question
 from querymill_workers.text import bm25
-from querymill_workers.words.ports import WordHit
+from querymill_workers.text.rank_fusion import JoinedHit
+from querymill_workers.text.synonyms import WEIGHT
+from querymill_workers.words.parts import part_of
 
 
 def show_hits(
@@ -31,7 +41,9 @@ def show_hits(
     """Choose the hits and build them in order, each with its best passage."""
     by_id = {candidate.hit.id: candidate for candidate in ranking}
     order = order_of(question, recalled.understanding.mode, ranking)
-    passages = find_passages(question, recalled, [by_id[place.session_id].hit for place in order], conversations)
+    chosen = [by_id[place.session_id] for place in order]
+    passages = dict(find_passages(question, recalled, [each.hit for each in chosen if each.has_words], conversations))
+    passages |= {each.hit.id: nearest_passage(each.near) for each in chosen if each.near and not each.has_words}
     return [
         show_hit(question.request, by_id[place.session_id], passages[place.session_id], place)
         for place in order
@@ -48,7 +60,7 @@ def order_of(question: Question, mode: SearchMode, ranking: Sequence[ScoredSessi
     rows = [
         Ranked(
             candidate.hit.id,
-            candidate.final.score,
+            candidate.score,
             age_of(candidate.session.last_active, now=question.now, zone=zone),
             candidate.session.topic,
         )
@@ -63,23 +75,78 @@ def top_n(request: ConversationSearch, mode: SearchMode) -> int:
 
 
 def find_passages(
-    question: Question, recalled: CachedSearch, hits: Sequence[WordHit], conversations: Conversations
+    question: Question, recalled: CachedSearch, hits: Sequence[SessionHit], conversations: Conversations
 ) -> Mapping[str, BestPassage]:
     """Return the best passages, cutting those that no earlier search has cut. Dropped sessions have none."""
     unread = {hit.id: hit for hit in hits if hit.id not in recalled.passages}
     sessions = conversations.sessions(question.request.collection, list(unread)) if unread else {}
     for id_, session in sessions.items():
-        recalled.passages[id_] = cut_passage(unread[id_], session)
+        kept = messages_in_time(question, session) if id_ not in (recalled.relaxed or ()) else session.messages
+        recalled.passages[id_] = cut_passage(unread[id_], session, kept)
     return recalled.passages
 
 
-def cut_passage(hit: WordHit, session: Conversation) -> BestPassage:
-    """Cut the best passage of a session, or show its name if no message has any of the words."""
-    texts = [message.text for message in session.messages]
-    found = None if hit.scored is None else best_passage(texts, hit.scored)
-    if found is None:
-        return BestPassage(Snippet(session.name or "", (), 0), None)
-    return BestPassage(found, session.messages[found.place].message_id)
+def nearest_passage(near: NearSession) -> BestPassage:
+    """Show the passage of a session that only vectors found. No word of it is marked."""
+    passage = near.passage
+    message_id = passage.message[1:] if passage.message.startswith("=") else None
+    return BestPassage(opening(passage.text), message_id, passage.place, passage.first_at)
+
+
+def messages_in_time(question: Question, session: Conversation) -> Sequence[ConversationMessage]:
+    """Return the messages of the time that the question mentions, or all if it mentions none."""
+    if question.timed is None:
+        return session.messages
+    return messages_within(session, question.timed.range)
+
+
+def cut_passage(hit: SessionHit, session: Conversation, messages: Sequence[ConversationMessage]) -> BestPassage:
+    """Cut the best passage of some messages of a session.
+
+    If none of them has any of the words, show the beginning of the first one where only a part of the session was asked
+    for, else the name of the session.
+    """
+    found = None if hit.scored is None else best_passage([message.text for message in messages], hit.scored)
+    if found is not None:
+        return passage_of(found, messages[found.place], session)
+    if messages and (hit.scored is None or len(messages) < len(session.messages)):
+        return passage_of(opening(messages[0].text), messages[0], session)
+    return BestPassage(Snippet(session.name or "", (), 0), None)
+
+
+def passage_of(snippet: Snippet, message: ConversationMessage, session: Conversation) -> BestPassage:
+    """Say of a snippet which message of the session it is cut from, and when that was written."""
+    return BestPassage(snippet, message.message_id, session.messages.index(message), message.created_at)
+
+
+def explain_relevance(hit: SessionHit) -> dict[str, Any]:
+    """Return all that the relevance of a session is computed from: its best passage, and what others add to it."""
+    explained = [bm25.explain(passage.scored) for passage in hit.passages[:1] if passage.scored is not None]
+    if not explained or len(hit.passages) == 1:
+        return explained[0] if explained else {}
+    return explained[0] | {
+        "best": hit.passages[0].score,
+        "passages": [{"passage": part_of(passage.id)[1], "score": passage.score} for passage in hit.passages],
+        "together": SOFT_MAXIMUM,
+        "score": hit.score,
+    }
+
+
+def explain_join(joined: JoinedHit[str], candidate: ScoredSession) -> dict[str, Any]:
+    """Return all that the score by rank is computed from, and the nearest passage, if vectors found the session."""
+    explained: dict[str, Any] = {
+        "formula": JOIN_FORMULA,
+        "k": RRF_K,
+        "weights": dict(WEIGHTS),
+        "ranks": dict(joined.ranks),
+        "score": joined.score,
+    }
+    if candidate.has_words:
+        explained |= {"words": candidate.final.score}
+    if candidate.near is not None:
+        passage = candidate.near.passage
+        explained |= {"cosine": candidate.near.cosine, "passage": passage.number, "message_number": passage.place + 1}
+    return explained
 
 
 def show_hit(
@@ -93,22 +160,27 @@ def show_hit(
         "factors": dict(candidate.final.factors),
         "days": candidate.days,
         "rank": {"parts": parts, "rank": rank(session.parts, candidate.days)},
-        "bm25": {} if candidate.hit.scored is None else bm25.explain(candidate.hit.scored),
+        "bm25": explain_relevance(candidate.hit),
         "synonym_weight": WEIGHT,
     }
     if request.scoring == "bounded":
         explanation |= {"a": request.rank_swing, "b": request.decay_swing, "cap": request.context_cap}
+    if candidate.joined is not None:
+        explanation |= {"joined": explain_join(candidate.joined, candidate)}
     return ConversationHit(
         session_id=session.session_id,
         name=session.name,
         user_name=session.user_name,
         started_at=session.started_at,
         last_active=session.last_active,
-        score=candidate.final.score,
+        score=candidate.score,
         explanation=explanation,
         snippet=passage.snippet.text,
         marks=passage.snippet.marks,
         message_id=passage.message_id,
+        message_number=None if passage.place is None else passage.place + 1,
+        message_at=passage.created_at,
         placed_by=placed.step,
         placed_for=placed.reason,
+        metadata=dict(session.metadata) if request.shows_metadata else None,
     )

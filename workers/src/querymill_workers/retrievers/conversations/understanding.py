@@ -1,5 +1,6 @@
 """Understand a question: its time, its words without filler, their spelling and their synonyms."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -22,9 +23,10 @@ from querymill_workers.retrievers.conversations.rules.query_understanding import
     simplify,
 )
 from querymill_workers.retrievers.conversations.rules.spelling import Correction, corrected, corrections, suspects
-from querymill_workers.retrievers.conversations.rules.synonyms import expand
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
 from querymill_workers.retrievers.conversations.rules.times.find import Timed, find_time
+from querymill_workers.retrievers.conversations.rules.translations import translate
+from querymill_workers.text.synonyms import expand
 from querymill_workers.text.words import words
 from querymill_workers.words.ports import Words
 
@@ -42,8 +44,9 @@ class Question:
     def key(self) -> tuple[object, ...]:
         """Everything that the candidates depend on, as a cache key."""
         request, timed = self.request, self.timed
-        switches = (request.time_filter, request.expansion, request.spelling, request.simplification)
-        return (request.collection, self.generation, request.query, *switches, timed and timed.range)
+        conditions = json.dumps(dict(request.filter), sort_keys=True)
+        switches = (request.time_filter, request.expansion, request.spelling, request.simplification, conditions)
+        return (request.collection, self.generation, request.query, request.top_n, *switches, timed and timed.range)
 
 
 def question_of(request: ConversationSearch, now: datetime, generation: int) -> Question:
@@ -74,9 +77,19 @@ def understand(question: Question, ports: ConversationPorts) -> Understanding:
         keywords=tuple(keywords(text, technical_terms(text, ports.technical_keywords))),
         time=None if timed is None else UnderstoodTime(**asdict(timed.range), phrase=timed.phrase),
         corrections=tuple(SpellingCorrection(**asdict(correction)) for correction in made),
-        synonyms=tuple(SynonymsOf(**asdict(expansion)) for expansion in expand(text)) if wanted else (),
+        synonyms=synonyms_of(text) if wanted else (),
         dropped=() if simple is None else simple.dropped,
     )
+
+
+def synonyms_of(text: str) -> tuple[SynonymsOf, ...]:
+    """List the synonyms to search as well."""
+    return tuple(SynonymsOf(**asdict(expansion)) for expansion in expand(text))
+
+
+def translations_of(text: str) -> tuple[SynonymsOf, ...]:
+    """List what to search as well among sessions in another script."""
+    return tuple(SynonymsOf(**asdict(expansion)) for expansion in translate(text))
 
 
 def technical_terms(text: str, vocabulary: TechnicalKeywords) -> list[str]:
@@ -94,9 +107,18 @@ def find_corrections(text: str, collection: str, postings: Words) -> list[Correc
     return corrections(suspected, near=near)
 
 
+def sessions_passing(question: Question, conversations: Conversations) -> Sequence[str] | None:
+    """List the sessions that pass the filter, or None if there is none."""
+    request = question.request
+    return conversations.passing(request.collection, request.filter) if request.filter else None
+
+
 def sessions_in_time(question: Question, conversations: Conversations) -> Sequence[str] | None:
-    """List the sessions with a message in the time that the question mentions, or None if it mentions none."""
+    """List the sessions that pass the filter and have a message in the time that the question mentions.
+
+    Returns None if it mentions none.
+    """
     if question.timed is None:
         return None
-    span = question.timed.range
-    return conversations.active_between(question.request.collection, span.start, span.end)
+    request, span = question.request, question.timed.range
+    return conversations.passing(request.collection, request.filter, start=span.start, end=span.end)

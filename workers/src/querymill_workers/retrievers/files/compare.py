@@ -7,35 +7,51 @@ from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.files.ingest import CompareFiles, CompareFilesResult
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.one_step import Ending, hand_in
+from querymill_workers.ledger.ports import Subject, Version, version_of
 from querymill_workers.retrievers.files.embed import embed_soon
 from querymill_workers.retrievers.files.ingest import revision_of
 from querymill_workers.retrievers.files.notes import CompareNotes
-from querymill_workers.retrievers.files.ports import SPACE, FilePorts
+from querymill_workers.retrievers.files.ports import KIND, SPACE, FilePorts
 
 #: Files dropped between two checks that the job has not been cancelled.
 SLICE = 50
 
 
 def step(claim: Claim, request: CompareFiles, ports: FilePorts) -> Sequence[Bell]:
-    """List the files that are new or changed, and if asked drop those that are no longer in the code base."""
-    collection, known = request.collection, ports.files.revisions(request.collection)
-    changed = [path for path, sha256 in request.files.items() if known.get(path) != revision_of(sha256, ports.parser)]
+    """List the files that are new or changed, and if asked drop those that are no longer in the code base.
+
+    A list of the whole code base makes every file outdated that was accepted before it and is not stored yet: if it
+    is on the list, it is among the changed ones.
+    """
+    collection, version = request.collection, version_of(claim)
+    if request.remove:
+        ports.ledger.forget(collection, KIND, version)
+    known = ports.files.revisions(collection)
+    changed = [path for path, sha256 in request.files.items() if known.get(path) != revision_of(sha256, ports)]
     gone = sorted(known.keys() - request.files.keys()) if request.remove else []
+    removed: list[str] = []
     for start in range(0, len(gone), SLICE):
-        paths = gone[start : start + SLICE]
-        with ports.files.changing(collection, paths):
-            ports.words.drop(collection, SPACE, paths)  # first: a kill must not leave words without a file
-            ports.files.drop(collection, paths)
-        progress = Progress(stage=claim.step, done=start + len(paths), total=len(gone))
+        removed += drop_files(collection, gone[start : start + SLICE], version, ports)
+        progress = Progress(stage=claim.step, done=min(start + SLICE, len(gone)), total=len(gone))
         if not ports.board.tell(claim.job_id, progress):
             return []  # cancelled; dropped files stay dropped
-    if len(known) > len(gone):
+    if len(known) > len(removed):
         ports.board.add_collections("files", [collection])  # again: the board may have been emptied
     bells = embed_soon(collection, [], ports, after=claim.job_id)
     pending = ports.files.counts(collection, model=ports.embeddings.model).pending
-    notes = CompareNotes(total=len(request.files), changed=tuple(changed), removed=tuple(gone), pending=pending)
+    notes = CompareNotes(total=len(request.files), changed=tuple(changed), removed=tuple(removed), pending=pending)
     hand_in(claim, request, notes, ENDING, ports)
     return bells
+
+
+def drop_files(collection: str, paths: Sequence[str], version: Version, ports: FilePorts) -> Sequence[str]:
+    """Drop files with their words in one change, except those of which a newer version was accepted; return which."""
+    with ports.ledger.changing(collection, KIND, [Subject(path) for path in paths], version, whole=False) as standings:
+        gone = [path for path in paths if standings[path].newest]
+        ports.files.drop(collection, gone)
+        ports.set_aside.drop(collection, KIND, gone)
+        ports.words.drop(collection, SPACE, gone)
+    return gone
 
 
 def to_result(request: CompareFiles, picture: Picture, notes: CompareNotes) -> CompareFilesResult:

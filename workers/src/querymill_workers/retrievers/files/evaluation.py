@@ -7,24 +7,28 @@ from typing import Final
 from querymill_shared.board import Claim
 from querymill_shared.contracts.files.search import FileSearch
 from querymill_shared.contracts.results import Degradation
-from querymill_workers.jobs.deadline import Caller, caller_of
+from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S, caller_of
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.usage import Usage
-from querymill_workers.retrievers.files.notes import EvaluationNotes, FileNotes
+from querymill_workers.retrievers.files.asked import Asked, asked_of, raised
+from querymill_workers.retrievers.files.embed import model_to_compare
+from querymill_workers.retrievers.files.notes import DefinitionNotes, EvaluationNotes, FileNotes
 from querymill_workers.retrievers.files.ports import SPACE, FilePorts
 from querymill_workers.retrievers.files.rules.candidates import shards
-from querymill_workers.retrievers.files.rules.code import code_text
+from querymill_workers.retrievers.files.rules.code import Symbol, lines_of
 from querymill_workers.retrievers.files.rules.context import shown
-from querymill_workers.retrievers.files.rules.relevance import (
-    Intent,
-    evidence_of,
-    excerpt,
-    intent_of,
-    relevance,
-    rounded,
-    speaking,
-    windows_of,
+from querymill_workers.retrievers.files.rules.definitions import (
+    ScoredDefinition,
+    definitions_of,
+    lifted,
+    score_of_file,
+    scored_definitions,
 )
+from querymill_workers.retrievers.files.rules.excerpts import excerpt, shown_lines
+from querymill_workers.retrievers.files.rules.gaps import used_in
+from querymill_workers.retrievers.files.rules.intent import Intent, grepped, intent_of, search_text, speaking
+from querymill_workers.retrievers.files.rules.kinds import kind_of
+from querymill_workers.retrievers.files.rules.relevance import evidence_of, relevance, rounded
 from querymill_workers.retrievers.files.stages import candidates_of, rounds_of
 from querymill_workers.text.bm25 import Scored
 
@@ -33,31 +37,46 @@ SCORED: Final = 2_000
 #: Words and names that the result shows of a file.
 SHOWN_WORDS: Final = 6
 SHOWN_NAMES: Final = 3
+#: Definitions of a file that the context may show.
+PARTS: Final = 16
+#: Best definitions of a file whose uses may be gaps.
+USING: Final = 3
 #: Time that the judge leaves to planning and settling before the deadline, in seconds.
 MARGIN_S: Final = 0.3
+#: How long a vector is looked for that did not come for the search, in seconds.
+ONCE_MORE_S: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """A candidate as it is stored: its content, what reading it costs, and the names it defines."""
+    """A candidate as it is stored: its content, what reading it costs, and its symbols."""
 
     path: str
     content: str
     tokens: int
-    defines: Sequence[str]
+    symbols: Sequence[Symbol]
+
+    @property
+    def defines(self) -> Sequence[str]:
+        """The names it defines, in order."""
+        return [symbol.name for symbol in self.symbols if symbol.role == "definition"]
 
 
 def evaluate(number: int, part: int, claim: Claim, request: FileSearch, ports: FilePorts) -> EvaluationNotes:
     """Evaluate one shard of a round's candidates; files that are no longer stored are left out."""
     rounds = rounds_of(ports.board.picture(claim.job_id))
     paths = [candidate.path for candidate in shards(candidates_of(rounds, number, request))[part - 1]]
-    hits = ports.words.search(request.collection, SPACE, code_text(request.query), limit=SCORED)
+    text = search_text(request.query)
+    hits = ports.words.search(request.collection, SPACE, text, limit=SCORED)
     scored = {hit.id: hit.scored for hit in hits if hit.scored is not None}
-    intent = intent_of(request.query, list(scored.values()))
+    intent = intent_of(text, list(scored.values()))
+    asked = asked_of(number, rounds, request)
     texts = read_files(paths, request, ports)
-    cosines, missing = compare_vectors(paths, claim, request, ports)
+    had_vector = "vectors" in rounds[0].queries
+    cosines, missing = compare_vectors(paths, claim, request, ports, had_vector=had_vector)
     files = {
-        text.path: weigh(text, intent, scored.get(text.path), cosines.get(text.path), ports) for text in texts.values()
+        path: raised(weigh(text, intent, scored.get(path), cosines.get(path), asked, ports), path, text.symbols, asked)
+        for path, text in texts.items()
     }
     judged, usage, unjudged = ask_judge(files, texts, claim, request, ports)
     files |= {
@@ -72,24 +91,34 @@ def read_files(paths: Sequence[str], request: FileSearch, ports: FilePorts) -> d
     infos = ports.files.describe(request.collection, list(contents))
     symbols = ports.files.symbols(request.collection, list(contents))
     return {
-        path: SourceText(
-            path,
-            content,
-            infos[path].tokens,
-            [symbol.name for symbol in symbols.get(path, ()) if symbol.role == "definition"],
-        )
+        path: SourceText(path, content, infos[path].tokens, symbols.get(path, ()))
         for path, content in contents.items()
         if path in infos
     }
 
 
-def weigh(text: SourceText, intent: Intent, scored: Scored | None, cosine: float | None, ports: FilePorts) -> FileNotes:
-    """Note what speaks for a file, in numbers and in words, and how relevant that makes it."""
-    windows = windows_of(intent, text.content)
+def weigh(
+    text: SourceText, intent: Intent, scored: Scored | None, cosine: float | None, asked: Asked, ports: FilePorts
+) -> FileNotes:
+    """Note what speaks for a file, in numbers and in words, and how relevant its words make it."""
+    found = scored_definitions(intent, text.content, definitions_of(text.content, text.symbols))
+    best = lifted(found, gains=asked.gains, lines=asked.lines.get(text.path, ()))
     names = speaking(intent, text.defines)
-    evidence = rounded(evidence_of(intent, scored, path=text.path, names=names, windows=windows, cosine=cosine))
+    evidence = rounded(
+        evidence_of(
+            intent,
+            scored,
+            path=text.path,
+            names=names,
+            passage=found[0].words if found else (),
+            definitions=score_of_file(scored_one.score for scored_one in found),
+            cosine=cosine,
+        )
+    )
     held = sorted(scored.terms, key=lambda term: -term.score) if scored is not None else []
-    lines = excerpt(windows)
+    file_lines = lines_of(text.content)
+    parts = [noted(passage, file_lines) for passage in best[:PARTS]]
+    lines = excerpt([(part.lines, part.score) for part in parts])
     return FileNotes(
         evidence=evidence,
         relevance=relevance(evidence, ports.file_profiles),
@@ -98,24 +127,37 @@ def weigh(text: SourceText, intent: Intent, scored: Scored | None, cosine: float
         excerpt_tokens=ports.count_tokens(excerpted(text, lines)),
         words=tuple(term.term for term in held[:SHOWN_WORDS]),
         names=tuple(names[:SHOWN_NAMES]),
+        parts=tuple(parts),
+        uses=tuple(used_in(text.content, [lines for part in parts[:USING] for lines in part.lines], text.symbols)),
+        kind=kind_of(text.path, text.content),
+        grep_tokens=ports.count_tokens(grepped(intent, text.content)),
     )
+
+
+def noted(found: ScoredDefinition, lines: Sequence[str]) -> DefinitionNotes:
+    """Note which lines of a definition are shown."""
+    chosen = shown_lines(found.definition.own, found.matching, lines)
+    return DefinitionNotes(lines=tuple(chosen), label=found.definition.label, score=round(found.score, 6))
 
 
 def compare_vectors(
-    paths: Sequence[str], claim: Claim, request: FileSearch, ports: FilePorts
+    paths: Sequence[str], claim: Claim, request: FileSearch, ports: FilePorts, *, had_vector: bool
 ) -> tuple[Mapping[str, float], Sequence[Degradation]]:
-    """Return the cosine of each file's chunk nearest to the request; without vectors, none and the reason."""
-    if "vectors" not in request.channels:
+    """Return the cosine of each file's chunk nearest to the request; without vectors, none and the reason.
+
+    If the search had no vector of the request (``had_vector``), it is looked for once more, in case it has come.
+    """
+    if "vectors" not in request.searched_channels:
         return {}, ()
     try:
-        caller = Caller(request.collection, request.lane, claim.expires_at)
-        vectors, _ = ports.embeddings.embed([request.query], input_type="query", caller=caller)
+        patience_s = EMBEDDING_PATIENCE_S if had_vector else ONCE_MORE_S
+        caller = caller_of(claim, request, ports, margin_s=0, what="the embedding model", patience_s=patience_s)
+        model = model_to_compare(request.collection, ports)
+        vectors, _ = model.embed([request.query], input_type="query", caller=caller)
     except (Unavailable, Refused) as error:
-        return {}, (Degradation(stage=claim.step, reason=f"judged by words alone: {error}"),)
-    found = ports.files.nearest(
-        request.collection, vectors[0], model=ports.embeddings.model, limit=len(paths), paths=paths
-    )
-    return {hit.path: hit.cosine for hit in found}, ()
+        return {}, (Degradation(stage=claim.step, reason=f"judged by words alone: {error}", code=error.code),)
+    near = ports.files.nearest(request.collection, vectors[0], model=model.model, limit=len(paths), paths=paths)
+    return {hit.path: hit.cosine for hit in near.found}, ()
 
 
 def ask_judge(
@@ -133,10 +175,18 @@ def ask_judge(
         caller = caller_of(claim, request, ports, margin_s=MARGIN_S, what="the judge")
         given, usage = ports.judge.judge(request.query, passages, caller=caller)
     except (Unavailable, Refused) as error:
-        return {}, Usage(), (Degradation(stage=claim.step, reason=f"the default evaluator stands in: {error}"),)
+        return (
+            {},
+            Usage(),
+            (Degradation(stage=claim.step, reason=f"the default evaluator stands in: {error}", code=error.code),),
+        )
     judged = {path: value for path, value in given.items() if path in files and 0 <= value <= 1}
     left = [path for path in files if path not in judged]
-    missing = (Degradation(stage=claim.step, reason=f"no relevance from the judge for: {', '.join(left)}"),)
+    missing = (
+        Degradation(
+            stage=claim.step, reason=f"no relevance from the judge for: {', '.join(left)}", code="provider_refused"
+        ),
+    )
     return judged, usage, missing if left else ()
 
 

@@ -4,10 +4,11 @@ from typing import assert_never
 
 from querymill_shared.contracts.files import FileRequest
 from querymill_shared.contracts.files.ingest import CompareFiles, EmbedFiles, IngestFiles
+from querymill_shared.contracts.files.reembed import ReembedFiles
 from querymill_shared.contracts.files.search import FileSearch
 from querymill_workers.jobs.flow import Flow, flow
 from querymill_workers.jobs.one_step import one_step
-from querymill_workers.retrievers.files import compare, embed, ingest, results, search
+from querymill_workers.retrievers.files import compare, embed, ingest, reembed, results, search
 from querymill_workers.retrievers.files.ports import FilePorts
 
 
@@ -15,12 +16,14 @@ def flow_of(request: FileRequest) -> Flow[FilePorts]:
     """Return the flow of a request."""
     match request:
         case FileSearch():
-            return flow(request, search.step, search.conclude, results.settle)
+            return flow(request, search.step, search.conclude, results.settle, reads="PostgreSQL")
         case CompareFiles():
             return one_step(request, compare.step, compare.ENDING)
         case IngestFiles():
             return one_step(request, ingest.step, ingest.ENDING)
         case EmbedFiles():
             return one_step(request, embed.step, embed.ENDING)
+        case ReembedFiles():
+            return one_step(request, reembed.step, reembed.ENDING)
         case _:
             assert_never(request)

@@ -1,6 +1,7 @@
 """Ingesting files of a code base: searchable by words, names and patterns at once, by vectors a little later.
 
-If the job is killed, the next attempt resumes: files that are already stored are skipped.
+A file and its words change together, and an older version never replaces a newer one. If the job is killed, the next
+attempt resumes: files that are already stored are skipped.
 """
 
 import hashlib
@@ -10,12 +11,14 @@ from collections.abc import Iterator, Sequence
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.files.ingest import IngestFiles, IngestFilesResult, SourceFile
+from querymill_workers.documents.burial import bury_replaced
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.revisions import ContentHash, Revision
+from querymill_workers.ledger.ports import Subject, Version, version_of
 from querymill_workers.retrievers.files.embed import embed_soon
 from querymill_workers.retrievers.files.notes import IngestNotes
-from querymill_workers.retrievers.files.ports import SPACE, FileInfo, FilePorts, KeyedChunk, PreparedFile, SourceParser
+from querymill_workers.retrievers.files.ports import KIND, SPACE, FileInfo, FilePorts, KeyedChunk, PreparedFile
 from querymill_workers.retrievers.files.rules.chunking import CODE_CHUNKING_VERSION, chunk_code, embedded_text
 from querymill_workers.retrievers.files.rules.code import CodeChunk, code_text, lines_of
 from querymill_workers.words.ports import WordUnit
@@ -23,45 +26,96 @@ from querymill_workers.words.ports import WordUnit
 #: Files stored between two checks that the job has not been cancelled; at most these are repeated after a kill.
 SLICE = 16
 #: Tokens of a chunk with its path and symbol. They are estimated; the true number seldom exceeds the model's 480.
-CHUNK_TOKENS, MIN_CHUNK_TOKENS = 400, 200
+CHUNK_TOKENS = 400
+#: The share of a smaller model's input that a chunk takes, because its tokens are estimated.
+INPUT_SHARE = 0.8
 
 
 def step(claim: Claim, request: IngestFiles, ports: FilePorts) -> Sequence[Bell]:
-    """Ingest the files whose content differs from the stored one, and submit the embedding of their chunks."""
-    collection, total = request.collection, len(request.files)
-    stored = ports.files.describe(collection, [file.path for file in request.files])
-    known = {path: info.revision for path, info in stored.items()}
-    changed = [file for file in request.files if known.get(file.path) != revision_of(file.sha256, ports.parser)]
-    symbols = chunks = 0
-    for start in range(0, len(changed), SLICE):
-        prepared = [prepare_file(file, ports) for file in changed[start : start + SLICE]]
-        store(collection, prepared, ports)
-        symbols += sum(len(file.symbols) for file in prepared)
-        chunks += sum(len(file.chunks) for file in prepared)
-        done = total - len(changed) + start + len(prepared)
-        if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=done, total=total)):
+    """Ingest the files whose content differs from the stored one, and submit the embedding of their chunks.
+
+    A file of which a newer version was accepted, or that was dropped since, is left alone.
+    """
+    collection, total, version = request.collection, len(request.files), version_of(claim)
+    ports.files.searched_by(collection, first=ports.embeddings.model)
+    stored: list[PreparedFile] = []
+    outdated = 0
+    for start in range(0, total, SLICE):
+        files = request.files[start : start + SLICE]
+        changed, left = store(collection, files, version, ports)
+        stored, outdated = [*stored, *changed], outdated + left
+        if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=start + len(files), total=total)):
             return []  # cancelled; stored files stay, and comparing the code base submits their embedding
     ports.board.add_collections("files", [collection])
     bells = embed_soon(collection, [file.path for file in request.files], ports, after=claim.job_id)
-    pending = ports.files.counts(collection, model=ports.embeddings.model).pending
-    notes = IngestNotes(total=total, ingested=len(changed), symbols=symbols, chunks=chunks, pending=pending)
+    notes = IngestNotes(
+        total=total,
+        ingested=len(stored),
+        symbols=sum(len(file.symbols) for file in stored),
+        chunks=sum(len(file.chunks) for file in stored),
+        pending=ports.files.counts(collection, model=ports.embeddings.model).pending,
+        outdated=outdated,
+    )
     hand_in(claim, request, notes, ENDING, ports)
     return bells
 
 
-def revision_of(sha256: str, parser: SourceParser) -> Revision:
+def store(
+    collection: str, files: Sequence[SourceFile], version: Version, ports: FilePorts
+) -> tuple[Sequence[PreparedFile], int]:
+    """Store files and their words in one change.
+
+    Returns the files that were stored because their content is new, and how many were left alone as outdated.
+    """
+    # Before the lock: parsing takes a while.
+    prepared = {file.path: prepare_file(file, ports) for file in changed_files(collection, files, ports)}
+    subjects = [subject_of(file, ports.parser.language_of(file.path, file.content)) for file in files]
+    with ports.ledger.changing(collection, KIND, subjects, version) as standings:
+        bury_replaced(collection, KIND, standings, ports)
+        newest = [file for file in files if standings[file.path].newest]
+        changed = [
+            prepared.get(file.path) or prepare_file(file, ports) for file in changed_files(collection, newest, ports)
+        ]
+        if changed:
+            ports.words.put(collection, SPACE, [unit_of(file.info.path, file.content) for file in changed])
+            ports.files.put(collection, changed)
+            ports.set_aside.drop(collection, KIND, [file.info.path for file in changed])
+    return changed, len(files) - len(newest)
+
+
+def changed_files(collection: str, files: Sequence[SourceFile], ports: FilePorts) -> list[SourceFile]:
+    """Return the files whose content differs from the stored one."""
+    stored = ports.files.describe(collection, [file.path for file in files])
+    known = {path: info.revision for path, info in stored.items()}
+    return [file for file in files if known.get(file.path) != revision_of(file.sha256, ports)]
+
+
+def subject_of(file: SourceFile, language: str) -> Subject:
+    """Return what the ledger knows of a file."""
+    return Subject(file.path, {"path": file.path, "language": language or None}, file.model_extra or {})
+
+
+def revision_of(sha256: str, ports: FilePorts) -> Revision:
     """Return the revision of a file: its content's hash and the versions of the rules that shape what is stored."""
-    return Revision(f"{CODE_CHUNKING_VERSION}.{parser.version} {sha256}")
+    size = chunk_tokens(ports)
+    sized = "" if size == CHUNK_TOKENS else f".{size}"
+    return Revision(f"{CODE_CHUNKING_VERSION}.{ports.parser.version}{sized} {sha256}")
+
+
+def chunk_tokens(ports: FilePorts) -> int:
+    """Return how many tokens a chunk may have with its path and symbol, so that the model reads all of it."""
+    return min(CHUNK_TOKENS, int(ports.embeddings.max_text_tokens * INPUT_SHARE))
 
 
 def prepare_file(file: SourceFile, ports: FilePorts) -> PreparedFile:
     """Read the symbols of a file and cut it into chunks."""
     parsed = ports.parser.parse(file.path, file.content)
-    room = max(CHUNK_TOKENS - ports.count_tokens(file.path), MIN_CHUNK_TOKENS)
+    size = chunk_tokens(ports)
+    room = max(size - ports.count_tokens(file.path), size // 2)
     chunks = chunk_code(file.content, parsed.symbols, count_tokens=ports.count_tokens, size=room)
     info = FileInfo(
         path=file.path,
-        revision=revision_of(file.sha256, ports.parser),
+        revision=revision_of(file.sha256, ports),
         language=parsed.language,
         size=len(file.content.encode()),
         lines=len(lines_of(file.content)),
@@ -82,13 +136,6 @@ def keyed(path: str, chunks: Sequence[CodeChunk]) -> Iterator[KeyedChunk]:
         yield KeyedChunk(ContentHash(hashed), chunk)
 
 
-def store(collection: str, prepared: Sequence[PreparedFile], ports: FilePorts) -> None:
-    """Store files. Words are stored first, because a stored file counts as ingested."""
-    with ports.files.changing(collection, [file.info.path for file in prepared]):
-        ports.words.put(collection, SPACE, [unit_of(file.info.path, file.content) for file in prepared])
-        ports.files.put(collection, prepared)
-
-
 def unit_of(path: str, content: str) -> WordUnit:
     """Return the unit by which a file is searchable: the words of its path and content."""
     return WordUnit(path, code_text(f"{path}\n{content}"))
@@ -100,7 +147,7 @@ def to_result(request: IngestFiles, picture: Picture, notes: IngestNotes) -> Ing
         job_id=picture.record.job_id,
         complete=True,
         collection=request.collection,
-        outcome="ingested" if notes.ingested else "unchanged",
+        outcome="ingested" if notes.ingested else "superseded" if notes.outdated == notes.total else "unchanged",
         total=notes.total,
         ingested=notes.ingested,
         unchanged=notes.total - notes.ingested,

@@ -1,12 +1,22 @@
 """What the steps of `files` leave on the board for later steps and for the result."""
 
-from typing import Any
+from typing import Any, Final
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.jobs.notes import Notes, StepNotes
-from querymill_workers.retrievers.files.rules.relevance import Evidence, Lines
+from querymill_workers.retrievers.files.rules.intent import Lines
+from querymill_workers.retrievers.files.rules.kinds import FileKind
+from querymill_workers.retrievers.files.rules.relevance import Evidence
+
+#: Evidence that the release before did not note.
+NEW_EVIDENCE: Final = frozenset({"fields", "definitions"})
+
+
+_EMPTY: Final[tuple[object, ...]] = ((), [], "", 0, "code")
+#: What the release before notes of a file. The other fields are written only if they are not empty.
+OLD: Final = frozenset({"evidence", "relevance", "tokens", "excerpt", "excerpt_tokens", "words", "names", "judged"})
 
 
 class PartNotes(StepNotes):
@@ -25,12 +35,27 @@ class SearchNotes(PartNotes):
     found: dict[str, tuple[str, ...]] = Field(default_factory=dict)
 
 
+#: The reason of a file that the request names by its path.
+NAMED: Final = "named in the request"
+
+
+class DefinitionNotes(Notes):
+    """A definition of a file: the lines to show, its name with what encloses it, and its score for the request."""
+
+    lines: tuple[Lines, ...]
+    label: str
+    score: float
+
+
 class FileNotes(Notes):
     """A file that was evaluated.
 
     ``tokens`` is what reading the whole file costs, ``excerpt_tokens`` what reading the excerpt does. ``words`` are
     the words of the query that the file has, ``names`` the names it defines that have such a word. ``judged`` says
     that the relevance is a language model's.
+    The release before did not note the following. ``parts`` are its best definitions, ``uses`` names that the best of
+    them use and others define. ``reason`` says what raised the relevance beside the words. ``grep_tokens`` is what
+    reading 20 lines around each line with a rare word of the request costs.
     """
 
     evidence: Evidence
@@ -41,6 +66,19 @@ class FileNotes(Notes):
     words: tuple[str, ...]
     names: tuple[str, ...]
     judged: bool = False
+    parts: tuple[DefinitionNotes, ...] = ()
+    uses: tuple[str, ...] = ()
+    reason: str = ""
+    kind: FileKind = "code"
+    grep_tokens: int = 0
+
+    @model_serializer(mode="wrap")
+    def _leave_out_what_is_new_and_empty(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written: dict[str, Any] = {
+            name: value for name, value in write(self).items() if name in OLD or value not in _EMPTY
+        }
+        written["evidence"] = {n: value for n, value in written["evidence"].items() if n not in NEW_EVIDENCE or value}
+        return written
 
 
 class EvaluationNotes(PartNotes):
@@ -68,13 +106,21 @@ class CompareNotes(Notes):
 
 
 class IngestNotes(Notes):
-    """``total``: how many files were given; ``pending``: how many stored chunks lack a vector."""
+    """``total``: how many files were given; ``pending``: how many stored chunks wait for a vector.
+
+    ``outdated``: how many files were left alone, because a newer version was accepted, or because they were dropped.
+    """
 
     total: int
     ingested: int
     symbols: int
     chunks: int
     pending: int
+    outdated: int = 0
+
+    def for_board(self) -> dict[str, Any]:
+        """Write ``outdated`` only if there are such files, as the release before does not know it."""
+        return self.model_dump(mode="json", exclude_defaults=True)
 
 
 class EmbedNotes(Notes):

@@ -1,22 +1,29 @@
 """What the flows of `files` may touch: the store of code, the parser that reads symbols, and their data."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from querymill_workers.inference.ports import Embeddings, Judge, Vectors
+from querymill_workers.documents.ports import BurialPorts
+from querymill_workers.inference.ports import Embeddings, FormerModel, Judge
 from querymill_workers.jobs.ports import Common
 from querymill_workers.jobs.revisions import ContentHash, Revision
+from querymill_workers.ledger.ports import Ledger, Version
 from querymill_workers.retrievers.files.rules.code import CodeChunk, Symbol, SymbolRole
 from querymill_workers.retrievers.files.rules.relevance import FileProfiles
 from querymill_workers.words.ports import Space, Words
 
 #: The space of the files' words: a unit per file, with the path as its id.
 SPACE: Final[Space] = "files"
+#: The kind of their versions in the ledger, and of their texts that were set aside.
+KIND: Final = "files"
+#: Compared with no other: for the lock of files without a write.
+NO_VERSION: Final = Version(0, "")
+
+Vector = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +99,19 @@ class FoundChunk:
 
 
 @dataclass(frozen=True, slots=True)
+class NearFiles:
+    """The files nearest to a vector, and what was not compared, at the same moment.
+
+    ``pending`` counts the chunks of the collection that wait for a vector of the model. ``waiting`` are those of the
+    files asked about that have such a chunk.
+    """
+
+    found: Sequence[FoundChunk]
+    pending: int
+    waiting: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class PendingChunk:
     """A chunk without a vector."""
 
@@ -101,8 +121,18 @@ class PendingChunk:
 
 
 @dataclass(frozen=True, slots=True)
+class FileCard:
+    """What a list tells of a file. ``pending`` counts its chunks that wait for a vector of the searches' model."""
+
+    path: str
+    size: int
+    metadata: Mapping[str, Any]
+    pending: int
+
+
+@dataclass(frozen=True, slots=True)
 class FileCounts:
-    """The size of a collection; ``pending`` counts the chunks without a vector of the model."""
+    """The size of a collection; ``pending`` counts the chunks that wait for a vector of the model."""
 
     files: int
     tokens: int
@@ -119,13 +149,6 @@ class Files(Protocol):
     @property
     def kind(self) -> str: ...
 
-    def changing(self, collection: str, paths: Sequence[str]) -> AbstractContextManager[None]:
-        """Lock files and their words against all other workers.
-
-        Hold this lock to put or drop files, or to change their words.
-        """
-        ...
-
     def describe(self, collection: str, paths: Sequence[str]) -> Mapping[str, FileInfo]:
         """Return the files that are stored, without their contents, by path."""
         ...
@@ -134,8 +157,26 @@ class Files(Protocol):
         """Return the contents of the files that are stored, by path."""
         ...
 
-    def glob(self, collection: str, pattern: str, *, limit: int) -> Sequence[str]:
-        """List the paths that match a pattern of ignore files, in order.
+    def passing(self, collection: str, conditions: Mapping[str, Any]) -> Sequence[str]:
+        """List the paths of the files that pass a filter, in order."""
+        ...
+
+    def cards(
+        self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
+    ) -> Sequence[FileCard]:
+        """List up to ``limit`` files that pass a filter, in the order of their paths, after a path."""
+        ...
+
+    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
+        """Count the files that pass a filter."""
+        ...
+
+    def leave(self, collection: str) -> None:
+        """Drop what else is stored of a collection without files."""
+        ...
+
+    def glob(self, collection: str, pattern: str, *, limit: int, paths: Collection[str] | None = None) -> Sequence[str]:
+        """List the paths that match a pattern of ignore files, in order; with ``paths``, of these.
 
         ``redis.py`` and ``*.py`` match at any depth, ``/setup.py`` and ``src/*.py`` from the root. ``**`` matches any
         folders, and a folder matches everything below it.
@@ -145,8 +186,10 @@ class Files(Protocol):
         """
         ...
 
-    def matching(self, collection: str, pattern: str, *, limit: int, time_s: float) -> PatternHits:
-        """Find the files that match a regular expression, in time linear in their size.
+    def matching(
+        self, collection: str, pattern: str, *, limit: int, time_s: float, paths: Collection[str] | None = None
+    ) -> PatternHits:
+        """Find the files that match a regular expression, in time linear in their size; with ``paths``, of these.
 
         ``^`` and ``$`` match at the ends of lines, and ``.`` matches no line feed. Case matters unless the expression
         says ``(?i)``.
@@ -162,9 +205,15 @@ class Files(Protocol):
         ...
 
     def named(
-        self, collection: str, names: Sequence[str], *, roles: Sequence[SymbolRole], limit: int
+        self,
+        collection: str,
+        names: Sequence[str],
+        *,
+        roles: Sequence[SymbolRole],
+        limit: int,
+        paths: Collection[str] | None = None,
     ) -> Sequence[FileSymbol]:
-        """Find where names are defined, imported, called or used as a type, by path and line.
+        """Find where names are defined, imported, called or used as a type, by path and line; with ``paths``, in these.
 
         At most ``limit`` places are returned for each name and role.
         """
@@ -182,11 +231,12 @@ class Files(Protocol):
         model: str,
         limit: int,
         paths: Sequence[str] | None = None,
-    ) -> Sequence[FoundChunk]:
+        beside: Sequence[str] = (),
+    ) -> NearFiles:
         """Find the ``limit`` files nearest to a vector, each with its nearest chunk. Every chunk is compared.
 
         The nearest file comes first, ties by path. With ``paths``, only those files are searched. A zero vector has a
-        cosine of 0.
+        cosine of 0. ``beside`` are the files of which is asked whether all their chunks were compared.
         """
         ...
 
@@ -201,7 +251,10 @@ class Files(Protocol):
         ...
 
     def put(self, collection: str, prepared: Sequence[PreparedFile]) -> None:
-        """Store files in one transaction, replacing files of the same path. Unchanged chunks keep their vectors."""
+        """Store files in one transaction, replacing files of the same path. Unchanged chunks keep their vectors.
+
+        Call this, and `drop`, within the ledger's change of these files.
+        """
         ...
 
     def drop(self, collection: str, paths: Sequence[str]) -> None:
@@ -214,8 +267,37 @@ class Files(Protocol):
         """List chunks without a vector of the model, by path and number. With ``paths``, only chunks of those files."""
         ...
 
-    def fill(self, collection: str, chunks: Sequence[PendingChunk], vectors: Vectors, *, model: str) -> None:
-        """Store vectors, searchable at once. Vectors of chunks that are no longer stored are ignored."""
+    def still_pending(self, collection: str, chunks: Sequence[PendingChunk], *, model: str) -> Sequence[PendingChunk]:
+        """Return those chunks that are stored and still wait for a vector of the model."""
+        ...
+
+    def fill(
+        self, collection: str, chunks: Sequence[PendingChunk], vectors: Sequence[Vector | None], *, model: str
+    ) -> None:
+        """Store vectors of any dimension, searchable at once. None marks a chunk that the provider refused.
+
+        A refused chunk waits no longer, until `retry` or a change of its file. Vectors of chunks that are no longer
+        stored are ignored.
+        """
+        ...
+
+    def retry(self, collection: str, *, model: str) -> None:
+        """Have the chunks that the model's provider refused wait for a vector again."""
+        ...
+
+    def searched_by(self, collection: str, *, first: str | None = None) -> str | None:
+        """Return the model whose vectors searches compare. A collection without one gets ``first``."""
+        ...
+
+    def switch(self, collection: str, *, model: str) -> bool:
+        """Have searches compare the vectors of a model, at once and for all files. Return whether they do now.
+
+        They do not while a chunk waits for a vector of the model.
+        """
+        ...
+
+    def drop_other_models(self, collection: str, *, model: str) -> None:
+        """Drop the vectors of all other models."""
         ...
 
 
@@ -234,12 +316,16 @@ class SourceParser(Protocol):
     #: Raised with every change that gives other symbols for the same file.
     version: int
 
+    def language_of(self, path: str, content: str) -> str:
+        """Return the language of a file that `parse` tells, or "" if it is not known."""
+        ...
+
     def parse(self, path: str, content: str) -> Parsed:
         """Return the symbols of a file, whose path determines the language. Broken code gives the readable ones."""
         ...
 
 
-class FilePorts(Common, Protocol):
+class FilePorts(Common, BurialPorts, Protocol):
     """Everything that a flow of `files` may touch."""
 
     @property
@@ -249,10 +335,16 @@ class FilePorts(Common, Protocol):
     def words(self) -> Words: ...
 
     @property
+    def ledger(self) -> Ledger: ...
+
+    @property
     def parser(self) -> SourceParser: ...
 
     @property
     def embeddings(self) -> Embeddings: ...
+
+    @property
+    def former(self) -> FormerModel | None: ...
 
     @property
     def judge(self) -> Judge:

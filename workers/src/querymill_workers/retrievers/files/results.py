@@ -17,13 +17,23 @@ from querymill_shared.contracts.results import Degradation
 from querymill_workers.jobs import verdicts
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.stages import missing, stage, timing, used, why_nothing
-from querymill_workers.retrievers.files.notes import EvaluationNotes, PartNotes
+from querymill_workers.retrievers.files.notes import NAMED, EvaluationNotes, FileNotes, PartNotes, SearchNotes
 from querymill_workers.retrievers.files.ports import FilePorts
 from querymill_workers.retrievers.files.rules.bands import RETURNED, band, counted
-from querymill_workers.retrievers.files.rules.context import Context, ContextFile, joined
-from querymill_workers.retrievers.files.rules.relevance import FileProfiles, profile_of
+from querymill_workers.retrievers.files.rules.context import (
+    Context,
+    ContextPart,
+    joined,
+    signatures_of,
+    worth,
+)
+from querymill_workers.retrievers.files.rules.kinds import OTHER_KINDS
+from querymill_workers.retrievers.files.rules.relevance import FileProfiles, least_by_words, profile_of, relevance
+from querymill_workers.retrievers.files.rules.terms import is_chinese
 from querymill_workers.retrievers.files.stages import EvaluatedFile, Round, evaluated_files, rounds_of
 
+#: Files that an agent without this search would read whole.
+TOP_FILES: Final = 5
 #: Decimals of a relevance in the result.
 DECIMALS: Final = 4
 
@@ -44,11 +54,11 @@ def result_of(picture: Picture, rounds: Sequence[Round], request: FileSearch, po
     ranking = ranked(files, request)
     hits = tuple(hit_of(file, request, ports.file_profiles) for file in ranking)
     kept = tuple(hit for hit in hits if hit.band in RETURNED or request.mode == "oneshot")
-    returned = kept[: request.top_n]
+    returned = with_metadata(kept[: request.top_n], request, ports)
     is_aside = request.return_low and request.mode == "iterative"
     low = tuple(hit for hit in hits if hit.band == "low" and is_aside)
-    context, degraded = join_context([hit for hit in returned if hit.band == "high"], files, request, ports)
-    lacking = (*missing_parts(picture), *degraded)
+    context, degraded = join_context(returned, files, request, ports)
+    lacking = (*missing_parts(picture), *degraded, *found_nothing(rounds, request))
     return FileResult(
         job_id=picture.record.job_id,
         query=request.query,
@@ -73,11 +83,35 @@ def result_of(picture: Picture, rounds: Sequence[Round], request: FileSearch, po
     )
 
 
+def found_nothing(rounds: Sequence[Round], request: FileSearch) -> tuple[Degradation, ...]:
+    """Say why there is nothing, if no search found a file."""
+    searches = [step for round_ in rounds for step in round_.searches if step.state == "done"]
+    if any(paths for step in searches for paths in SearchNotes.of(step).found.values()):
+        return ()
+    why_none = "no file has a word of the request"
+    if is_chinese(request.query):
+        why_none += "; it is in Chinese, and the code may be in another language"
+    return (Degradation(stage="search", reason=why_none),)
+
+
+def with_metadata(hits: tuple[FileHit, ...], request: FileSearch, ports: FilePorts) -> tuple[FileHit, ...]:
+    """Add the metadata of files if the request has a filter; without one its sender may not know the field."""
+    if not request.filter:
+        return hits
+    try:
+        infos = ports.files.describe(request.collection, [hit.path for hit in hits])
+    except (Unavailable, Refused):
+        return hits
+    return tuple(
+        hit.model_copy(update={"metadata": dict(infos[hit.path].metadata) if hit.path in infos else {}}) for hit in hits
+    )
+
+
 def ranked(files: Mapping[str, EvaluatedFile], request: FileSearch) -> list[EvaluatedFile]:
-    """Sort files by relevance, or in one-shot mode by their fused rank; ties by path."""
+    """Sort files by relevance, those named by path first, or in one-shot mode by their fused rank; ties by path."""
     if request.mode == "oneshot":
         return sorted(files.values(), key=lambda file: (-file.candidate.score, file.path))
-    return sorted(files.values(), key=lambda file: (-file.relevance, file.path))
+    return sorted(files.values(), key=lambda file: (file.notes.reason != NAMED, -file.relevance, file.path))
 
 
 def hit_of(file: EvaluatedFile, request: FileSearch, profiles: FileProfiles) -> FileHit:
@@ -86,6 +120,8 @@ def hit_of(file: EvaluatedFile, request: FileSearch, profiles: FileProfiles) -> 
     how: dict[str, Any] = {"formula": "judged by a language model"}
     if not file.notes.judged:
         how = {"formula": "bands(Σ weight × evidence)", "weights": dict(profile.weights), "bands": profile.bands.points}
+        least = least_by_words(file.notes.evidence, profiles)
+        how |= {"at least, by its words": round(least, DECIMALS)} if least else {}
     score = file.candidate.score if request.mode == "oneshot" else file.relevance
     return FileHit(
         path=file.path,
@@ -97,30 +133,61 @@ def hit_of(file: EvaluatedFile, request: FileSearch, profiles: FileProfiles) -> 
         found_by=file.candidate.found_by,
         tokens=file.notes.tokens,
         excerpt=tuple(LineRange(first=first, last=last) for first, last in file.notes.excerpt),
-        explanation={**how, "evidence": asdict(file.notes.evidence)},
+        explanation={**how, "evidence": asdict(file.notes.evidence)} | _raised_by(file.notes, profiles),
+        kind=file.notes.kind,
     )
+
+
+def _raised_by(notes: FileNotes, profiles: FileProfiles) -> dict[str, Any]:
+    """Say what else than the evidence changed the relevance; {} if nothing did."""
+    if notes.judged or (notes.kind == "code" and not notes.reason):
+        return {}
+    kind = {} if notes.kind == "code" else {"kind": notes.kind, "share of a kind not asked for": OTHER_KINDS}
+    by_evidence = {"by the evidence": round(relevance(notes.evidence, profiles), DECIMALS)}
+    return by_evidence | kind | ({"raised": notes.reason} if notes.reason else {})
 
 
 def why(file: EvaluatedFile) -> str:
     """Explain in one line why a file is relevant."""
-    parts = [f"defines {', '.join(file.notes.names)}"] if file.notes.names else []
+    parts = [file.notes.reason] if file.notes.reason else []
+    parts += [f"defines {', '.join(file.notes.names)}"] if file.notes.names else []
     parts += [f"has {', '.join(file.notes.words)}"] if file.notes.words else []
     return "; ".join(parts) or "none of the query's words"
 
 
 def join_context(
-    high: Sequence[FileHit], files: Mapping[str, EvaluatedFile], request: FileSearch, ports: FilePorts
+    hits: Sequence[FileHit], files: Mapping[str, EvaluatedFile], request: FileSearch, ports: FilePorts
 ) -> tuple[Context, Sequence[Degradation]]:
-    """Join the high files into one text for a sub-agent. Contents are fetched here because the board holds no code."""
-    if not high or request.context_budget == 0:
+    """Join the best definitions of the files returned, and a map of the others, into one text for a sub-agent.
+
+    Contents are fetched here because the board holds no code.
+    """
+    if not hits or request.context_budget == 0:
         return Context("", ()), ()
-    paths = [hit.path for hit in high]
+    paths = [hit.path for hit in hits]
     try:
         contents = ports.files.contents(request.collection, paths)
+        symbols = ports.files.symbols(request.collection, paths)
     except (Unavailable, Refused) as error:
-        return Context("", ()), (Degradation(stage="context", reason=str(error)),)
-    given = [ContextFile(path, contents[path], files[path].notes.excerpt) for path in paths if path in contents]
-    return joined(given, budget=request.context_budget, count_tokens=ports.count_tokens), ()
+        return Context("", ()), (Degradation(stage="context", reason=str(error), code=error.code),)
+    parts = [
+        ContextPart(hit.path, part.lines, part.label, worth(part.score, relevance=files[hit.path].relevance))
+        for hit in hits
+        for part in files[hit.path].notes.parts
+    ]
+    defined = {
+        path: [(symbol.name, symbol.line) for symbol in found if symbol.role == "definition"]
+        for path, found in symbols.items()
+    }
+    uses = {path: [symbol.name for symbol in found if symbol.role != "definition"] for path, found in symbols.items()}
+    text = joined(
+        parts,
+        contents,
+        signatures_of(defined, uses),
+        budget=request.context_budget,
+        count_tokens=ports.count_tokens,
+    )
+    return text, ()
 
 
 def token_account(
@@ -142,6 +209,8 @@ def token_account(
         returned_files=sum(hit.tokens for hit in returned),
         one_shot=sum(file.notes.tokens for file in files.values() if file.round == 1),
         all_candidates=sum(file.notes.tokens for file in files.values()),
+        grep=sum(file.notes.grep_tokens for file in files.values() if file.round == 1),
+        top_files=sum(file.tokens for file in returned[:TOP_FILES]),
     )
 
 

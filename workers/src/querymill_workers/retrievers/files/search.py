@@ -13,23 +13,29 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
+from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.events import PartialHit, SearchRound
 from querymill_shared.contracts.files.search import FileSearch
 from querymill_shared.contracts.files.steps import FileStep
 from querymill_shared.contracts.results import Degradation
-from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.deadline import Caller
+from querymill_workers.inference.ports import cut_of
+from querymill_workers.jobs.bell import Bell, one_per_queue
+from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S, caller_of
 from querymill_workers.jobs.faults import Refused, Unavailable, Unreadable
 from querymill_workers.jobs.stages import Laps
+from querymill_workers.retrievers.files.asked import find_named
+from querymill_workers.retrievers.files.embed import model_to_compare
 from querymill_workers.retrievers.files.evaluation import evaluate
 from querymill_workers.retrievers.files.notes import EvaluationNotes, PlanNotes, SearchNotes
 from querymill_workers.retrievers.files.ports import SPACE, FilePorts, Files
 from querymill_workers.retrievers.files.results import settle, tokens_so_far
 from querymill_workers.retrievers.files.rules.bands import RETURNED, band, counted, of_band
 from querymill_workers.retrievers.files.rules.candidates import MAX_CANDIDATES
-from querymill_workers.retrievers.files.rules.code import code_text
 from querymill_workers.retrievers.files.rules.follow_up_names import is_searchable_name, weighted
 from querymill_workers.retrievers.files.rules.gaps import gaps
+from querymill_workers.retrievers.files.rules.intent import intent_of, search_text
+from querymill_workers.retrievers.files.rules.kinds import kind_of, kinds_asked, share_of
+from querymill_workers.retrievers.files.rules.relevance import fields_score, words_of_path
 from querymill_workers.retrievers.files.rules.rounds import Ask, Standing, Stop, what_next
 from querymill_workers.retrievers.files.stages import (
     NAMES_PER_STEP,
@@ -40,7 +46,13 @@ from querymill_workers.retrievers.files.stages import (
     numbered,
     rounds_of,
 )
+from querymill_workers.words.narrowing import search_among
 
+#: The ranking, by their words, of files that wait for a vector; and the stage that is missing then.
+WAITING: Final = "words, without a vector yet"
+EMBED: Final = "embed"
+#: Files found by their words, of which the best by path and words become candidates.
+POOL: Final = 100
 #: Time limit for one regular expression of the request, in seconds.
 PATTERN_S: Final = 2.0
 #: Places looked up for each name and role, and gaps that a plan lists.
@@ -51,16 +63,16 @@ def step(claim: Claim, request: FileSearch, ports: FilePorts) -> Sequence[Bell]:
     """Carry out one step of a round, close it and return the bells of the steps that follow."""
     place = FileStep.parse(claim.step)
     if place is None:
-        raise Unavailable(f"this release does not know the step {claim.step!r}")
+        raise Unavailable(f"this release does not know the step {claim.step!r}", code="pending")
     laps = Laps(ports)
     try:
         notes = carry_out(place, claim, request, ports)
     except Unreadable as error:  # only RE2 can tell that the request holds an invalid pattern
-        ports.board.settle(claim.job_id, Verdict("failed", reason=f"patterns: {error}"))
+        ports.board.settle(claim.job_id, Verdict("failed", reason=f"patterns: {error}", code=error.code))
         return []
     laps.lap(place.stage)
     notes = notes.model_copy(update={"timing": laps.ms})
-    picture = ports.board.finish(claim, Outcome(notes=notes.for_board(), ms=laps.total_ms))
+    picture = ports.board.finish(claim, Outcome(notes=notes.for_board(), ms=laps.total_ms, parts=laps.parts))
     return [] if picture is None else conclude(picture, request, ports)
 
 
@@ -75,7 +87,8 @@ def conclude(picture: Picture, request: FileSearch, ports: FilePorts) -> Sequenc
     if not names:
         settle(picture, request, ports)
         return []
-    return [Bell(job_id, name, request.queue_of(name)) for name in ports.board.add_steps(job_id, names)]
+    added = ports.board.add_steps(job_id, names, queue_of=request.queue_of)
+    return one_per_queue(Bell(job_id, name, request.queue_of(name)) for name in added)
 
 
 def carry_out(
@@ -98,23 +111,76 @@ def carry_out(
 
 
 def search_words(request: FileSearch, ports: FilePorts) -> SearchNotes:
-    """Search paths and contents for the words of the request."""
-    hits = ports.words.search(request.collection, SPACE, code_text(request.query), limit=MAX_CANDIDATES)
-    return SearchNotes(found={"words": tuple(hit.id for hit in hits)})
+    """Search paths and contents for the words of the request; words in the path weigh more."""
+    text, among = search_text(request.query), passing(request, ports)
+    hits = search_among(ports.words, request.collection, SPACE, text, limit=POOL, among=among)
+    scored = {hit.id: hit.scored for hit in hits if hit.scored is not None}
+    intent = intent_of(text, list(scored.values()))
+    asked = kinds_asked(request.query) | frozenset(request.kinds)
+    scores = {
+        path: fields_score(intent, found, path=words_of_path(path), names=()) * share_of(kind_of(path), asked=asked)
+        for path, found in scored.items()
+    }
+    ranking = sorted(scores, key=lambda path: (-scores[path], path))
+    return SearchNotes(found={"words": tuple(ranking[:MAX_CANDIDATES]), **find_named(request, ports, among)})
+
+
+def passing(request: FileSearch, ports: FilePorts) -> Sequence[str] | None:
+    """Return the paths of the files that a request may search, or None for all.
+
+    These pass its filter, lie under one of its folders, match no pattern that it excludes, and are of its kinds.
+    """
+    if not (request.filter or request.under or request.exclude or request.kinds):
+        return None
+    paths = ports.files.passing(request.collection, request.filter)
+
+    def matching(patterns: Sequence[str]) -> set[str]:
+        return {
+            path
+            for pattern in patterns
+            for path in ports.files.glob(request.collection, pattern, limit=len(paths), paths=paths)
+        }
+
+    kept = matching([f"/{folder.strip('/')}" for folder in request.under]) if request.under else set(paths)
+    left = kept - matching(request.exclude)
+    return sorted(path for path in left if not request.kinds or kind_of(path) in request.kinds)
 
 
 def search_vectors(claim: Claim, request: FileSearch, ports: FilePorts) -> SearchNotes:
-    """Find the files with the chunks nearest to the request; name it in the notes if some chunks have no vector yet."""
-    caller = Caller(request.collection, request.lane, claim.expires_at)
-    vectors, usage = ports.embeddings.embed([request.query], input_type="query", caller=caller)
-    model = ports.embeddings.model
-    found = ports.files.nearest(request.collection, vectors[0], model=model, limit=MAX_CANDIDATES)
-    pending = ports.files.counts(request.collection, model=model).pending
-    missing = [f"{pending} chunks of files have no vector yet"] if pending else []
+    """Find the files with the chunks nearest to the request; name it in the notes if some chunks have no vector yet.
+
+    Files that wait for a vector are found by their words alone. They are a ranking of their own, so that files with
+    vectors, which have two, do not push them out. If words are searched too, they do not wait for a slow model: the
+    notes then say that the vectors are missing.
+    """
+    words_answer = "words" in request.searched_channels
+    patience_s = EMBEDDING_PATIENCE_S if words_answer else None
+    try:
+        model = model_to_compare(request.collection, ports)
+        caller = caller_of(claim, request, ports, margin_s=0, what="the embedding model", patience_s=patience_s)
+        vectors, usage = model.embed([request.query], input_type="query", caller=caller)
+    except (Unavailable, Refused) as error:
+        if not words_answer:
+            raise
+        return SearchNotes(degraded=name_missing(claim.step, [str(error)], error.code))
+    by_words = search_words(request, ports).found["words"]
+    near = ports.files.nearest(
+        request.collection,
+        vectors[0],
+        model=model.model,
+        limit=MAX_CANDIDATES,
+        paths=passing(request, ports),
+        beside=by_words,
+    )
+    found = {"vectors": tuple(hit.path for hit in near.found)}
+    if waiting := tuple(path for path in by_words if path in near.waiting):
+        found[WAITING] = waiting
+    pending = [f"{near.pending} chunks of files have no vector yet"] if near.pending else []
+    cut = [said] if (said := cut_of(request.query, model)) else []
     return SearchNotes(
-        found={"vectors": tuple(hit.path for hit in found)},
+        found=found,
         usage=usage.noted(),
-        degraded=name_missing(claim.step, missing),
+        degraded=name_missing(EMBED, pending, "pending") + name_missing(claim.step, cut, "cut"),
     )
 
 
@@ -122,9 +188,12 @@ def search_patterns(claim: Claim, request: FileSearch, ports: FilePorts) -> Sear
     """Run the regular expressions and path patterns of the request; the notes name those that were refused or cut."""
     found: dict[str, tuple[str, ...]] = {}
     missing: list[str] = []
+    among = passing(request, ports)
     for pattern in request.patterns:
         try:
-            hits = ports.files.matching(request.collection, pattern, limit=MAX_CANDIDATES, time_s=PATTERN_S)
+            hits = ports.files.matching(
+                request.collection, pattern, limit=MAX_CANDIDATES, time_s=PATTERN_S, paths=among
+            )
         except Unreadable:
             raise
         except Refused as error:
@@ -134,10 +203,10 @@ def search_patterns(claim: Claim, request: FileSearch, ports: FilePorts) -> Sear
         missing += [] if hits.complete else [f"pattern {pattern!r}: stopped after {PATTERN_S:g} s"]
     for glob in request.globs:
         try:
-            found[f"glob {glob}"] = tuple(ports.files.glob(request.collection, glob, limit=MAX_CANDIDATES))
+            found[f"glob {glob}"] = tuple(ports.files.glob(request.collection, glob, limit=MAX_CANDIDATES, paths=among))
         except Refused as error:
             missing.append(str(error))
-    return SearchNotes(found=found, degraded=name_missing(claim.step, missing))
+    return SearchNotes(found=found, degraded=name_missing(claim.step, missing, "cut"))
 
 
 def search_names(number: int, part: int, claim: Claim, request: FileSearch, ports: FilePorts) -> SearchNotes:
@@ -145,8 +214,9 @@ def search_names(number: int, part: int, claim: Claim, request: FileSearch, port
     asked = numbered(rounds_of(ports.board.picture(claim.job_id)), number - 1)
     names = asked.planned.patterns[(part - 1) * NAMES_PER_STEP : part * NAMES_PER_STEP]
     found: dict[str, list[str]] = {f"name {name}": [] for name in names}
+    among = passing(request, ports)
     for roles in (("definition",), ("import", "type", "call")):
-        for place in ports.files.named(request.collection, names, roles=roles, limit=PLACES):
+        for place in ports.files.named(request.collection, names, roles=roles, limit=PLACES, paths=among):
             paths = found[f"name {place.symbol.name}"]
             paths += [] if place.path in paths else [place.path]
     return SearchNotes(found={query: tuple(paths) for query, paths in found.items()})
@@ -163,15 +233,17 @@ def plan(claim: Claim, request: FileSearch, ports: FilePorts) -> PlanNotes:
         for path, found in ports.files.symbols(request.collection, [*high, *medium]).items()
     }
     names = {path: {symbol.name for symbol in found} for path, found in symbols.items()}
-    uses = {path: {symbol.name for symbol in symbols.get(path, ()) if symbol.role != "definition"} for path in high}
+    uses = {path: set(files[path].notes.uses) for path in high}
     frequency = ports.files.frequencies(request.collection, sorted(set().union(*names.values())))
     total = ports.files.counts(request.collection, model=ports.embeddings.model).files
-    missing = gaps(uses, retrieved=files, definers=find_definers(uses, request.collection, ports.files), files=total)
+    definers = find_definers(uses, request.collection, ports.files)
+    missing = gaps(uses, retrieved=files, definers=definers, frequency=frequency, files=total)
     decision = what_next(
         Standing(
             round=rounds[-1].number,
             rounds=request.most_rounds,
             high=len(high),
+            added=sum(file.round == rounds[-1].number for file in files.values() if band(file.relevance) in RETURNED),
             gaps=missing,
             of_high=weighted({path: names.get(path, ()) for path in high}, frequency=frequency, files=total),
             of_medium=weighted({path: names.get(path, ()) for path in medium}, frequency=frequency, files=total),
@@ -213,9 +285,9 @@ def round_event(rounds: Sequence[Round], request: FileSearch) -> SearchRound:
     )
 
 
-def name_missing(stage: str, reasons: Sequence[str]) -> tuple[Degradation, ...]:
+def name_missing(stage: str, reasons: Sequence[str], code: Code) -> tuple[Degradation, ...]:
     """Name each thing that a step was asked for and could not do."""
-    return tuple(Degradation(stage=stage, reason=reason) for reason in reasons)
+    return tuple(Degradation(stage=stage, reason=reason, code=code) for reason in reasons)
 
 
 def _partial(file: EvaluatedFile) -> PartialHit:

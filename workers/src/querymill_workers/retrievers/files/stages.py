@@ -15,6 +15,11 @@ from querymill_shared.contracts.files.steps import FileStage, FileStep, FirstSea
 from querymill_workers.retrievers.files.notes import EvaluationNotes, FileNotes, PlanNotes, SearchNotes
 from querymill_workers.retrievers.files.rules.candidates import FileCandidate, candidates, shards
 
+#: The rankings of what the request names: files by path, and the definers of its identifiers.
+NAMED_FILES: Final = "path in the request"
+NAMED_SYMBOLS: Final = "name in the request"
+#: Their weight when candidates are chosen: what is named is evaluated for certain.
+NAMED_WEIGHT: Final = 3.0
 #: Names that one search step of a later round looks up.
 NAMES_PER_STEP: Final = 4
 #: Weights of the first round's searches when candidates are chosen; searches of later rounds weigh 1.
@@ -105,7 +110,8 @@ def _candidates(asked: Round, request: FileSearch, *, known: Mapping[str, Evalua
         place = FileStep.parse(step.name)
         for query, paths in SearchNotes.of(step).found.items():
             rankings[query] = paths
-            weights[query] = WEIGHTS.get(None if place is None else place.part, 1.0)
+            is_named = query in (NAMED_FILES, NAMED_SYMBOLS)
+            weights[query] = NAMED_WEIGHT if is_named else WEIGHTS.get(None if place is None else place.part, 1.0)
     return candidates(rankings, evaluated=known, limit=request.candidates, weights=weights)
 
 

@@ -1,19 +1,27 @@
-"""The part of the world that `reports` may touch: its store, models, a glossary, and what writing an answer needs."""
+"""The part of the world that `reports` may touch: its stores, the text index, models, and a glossary."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence, Set
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.reports.ingest import Report
-from querymill_workers.inference.ports import Embeddings, Rewriter, Vectors
-from querymill_workers.jobs.revisions import Revision
+from querymill_workers.documents.ports import BurialPorts
+from querymill_workers.inference.ports import Embeddings, FormerModel, Judge, Rewriter, Vectors
+from querymill_workers.ledger.ports import Ledger
 from querymill_workers.retrievers.reports.rules.chunking import Chunk
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
+from querymill_workers.retrievers.reports.rules.revisions import Content, Revision
 from querymill_workers.retrievers.reports.rules.routing import ReportCard
 from querymill_workers.services.ports import AnswerPorts
+from querymill_workers.words.ports import Space, Words
+
+#: The text index of passages. An entry is known by the key of its chunk, and its group is the report.
+SPACE: Final[Space] = "reports"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +36,14 @@ class FoundPassage:
 
 
 @dataclass(frozen=True, slots=True)
+class MeasuredPassage:
+    """The page of a passage, and its inner product with each query. There are none if it has no vector."""
+
+    page: int
+    inner_products: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class PassageText:
     """The text behind the key of a hit, and the report that it comes from."""
 
@@ -35,16 +51,38 @@ class PassageText:
     page: int
     text: str
     card: ReportCard
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The reports that have passages without a vector: how many wait for it, and how many a provider refused."""
+
+    documents: Sequence[str] = ()
+    pending: int = 0
+    set_aside: int = 0
 
 
 class Reports(Protocol):
-    """The reports of all collections. Every call names one collection and sees no other."""
+    """Search over the reports of all collections. Every call names one collection and sees no other."""
 
     @property
     def kind(self) -> str: ...
 
+    def reading(self) -> AbstractContextManager[None]:
+        """Let all that this thread reads within the block come from one snapshot, the text index included."""
+        ...
+
+    def searched_by(self, collection: str) -> str | None:
+        """Return the model that a collection is searched by, or None if it never held a report."""
+        ...
+
     def cards(self, collection: str, *, model: str) -> Sequence[ReportCard]:
-        """Return the searchable reports of a collection whose vectors come from this model."""
+        """Return the reports of a collection whose passages have vectors of this model, or wait for them."""
+        ...
+
+    def matching(self, collection: str, conditions: Mapping[str, Any]) -> Set[str]:
+        """Return the reports that pass a filter."""
         ...
 
     def search(
@@ -58,7 +96,7 @@ class Reports(Protocol):
         per_document: bool,
         pages: bool,
     ) -> list[FoundPassage]:
-        """Return the ``depth`` passages with the largest inner product, for each query.
+        """Return the ``depth`` passages with the largest inner product, for each query. Others have no vector yet.
 
         Args:
             collection: The collection to search.
@@ -71,30 +109,27 @@ class Reports(Protocol):
         """
         ...
 
+    def waiting(self, collection: str, documents: Sequence[str], *, model: str) -> Waiting:
+        """Count the passages of these reports that have no vector."""
+        ...
+
+    def unembedded(self, collection: str, chunks: Sequence[HitKey], *, model: str) -> Mapping[HitKey, int]:
+        """Return those of the chunks that have no vector, and their pages."""
+        ...
+
+    def measured(
+        self,
+        collection: str,
+        chunks: Sequence[HitKey],
+        queries: Mapping[str, npt.NDArray[np.float32]],
+        *,
+        model: str,
+    ) -> Mapping[HitKey, MeasuredPassage]:
+        """Return those of the chunks that are stored, with their inner products. ``queries`` must not be empty."""
+        ...
+
     def texts(self, collection: str, keys: Sequence[HitKey]) -> Mapping[HitKey, PassageText]:
         """Return the texts behind the keys. A key whose page or chunk is not stored is left out."""
-        ...
-
-    def revision(self, collection: str, document: str) -> Revision | None:
-        """Return the searchable revision of a report, or None if the report is not searchable."""
-        ...
-
-    def drafted(self, collection: str, document: str, revision: Revision) -> set[int]:
-        """Return the numbers of the chunks of a revision that are stored."""
-        ...
-
-    def draft(
-        self, collection: str, document: str, revision: Revision, chunks: Sequence[Chunk], vectors: Vectors
-    ) -> None:
-        """Store chunks of a revision, which is not searchable yet. Idempotent."""
-        ...
-
-    def publish(self, collection: str, report: Report, revision: Revision, *, model: str, chunks: int) -> None:
-        """Make a revision searchable as a whole, and drop the other revisions of the report.
-
-        Raises:
-            Unavailable: Another revision has been published since, and chunks of this one were dropped.
-        """
         ...
 
     def collections(self) -> Sequence[str]:
@@ -102,17 +137,154 @@ class Reports(Protocol):
         ...
 
 
-class ReportPorts(AnswerPorts, Protocol):
-    """What the flows of `reports` may touch."""
+@dataclass(frozen=True, slots=True)
+class PreparedReport:
+    """A report prepared for storing, with its passages."""
+
+    report: Report
+    content: Content
+    chunks: Sequence[Chunk]
+    tickers: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PendingPassage:
+    """A passage that waits for its vector, in one revision of its report."""
+
+    document: str
+    revision: Revision
+    number: int
+    text: str
+
+
+class ReportLife(Protocol):
+    """The life of reports: stored, embedded, embedded with another model, dropped.
+
+    Every call names its collection and sees no other. What changes a report is called within the ledger's lock of it.
+    """
+
+    def searched_by(self, collection: str, *, first: str) -> str:
+        """Return the model that a collection is searched by. If it has none, it is set to ``first``."""
+        ...
+
+    def content(self, collection: str, document: str) -> Content | None:
+        """Return the content of the stored report, or None if there is none."""
+        ...
+
+    def indexed(self, collection: str, document: str) -> int:
+        """Return how many entries of the text index a report has. They are numbered from 0."""
+        ...
+
+    def set_indexed(self, collection: str, document: str, entries: int) -> None:
+        """Record how many entries of the text index a report has."""
+        ...
+
+    def put(self, collection: str, prepared: PreparedReport, *, models: Sequence[str]) -> None:
+        """Replace the stored report, which has an entry of the text index for each passage.
+
+        Its passages are to be embedded with each of the models: one that the collection is searched by, or else the
+        first, is the one that finds them. A passage whose text has not changed keeps its vectors. One that was set
+        aside is tried again.
+        """
+        ...
+
+    def pending(self, collection: str, document: str, *, model: str, limit: int) -> Sequence[PendingPassage]:
+        """Return the first ``limit`` passages of a report that wait for a vector of a model."""
+        ...
+
+    def count_pending(self, collection: str, document: str, *, model: str) -> int:
+        """Count the passages of a report that wait for a vector of a model."""
+        ...
+
+    def fill(self, collection: str, passages: Sequence[PendingPassage], vectors: Vectors) -> None:
+        """Store vectors of passages of one report. That of a passage which is no longer stored is discarded."""
+        ...
+
+    def set_aside(self, collection: str, passages: Sequence[PendingPassage]) -> None:
+        """Let passages of one report wait for their vectors no longer. They are still found by their words."""
+        ...
+
+    def finish_embedding(self, collection: str, document: str) -> None:
+        """Record that every passage of a report has its vector, if so."""
+        ...
+
+    def lacking(self, collection: str, *, model: str, part: int, parts: int) -> Sequence[str]:
+        """List the reports of part ``part`` of ``parts`` in which a passage has no vector of the model."""
+        ...
+
+    def add_model(self, collection: str, document: str, *, model: str) -> None:
+        """Have all passages of a report embedded with a model, also those that were set aside."""
+        ...
+
+    def switch(self, collection: str, *, model: str) -> bool:
+        """Have the collection searched by a model from now on.
+
+        Returns False, and changes nothing, if a passage neither has a vector of this model nor was set aside, or if the
+        collection never held a report.
+        """
+        ...
+
+    def drop_other_models(self, collection: str, *, model: str) -> None:
+        """Drop the passages of other models where a report has those of this one."""
+        ...
+
+    def ids(self, collection: str) -> Sequence[str]:
+        """List all reports."""
+        ...
+
+    def chunks(self, collection: str, document: str) -> Sequence[Chunk]:
+        """Return the passages of a report, in order."""
+        ...
+
+    def drop(self, collection: str, document: str) -> int:
+        """Drop a report with its pages, passages and vectors. Return how many rows there were, itself included."""
+        ...
+
+    def leave(self, collection: str) -> None:
+        """Drop what else is stored of a collection without reports. Its generation does not begin again."""
+        ...
+
+    def listed(
+        self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
+    ) -> Sequence[DocumentCard]:
+        """List up to ``limit`` reports that pass a filter, in the order of their ids by code points, after an id."""
+        ...
+
+    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
+        """Count the reports that pass a filter."""
+        ...
+
+    def whole(self, collection: str, ids: Sequence[str]) -> Mapping[str, Report]:
+        """Return reports as they were ingested. Those not stored are left out."""
+        ...
+
+
+class ReportPorts(AnswerPorts, BurialPorts, Protocol):
+    """What the flows of `reports` may touch. ``former`` is the previous embedding model, if one is configured."""
 
     @property
     def reports(self) -> Reports: ...
 
     @property
+    def report_life(self) -> ReportLife: ...
+
+    @property
+    def words(self) -> Words: ...
+
+    @property
+    def ledger(self) -> Ledger: ...
+
+    @property
     def embeddings(self) -> Embeddings: ...
 
     @property
+    def former(self) -> FormerModel | None: ...
+
+    @property
     def rewriter(self) -> Rewriter: ...
+
+    @property
+    def judge(self) -> Judge: ...
 
     @property
     def glossary(self) -> Mapping[str, str]: ...

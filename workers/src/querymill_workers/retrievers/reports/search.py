@@ -1,99 +1,126 @@
 """The `reports` kind: find the pages that answer a question. Read this file first.
 
     question -> original ───────────────────────┐
-             -> hyde, synonym, … (chat model) ──┼-> route -> embed -> search -> hits on the board
-                                                └-> the last branch fuses the hits and settles the job,
-                                                    or adds the step that writes the answer
+             -> hyde, synonym, … (chat model) ──┼-> route -> embed -> search (vectors, words) -> hits on the board
+                                                │            └-> no vector in time: search (words)
+                                                └-> the last branch ranks the hits and settles the job, or adds
+                                                    the steps that rerank, and the step that writes the answer
 
 Every branch is a step of its own, and no branch waits for another: the hits of the original are on the board while the
-chat model is still writing. Rules and formulas: ``rules/``. Writing the answer: ``services/writing.py``.
+chat model is still writing. Rules and formulas: ``rules/``. Reranking: ``reranking.py``. Writing the answer:
+``services/writing.py``.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
-from querymill_shared.contracts.answer import ANSWER, JUDGE
+from querymill_shared.contracts.answer import ANSWER
 from querymill_shared.contracts.events import Hits, PartialHit
-from querymill_shared.contracts.reports.search import HYDE, ORIGINAL, ReportHit, ReportResult, ReportSearch, Routing
-from querymill_shared.hits import BoardHit
+from querymill_shared.contracts.reports.search import HYDE, ORIGINAL, SUBQUESTION, ReportResult, ReportSearch
+from querymill_shared.contracts.results import Degradation
+from querymill_workers.inference.ports import Embeddings, cut_of
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.deadline import Caller, caller_of
-from querymill_workers.jobs.faults import Refused, Unavailable
+from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S, caller_of
+from querymill_workers.jobs.faults import Conflict, Failed, Refused, Unavailable
+from querymill_workers.jobs.log_lines import log_failure
 from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.stages import Laps, missing, stage, timing, used, why_nothing, worth_telling
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.jobs.verdicts import done, lost
-from querymill_workers.retrievers.reports.ports import FoundPassage, ReportPorts
-from querymill_workers.retrievers.reports.rules.fusion import FusedHit, HitKey, QueryHit, decode_key, explain, fuse
+from querymill_workers.retrievers.reports import reranking
+from querymill_workers.retrievers.reports.choosing import choose_reports, own_documents, routing_of
+from querymill_workers.retrievers.reports.models import searching_model
+from querymill_workers.retrievers.reports.notes import BranchNotes, branches_of, unembedded_of, words_of
+from querymill_workers.retrievers.reports.ports import ReportPorts
+from querymill_workers.retrievers.reports.ranked import count_hits, ranking_of
+from querymill_workers.retrievers.reports.recall import QueryVectors, Recalled, recall, recall_by_words
 from querymill_workers.retrievers.reports.rules.glossary import terms_in
-from querymill_workers.retrievers.reports.rules.routing import Route, route
+from querymill_workers.retrievers.reports.rules.routing import Route
+from querymill_workers.retrievers.reports.unembedded import Unembedded, find_unembedded, missing_vectors
 from querymill_workers.services import writing
-from querymill_workers.services.writing import CitableHit
-from querymill_workers.text.queries import distinct, normalise, wrapped
+from querymill_workers.text.queries import distinct, normalise, without_thinking, wrapped
+from querymill_workers.text.replies import has_table, is_refusal
 
-#: If more documents are routed, they are searched together and not one by one.
-MAX_DOCUMENTS_ONE_BY_ONE = 200
 #: A longer hypothetical answer is cut to this, in characters.
 MAX_HYDE_CHARS = 2_000
 #: The chat model is cut this long before the deadline, in seconds: the branch still has to embed and to search.
 SEARCH_MARGIN_S = 0.12
 
 
-class BranchNotes(StepNotes):
-    """The notes of a finished branch: the queries that it proposed, and the reports that it searched."""
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """The vectors of queries, or why they are ``lacking``."""
 
-    texts: tuple[str, ...] = ()
-    routing: Routing
+    vectors: QueryVectors = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
+    lacking: Unavailable | Refused | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a branch found, and the passages without a vector. ``lacking``: why its queries have no vectors."""
+
+    recalled: Recalled
+    unembedded: Unembedded = field(default_factory=Unembedded)
+    usage: Usage = field(default_factory=Usage)
+    lacking: Unavailable | Refused | None = None
 
 
 def step(claim: Claim, request: ReportSearch, ports: ReportPorts) -> Sequence[Bell]:
     """Run one branch: expand, drop queries that another branch searches, embed, search, finish."""
-    if claim.step in (ANSWER, JUDGE):
-        picture = ports.board.picture(claim.job_id)
-        sources = citable_hits(picture, request, ports)
-        return finish_branch(claim, writing.run_step(claim, request, picture, sources, ports), request, ports)
+    if claim.step not in request.steps:
+        return finish_branch(claim, run_later_step(claim, request, ports), request, ports)
     laps = Laps(ports)
-    chosen = choose_reports(request, claim.submitted, ports)
+    model = searching_model(request.collection, ports)
+    chosen = choose_reports(request, claim.submitted, model.model, ports)
     laps.lap("route")
     try:
         proposed, usage = expand(claim, request, ports) if chosen.documents else ([], Usage())
     except (Unavailable, Refused) as error:
-        notes = StepNotes(timing=laps.ms)
-        outcome = Outcome(state="failed", reason=str(error), notes=notes.for_board(), ms=laps.total_ms)
+        log_failure(claim, error)
+        laps.lap("expand")
+        notes = StepNotes(timing=laps.ms).for_board()
+        outcome = Outcome("failed", str(error), notes=notes, ms=laps.total_ms, code=error.code, parts=laps.parts)
         return finish_branch(claim, outcome, request, ports)
     laps.lap("expand")
     # No other branch may propose the original question, so nothing has to be claimed for it.
     queries = proposed if claim.step == ORIGINAL else ports.board.take_queries(claim, proposed)
-    hits, embedding = search_reports(queries, chosen, claim, request, ports, laps)
+    found = search_reports(queries, chosen, model, claim, request, ports, laps)
     branch = BranchNotes(
         timing=laps.ms,
         texts=() if claim.step == ORIGINAL else tuple(proposed),
-        usage=(usage + embedding).noted(),
+        usage=(usage + found.usage).noted(),
         routing=routing_of(chosen),
+        unembedded=found.unembedded,
+        words=found.recalled.words,
+        unvectored="" if found.lacking is None else str(found.lacking),
+        unvectored_code=None if found.lacking is None else found.lacking.code,
+        sides=chosen.sides if claim.step == ORIGINAL else (),
+        missing=chosen.missing if claim.step == ORIGINAL else (),
     )
-    return finish_branch(claim, Outcome(hits=hits, notes=branch.for_board(), ms=laps.total_ms), request, ports)
+    return finish_branch(
+        claim,
+        Outcome(hits=found.recalled.hits, notes=branch.for_board(), ms=laps.total_ms, parts=laps.parts),
+        request,
+        ports,
+    )
 
 
-def choose_reports(request: ReportSearch, submitted: float, ports: ReportPorts) -> Route:
-    """Choose the reports to search: those that the request names, or those that the question is about."""
-    cards = ports.reports.cards(request.collection, model=ports.embeddings.model)
-    if request.documents is not None:
-        known = {card.sha1 for card in cards}
-        named = tuple(sorted(known.intersection(request.documents)))
-        missing = len(request.documents) - len(named)
-        reason = "documents named in the request" + (f"; {missing} of them not found" if missing else "")
-        return Route(documents=named, companies=(), period=None, reason=reason, whole_collection=False)
-    today = request.today or datetime.fromtimestamp(submitted, UTC).date()
-    return route(request.query, cards, company=request.company, period=request.period, today=today)
+def run_later_step(claim: Claim, request: ReportSearch, ports: ReportPorts) -> Outcome:
+    """Run a step that was added after the branches: a batch of the rerank, the answer, or its judgement."""
+    picture = ports.board.picture(claim.job_id)
+    if reranking.is_rerank(claim.step):
+        return reranking.run_step(claim, request, picture, ports)
+    return writing.run_step(claim, request, picture, reranking.sources_of(picture, request, ports), ports)
 
 
 def expand(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tuple[list[str], Usage]:
     """Return the queries of this branch: the question itself, or what the chat model makes of it.
 
     Raises:
-        Unavailable: The chat model did not reply in time, or its reply holds no new query.
+        Unavailable: The chat model did not reply in time.
+        Failed: Its reply holds no new query.
         Refused: Another call would not help.
     """
     if claim.step == ORIGINAL:
@@ -101,33 +128,75 @@ def expand(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tuple[lis
     terms = terms_in(request.query, ports.glossary) if claim.step == "synonym" else {}
     caller = caller_of(claim, request, ports, margin_s=SEARCH_MARGIN_S, what="the chat model")
     reply, usage = ports.rewriter.rewrite(claim.step, request.query, terms=terms, caller=caller)
-    proposed = [reply[:MAX_HYDE_CHARS]] if claim.step == HYDE else wrapped(reply)
+    said = without_thinking(reply).strip()
+    if is_refusal(said):
+        raise Failed("the chat model refused to reply")
+    if claim.step == HYDE and not has_table(said):
+        raise Failed("the chat model's reply held no table")
+    proposed = [said[:MAX_HYDE_CHARS]] if claim.step == HYDE else wrapped(said)
     fresh = distinct(request.query, proposed)[1:]
     if not fresh:
-        raise Unavailable("the chat model's reply held no new query")
+        raise Failed("the chat model's reply held no new query")
     return fresh, usage
 
 
 def search_reports(
-    queries: Sequence[str], chosen: Route, claim: Claim, request: ReportSearch, ports: ReportPorts, laps: Laps
-) -> tuple[dict[str, tuple[BoardHit, ...]], Usage]:
-    """Embed the queries, and find the passages of each query in the routed reports."""
+    queries: Sequence[str],
+    chosen: Route,
+    model: Embeddings,
+    claim: Claim,
+    request: ReportSearch,
+    ports: ReportPorts,
+    laps: Laps,
+) -> Found:
+    """Embed the queries, and find the passages of each query in the routed reports.
+
+    Without vectors in time, words find them. A sub-question is searched in those of the reports that it names itself.
+
+    Raises:
+        Conflict: The collection has switched to another model since.
+        Unavailable, Refused: There are neither vectors nor a text index that could be searched.
+    """
     if not queries or not chosen.documents:
-        return {}, Usage()
-    caller = Caller(request.collection, request.lane, claim.expires_at)
-    vectors, usage = ports.embeddings.embed(queries, input_type="query", caller=caller)
+        return Found(Recalled())
+    embedded = embed_queries(queries, model, claim, request, ports)
     laps.lap("embed")
-    found = ports.reports.search(
-        request.collection,
-        dict(zip(queries, vectors, strict=True)),
-        model=ports.embeddings.model,
-        documents=chosen.documents,
-        depth=request.depth,
-        per_document=len(chosen.documents) <= MAX_DOCUMENTS_ONE_BY_ONE,
-        pages=request.return_parent_pages,
-    )
+
+    def documents_of(query: str) -> tuple[str, ...]:
+        if claim.step != SUBQUESTION:
+            return chosen.documents
+        return own_documents(query, chosen, request, claim.submitted, model.model, ports)
+
+    with ports.reports.reading():
+        if ports.reports.searched_by(request.collection) not in (None, model.model):
+            raise Conflict("the collection is searched by another model since")
+        if embedded.lacking is None:
+            recalled = recall(embedded.vectors, documents_of, chosen.sides, model.model, request, ports)
+        else:
+            try:
+                recalled = recall_by_words(queries, documents_of, chosen.sides, model.model, request, ports)
+            except Refused:
+                raise embedded.lacking from None
+        is_original = claim.step == ORIGINAL
+        unembedded = find_unembedded(request, chosen.documents, model.model, ports) if is_original else Unembedded()
     laps.lap("search")
-    return keyed(found, pages=request.return_parent_pages), usage
+    unembedded = replace(unembedded, unsearched=unembedded.unsearched or recalled.unsearched)
+    return Found(recalled, unembedded, embedded.usage, embedded.lacking)
+
+
+def embed_queries(
+    queries: Sequence[str], model: Embeddings, claim: Claim, request: ReportSearch, ports: ReportPorts
+) -> Embedded:
+    """Embed the queries. Words can answer, so their vectors are waited for no longer than `EMBEDDING_PATIENCE_S`."""
+    try:
+        caller = caller_of(
+            claim, request, ports,
+            margin_s=SEARCH_MARGIN_S, what="the embedding model", patience_s=EMBEDDING_PATIENCE_S,
+        )  # fmt: skip
+        vectors, usage = model.embed(queries, input_type="query", caller=caller)
+    except (Unavailable, Refused) as error:
+        return Embedded(lacking=error)
+    return Embedded(dict(zip(queries, vectors, strict=True)), usage)
 
 
 def finish_branch(claim: Claim, outcome: Outcome, request: ReportSearch, ports: ReportPorts) -> Sequence[Bell]:
@@ -139,20 +208,25 @@ def finish_branch(claim: Claim, outcome: Outcome, request: ReportSearch, ports: 
 def conclude(picture: Picture, request: ReportSearch, ports: ReportPorts, *, after: str = "") -> Sequence[Bell]:
     """Settle the job if no step follows. Else report the ranking so far, and add the next step if there is one."""
     is_last = picture.record.open_steps <= 0
+    if is_last and reranking.wants_steps(picture, request):
+        if worth_telling(picture):
+            ports.board.tell(picture.record.job_id, standing(picture, request, ports, after))
+        return reranking.add_steps(picture, request, ports)
     next_step = writing.next_step(picture, request, has_sources=has_sources(picture, request)) if is_last else None
     if is_last and next_step is None:
         settle(picture, request, ports)
         return []
     # Readers see the hits before the answer begins. They do not change between the answer and its judgement.
-    if picture.hits and (worth_telling(picture) if next_step is None else next_step == ANSWER):
+    if has_hits(picture, request) and (worth_telling(picture) if next_step is None else next_step == ANSWER):
         ports.board.tell(picture.record.job_id, standing(picture, request, ports, after))
     return [] if next_step is None else writing.add_step(picture, next_step, request, ports)
 
 
 def standing(picture: Picture, request: ReportSearch, ports: ReportPorts, after: str) -> Hits:
     """Return the ranking so far, while other branches or the answer are still running."""
-    ranking = fused(picture, request)
-    titles = {card.sha1: card.title for card in ports.reports.cards(request.collection, model=ports.embeddings.model)}
+    ranking = ranking_of(picture, request)
+    model = ports.reports.searched_by(request.collection) or ports.embeddings.model
+    titles = {card.sha1: card.title for card in ports.reports.cards(request.collection, model=model)}
     best = tuple(
         PartialHit(key=hit.key.encoded(), score=hit.score, title=titles.get(hit.key.document))
         for hit in ranking[: request.top_n]
@@ -165,29 +239,42 @@ def settle(picture: Picture, request: ReportSearch, ports: ReportPorts) -> None:
     try:
         ending = verdict(picture, request, ports)
     except (Unavailable, Refused) as error:
-        ending = Verdict("failed", reason=str(error))
+        ending = Verdict("failed", reason=str(error), code=error.code)
     ports.board.settle(picture.record.job_id, ending)
 
 
 def verdict(picture: Picture, request: ReportSearch, ports: ReportPorts) -> Verdict:
     """Build the verdict from the picture of the job."""
-    branches = [step for step in picture.steps if step.name not in (ANSWER, JUDGE)]
+    branches = [step for step in picture.steps if step.name in request.steps]
     searches = [branch for branch in branches if branch.state == "done"]
     # A branch whose queries were all dropped has not searched: alone it must not turn a failed search into "no hits".
-    if not searches or not (picture.hits or searches[0].name == ORIGINAL):
+    if not searches or not (has_hits(picture, request) or searches[0].name == ORIGINAL):
         return lost(picture, why_nothing(picture))
-    notes = {branch.name: BranchNotes.of(branch) for branch in searches}
-    ranking = fused(picture, request)
+    notes = branches_of(picture, request)
     degraded = (
         *missing(picture.steps),
+        *(
+            Degradation(stage="embed", reason=reason, code=code)
+            for reason, code in dict.fromkeys(
+                (note.unvectored, note.unvectored_code) for note in notes.values() if note.unvectored
+            )
+        ),
+        *missing_vectors(unembedded_of(picture, request)),
+        *(
+            Degradation(stage="route", reason=reason, code="invalid")
+            for note in notes.values()
+            for reason in note.missing
+        ),
+        *cut_query(request, ports),
+        *reranking.missing_judgements(picture, request),
         *writing.missing_answer(picture, request, has_sources=has_sources(picture, request)),
     )
     result = ReportResult(
         job_id=picture.record.job_id,
         query=request.query,
         collection=request.collection,
-        results=load_hits(ranking[: request.top_n], request, ports),
-        total=len(ranking),
+        results=reranking.final_hits(picture, request, ports),
+        total=count_hits(picture, request),
         complete=not degraded,
         degraded=degraded,
         stages=tuple(stage(branch) for branch in picture.steps),
@@ -200,71 +287,17 @@ def verdict(picture: Picture, request: ReportSearch, ports: ReportPorts) -> Verd
     return done(result)
 
 
-def fused(picture: Picture, request: ReportSearch) -> list[FusedHit]:
-    """Fuse every (query, hit) pair on the board."""
-    hits = [
-        QueryHit(query=query, key=decode_key(hit.key), passage=hit.passage, inner_product=hit.score)
-        for query, found in picture.hits.items()
-        for hit in found
-    ]
-    return fuse(hits, top_n=len(hits), inner_factor=request.inner_factor)
+def cut_query(request: ReportSearch, ports: ReportPorts) -> tuple[Degradation, ...]:
+    """Say that only the beginning of the question was searched, if the question is longer than the model's input."""
+    cut = cut_of(request.query, searching_model(request.collection, ports))
+    return () if cut is None else (Degradation(stage=ORIGINAL, reason=cut, code="cut"),)
 
 
-def keyed(found: Sequence[FoundPassage], *, pages: bool) -> dict[str, tuple[BoardHit, ...]]:
-    """Return the hits of each query. A page keeps its best passage."""
-    best: dict[str, dict[str, BoardHit]] = {}
-    for passage in found:
-        hit = HitKey(passage.document, "page", passage.page)
-        key = (hit if pages else HitKey(passage.document, "chunk", passage.chunk)).encoded()
-        known = best.setdefault(passage.query, {}).get(key)
-        if known is None or passage.inner_product > known.score:
-            best[passage.query][key] = BoardHit(key, passage.inner_product, passage.chunk)
-    return {query: tuple(hits.values()) for query, hits in best.items()}
-
-
-def load_hits(ranking: Sequence[FusedHit], request: ReportSearch, ports: ReportPorts) -> tuple[ReportHit, ...]:
-    """Return the hits with their texts. A hit whose report has been replaced since is dropped."""
-    texts = ports.reports.texts(request.collection, [hit.key for hit in ranking])
-    return tuple(
-        ReportHit(
-            document=hit.key.document,
-            unit=hit.key.unit,
-            number=hit.key.number,
-            page=text.page,
-            title=text.card.title,
-            company=text.card.company,
-            period=text.card.period,
-            text=text.text,
-            score=hit.score,
-            similarity=hit.similarity,
-            explanation=explain(hit, inner_factor=request.inner_factor),
-        )
-        for hit in ranking
-        if (text := texts.get(hit.key)) is not None
-    )
-
-
-def citable_hits(picture: Picture, request: ReportSearch, ports: ReportPorts) -> list[CitableHit]:
-    """Return the hits that the answer may cite, in the order of the result."""
-    hits = load_hits(fused(picture, request)[: request.top_n], request, ports)
-    return [
-        CitableHit(HitKey(hit.document, hit.unit, hit.number).encoded(), hit.text, hit.page, hit.title) for hit in hits
-    ]
+def has_hits(picture: Picture, request: ReportSearch) -> bool:
+    """Return whether anything was found so far, by vectors or by words."""
+    return bool(picture.hits) or bool(words_of(picture, request))
 
 
 def has_sources(picture: Picture, request: ReportSearch) -> bool:
     """Return whether an answer was asked for and there is a hit to write it from."""
-    return request.answer and any(picture.hits.values())
-
-
-def routing_of(chosen: Route) -> Routing:
-    """Describe which reports were searched, how, and why."""
-    many = len(chosen.documents) > MAX_DOCUMENTS_ONE_BY_ONE
-    how = f"; more than {MAX_DOCUMENTS_ONE_BY_ONE}, so the best passages over all of them, not of each" if many else ""
-    return Routing(
-        documents=len(chosen.documents),
-        companies=chosen.companies,
-        period=chosen.period,
-        whole_collection=chosen.whole_collection,
-        reason=chosen.reason + how,
-    )
+    return request.answer and (bool(ranking_of(picture, request)) or bool(unembedded_of(picture, request).found))

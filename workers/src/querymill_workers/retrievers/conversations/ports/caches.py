@@ -1,8 +1,9 @@
 """What a worker caches of searches of conversations, so that repeating a search costs little."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from querymill_shared.contracts.conversations.search import Understanding
 from querymill_workers.retrievers.conversations.rules.best_passage import Snippet
@@ -31,27 +32,42 @@ class CachedConversation:
     last_active: datetime
     parts: RankParts
     topic: str | None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionHit(WordHit):
+    """A session that has words of the query: ``scored`` has the terms of all its ``passages``, the best first."""
+
+    passages: tuple[WordHit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class BestPassage:
-    """The best passage of a session for one question, and the id of its message."""
+    """The best passage of a session for one question: its message's id, its place from 0, and its time."""
 
     snippet: Snippet
     message_id: str | None
+    place: int | None = None
+    created_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CachedSearch:
     """What a question found. Nothing here depends on the caller or on the time of the search.
 
-    ``text`` is the searched text, with synonyms and weights. ``passages`` fills as searches show hits.
+    ``text`` is the searched text, with synonyms and weights. ``passages`` fills as searches show hits. ``relaxed`` are
+    the candidates that are not from the time that was asked for, or None if that time was kept to. ``groups`` are the
+    sessions that were searched, or None for all. ``is_recap`` tells that the question is nothing but a time.
     """
 
     understanding: Understanding
     text: str
-    candidates: tuple[WordHit, ...]
+    candidates: tuple[SessionHit, ...]
+    relaxed: frozenset[str] | None = None
     passages: dict[str, BestPassage] = field(default_factory=dict)
+    groups: Sequence[str] | None = None
+    is_recap: bool = False
 
 
 @dataclass(frozen=True, slots=True)

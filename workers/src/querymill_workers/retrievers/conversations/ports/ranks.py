@@ -1,6 +1,6 @@
 """The ranks of conversations: the graph of references, its updates and its rebuilds."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +13,14 @@ from querymill_workers.retrievers.conversations.rules.references import Near, Re
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
 
 RankMode = Literal["count", "pagerank"]
+
+
+class Underway(Exception):
+    """Raised when another rebuild of a collection has begun and is not published yet. ``rebuild`` names it."""
+
+    def __init__(self, rebuild: str) -> None:
+        super().__init__(rebuild)
+        self.rebuild = rebuild
 
 
 class ReferenceGraph(Protocol):
@@ -58,7 +66,11 @@ class ReferenceGraph(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What a rebuild activated: two counts, and its version."""
+    """What a rebuild activated: two counts, and its version.
+
+    Versions come from one sequence for all collections, so that of a collection's first rebuild need not be 1. They
+    only have to grow within a collection. A counter of its own would have to outlive the collection's rebuilds.
+    """
 
     sessions: int
     references: int
@@ -105,12 +117,14 @@ class ConversationRanks(Protocol):
         """
         ...
 
-    def begin(self, collection: str, rebuild: str, *, mode: RankMode) -> set[int]:
+    def begin(self, collection: str, rebuild: str, *, mode: RankMode, over: Collection[str] = ()) -> set[int]:
         """Begin a rebuild, or join it, and return its parts that are stored already.
 
-        Sessions that change from now on are updated again after the rebuild is published.
+        Sessions that change from now on are updated again after the rebuild is published. ``over`` names rebuilds that
+        nobody works on any more, although they were not published.
 
         Raises:
+            Underway: Another rebuild has begun before and is not published yet.
             Refused: Another rebuild has begun since.
         """
         ...

@@ -1,18 +1,23 @@
 """The store of conversations: whole sessions, with the stored parts of their ranks."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
+from querymill_shared.contracts.documents import DocumentCard
+from querymill_shared.contracts.filters import Filterable
 from querymill_shared.contracts.sessions import ChatSession, message_key
 from querymill_workers.jobs.revisions import Revision
+from querymill_workers.retrievers.conversations.history import Acceptance, History, LiveMessage, Said
 from querymill_workers.retrievers.conversations.rules.rank import RankParts
 from querymill_workers.retrievers.conversations.rules.references import Reference
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
+from querymill_workers.retrievers.conversations.sketch import Sketch
 from querymill_workers.words.ports import Space
 
+#: The name of this retriever in the ledger.
+KIND: Final = "conversations"
 #: The text index of sessions, which has one entry for each.
 SPACE: Final[Space] = "conversations"
 
@@ -39,6 +44,7 @@ class Conversation:
     last_active: datetime
     messages: tuple[ConversationMessage, ...]
     parts: RankParts
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,23 +58,71 @@ class ConversationInfo:
     last_active: datetime
     opening: str
     parts: RankParts
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedConversation:
-    """A session prepared for storing, with its facts and the version of the rules that found them."""
+    """A session prepared for storing, with its facts and the version of the rules that found them.
+
+    ``history`` is what its accepted writes left; None if it is a whole session and nothing since. ``sketch`` spares the
+    next live message reading the session; None until the first one.
+    """
 
     session: ChatSession
     facts: SessionFacts
     facts_version: str
     revision: Revision
+    history: History | None = None
+    sketch: Sketch | None = None
+
+    @property
+    def kept(self) -> History:
+        """Return the history that is stored."""
+        return History(self.session) if self.history is None else self.history
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A session to store in place of the revision ``replacing``, or as a new one."""
+
+    prepared: PreparedConversation
+    replacing: Revision | None
 
 
 @dataclass(frozen=True, slots=True)
 class StoredConversation:
-    """A session as it was ingested, and its revision."""
+    """A session as its accepted writes left it, its revision, and these writes."""
 
     session: ChatSession
+    revision: Revision
+    history: History
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What it takes to add live messages to a session without reading it.
+
+    ``live`` has the version, the message id and the signs of each live message, in order.
+    """
+
+    facts: SessionFacts
+    facts_version: str
+    revision: Revision
+    sketch: Sketch
+    said: Mapping[str, Said]
+    live: Sequence[tuple[Acceptance, str | None, int]]
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """Live messages to add to a session, and what it is with them."""
+
+    facts: SessionFacts
+    messages: Sequence[LiveMessage]
+    said: Mapping[str, Said]
+    sketch: Sketch
     revision: Revision
 
 
@@ -82,6 +136,7 @@ def info_of(conversation: Conversation) -> ConversationInfo:
         conversation.last_active,
         conversation.messages[0].text,
         conversation.parts,
+        conversation.metadata,
     )
 
 
@@ -99,7 +154,19 @@ def conversation_of(session: ChatSession, parts: RankParts) -> Conversation:
     )
     last_active = max(message.created_at for message in messages)
     return Conversation(
-        session.session_id, session.name, session.user_name, session.started_at, last_active, messages, parts
+        session.session_id, session.name, session.user_name, session.started_at, last_active, messages, parts,
+        session.model_extra or {},
+    )  # fmt: skip
+
+
+def filterable(conversation: Conversation) -> Filterable:
+    """Return what a filter sees of a session."""
+    return Filterable.of(
+        conversation.metadata,
+        user_name=conversation.user_name,
+        role=[message.role for message in conversation.messages],
+        session_id=conversation.session_id,
+        time=[message.created_at for message in conversation.messages],
     )
 
 
@@ -112,14 +179,6 @@ class Conversations(Protocol):
 
     @property
     def kind(self) -> str: ...
-
-    def changing(self, collection: str, session_id: str) -> AbstractContextManager[None]:
-        """Lock a session and its index entry against all other callers, in any process, until the block ends.
-
-        Waits as long as another caller holds the lock. Hold it for every change of a session or of its index entry. A
-        store with transactions commits the rows and the entry of a block together, or neither.
-        """
-        ...
 
     def generation(self, collection: str) -> int:
         """Return the generation: a number that each change of the collection's sessions or ranks raises.
@@ -141,8 +200,32 @@ class Conversations(Protocol):
         """List the references to each of the sessions, ordered by source; [] if it has none."""
         ...
 
-    def active_between(self, collection: str, start: datetime | None, end: datetime | None) -> Sequence[str]:
-        """List the sessions with a message from ``start`` (inclusive) to ``end`` (exclusive), ordered by id."""
+    def passing(
+        self,
+        collection: str,
+        conditions: Mapping[str, Any],
+        *,
+        start: datetime | None = None,
+        end: datetime | None = None,
+    ) -> Sequence[str]:
+        """List the sessions that pass a filter, ordered by id.
+
+        Each has a message from ``start`` (inclusive) to ``end`` (exclusive), if these are given.
+        """
+        ...
+
+    def cards(
+        self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
+    ) -> Sequence[DocumentCard]:
+        """Describe up to ``limit`` sessions that pass a filter, in the order of their ids, after an id."""
+        ...
+
+    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
+        """Count the sessions that pass a filter."""
+        ...
+
+    def leave(self, collection: str) -> None:
+        """Drop the changes, references, ranks and rebuilds of a collection that holds no session."""
         ...
 
     def collections(self) -> Sequence[str]:
@@ -150,13 +233,41 @@ class Conversations(Protocol):
         ...
 
     def stored(self, collection: str, session_id: str) -> StoredConversation | None:
-        """Fetch one session as it was ingested, or None if it is not stored."""
+        """Fetch one session with its history, or None if it is not stored."""
+        ...
+
+    def stored_all(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, StoredConversation]:
+        """Fetch sessions with their histories. Sessions that are not stored are left out."""
+        ...
+
+    def in_one_entry(self, collection: str, *, limit: int) -> Sequence[str]:
+        """List sessions that a release wrote which indexed each in one entry, or not by its live messages."""
+        ...
+
+    def outline(self, collection: str, session_id: str) -> Outline | None:
+        """Fetch the outline of a session, or None if it is not stored or has none."""
         ...
 
     def put(self, collection: str, prepared: PreparedConversation, *, replacing: Revision | None) -> None:
         """Store a session in place of its stored revision, and mark its rank for an update.
 
         Its own parts (base, depth, quality) are right at once. Its reference part changes with the update.
+
+        Raises:
+            Unavailable: The stored revision is not ``replacing``.
+        """
+        ...
+
+    def put_all(self, collection: str, replacements: Sequence[Replacement]) -> None:
+        """Store sessions like `put`, in one transaction.
+
+        Raises:
+            Unavailable: The stored revision of one is not the one to be replaced.
+        """
+        ...
+
+    def extend(self, collection: str, extension: Extension, *, replacing: Revision) -> None:
+        """Add live messages to a stored session that has an outline, as if it were put with them.
 
         Raises:
             Unavailable: The stored revision is not ``replacing``.

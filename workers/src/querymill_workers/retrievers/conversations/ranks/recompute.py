@@ -13,20 +13,24 @@ from querymill_shared.contracts.conversations.ranks import RanksResult, Recomput
 from querymill_workers.jobs import one_step, verdicts
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Refused
-from querymill_workers.jobs.follow_up import submit_once
+from querymill_workers.jobs.follow_up import is_over, submit_once
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending
 from querymill_workers.jobs.ports import Common
+from querymill_workers.retrievers.conversations.embed import submit_what_lacks
 from querymill_workers.retrievers.conversations.ports import ConversationPorts, RankPorts
-from querymill_workers.retrievers.conversations.ports.ranks import ConversationRanks, Published
+from querymill_workers.retrievers.conversations.ports.ranks import ConversationRanks, Published, Underway
 from querymill_workers.retrievers.conversations.ports.sessions import Conversations
 from querymill_workers.retrievers.conversations.prepare import facts_in
 from querymill_workers.retrievers.conversations.ranks.update import update
+from querymill_workers.retrievers.conversations.reindex import index_in_passages
 from querymill_workers.retrievers.conversations.rules.reference_search import ReferenceSearch
 from querymill_workers.retrievers.conversations.rules.session_facts import facts_version
 
 #: An update waits this long for further changes, in seconds.
 DEBOUNCE_S = 1.0
+#: A rebuild looks this often whether another one has ended, in seconds.
+WAIT_S = 1.0
 #: Sessions updated in one transaction, and sessions whose facts are extracted again in one.
 UPDATED_AT_ONCE, FACTS_AT_ONCE = 50, 50
 
@@ -55,8 +59,8 @@ def step(claim: Claim, request: RecomputeRanks, ports: ConversationPorts) -> Seq
 
 def update_changed(claim: Claim, request: RecomputeRanks, ports: RankPorts) -> Sequence[Bell]:
     """Update the references of every session that changed, after a wait for further changes."""
-    if request.background and claim.attempt == 1:
-        ports.board.postpone(claim, delay_s=DEBOUNCE_S, reason="waiting for more changes")
+    if request.background and claim.counts.pauses == 0:
+        ports.board.postpone(claim, delay_s=DEBOUNCE_S, reason="waiting for more changes", cause="pause")
         return []
     sessions, references = update_all(request.collection, ports.ranks)
     bells = update_what_waits(request.collection, ports)
@@ -93,6 +97,8 @@ def update_soon(collection: str, ports: RankPorts) -> Sequence[Bell]:
 def rebuild_part(claim: Claim, request: RecomputeRanks, ports: ConversationPorts) -> Sequence[Bell]:
     """Compute and store the references from one part of the sessions, and publish once all parts are stored.
 
+    One rebuild of a collection runs at a time. A part of another waits.
+
     Raises:
         Refused: The collection never held a session, or another rebuild has begun since.
     """
@@ -103,7 +109,13 @@ def rebuild_part(claim: Claim, request: RecomputeRanks, ports: ConversationPorts
     find = partial(facts_in, vocabulary=vocabulary)
     while ports.ranks.find_facts(collection, facts_version(vocabulary), find, limit=FACTS_AT_ONCE):
         pass
-    done = ports.ranks.begin(collection, rebuild, mode=request.mode)
+    rung: Sequence[Bell] = []
+    if part == 0:
+        index_in_passages(collection, ports)
+        rung = submit_what_lacks(collection, ports, token=claim.job_id)
+    done = begin(claim, request, ports)
+    if done is None:
+        return rung
     if part not in done:
         table = ports.ranks.table(collection)
         found = ReferenceSearch(table).find(table.part(part, parts=request.parts))
@@ -115,7 +127,24 @@ def rebuild_part(claim: Claim, request: RecomputeRanks, ports: ConversationPorts
     picture = ports.board.finish(claim, outcome)
     if picture is not None:
         conclude(picture, request, ports)
-    return bells
+    return [*bells, *rung]
+
+
+def begin(claim: Claim, request: RecomputeRanks, ports: RankPorts) -> set[int] | None:
+    """Begin the rebuild, or join its other parts, and return the parts that are stored already.
+
+    While another rebuild runs, put the step back and return None. Otherwise the two would undo each other, and if
+    rebuilds were asked for more often than one takes, none would be published.
+    """
+    over: set[str] = set()
+    while True:
+        try:
+            return ports.ranks.begin(request.collection, claim.job_id, mode=request.mode, over=over)
+        except Underway as other:
+            if not is_over(other.rebuild, ports):
+                ports.board.postpone(claim, delay_s=WAIT_S, reason="waiting for another rebuild", cause="pause")
+                return None
+            over.add(other.rebuild)
 
 
 def conclude(picture: Picture, request: RecomputeRanks, ports: Common) -> None:

@@ -48,6 +48,11 @@ def best_passage(messages: Sequence[str], scored: Scored) -> Snippet | None:
     return None if place is None else snippet(messages[place], {term.term for term in terms}, place=place)
 
 
+def opening(text: str) -> Snippet:
+    """Return the beginning of a message, without marks."""
+    return Snippet(text[:SNIPPET_LENGTH] + ("…" if len(text) > SNIPPET_LENGTH else ""), (), 0)
+
+
 def _by_bound(messages: Sequence[str], scored: Scored) -> list[tuple[float, int]]:
     """Order messages by an upper bound of their score: the score they would have without any other words.
 

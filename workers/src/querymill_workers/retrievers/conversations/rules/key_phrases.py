@@ -9,6 +9,7 @@ import hashlib
 import math
 import re
 from collections import Counter
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -33,7 +34,16 @@ def key_phrases(text: str) -> list[str]:
 
     The length is at most 12 letters. A Chinese character counts as three letters.
     """
-    counts = Counter(_phrases(text))
+    return most_telling(count_phrases(text))
+
+
+def count_phrases(text: str) -> Counter[str]:
+    """Count the phrases of a text. Those of messages add up to those of their session."""
+    return Counter(_phrases(text))
+
+
+def most_telling(counts: Mapping[str, int]) -> list[str]:
+    """List the key phrases by how often each phrase of a session occurs."""
     ordered = sorted(counts, key=lambda phrase: (-(1 + math.log(counts[phrase])) * math.sqrt(_length(phrase)), phrase))
     return ordered[:MAX_PHRASES]
 

@@ -85,6 +85,19 @@ _INTENTS: Final[Sequence[tuple[Intent, re.Pattern[str]]]] = (
     ),
 )
 
+#: What may be left of a question that asks for nothing but the talks of a time.
+_RECAP: Final = re.compile(
+    "(?<![A-Za-z0-9_])(?:what|which|when|did|do|does|done|doing|have|has|had|been|was|were|am|are|is|we|i|me|my|our|us|the"
+    "|a|an|all|any|of|on|in|at|to|up|for|from|about|with|and|everything|anything|thing|things|stuff|work|works|worked"
+    "|working|happen|happens|happened|happening|going|go|talk|talked|talking|discuss|discussed|discussing|chat|chats"
+    "|chatted|session|sessions|conversation|conversations|topic|topics|recap|summari[sz]e|summary|overview|list|review"
+    "|give|show|tell|get|got|make|made|spend|spent|time|busy|focus|focused|accomplish|accomplished|finish|finished|recent"
+    "|that|this|it|my|ve|s|d|re|exactly|again|please|project|projects|task|tasks|history)(?![A-Za-z0-9_])"
+    "|我们?|咱们?|大家|都|在|的|了|过|做|干|忙|聊|谈|讨论|进行|完成|处理|工作|哪些|什么|啥|事情|事|东西|内容|会话|对话|话题|总结"
+    "|回顾|汇总|概括|列出|一下|下|有|和|是|主要|情况|进展|些|来着",
+    re.IGNORECASE,
+)
+
 # Words of Chinese questions that say nothing about their subject. The tokeniser removes the English ones itself.
 _FUNCTION_HAN: Final = frozenset(
     re.findall(
@@ -124,6 +137,15 @@ def simplify(text: str) -> Simplified:
 def intent_of(text: str) -> Intent:
     """Return the first intent whose cues occur in a question, or `recap` if none do."""
     return next((intent for intent, cues in _INTENTS if cues.search(text)), "recap")
+
+
+def asks_for_recap(rest: str) -> bool:
+    """Return whether a question asks for the talks of a time and nothing else, from what is left without its time.
+
+    "what did we do on Friday" and 昨天做了什么 do; "what did we do about caching on Friday" does not.
+    """
+    left = _RECAP.sub(" ", simplify(rest).text)
+    return not _LATIN.search(left) and not _HAN.search(left)
 
 
 def word_count(text: str) -> int:

@@ -15,7 +15,7 @@ from querymill_workers.retrievers.conversations.rules.session_signs import Turn,
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
 
 #: Raised whenever the rules give the same session other facts.
-_FACTS_VERSION: Final = 2
+_FACTS_VERSION: Final = 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,16 @@
 """Signs in the words of a session: that its problem was solved, and that it mentions an earlier session."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import IntFlag
 from typing import Final
 
 #: An answer contains a code block, or has more characters than this.
 LONG_ANSWER: Final = 200
-#: A solved problem takes at least this many messages.
-MIN_MESSAGES: Final = 3
 _USERS: Final = frozenset({"user", "human"})
 _ASSISTANTS: Final = frozenset({"assistant", "ai", "bot", "model"})
+_TOOLS: Final = frozenset({"tool", "function"})
 
 
 def _any_of(latin: str, chinese: str) -> re.Pattern[str]:
@@ -24,6 +24,30 @@ _ASKS: Final = _any_of(
 _CONFIRMS: Final = _any_of(
     "thanks|thank you|thx|got it|works|worked|working now|solved|fixed it|makes sense|understood|i see",
     "谢谢|感谢|多谢|(?<![不没])明白|(?<![不没])懂了|(?<![未没])解决了|可以了|搞定|好用了",
+)
+# What a user says of work that is accepted, and what an assistant or a tool says of work that is done.
+_ACCEPTS: Final = _any_of(
+    "(?:commit|merge|ship|push|land|deploy|release) (?:it|this|that|these|them|everything|all"
+    "|the (?:changes?|fix|pr|branch))|lgtm|(?:committed|merged|shipped|pushed|deployed)(?: it| this)?|perfect"
+    "|(?:all )?tests pass(?:ed)?",
+    "提交(?:吧|一下|代码)|(?:可以|帮我|请)提交|合并吧|(?:可以|请)合并|上线吧|发布吧|已(?:经)?(?:提交|合并|上线)"
+    "|测试(?:都|全部?)?通过",
+)
+_DONE: Final = _any_of(
+    "[1-9][0-9]* (?:tests? )?passed"
+    "|all (?:[0-9]+ |the |of the )?(?:unit |existing |new )?tests (?:now )?pass(?:ed|ing)?"
+    "|tests? (?:suite )?(?:is|are) (?:now |all )?(?:green|passing)"
+    "|(?:committed|merged|pushed|deployed|shipped) (?:as|in|into|to|with|the)"
+    "|(?:i've|i have|have been|has been|was|successfully)"
+    r" (?:committed|merged|pushed|deployed|shipped)|\[[\w./-]+ [0-9a-f]{7,40}\]",
+    "已(?:经)?(?:提交|合并|推送|上线|部署)|测试(?:已经?|都|全部?){0,2}通过|全部通过",
+)
+_UNDONE: Final = _any_of(
+    r"[1-9][0-9]* (?:tests? )?(?:failed|errors?)|(?:not|never|before|once|after|when|until|if)(?: \S+){0,4}"
+    " (?:commit(?:ted)?|merged?|ship(?:ped)?|push(?:ed)?|deploy(?:ed)?|pass(?:ed|ing)?|green)"
+    r"|(?:do|does|did|have|has|is|are|was)n['’]?t (?:\S+ ){0,3}"
+    "(?:commit(?:ted)?|merged?|ship(?:ped)?|push(?:ed)?|deploy(?:ed)?|pass(?:ed|ing)?|green|release|land)",
+    "[没未不别](?:有|要|能)?(?:提交|合并|上线|部署|推送|通过|发布)|失败",
 )
 #: Words between a negation and what it negates: "I don't think it is fully solved yet", 没有完全明白.
 _BETWEEN: Final = "yet|really|quite|fully|completely|actually|even|been|be|get|got|have|think|is|was|it|it's|this|that"
@@ -47,6 +71,15 @@ _SPEAKS_OF_EARLIER: Final = _any_of(
 )
 
 
+class Sign(IntFlag):
+    """A sign in one message; a message may have several."""
+
+    ASKS = 1
+    ANSWERS = 2
+    CONFIRMS = 4
+    EARLIER = 8
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """A message with its role. Unknown roles are neither user nor assistant."""
@@ -56,28 +89,49 @@ class Turn:
 
 
 def is_solved(turns: Sequence[Turn]) -> bool:
-    """Whether a user asked, then an assistant answered at length or with code, and then a user confirmed."""
-    if len(turns) < MIN_MESSAGES:
-        return False
-    awaited = 0
-    for turn in turns:
-        role = (turn.role or "").lower()
-        if awaited == 0 and role in _USERS and _ASKS.search(turn.text):
-            awaited = 1
-        elif awaited == 1 and role in _ASSISTANTS and _answers(turn.text):
-            awaited = 2  # the third of three signs
-        elif awaited == 2 and role in _USERS and _is_confirmed(turn.text):
-            return True
-    return False
+    """Whether a user asked, then an assistant answered at length or with code, and then it was confirmed.
+
+    *Decided*: a user confirms with thanks, and with an order to commit, merge or ship; so does an assistant or a tool
+    that says it is done, or that the tests pass. Each sign is in a message of its own, so it takes three.
+    """
+    return is_solved_by(map(signs_of, turns))
 
 
 def speaks_of_earlier(turns: Sequence[Turn]) -> bool:
-    """Whether a message explicitly mentions an earlier session."""
-    return any(_SPEAKS_OF_EARLIER.search(turn.text) for turn in turns)
+    """Whether a message of a user explicitly mentions an earlier session."""
+    return any(Sign.EARLIER in signs_of(turn) for turn in turns)
+
+
+def signs_of(turn: Turn) -> Sign:
+    """Return every sign in a message, for a session whose messages are not read again when it gets one more."""
+    role = (turn.role or "").lower()
+    found = Sign(0)
+    if role in _USERS:
+        found |= Sign.EARLIER if _SPEAKS_OF_EARLIER.search(turn.text) else Sign(0)
+        found |= Sign.ASKS if _ASKS.search(turn.text) else Sign(0)
+        found |= Sign.CONFIRMS if _is_confirmed(turn.text) or _is_done(_ACCEPTS, turn.text) else Sign(0)
+    elif role in _ASSISTANTS or role in _TOOLS:
+        found |= Sign.ANSWERS if role in _ASSISTANTS and _answers(turn.text) else Sign(0)
+        found |= Sign.CONFIRMS if _is_done(_DONE, turn.text) else Sign(0)
+    return found
+
+
+def is_solved_by(signs: Iterable[Sign]) -> bool:
+    """Whether the signs of a session's messages, in order, say what `is_solved` finds in the messages."""
+    awaited = iter((Sign.ASKS, Sign.ANSWERS, Sign.CONFIRMS))
+    sign: Sign | None = next(awaited)
+    for found in signs:
+        if sign is not None and sign in found:
+            sign = next(awaited, None)
+    return sign is None
 
 
 def _answers(text: str) -> bool:
     return "```" in text or len(text) > LONG_ANSWER
+
+
+def _is_done(said: re.Pattern[str], text: str) -> bool:
+    return said.search(text) is not None and _UNDONE.search(text) is None
 
 
 def _is_confirmed(text: str) -> bool:

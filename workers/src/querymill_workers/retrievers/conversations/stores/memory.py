@@ -1,21 +1,26 @@
 """Conversations in the memory of this process."""
 
 import threading
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
-from querymill_workers.jobs.faults import Unavailable
+from querymill_shared.contracts.documents import DocumentCard
+from querymill_shared.contracts.filters import passes
+from querymill_workers.jobs.faults import Conflict
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.conversations.ports.sessions import (
     Conversation,
     ConversationInfo,
+    Extension,
+    Outline,
     PreparedConversation,
+    Replacement,
     StoredConversation,
     conversation_of,
+    filterable,
     info_of,
 )
 from querymill_workers.retrievers.conversations.rules.rank import RankParts, parts_of
@@ -36,15 +41,6 @@ class MemoryConversations:
         self.generations: Counter[str] = Counter()
         self.changed: dict[_Place, int] = {}
         self.lock = threading.RLock()
-        self._changing: dict[_Place, threading.Lock] = defaultdict(threading.Lock)
-
-    @contextmanager
-    def changing(self, collection: str, session_id: str) -> Iterator[None]:
-        """See `Conversations.changing`."""
-        with self.lock:
-            alone = self._changing[collection, session_id]
-        with alone:
-            yield
 
     def generation(self, collection: str) -> int:
         """See `Conversations.generation`."""
@@ -69,16 +65,51 @@ class MemoryConversations:
         ordered = sorted(known, key=lambda reference: (reference.source, reference.kind))
         return {id_: [reference for reference in ordered if reference.target == id_] for id_ in session_ids}
 
-    def active_between(self, collection: str, start: datetime | None, end: datetime | None) -> Sequence[str]:
-        """See `Conversations.active_between`."""
-        with self.lock:
-            ids = [id_ for name, id_ in self.prepared if name == collection]
-            found = self.sessions(collection, ids)
-        return sorted(
-            id_
-            for id_, conversation in found.items()
+    def passing(
+        self,
+        collection: str,
+        conditions: Mapping[str, Any],
+        *,
+        start: datetime | None = None,
+        end: datetime | None = None,
+    ) -> Sequence[str]:
+        """See `Conversations.passing`."""
+        found = self._passing(collection, conditions)
+        return [
+            conversation.session_id
+            for conversation in found
             if any(_within(message.created_at, start, end) for message in conversation.messages)
-        )
+        ]
+
+    def cards(
+        self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
+    ) -> Sequence[DocumentCard]:
+        """See `Conversations.cards`."""
+        found = [each for each in self._passing(collection, conditions) if after is None or each.session_id > after]
+        return [
+            DocumentCard(
+                id=each.session_id, title=each.name, when=each.started_at, size=len(each.messages), unit="messages",
+                metadata=each.metadata,
+            )
+            for each in found[:limit]
+        ]  # fmt: skip
+
+    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
+        """See `Conversations.count`."""
+        return len(self._passing(collection, conditions))
+
+    def leave(self, collection: str) -> None:
+        """See `Conversations.leave`."""
+        with self.lock:
+            if collection not in self.collections():
+                self.changed = {place: changed for place, changed in self.changed.items() if place[0] != collection}
+                self.known_references.pop(collection, None)
+
+    def _passing(self, collection: str, conditions: Mapping[str, Any]) -> list[Conversation]:
+        with self.lock:
+            ids = sorted(id_ for name, id_ in self.prepared if name == collection)
+            found = self.sessions(collection, ids)
+        return [found[id_] for id_ in ids if passes(conditions, filterable(found[id_]))]
 
     def collections(self) -> Sequence[str]:
         """See `Conversations.collections`."""
@@ -87,7 +118,28 @@ class MemoryConversations:
     def stored(self, collection: str, session_id: str) -> StoredConversation | None:
         """See `Conversations.stored`."""
         prepared = self.prepared.get((collection, session_id))
-        return None if prepared is None else StoredConversation(prepared.session, prepared.revision)
+        return None if prepared is None else StoredConversation(prepared.session, prepared.revision, prepared.kept)
+
+    def stored_all(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, StoredConversation]:
+        """See `Conversations.stored_all`."""
+        found = {id_: self.stored(collection, id_) for id_ in session_ids}
+        return {id_: stored for id_, stored in found.items() if stored is not None}
+
+    def in_one_entry(self, collection: str, *, limit: int) -> Sequence[str]:  # noqa: ARG002  # no other release writes here
+        """See `Conversations.in_one_entry`."""
+        return []
+
+    def outline(self, collection: str, session_id: str) -> Outline | None:  # noqa: ARG002  # a session in memory has none
+        """See `Conversations.outline`: this store is the reference, and always reads the whole history."""
+        return None
+
+    def extend(self, collection: str, extension: Extension, *, replacing: Revision) -> None:
+        """See `Conversations.extend`.
+
+        Raises:
+            ValueError: Always, as no session in memory has an outline.
+        """
+        raise ValueError(f"{collection}/{extension.facts.session_id}: no outline of revision {replacing}")
 
     def put(self, collection: str, prepared: PreparedConversation, *, replacing: Revision | None) -> None:
         """See `Conversations.put`."""
@@ -95,11 +147,16 @@ class MemoryConversations:
         with self.lock:
             known = self.prepared.get(place)
             if (None if known is None else known.revision) != replacing:
-                raise Unavailable(f"session {place[1]!r} has changed since it was read")
+                raise Conflict(f"session {place[1]!r} has changed since it was read")
             self.prepared[place] = prepared
             reference = self.parts[place].reference if place in self.parts else 0.0
             self.parts[place] = replace(parts_of(prepared.facts, 0), reference=reference)
             self.note_change(place)
+
+    def put_all(self, collection: str, replacements: Sequence[Replacement]) -> None:
+        """See `Conversations.put_all`."""
+        for replacement in replacements:
+            self.put(collection, replacement.prepared, replacing=replacement.replacing)
 
     def drop(self, collection: str, session_id: str) -> bool:
         """See `Conversations.drop`."""

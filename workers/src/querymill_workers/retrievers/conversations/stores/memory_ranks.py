@@ -1,7 +1,7 @@
 """The ranks of conversations in the memory of this process, which compares every pair of sessions."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -10,7 +10,7 @@ import numpy as np
 
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.jobs.faults import Refused
-from querymill_workers.retrievers.conversations.ports.ranks import Published, RankMode, RankRow
+from querymill_workers.retrievers.conversations.ports.ranks import Published, RankMode, RankRow, Underway
 from querymill_workers.retrievers.conversations.rules.page_rank import page_ranks
 from querymill_workers.retrievers.conversations.rules.rank import RankParts, age_days, parts_of, rank, reference
 from querymill_workers.retrievers.conversations.rules.reference_search import FactTable, ReferenceColumns
@@ -82,11 +82,14 @@ class MemoryRanks:
                 self._kept.prepared[place] = replace(prepared, facts=facts, facts_version=version)
             return bool(stale)
 
-    def begin(self, collection: str, rebuild: str, *, mode: RankMode) -> set[int]:
+    def begin(self, collection: str, rebuild: str, *, mode: RankMode, over: Collection[str] = ()) -> set[int]:
         """See `ConversationRanks.begin`."""
         with self._kept.lock:
             begun = self._rebuilds.setdefault(collection, {})
             if rebuild not in begun:
+                newest = next(reversed(begun.values()), None)
+                if newest is not None and newest.published is None and newest.name not in over:
+                    raise Underway(newest.name)
                 begun[rebuild] = _Rebuild(rebuild, mode, self._kept.generations[collection])
             return set(self._fetch_newest(collection, rebuild).parts)
 

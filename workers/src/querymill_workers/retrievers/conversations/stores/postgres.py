@@ -1,37 +1,58 @@
 """Conversations in PostgreSQL. Each statement names its collection and runs as a role that sees no other."""
 
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
 import psycopg
+from psycopg import sql
+from psycopg.rows import TupleRow
 
-from querymill_shared.contracts.sessions import ChatSession
-from querymill_workers.jobs.faults import Unavailable
+from querymill_shared.contracts.documents import DocumentCard
+from querymill_workers.jobs.faults import Conflict
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.postgres.connection import Pool, joined, lent
-from querymill_workers.postgres.queries import SESSION, statements
+from querymill_workers.postgres.connection import Pool, lent, within
+from querymill_workers.postgres.filters import Column, Noted, predicate
+from querymill_workers.postgres.queries import statements
 from querymill_workers.retrievers.conversations.ports.sessions import (
     Conversation,
     ConversationInfo,
+    Extension,
+    Outline,
     PreparedConversation,
+    Replacement,
     StoredConversation,
     conversation_of,
 )
 from querymill_workers.retrievers.conversations.rules.rank import RankParts, parts_of
 from querymill_workers.retrievers.conversations.rules.references import Reference, leading
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
+from querymill_workers.retrievers.conversations.sketch import Sketch
+from querymill_workers.retrievers.conversations.stores.postgres_bulk import add_sessions
+from querymill_workers.retrievers.conversations.stores.postgres_rows import (
+    add_live_messages,
+    extended_columns,
+    facts_columns,
+    fold,
+    live_messages,
+    said_of,
+    session_columns,
+)
 
 _SQL: Final = statements("querymill_workers.retrievers.conversations.stores", "postgres.sql")
 
 #: A phrase that at least this many sessions have counts as common when leading phrases are chosen.
 _RARE: Final = 200
-#: How many sessions a process may hold or wait for at once: each takes a connection of the pool.
-MAX_CHANGING: Final = 6
-#: A writer that sends no statement for longer than this loses its lock on the session, in milliseconds.
-MAX_SILENCE_MS: Final = 120_000
+
+
+#: What a filter names.
+_COLUMNS: Final = {
+    "user_name": Column(sql.Identifier("user_name")),
+    "role": Column(sql.Identifier("roles"), many=True),
+    "session_id": Column(sql.Identifier("session_id")),
+    "time": Column(sql.Identifier("times"), "time", many=True, latest=sql.Identifier("last_active")),
+}
+_NOTED: Final = Noted(sql.Identifier("session_id"), ["conversations"])
 
 
 class PostgresConversations:
@@ -41,17 +62,6 @@ class PostgresConversations:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._may_change = threading.BoundedSemaphore(MAX_CHANGING)
-
-    @contextmanager
-    def changing(self, collection: str, session_id: str) -> Iterator[None]:
-        """See `Conversations.changing`."""
-        place = {"collection": collection, "session_id": session_id}
-        with self._may_change, joined(self._pool) as connection:
-            connection.execute(_SQL["conversation_patience"], {"silence": str(MAX_SILENCE_MS)})
-            connection.execute(_SQL["hold_conversation"], place)
-            connection.execute(SESSION["hurried"])
-            yield
 
     def generation(self, collection: str) -> int:
         """See `Conversations.generation`."""
@@ -62,37 +72,75 @@ class PostgresConversations:
     def sessions(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Conversation]:
         """See `Conversations.sessions`."""
         values = {"collection": collection, "session_ids": list(session_ids)}
-        with lent_to(self._pool, collection) as connection:
-            rows = connection.execute(_SQL["conversation_sessions"], values).fetchall()
-        return {
-            id_: conversation_of(ChatSession.model_validate_json(document), RankParts(*parts))
-            for id_, document, *parts in rows
-        }
+        with within(self._pool, collection) as connection:
+            rows = connection.execute(_SQL["conversation_sessions"], values)
+            live = live_messages(connection.execute(_SQL["conversation_live"], values))
+            return {
+                id_: conversation_of(fold(id_, document, live[id_], whole=whole, said=said).session, RankParts(*parts))
+                for id_, document, whole, said, *parts in rows.fetchall()
+            }
 
     def describe(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, ConversationInfo]:
         """See `Conversations.describe`."""
         values = {"collection": collection, "session_ids": list(session_ids)}
-        with lent_to(self._pool, collection) as connection:
+        with within(self._pool, collection) as connection:
             rows = connection.execute(_SQL["conversation_heads"], values).fetchall()
         return {
-            id_: ConversationInfo(id_, name, user_name, started_at, last_active, opening, RankParts(*parts))
-            for id_, name, user_name, started_at, last_active, opening, *parts in rows
+            id_: ConversationInfo(id_, name, user_name, started_at, last_active, opening, RankParts(*parts), metadata)
+            for id_, name, user_name, started_at, last_active, opening, metadata, *parts in rows
         }
 
     def references(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Sequence[Reference]]:
         """See `Conversations.references`."""
         values = {"collection": collection, "session_ids": list(session_ids)}
         found: dict[str, list[Reference]] = {id_: [] for id_ in session_ids}
-        with lent_to(self._pool, collection) as connection:
+        with within(self._pool, collection) as connection:
             for row in connection.execute(_SQL["conversation_referred"], values):
                 found[row[1]].append(Reference(*row))
         return found
 
-    def active_between(self, collection: str, start: datetime | None, end: datetime | None) -> Sequence[str]:
-        """See `Conversations.active_between`."""
+    def passing(
+        self,
+        collection: str,
+        conditions: Mapping[str, Any],
+        *,
+        start: datetime | None = None,
+        end: datetime | None = None,
+    ) -> Sequence[str]:
+        """See `Conversations.passing`."""
         values = {"collection": collection, "start": start, "end": end}
-        with lent_to(self._pool, collection) as connection:
-            return [id_ for (id_,) in connection.execute(_SQL["conversation_active"], values)]
+        return [id_ for (id_,) in self._filtered("conversations_passing", conditions, values)]
+
+    def cards(
+        self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
+    ) -> Sequence[DocumentCard]:
+        """See `Conversations.cards`."""
+        values = {"collection": collection, "limit": limit, "after": after}
+        return [
+            DocumentCard(id=id_, title=name, when=began, size=messages, unit="messages", metadata=metadata)
+            for id_, name, began, messages, metadata in self._filtered("conversation_cards", conditions, values)
+        ]
+
+    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
+        """See `Conversations.count`."""
+        ((sessions,),) = self._filtered("conversations_count", conditions, {"collection": collection})
+        return int(sessions)
+
+    def leave(self, collection: str) -> None:
+        """See `Conversations.leave`."""
+        place = {"collection": collection}
+        with within(self._pool, collection) as connection:
+            row = connection.execute(_SQL["conversations_held"], place).fetchone()
+            if row is not None and row[0]:
+                return
+            for rest in ("changes", "references", "ranks", "rebuilds", "rebuild_parts"):
+                connection.execute(_SQL[f"leave_{rest}"], place)
+
+    def _filtered(self, statement: str, conditions: Mapping[str, Any], values: Mapping[str, Any]) -> list[TupleRow]:
+        passes = predicate(conditions, _COLUMNS, noted=_NOTED)
+        with within(self._pool, values["collection"]) as connection:
+            asked = sql.SQL(_SQL[statement]).format(filter=passes.text)
+            return connection.execute(asked, {**values, **passes.values}).fetchall()
 
     def collections(self) -> Sequence[str]:
         """See `Conversations.collections`."""
@@ -101,33 +149,83 @@ class PostgresConversations:
 
     def stored(self, collection: str, session_id: str) -> StoredConversation | None:
         """See `Conversations.stored`."""
-        with lent_to(self._pool, collection) as connection:
-            row = connection.execute(
-                _SQL["conversation_stored"], {"collection": collection, "session_id": session_id}
-            ).fetchone()
-        return None if row is None else StoredConversation(ChatSession.model_validate_json(row[0]), Revision(row[1]))
+        with within(self._pool, collection) as connection:
+            return fetch_stored(connection, collection, [session_id]).get(session_id)
+
+    def stored_all(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, StoredConversation]:
+        """See `Conversations.stored_all`."""
+        with within(self._pool, collection) as connection:
+            return fetch_stored(connection, collection, session_ids)
+
+    def in_one_entry(self, collection: str, *, limit: int) -> Sequence[str]:
+        """See `Conversations.in_one_entry`."""
+        with within(self._pool, collection) as connection:
+            values = {"collection": collection, "limit": limit}
+            return [id_ for (id_,) in connection.execute(_SQL["conversations_in_one_entry"], values)]
+
+    def outline(self, collection: str, session_id: str) -> Outline | None:
+        """See `Conversations.outline`."""
+        place = {"collection": collection, "session_id": session_id}
+        with within(self._pool, collection) as connection:
+            found = connection.execute(_SQL["conversation_outline"], place)
+            signs = connection.execute(_SQL["conversation_signs"], place)
+            row = found.fetchone()
+            if row is None:
+                return None
+            started_at, last_active, messages, keywords, solved, explicit, phrases, *rest = row
+            version, revision, sketch, said, whole = rest
+            return Outline(
+                SessionFacts(
+                    session_id, started_at, last_active, messages, keywords, solved, explicit, frozenset(phrases)
+                ),
+                version,
+                Revision(revision),
+                Sketch.of_json(sketch),
+                said_of(said),
+                [((us, job), id_, sign) for us, job, id_, sign in signs],
+                whole,
+            )
 
     def put(self, collection: str, prepared: PreparedConversation, *, replacing: Revision | None) -> None:
         """See `Conversations.put`."""
         place = {"collection": collection, "session_id": prepared.facts.session_id}
-        with lent_to(self._pool, collection) as connection:
-            changed = connection.execute(_SQL["conversation_change"], place).fetchone()
-            known = connection.execute(_SQL["conversation_known"], place).fetchone()
-            if (known[1] if known else None) != replacing:
-                raise Unavailable(f"session {place['session_id']!r} has changed since it was read")
+        with within(self._pool, collection) as connection:
+            changed, known = _begin_change(connection, place, replacing)
             if known is not None:
                 connection.execute(
                     _SQL["drop_conversation_phrases"], {**place, "number": known[0], "phrases": known[2]}
                 )
+                connection.execute(_SQL["drop_conversation_messages"], place)
             else:
                 connection.execute(_SQL["conversation_total"], {**place, "change": 1})
             write_session(connection, collection, prepared)
-            put_own_parts(connection, collection, prepared.facts, version=changed[0] if changed else 0)
+            add_live_messages(connection, place, prepared.kept.live)
+            put_own_parts(connection, collection, prepared.facts, version=changed)
+
+    def put_all(self, collection: str, replacements: Sequence[Replacement]) -> None:
+        """See `Conversations.put_all`. New sessions are written together, others one after the other."""
+        with within(self._pool, collection) as connection:
+            add_sessions(connection, collection, [new.prepared for new in replacements if new.replacing is None])
+        for replacement in replacements:
+            if replacement.replacing is not None:
+                self.put(collection, replacement.prepared, replacing=replacement.replacing)
+
+    def extend(self, collection: str, extension: Extension, *, replacing: Revision) -> None:
+        """See `Conversations.extend`."""
+        facts = extension.facts
+        place = {"collection": collection, "session_id": facts.session_id}
+        with within(self._pool, collection) as connection:
+            changed, known = _begin_change(connection, place, replacing)
+            connection.execute(_SQL["extend_conversation"], place | extended_columns(extension))
+            add_live_messages(connection, place, extension.messages)
+            if known is not None and (frozenset(known[2]), known[3]) != (facts.key_phrases, facts.explicit):
+                _replace_phrases(connection, place, known, facts)
+            put_own_parts(connection, collection, facts, version=changed)
 
     def drop(self, collection: str, session_id: str) -> bool:
         """See `Conversations.drop`."""
         place = {"collection": collection, "session_id": session_id}
-        with lent_to(self._pool, collection) as connection:
+        with within(self._pool, collection) as connection:
             if connection.execute(_SQL["conversation_known"], place).fetchone() is None:
                 return False
             changed = connection.execute(_SQL["conversation_change"], place).fetchone()
@@ -137,37 +235,58 @@ class PostgresConversations:
             connection.execute(_SQL["conversation_total"], {**place, "change": -1})
             connection.execute(_SQL["drop_conversation_phrases"], {**place, "number": known[0], "phrases": known[2]})
             connection.execute(_SQL["drop_conversation_rank"], {**place, "version": changed[0]})
+            connection.execute(_SQL["drop_conversation_messages"], place)
             connection.execute(_SQL["drop_conversation"], place)
         return True
 
 
-@contextmanager
-def lent_to(pool: Pool, collection: str) -> Iterator[psycopg.Connection]:
-    """Lend a connection that sees one collection, for one transaction.
+def _begin_change(
+    connection: psycopg.Connection, place: Mapping[str, str], replacing: Revision | None
+) -> tuple[int, TupleRow | None]:
+    """Raise the generation, and return the version of the ranks and what is known of the session.
 
-    Statements are sent together, up to the first whose rows are read.
+    Raises:
+        Conflict: The session has another revision.
     """
-    with lent(pool) as connection, connection.pipeline():
-        connection.execute(SESSION["as_reader"], {"collection": collection})
-        yield connection
+    changed = connection.execute(_SQL["conversation_change"], place).fetchone()
+    known = connection.execute(_SQL["conversation_known"], place).fetchone()
+    if (known[1] if known else None) != replacing:
+        raise Conflict(f"session {place['session_id']!r} has changed since it was read")
+    return changed[0] if changed else 0, known
+
+
+def fetch_stored(
+    connection: psycopg.Connection, collection: str, session_ids: Sequence[str]
+) -> Mapping[str, StoredConversation]:
+    """Fetch sessions with their histories."""
+    values = {"collection": collection, "session_ids": list(session_ids)}
+    rows = connection.execute(_SQL["conversation_stored"], values)
+    live = live_messages(connection.execute(_SQL["conversation_live"], values))
+    return {
+        id_: fold(id_, document, live[id_], whole=whole, said=said, revision=revision)
+        for id_, document, whole, said, revision in rows.fetchall()
+    }
 
 
 def write_session(connection: psycopg.Connection, collection: str, prepared: PreparedConversation) -> None:
-    """Write a session and its postings. The caller has removed the old postings."""
-    session, facts = prepared.session, prepared.facts
+    """Write a session without its live messages, and its postings. The caller has removed the old postings."""
+    facts = prepared.facts
     place: dict[str, Any] = {"collection": collection, "session_id": facts.session_id}
     phrases = sorted(facts.key_phrases)
     columns = facts_columns(facts) | {"leading": pick_leading(connection, collection, phrases), "phrases": phrases}
-    described = {
-        "name": session.name,
-        "user_name": session.user_name,
-        "times": [message.created_at or session.started_at for message in session.messages],
-        "document": session.model_dump_json(),
-        "revision": prepared.revision,
-        "facts_version": prepared.facts_version,
-    }
-    row = connection.execute(_SQL["put_conversation"], place | described | columns).fetchone()
+    row = connection.execute(_SQL["put_conversation"], place | session_columns(prepared) | columns).fetchone()
     connection.execute(_SQL["add_conversation_phrases"], place | columns | {"number": row[0] if row else 0})
+
+
+def _replace_phrases(
+    connection: psycopg.Connection, place: Mapping[str, Any], known: TupleRow, facts: SessionFacts
+) -> None:
+    phrases = sorted(facts.key_phrases)
+    leading = pick_leading(connection, place["collection"], phrases)
+    columns = facts_columns(facts) | {"leading": leading, "phrases": phrases}
+    connection.execute(_SQL["drop_conversation_phrases"], {**place, "number": known[0], "phrases": known[2]})
+    connection.execute(_SQL["replace_conversation_phrases"], {**place, **columns})
+    connection.execute(_SQL["add_conversation_phrases"], {**place, **columns, "number": known[0]})
 
 
 def put_own_parts(connection: psycopg.Connection, collection: str, facts: SessionFacts, *, version: int) -> None:
@@ -176,18 +295,6 @@ def put_own_parts(connection: psycopg.Connection, collection: str, facts: Sessio
     parts = {"base": own.base, "depth": own.depth, "quality": own.quality, "version": version}
     place = {"collection": collection, "session_id": facts.session_id}
     connection.execute(_SQL["put_conversation_rank"], place | parts)
-
-
-def facts_columns(facts: SessionFacts) -> dict[str, Any]:
-    """Return facts by column."""
-    return {
-        "started_at": facts.started_at,
-        "last_active": facts.last_active,
-        "messages": facts.messages,
-        "keywords": facts.keywords,
-        "solved": facts.solved,
-        "explicit": facts.explicit,
-    }
 
 
 def pick_leading(connection: psycopg.Connection, collection: str, phrases: Sequence[int]) -> list[int]:

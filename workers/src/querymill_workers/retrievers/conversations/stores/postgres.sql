@@ -1,25 +1,23 @@
--- conversation_patience: wait for the lock of a session without a limit; the server ends a writer that falls silent
-SELECT
-    set_config('statement_timeout', '0', true),
-    set_config('idle_in_transaction_session_timeout', %(silence)s, true);
-
--- hold_conversation: lock a session and its index entry until the transaction ends
-SELECT pg_advisory_xact_lock(hashtextextended('conversation/' || %(collection)s || '/' || %(session_id)s, 0));
-
 -- conversation_generation: the generation of a collection
 SELECT generation FROM conversation_collections WHERE collection = %(collection)s;
 
--- conversation_sessions: sessions as they were ingested, with the parts of their ranks
-SELECT c.session_id, c.document, r.base, r.depth, r.reference, r.quality
+-- conversation_sessions: sessions with the parts of their ranks
+SELECT c.session_id, c.document, c.whole OR c.revision IS DISTINCT FROM c.tended, c.said, r.base, r.depth,
+    r.reference, r.quality
 FROM conversation_collections AS k
 JOIN conversations AS c ON c.collection = k.collection AND c.session_id = ANY(%(session_ids)s)
 JOIN conversation_ranks AS r
     ON r.collection = k.collection AND r.version = k.version AND r.session_id = c.session_id
 WHERE k.collection = %(collection)s;
 
+-- conversation_live: the live messages of sessions, in the order of their acceptance
+SELECT session_id, accepted_us, job_id, place, message FROM conversation_messages
+WHERE collection = %(collection)s AND session_id = ANY(%(session_ids)s)
+ORDER BY session_id, accepted_us, job_id, place;
+
 -- conversation_heads: sessions without their messages except the text of the first, with the parts of their ranks
 SELECT c.session_id, c.name, c.user_name, c.started_at, c.last_active, c.document::json #>> '{messages,0,text}',
-    r.base, r.depth, r.reference, r.quality
+    c.metadata, r.base, r.depth, r.reference, r.quality
 FROM conversation_collections AS k
 JOIN conversations AS c ON c.collection = k.collection AND c.session_id = ANY(%(session_ids)s)
 JOIN conversation_ranks AS r
@@ -34,9 +32,9 @@ JOIN conversation_references AS e
 WHERE k.collection = %(collection)s
 ORDER BY e.target, e.source, e.kind;
 
--- conversation_active: sessions with a message in a range
+-- conversations_passing: sessions that pass a filter and have a message in a range
 SELECT session_id FROM conversations
-WHERE collection = %(collection)s
+WHERE collection = %(collection)s AND {filter}
     AND (%(start)s::timestamptz IS NULL OR last_active >= %(start)s)
     AND EXISTS (
         SELECT FROM unnest(times) AS moment
@@ -45,14 +43,83 @@ WHERE collection = %(collection)s
     )
 ORDER BY session_id;
 
+-- conversation_cards: what a list tells of sessions that pass a filter
+SELECT session_id, name, started_at, messages, metadata FROM conversations
+WHERE collection = %(collection)s AND {filter} AND (%(after)s::text IS NULL OR session_id > %(after)s)
+ORDER BY session_id
+LIMIT %(limit)s;
+
+-- conversations_count: how many sessions pass a filter
+SELECT count(*) FROM conversations WHERE collection = %(collection)s AND {filter};
+
+-- leave_changes: forget which sessions of an empty collection changed
+DELETE FROM conversation_changes WHERE collection = %(collection)s;
+
+-- leave_references: drop the references of an empty collection
+DELETE FROM conversation_references WHERE collection = %(collection)s;
+
+-- leave_ranks: drop the ranks of an empty collection
+DELETE FROM conversation_ranks WHERE collection = %(collection)s;
+
+-- leave_rebuilds: forget the rebuilds of an empty collection
+DELETE FROM conversation_rebuilds WHERE collection = %(collection)s;
+
+-- leave_rebuild_parts: forget the parts of rebuilds of an empty collection
+DELETE FROM conversation_rebuild_parts WHERE collection = %(collection)s;
+
+-- conversations_held: how many sessions a collection has; its row is locked against changes
+SELECT sessions FROM conversation_collections WHERE collection = %(collection)s FOR UPDATE;
+
 -- conversation_collections_filled: collections that hold a session
 SELECT collection FROM conversation_collections WHERE sessions > 0 ORDER BY collection;
 
 -- conversation_total: add to the number of sessions
 UPDATE conversation_collections SET sessions = sessions + %(change)s WHERE collection = %(collection)s;
 
--- conversation_stored: one session as it was ingested
-SELECT document, revision FROM conversations WHERE collection = %(collection)s AND session_id = %(session_id)s;
+-- conversation_stored: sessions as they were last written
+SELECT session_id, document, whole OR revision IS DISTINCT FROM tended, said, revision FROM conversations
+WHERE collection = %(collection)s AND session_id = ANY(%(session_ids)s);
+
+-- conversations_in_one_entry: sessions that a worker of an earlier release was the last to write
+SELECT session_id FROM conversations
+WHERE collection = %(collection)s AND revision IS DISTINCT FROM tended
+ORDER BY session_id
+LIMIT %(limit)s;
+
+-- conversation_outline: what it takes to add messages to a session that no other release has written since
+SELECT started_at, last_active, messages, keywords, solved, explicit, phrases, facts_version, revision, sketch, said,
+    whole
+FROM conversations
+WHERE collection = %(collection)s AND session_id = %(session_id)s AND sketch IS NOT NULL AND revision = tended;
+
+-- conversation_signs: the live messages of a session without their texts, in the order of their acceptance
+SELECT accepted_us, job_id, message ->> 'message_id', signs FROM conversation_messages
+WHERE collection = %(collection)s AND session_id = %(session_id)s
+ORDER BY accepted_us, job_id, place;
+
+-- add_conversation_messages: add live messages; those of an earlier attempt stay
+INSERT INTO conversation_messages (collection, session_id, accepted_us, job_id, place, signs, message)
+SELECT %(collection)s, %(session_id)s, live.* FROM unnest(
+    %(accepted_us)s::bigint[], %(job_ids)s::text[], %(places)s::int[], %(signs)s::smallint[], %(messages)s::json[]
+) AS live
+ON CONFLICT DO NOTHING;
+
+-- drop_conversation_messages: drop the live messages of a session
+DELETE FROM conversation_messages WHERE collection = %(collection)s AND session_id = %(session_id)s;
+
+-- extend_conversation: add to a session what it is with more messages
+UPDATE conversations SET
+    name = coalesce(%(name)s, name), user_name = coalesce(%(user_name)s, user_name), last_active = %(last_active)s,
+    times = times || %(times)s::timestamptz[], messages = %(messages)s, keywords = %(keywords)s, solved = %(solved)s,
+    explicit = %(explicit)s, revision = %(revision)s, tended = %(revision)s, said = %(said)s, sketch = %(sketch)s,
+    roles = CASE WHEN roles @> %(roles)s::text[] THEN roles ELSE ARRAY(
+        SELECT DISTINCT role FROM unnest(roles || %(roles)s::text[]) AS role ORDER BY role
+    ) END
+WHERE collection = %(collection)s AND session_id = %(session_id)s;
+
+-- replace_conversation_phrases: replace the key phrases of a session
+UPDATE conversations SET phrases = %(phrases)s, lead_phrases = %(leading)s
+WHERE collection = %(collection)s AND session_id = %(session_id)s;
 
 -- conversation_change: raise the generation; its row is locked until the transaction ends, so changes are serial
 WITH raised AS (
@@ -66,8 +133,8 @@ WITH raised AS (
 )
 SELECT version FROM raised;
 
--- conversation_known: the number, revision and phrases of a stored session
-SELECT number, revision, phrases FROM conversations
+-- conversation_known: the number, revision and phrases of a stored session, and whether it mentions an earlier one
+SELECT number, revision, phrases, explicit FROM conversations
 WHERE collection = %(collection)s AND session_id = %(session_id)s;
 
 -- conversation_rarity: how many sessions have each phrase, counted up to a bound
@@ -83,17 +150,19 @@ FROM unnest(%(phrases)s::bigint[]) AS asked (phrase);
 -- put_conversation: insert a session, or replace it
 INSERT INTO conversations (
     collection, session_id, name, user_name, started_at, last_active, times, document, revision, messages, keywords,
-    solved, explicit, phrases, lead_phrases, facts_version
+    solved, explicit, phrases, lead_phrases, facts_version, whole, said, sketch, tended, roles, metadata
 ) VALUES (
     %(collection)s, %(session_id)s, %(name)s, %(user_name)s, %(started_at)s, %(last_active)s, %(times)s, %(document)s,
-    %(revision)s, %(messages)s, %(keywords)s, %(solved)s, %(explicit)s, %(phrases)s, %(leading)s, %(facts_version)s
+    %(revision)s, %(messages)s, %(keywords)s, %(solved)s, %(explicit)s, %(phrases)s, %(leading)s, %(facts_version)s,
+    %(whole)s, %(said)s, %(sketch)s, %(revision)s, %(roles)s, %(metadata)s
 )
 ON CONFLICT (collection, session_id) DO UPDATE SET
     name = excluded.name, user_name = excluded.user_name, started_at = excluded.started_at,
     last_active = excluded.last_active, times = excluded.times, document = excluded.document,
     revision = excluded.revision, messages = excluded.messages, keywords = excluded.keywords, solved = excluded.solved,
     explicit = excluded.explicit, phrases = excluded.phrases, lead_phrases = excluded.lead_phrases,
-    facts_version = excluded.facts_version
+    facts_version = excluded.facts_version, whole = excluded.whole, said = excluded.said, sketch = excluded.sketch,
+    tended = excluded.tended, roles = excluded.roles, metadata = excluded.metadata
 RETURNING number;
 
 -- put_conversation_rank: write a session's own parts; its reference part stays

@@ -97,6 +97,8 @@ class PostgresGraph:
         """Compute PageRank if it is due, count the update, and raise the generation if any session was updated."""
         if self._stale_pages:
             put_page_ranks(self._connection, str(self._place["collection"]), self._version)
+        if self.updated:
+            self._execute("forget_changes")
         self._execute("count_update", changes=1 if self.updated else 0)
 
     def _execute(self, statement: str, **values: Any) -> psycopg.Cursor:

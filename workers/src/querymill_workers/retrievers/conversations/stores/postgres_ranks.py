@@ -1,6 +1,6 @@
 """The ranks of conversations in PostgreSQL: versions of references and ranks, one of which is active."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from itertools import chain
@@ -11,16 +11,15 @@ import psycopg
 
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.jobs.faults import Refused
-from querymill_workers.jobs.revisions import Revision
-from querymill_workers.postgres.connection import Pool, lent
+from querymill_workers.postgres.connection import Pool, lent, unhurried, within
 from querymill_workers.postgres.queries import statements
-from querymill_workers.retrievers.conversations.ports.ranks import Published, RankMode, RankRow
+from querymill_workers.retrievers.conversations.ports.ranks import Published, RankMode, RankRow, Underway
 from querymill_workers.retrievers.conversations.ports.sessions import PreparedConversation
 from querymill_workers.retrievers.conversations.rules import rank
 from querymill_workers.retrievers.conversations.rules.rank import RankParts
 from querymill_workers.retrievers.conversations.rules.reference_search import FactTable, ReferenceColumns
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
-from querymill_workers.retrievers.conversations.stores.postgres import lent_to, write_session
+from querymill_workers.retrievers.conversations.stores.postgres import fetch_stored, write_session
 from querymill_workers.retrievers.conversations.stores.postgres_graph import (
     WEIGHTS,
     PostgresGraph,
@@ -56,7 +55,7 @@ class PostgresRanks:
     @contextmanager
     def graph(self, collection: str) -> Iterator[PostgresGraph]:
         """See `ConversationRanks.graph`."""
-        with lent_to(self._pool, collection) as connection:
+        with within(self._pool, collection) as connection:
             connection.execute(_SQL["hold_ranks"], {"collection": collection})
             graph = PostgresGraph(connection, collection)
             yield graph
@@ -79,18 +78,26 @@ class PostgresRanks:
             stale = connection.execute(_SQL["stale_facts"], values).fetchall()
             if not stale:
                 return connection.execute(_SQL["stale_facts_elsewhere"], values).fetchone() is not None
-            for id_, document, revision, number, phrases in stale:
-                session = ChatSession.model_validate_json(document)
-                prepared = PreparedConversation(session, facts_of(session), version, Revision(revision))
+            stored = fetch_stored(connection, collection, [id_ for id_, _, _ in stale])
+            for id_, number, phrases in stale:
+                known = stored[id_]
+                facts = facts_of(known.session)
+                prepared = PreparedConversation(known.session, facts, version, known.revision, known.history)
                 place = {"collection": collection, "session_id": id_, "number": number, "phrases": phrases}
                 connection.execute(_SQL["drop_conversation_phrases"], place)
                 write_session(connection, collection, prepared)
         return True
 
-    def begin(self, collection: str, rebuild: str, *, mode: RankMode) -> set[int]:
+    def begin(self, collection: str, rebuild: str, *, mode: RankMode, over: Collection[str] = ()) -> set[int]:
         """See `ConversationRanks.begin`."""
         values: dict[str, Any] = {"collection": collection, "rebuild": rebuild, "mode": mode}
-        with lent_to(self._pool, collection) as connection:
+        with within(self._pool, collection) as connection:
+            connection.execute(_SQL["hold_rebuilds"], values)
+            known = connection.execute(_SQL["known_rebuilds"], values).fetchall()
+            if known and rebuild not in [name for name, _ in known]:
+                newest, is_published = known[0]
+                if not is_published and newest not in over:
+                    raise Underway(newest)
             connection.execute(_SQL["begin_rebuild"], values)
             version = fetch_newest(connection, collection, rebuild).version
             rows = connection.execute(_SQL["rebuild_parts"], values | {"version": version})
@@ -148,7 +155,7 @@ class PostgresRanks:
             "recency": rank.RECENCY_WEIGHT,
             "time_constant_days": rank.TIME_CONSTANT_DAYS,
         }
-        with lent_to(self._pool, collection) as connection:
+        with within(self._pool, collection) as connection:
             rows = connection.execute(
                 _SQL["top_ranks"], {"collection": collection, "limit": limit, "now": now, **weights}
             )
@@ -158,14 +165,14 @@ class PostgresRanks:
             ]
 
     def _count(self, statement: str, collection: str) -> int:
-        with lent_to(self._pool, collection) as connection:
+        with within(self._pool, collection) as connection:
             row = connection.execute(_SQL[statement], {"collection": collection}).fetchone()
         return row[0] if row else 0
 
     @contextmanager
     def _lent_for_long(self, collection: str) -> Iterator[psycopg.Connection]:
-        with lent_to(self._pool, collection) as connection:
-            connection.execute("SELECT set_config('statement_timeout', %s, true)", [str(_TIMEOUT_MS)])
+        with within(self._pool, collection) as connection:
+            unhurried(connection, limit_ms=_TIMEOUT_MS)
             yield connection
 
 
@@ -191,7 +198,7 @@ def activate(connection: psycopg.Connection, collection: str, rebuild: _Rebuild)
         put_page_ranks(connection, collection, rebuild.version)
     connection.execute(_SQL["put_version_in_force"], place | {"mode": rebuild.mode})
     connection.execute(_SQL["wait_again"], place | {"since": rebuild.since})
-    for leftover in ("forget_references", "forget_ranks", "forget_rebuild_parts", "forget_rebuilds"):
+    for leftover in ("forget_changes", "forget_references", "forget_ranks", "forget_rebuild_parts", "forget_rebuilds"):
         connection.execute(_SQL[leftover], place)
     row = connection.execute(_SQL["published_rebuild"], place | {"rebuild": rebuild.name}).fetchone()
     sessions, edges = row or (0, 0)

@@ -91,6 +91,18 @@ UPDATE conversation_changes AS c SET waiting = false
 FROM unnest(%(session_ids)s::text[], %(generations)s::bigint[]) AS done (session_id, generation)
 WHERE c.collection = %(collection)s AND c.session_id = done.session_id AND c.generation = done.generation;
 
+-- forget_changes: remove what is noted of sessions that were dropped and wait for nothing, unless a rebuild that began
+-- before is under way: what that read of them is taken out afterwards
+DELETE FROM conversation_changes AS c
+WHERE collection = %(collection)s AND NOT waiting
+    AND NOT EXISTS (SELECT FROM conversations AS k WHERE k.collection = c.collection AND k.session_id = c.session_id)
+    AND NOT EXISTS (
+        SELECT FROM conversation_rebuilds AS r
+        WHERE r.collection = c.collection AND r.sessions IS NULL AND r.since < c.generation
+            AND r.version > (SELECT k.version FROM conversation_collections AS k WHERE k.collection = c.collection)
+            AND r.begun_at > now() - interval '1 day'
+    );
+
 -- count_update: count an update, and raise the generation if it changed anything
 INSERT INTO conversation_collections AS k (collection, generation, updates)
 VALUES (%(collection)s, %(changes)s, 1)
@@ -103,7 +115,7 @@ SELECT updates FROM conversation_collections WHERE collection = %(collection)s;
 SELECT count(*) FROM conversation_changes WHERE collection = %(collection)s AND waiting;
 
 -- stale_facts: sessions whose facts are of another version, and that no other worker holds
-SELECT session_id, document, revision, number, phrases FROM conversations
+SELECT session_id, number, phrases FROM conversations
 WHERE collection = %(collection)s AND facts_version <> %(version)s
 LIMIT %(limit)s
 FOR UPDATE SKIP LOCKED;
@@ -114,6 +126,9 @@ WHERE collection = %(collection)s AND facts_version <> %(version)s
 LIMIT 1
 FOR UPDATE;
 
+-- hold_rebuilds: lock the list of rebuilds of a collection until the transaction ends
+SELECT pg_advisory_xact_lock(hashtextextended('querymill rebuilds ' || %(collection)s, 0));
+
 -- begin_rebuild: note a rebuild and the generation it begins with, once
 INSERT INTO conversation_rebuilds (collection, rebuild, mode, since)
 SELECT %(collection)s, %(rebuild)s, %(mode)s, coalesce(
@@ -121,6 +136,11 @@ SELECT %(collection)s, %(rebuild)s, %(mode)s, coalesce(
 )
 WHERE NOT EXISTS (SELECT FROM conversation_rebuilds WHERE collection = %(collection)s AND rebuild = %(rebuild)s)
 ON CONFLICT DO NOTHING;
+
+-- known_rebuilds: the rebuilds of a collection, the newest first, and whether each was published
+SELECT rebuild, sessions IS NOT NULL FROM conversation_rebuilds
+WHERE collection = %(collection)s
+ORDER BY version DESC;
 
 -- newest_rebuild: the newest rebuild of a collection
 SELECT rebuild, version, mode, since, sessions, edges FROM conversation_rebuilds

@@ -53,11 +53,15 @@ _NEVER_CALLED: Final = frozenset(
 class LexicalParser:
     """`SourceParser` without a grammar. A file of unknown language has no symbols."""
 
-    version = 1
+    version = 2
+
+    def language_of(self, path: str, content: str) -> str:
+        """See `SourceParser.language_of`."""
+        return language_of(path, content)
 
     def parse(self, path: str, content: str) -> Parsed:
         """See `SourceParser.parse`."""
-        language = language_of(path)
+        language = language_of(path, content)
         gathered = Gathered()
         for number, line in enumerate(content.split("\n") if language else [], start=1):
             _read(line[:MAX_LINE_CHARS], number, gathered)

@@ -50,15 +50,19 @@ class _Match:
 class TreeSitterParser:
     """`SourceParser` by tree-sitter."""
 
-    version = 3
+    version = 4
 
     def __init__(self) -> None:
         self._grammars: dict[str, Grammar] = {}
         self._lexical = LexicalParser()
 
+    def language_of(self, path: str, content: str) -> str:
+        """See `SourceParser.language_of`."""
+        return language_of(path, content)
+
     def parse(self, path: str, content: str) -> Parsed:
         """See `SourceParser.parse`."""
-        language = language_of(path)
+        language = language_of(path, content)
         source = SOURCES.get(language)
         if source is None:
             return self._lexical.parse(path, content)

@@ -1,4 +1,4 @@
-"""The weights of the evidence for a file, as measured by `querymill calibrate-files`."""
+"""The weights of the evidence for a file, in the form that `querymill calibrate-files` writes."""
 
 import json
 from collections.abc import Mapping

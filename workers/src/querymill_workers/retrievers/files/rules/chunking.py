@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from querymill_workers.retrievers.files.rules.code import CodeChunk, Symbol
+from querymill_workers.text.passages import Span, split_text
 
 #: Raise this with every change of these rules or of the embedded text: stored files are then ingested again.
-CODE_CHUNKING_VERSION: Final = 2
+CODE_CHUNKING_VERSION: Final = 3
 
 #: The worth of a break before a line. A break of more worth is chosen even if one of less worth comes later.
 _ANYWHERE, _AFTER_BLANK, _DEFINITION = 0, 1, 2
@@ -30,8 +31,7 @@ def chunk_code(
 
     A chunk that is at least half full ends before the next definition. A full chunk ends at the last definition in its
     second half, or else at the last blank line there, or else where it is full. Chunks do not overlap and together
-    cover every line that is not blank. Of a line longer than a chunk only the beginning is kept: such lines are
-    generated.
+    cover every line that is not blank. A line longer than a chunk is cut, after blanks where there are any.
 
     Args:
         content: The file.
@@ -58,18 +58,14 @@ def _lines(content: str, starts: set[int], count_tokens: Callable[[str], int], s
     lines: list[_Line] = []
     after_blank = False
     for number, whole in enumerate(content.split("\n"), start=1):
-        text, tokens = _fitted(whole.rstrip("\r"), count_tokens, size)
         worth = _DEFINITION if number in starts else _AFTER_BLANK if after_blank else _ANYWHERE
-        lines.append(_Line(number, text, tokens, worth))
+        text = whole.rstrip("\r")
+        for span in split_text(text, most_tokens=size, estimate=count_tokens) or [Span(0, 0)]:
+            part = text[span.start : span.end]
+            lines.append(_Line(number, part, count_tokens(part), worth))
+            worth = _ANYWHERE
         after_blank = not text.strip()
     return lines
-
-
-def _fitted(text: str, count_tokens: Callable[[str], int], size: int) -> tuple[str, int]:
-    text = text[: size * 8]  # no more than this fits, and counting the tokens of a megabyte is slow
-    while (tokens := count_tokens(text)) > size:
-        text = text[: min(len(text) * size // tokens, len(text) - 1)]
-    return text, tokens
 
 
 def _parts(lines: Sequence[_Line], size: int) -> list[list[_Line]]:

@@ -1,57 +1,36 @@
 """A file's relevance to the request, computed without a language model: evidence, weighted and calibrated."""
 
-import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from typing import Final
 
-from querymill_workers.retrievers.files.rules.code import code_text, lines_of
-from querymill_workers.text.bm25 import Scored, idf
+from querymill_workers.retrievers.files.rules.code import code_text
+from querymill_workers.retrievers.files.rules.intent import Intent
+from querymill_workers.text.bm25 import Scored, saturation
 from querymill_workers.text.calibration import Calibration
 from querymill_workers.text.words import words
 
-#: Lines in a window, and between the starts of two windows.
-WINDOW: Final = 40
-STRIDE: Final = 20
-#: Parts in an excerpt, and the share of the best part's words that each of them must have.
-MAX_PARTS: Final = 3
-MIN_SHARE: Final = 0.5
-_CHANGED_BY_STEMMING: Final = 2
-
-#: First and last line, from 1.
-Lines = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Intent:
-    """The words of the request with their weights (occurrences × idf), and the best BM25 score of any file.
-
-    The intent depends on the request and never on the files found, so that no round changes it.
-    """
-
-    weights: Mapping[str, float]
-    best: float
-
-    @property
-    def whole(self) -> float:
-        """The weight of all words together."""
-        return sum(self.weights.values())
-
-    def share(self, found: Iterable[str]) -> float:
-        """Return the weight of the intent's words that were found, as a share of the weight of all."""
-        kept = set(found)
-        whole = self.whole
-        return sum(weight for word, weight in self.weights.items() if word in kept) / whole if whole > 0 else 0.0
+#: Weights of the path's words and of the defined names beside the body's, whose weight is 1.
+PATH, NAMES = 5, 2
+#: Of BM25 over fields: paths and names must not be drowned by a long body.
+K1: Final = 3.0
+B: Final = 0.3
+#: What words alone make of a file that is compared by vectors as well: medium at least, in the order of its words.
+MEDIUM: Final = 0.5
+WORDS_SHARE: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The evidence that a file is relevant, each from 0 to 1.
+    """The evidence that a file is relevant; each number but ``definitions`` is from 0 to 1.
 
     ``lexical`` is the file's BM25 score as a share of the best file's. ``covered``, ``path``, ``names`` and
     ``passage`` are the shares of the intent's words that occur in the file, in its path, in the names it defines and
-    in its best window. ``vector`` is the cosine of its nearest chunk, None without vectors.
+    in its best definition. ``vector`` is the cosine of its nearest chunk, None without vectors. ``fields`` is its
+    BM25 score with path and names weighted, ``definitions`` the sum over its best definitions, both as shares of the
+    intent's weight; the release before did not note them.
     """
 
     lexical: float
@@ -60,14 +39,8 @@ class Evidence:
     names: float
     passage: float
     vector: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Lines of a file, and the share of the intent's weight that their words have."""
-
-    lines: Lines
-    share: float
+    fields: float = 0.0
+    definitions: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,17 +59,37 @@ class FileProfiles:
     vectors: RelevanceProfile | None = None
 
 
-def intent_of(text: str, found: Sequence[Scored]) -> Intent:
-    """Weigh the words of a request by the files that a search found for them; a word in no file weighs most."""
-    if not found:
-        return Intent({}, 0.0)
-    times = [*words(code_text(text))]
-    known = {term.term: term for scored in found for term in scored.terms}
-    rarest = idf(found[0].statistics.units, 0)
-    weights = {
-        word: times.count(word) * (known[word].idf if word in known else rarest) for word in dict.fromkeys(times)
-    }
-    return Intent(weights, max(scored.score for scored in found))
+def fields_score(intent: Intent, scored: Scored, *, path: Iterable[str], names: Iterable[str]) -> float:
+    """Score a file by BM25 with fields, as a share of the intent's weight (k1 3, b 0.3).
+
+    A word's count is that in path and content, plus 4 for each time the path has it and 2 for each defined name with
+    it. Worked example: of a request's weight of 3, a word that weighs 2 occurs once in the path and once more in a
+    file of average length: its count is 6, and the file scores 2 × 6 / (6 + 3) / 3 = 0.444.
+
+    Args:
+        intent: The words of the request with their weights.
+        scored: The file's entry in the text index, which counts the path once.
+        path: The words of the path, repetitions included.
+        names: The words of the defined names, repetitions included.
+    """
+    in_path, in_names = Counter(path), Counter(names)
+    total = sum(
+        intent.weights.get(term.term, 0.0)
+        * saturation(
+            term.tf + (PATH - 1) * in_path[term.term] + NAMES * in_names[term.term],
+            scored.length,
+            scored.statistics.average,
+            k1=K1,
+            b=B,
+        )
+        for term in scored.terms
+    )
+    return total / intent.whole if intent.whole > 0 else 0.0
+
+
+def words_of_path(path: str) -> list[str]:
+    """Return the words of a path."""
+    return words(code_text(path.replace("/", " ")))
 
 
 def evidence_of(
@@ -105,7 +98,8 @@ def evidence_of(
     *,
     path: str,
     names: Sequence[str],
-    windows: Sequence[Window],
+    passage: Iterable[str],
+    definitions: float,
     cosine: float | None,
 ) -> Evidence:
     """Gather the evidence for a file.
@@ -115,34 +109,51 @@ def evidence_of(
         scored: The file's BM25 score for the request; None if it has none of the words.
         path: The file's path.
         names: The names it defines; those without a word of the intent may be left out (`speaking`).
-        windows: The windows of its content (`windows_of`).
+        passage: The words of its best definition.
+        definitions: The score of its best definitions together (`score_of_file`).
         cosine: The cosine of its nearest chunk; None without vectors.
     """
+    in_path = words_of_path(path)
+    in_names = [*chain.from_iterable(words(code_text(name)) for name in names)]
     return Evidence(
         lexical=scored.score / intent.best if scored is not None and intent.best > 0 else 0.0,
         covered=intent.share(term.term for term in scored.terms) if scored is not None else 0.0,
-        path=intent.share(words(code_text(path.replace("/", " ")))),
-        names=intent.share(chain.from_iterable(words(code_text(name)) for name in names)),
-        passage=max((window.share for window in windows), default=0.0),
+        path=intent.share(in_path),
+        names=intent.share(in_names),
+        passage=intent.share(passage),
         vector=cosine,
+        fields=fields_score(intent, scored, path=in_path, names=in_names) if scored is not None else 0.0,
+        definitions=definitions,
     )
 
 
 def rounded(evidence: Evidence) -> Evidence:
     """Round each number to the 6 decimals that results show."""
-    return Evidence(
-        lexical=round(evidence.lexical, 6),
-        covered=round(evidence.covered, 6),
-        path=round(evidence.path, 6),
-        names=round(evidence.names, 6),
-        passage=round(evidence.passage, 6),
-        vector=None if evidence.vector is None else round(evidence.vector, 6),
-    )
+    return replace(evidence, **{name: round(value, 6) for name, value in asdict(evidence).items() if value is not None})
 
 
 def relevance(evidence: Evidence, profiles: FileProfiles) -> float:
-    """Return a file's relevance, from 0 to 1: the weighted evidence, mapped by the profile's bands."""
-    profile = profile_of(evidence, profiles)
+    """Return a file's relevance, from 0 to 1: the weighted evidence, mapped by the profile's bands.
+
+    A file that its words alone make medium or high is at least medium, however low its cosine (`least_by_words`).
+    """
+    return max(mapped(evidence, profile_of(evidence, profiles)), least_by_words(evidence, profiles))
+
+
+def least_by_words(evidence: Evidence, profiles: FileProfiles) -> float:
+    """Return the relevance that a file compared by vectors has by its words alone; 0 if they make it no medium one.
+
+    The bands with vectors are those of one model. Another model's cosines may all be lower, and would hide every file.
+    Worked example: a file of relevance 0.9 by its words gets 0.5 + 0.02 × (0.9 - 0.5) = 0.508.
+    """
+    by_words = mapped(evidence, profiles.words)
+    if profile_of(evidence, profiles) is profiles.words or by_words < MEDIUM:
+        return 0.0
+    return MEDIUM + WORDS_SHARE * (by_words - MEDIUM)
+
+
+def mapped(evidence: Evidence, profile: RelevanceProfile) -> float:
+    """Map the weighted evidence by a profile's bands, to 0 to 1."""
     return min(1.0, max(0.0, profile.bands.similarity(summed(evidence, profile))))
 
 
@@ -154,59 +165,3 @@ def profile_of(evidence: Evidence, profiles: FileProfiles) -> RelevanceProfile:
 def summed(evidence: Evidence, profile: RelevanceProfile) -> float:
     """Return ``Σ weight × evidence``; evidence without a weight counts 0."""
     return sum(weight * (getattr(evidence, name) or 0.0) for name, weight in profile.weights.items())
-
-
-def windows_of(intent: Intent, content: str) -> list[Window]:
-    """Cut a file into overlapping windows of 40 lines, each with its share of the intent."""
-    lines = lines_of(content)
-    held = _words_of_lines(intent, lines)
-    starts = range(0, max(1, len(lines) - WINDOW + STRIDE), STRIDE) if lines else ()
-    return [
-        Window(
-            (start + 1, min(start + WINDOW, len(lines))),
-            intent.share(chain.from_iterable(held.get(line, ()) for line in range(start, start + WINDOW))),
-        )
-        for start in starts
-    ]
-
-
-def excerpt(windows: Sequence[Window]) -> list[Lines]:
-    """Choose the lines of a file to show: its best window, and windows with at least half the best one's share.
-
-    Returns:
-        At most three parts in the order of the file, without overlap; [] for a file with none of the words.
-    """
-    found = sorted(windows, key=lambda window: (-window.share, window.lines))
-    least = MIN_SHARE * found[0].share if found else 0.0
-    chosen: list[Lines] = []
-    for window in found:
-        if window.share <= 0 or window.share < least or len(chosen) == MAX_PARTS:
-            break
-        if all(window.lines[0] > other[1] or window.lines[1] < other[0] for other in chosen):
-            chosen.append(window.lines)
-    return sorted(chosen)
-
-
-def speaking(intent: Intent, names: Sequence[str]) -> list[str]:
-    """List the names that have a word of the intent, those with the largest share first, ties by name."""
-    may_hold = _may_hold(intent)
-    shares = {
-        name: intent.share(words(code_text(name)))
-        for name in dict.fromkeys(names)
-        if may_hold is not None and may_hold.search(name.casefold())
-    }
-    return sorted((name for name, share in shares.items() if share > 0), key=lambda name: (-shares[name], name))
-
-
-def _words_of_lines(intent: Intent, lines: Sequence[str]) -> dict[int, list[str]]:
-    """Read the words of the lines that may hold a word of the intent; tokenising the other lines would be wasted."""
-    may_hold = _may_hold(intent)
-    if may_hold is None:
-        return {}
-    return {number: words(code_text(line)) for number, line in enumerate(lines) if may_hold.search(line.casefold())}
-
-
-def _may_hold(intent: Intent) -> re.Pattern[str] | None:
-    # A stem differs from its word in the last letters only. Words are escaped because a request is not an expression.
-    beginnings = {word[: max(1, len(word) - _CHANGED_BY_STEMMING)] for word in intent.weights}
-    return re.compile("|".join(map(re.escape, sorted(beginnings)))) if beginnings else None

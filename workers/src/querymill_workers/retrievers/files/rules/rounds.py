@@ -9,20 +9,22 @@ from querymill_workers.retrievers.files.rules.follow_up_names import MAX_NAMES, 
 #: This many high files are enough if there is no gap.
 ENOUGH_HIGH: Final = 3
 
-StopReason = Literal["enough", "rounds", "token budget", "no new query"]
+StopReason = Literal["enough", "rounds", "token budget", "no new query", "nothing added"]
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
     """The state of a search after a round.
 
-    ``gaps``, ``of_high`` and ``of_medium`` map names to weights: the gaps, and the names in the high and in the medium
-    files. ``used`` are the names that earlier rounds searched.
+    ``added`` counts the high and medium files of the round. ``gaps``, ``of_high`` and ``of_medium`` map names to
+    weights: the gaps, and the names in the high and in the medium files. ``used`` are the names that earlier rounds
+    searched.
     """
 
     round: int
     rounds: int
     high: int
+    added: int
     gaps: Mapping[str, float]
     of_high: Mapping[str, float]
     of_medium: Mapping[str, float]
@@ -48,13 +50,16 @@ class Stop:
 def what_next(standing: Standing) -> Ask | Stop:
     """Decide whether to stop or which names to search next.
 
-    The search stops at the token budget, with at least 3 high files and no gap, after the last round, or if no unused
-    name is left. Three high files are not enough while there is a gap.
+    The search stops at the token budget, with at least 3 high files and no gap, after the last round, after a later
+    round that added no high or medium file, or if no unused name is left. Three
+    high files are not enough while there is a gap.
     """
     if standing.tokens >= standing.token_budget:
         return Stop("token budget")
     if standing.high >= ENOUGH_HIGH and not standing.gaps:
         return Stop("enough")
+    if standing.round > 1 and not standing.added:
+        return Stop("nothing added")
     if standing.round >= standing.rounds:
         return Stop("rounds")
     names = refined(standing)

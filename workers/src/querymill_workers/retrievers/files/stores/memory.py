@@ -1,43 +1,35 @@
 """The files of code bases in this process's memory; searches scan every file."""
 
 import threading
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
-import numpy as np
-import numpy.typing as npt
-
-from querymill_workers.inference.ports import Vectors
+from querymill_shared.contracts.filters import Filterable, passes
 from querymill_workers.jobs.revisions import ContentHash, Revision
 from querymill_workers.retrievers.files.ports import (
+    FileCard,
     FileCounts,
     FileInfo,
     FileSymbol,
     FoundChunk,
+    NearFiles,
     PatternHits,
     PendingChunk,
     PreparedFile,
+    Vector,
 )
 from querymill_workers.retrievers.files.rules.code import Symbol, SymbolRole
 from querymill_workers.retrievers.files.stores.patterns import Expression, glob
 from querymill_workers.text.similarity import cosine
 
-_Vector = npt.NDArray[np.float32]
-
 
 @dataclass(slots=True)
 class _Stored:
-    """A file, and for each chunk's key the model and vector of its embedding."""
+    """A file, and by chunk's key and model the vectors of its chunks: None where the text was refused."""
 
     file: PreparedFile
-    vectors: dict[ContentHash, tuple[str, _Vector]] = field(default_factory=dict)
-
-    def vector(self, key: ContentHash, model: str) -> _Vector | None:
-        known, vector = self.vectors.get(key, ("", None))
-        return vector if known == model else None
+    vectors: dict[tuple[ContentHash, str], Vector | None] = field(default_factory=dict)
 
 
 class MemoryFiles:
@@ -48,17 +40,7 @@ class MemoryFiles:
     def __init__(self) -> None:
         self._files: dict[str, dict[str, _Stored]] = {}
         self._lock = threading.RLock()
-        self._changing: dict[tuple[str, str], threading.Lock] = defaultdict(threading.Lock)
-
-    @contextmanager
-    def changing(self, collection: str, paths: Sequence[str]) -> Iterator[None]:
-        """See `Files.changing`."""
-        with self._lock:
-            alone = [self._changing[collection, path] for path in sorted(set(paths))]
-        with ExitStack() as held:
-            for lock in alone:
-                held.enter_context(lock)
-            yield
+        self._models: dict[str, str] = {}
 
     def describe(self, collection: str, paths: Sequence[str]) -> Mapping[str, FileInfo]:
         """See `Files.describe`."""
@@ -68,13 +50,40 @@ class MemoryFiles:
         """See `Files.contents`."""
         return {path: stored.file.content for path, stored in self._of(collection, paths)}
 
-    def glob(self, collection: str, pattern: str, *, limit: int) -> Sequence[str]:
-        """See `Files.glob`."""
-        return list(glob(pattern, [path for path, _ in self._of(collection)]))[:limit]
+    def passing(self, collection: str, conditions: Mapping[str, Any]) -> Sequence[str]:
+        """See `Files.passing`."""
+        return [path for path, stored in self._of(collection) if passes(conditions, _filterable(stored.file.info))]
 
-    def matching(self, collection: str, pattern: str, *, limit: int, time_s: float) -> PatternHits:
+    def cards(
+        self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
+    ) -> Sequence[FileCard]:
+        """See `Files.cards`."""
+        paths = [path for path in self.passing(collection, conditions) if after is None or path > after][:limit]
+        pending = [chunk.path for chunk in self._pending(collection, self._models.get(collection, ""), paths)]
+        return [
+            FileCard(path, stored.file.info.size, stored.file.info.metadata, pending.count(path))
+            for path, stored in self._of(collection, paths)
+        ]
+
+    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
+        """See `Files.count`."""
+        return len(self.passing(collection, conditions))
+
+    def leave(self, collection: str) -> None:
+        """See `Files.leave`."""
+        with self._lock:
+            if not self._files.get(collection):
+                self._models.pop(collection, None)
+
+    def glob(self, collection: str, pattern: str, *, limit: int, paths: Collection[str] | None = None) -> Sequence[str]:
+        """See `Files.glob`."""
+        return list(glob(pattern, [path for path, _ in self._of(collection, paths)]))[:limit]
+
+    def matching(
+        self, collection: str, pattern: str, *, limit: int, time_s: float, paths: Collection[str] | None = None
+    ) -> PatternHits:
         """See `Files.matching`."""
-        files = [(path, stored.file.content) for path, stored in self._of(collection)]
+        files = [(path, stored.file.content) for path, stored in self._of(collection, paths)]
         return Expression.read(pattern).search(files, limit=limit, time_s=time_s)
 
     def symbols(self, collection: str, paths: Sequence[str]) -> Mapping[str, Sequence[Symbol]]:
@@ -82,12 +91,18 @@ class MemoryFiles:
         return {path: stored.file.symbols for path, stored in self._of(collection, paths)}
 
     def named(
-        self, collection: str, names: Sequence[str], *, roles: Sequence[SymbolRole], limit: int
+        self,
+        collection: str,
+        names: Sequence[str],
+        *,
+        roles: Sequence[SymbolRole],
+        limit: int,
+        paths: Collection[str] | None = None,
     ) -> Sequence[FileSymbol]:
         """See `Files.named`."""
         room = {(name, role): limit for name in names for role in roles}
         found = []
-        for path, stored in self._of(collection):
+        for path, stored in self._of(collection, paths):
             for symbol in stored.file.symbols:
                 if room.get((symbol.name, symbol.role), 0) > 0:
                     room[symbol.name, symbol.role] -= 1
@@ -100,23 +115,33 @@ class MemoryFiles:
         return {name: sum(name in every for every in having) for name in names}
 
     def nearest(
-        self, collection: str, vector: _Vector, *, model: str, limit: int, paths: Sequence[str] | None = None
-    ) -> Sequence[FoundChunk]:
+        self,
+        collection: str,
+        vector: Vector,
+        *,
+        model: str,
+        limit: int,
+        paths: Sequence[str] | None = None,
+        beside: Sequence[str] = (),
+    ) -> NearFiles:
         """See `Files.nearest`."""
         best: dict[str, FoundChunk] = {}
-        for path, stored in self._of(collection, paths):
-            for keyed in stored.file.chunks:
-                known = stored.vector(keyed.key, model)
-                near = None if known is None else cosine(known, vector)
-                if near is not None and (path not in best or near > best[path].cosine):
-                    best[path] = FoundChunk(path, keyed.chunk, near)
-        return sorted(best.values(), key=lambda found: (-found.cosine, found.path))[:limit]
+        with self._lock:
+            for path, stored in self._of(collection, paths):
+                for keyed in stored.file.chunks:
+                    known = stored.vectors.get((keyed.key, model))
+                    near = None if known is None else cosine(known, vector)
+                    if near is not None and (path not in best or near > best[path].cosine):
+                        best[path] = FoundChunk(path, keyed.chunk, near)
+            pending = [chunk.path for chunk in self._pending(collection, model, None)]
+        found = sorted(best.values(), key=lambda found: (-found.cosine, found.path))[:limit]
+        return NearFiles(found, len(pending), frozenset(pending) & frozenset(beside))
 
     def counts(self, collection: str, *, model: str) -> FileCounts:
         """See `Files.counts`."""
         prepared = [stored.file for _, stored in self._of(collection)]
         chunks = sum(len(file.chunks) for file in prepared)
-        pending = len(self.pending(collection, model=model, limit=chunks))
+        pending = len(self._pending(collection, model, None))
         return FileCounts(len(prepared), sum(file.info.tokens for file in prepared), chunks, pending)
 
     def revisions(self, collection: str) -> Mapping[str, Revision]:
@@ -135,7 +160,10 @@ class MemoryFiles:
             for file in prepared:
                 before = files.get(file.info.path)
                 kept = {keyed.key for keyed in file.chunks}
-                vectors = {} if before is None else {key: v for key, v in before.vectors.items() if key in kept}
+                known = {} if before is None else before.vectors
+                vectors: dict[tuple[ContentHash, str], Vector | None] = {
+                    place: v for place, v in known.items() if place[0] in kept and v is not None
+                }
                 files[file.info.path] = _Stored(file, vectors)
 
     def drop(self, collection: str, paths: Sequence[str]) -> None:
@@ -148,24 +176,65 @@ class MemoryFiles:
         self, collection: str, *, model: str, limit: int, paths: Sequence[str] | None = None
     ) -> Sequence[PendingChunk]:
         """See `Files.pending`."""
-        return [
-            PendingChunk(path, keyed.key, keyed.chunk)
-            for path, stored in self._of(collection, paths)
-            for keyed in stored.file.chunks
-            if stored.vector(keyed.key, model) is None
-        ][:limit]
+        return self._pending(collection, model, paths)[:limit]
 
-    def fill(self, collection: str, chunks: Sequence[PendingChunk], vectors: Vectors, *, model: str) -> None:
+    def still_pending(self, collection: str, chunks: Sequence[PendingChunk], *, model: str) -> Sequence[PendingChunk]:
+        """See `Files.still_pending`."""
+        left = {(chunk.path, chunk.key) for chunk in self._pending(collection, model, [chunk.path for chunk in chunks])}
+        return [chunk for chunk in chunks if (chunk.path, chunk.key) in left]
+
+    def fill(
+        self, collection: str, chunks: Sequence[PendingChunk], vectors: Sequence[Vector | None], *, model: str
+    ) -> None:
         """See `Files.fill`."""
         with self._lock:
             files = self._files.get(collection, {})
             for chunk, vector in zip(chunks, vectors, strict=True):
                 stored = files.get(chunk.path)
                 if stored is not None and chunk.key in {keyed.key for keyed in stored.file.chunks}:
-                    stored.vectors[chunk.key] = (model, vector)
+                    stored.vectors[chunk.key, model] = vector
 
-    def _of(self, collection: str, paths: Sequence[str] | None = None) -> list[tuple[str, _Stored]]:
+    def retry(self, collection: str, *, model: str) -> None:
+        """See `Files.retry`."""
+        with self._lock:
+            for _, stored in self._of(collection):
+                refused = [place for place, vector in stored.vectors.items() if place[1] == model and vector is None]
+                for place in refused:
+                    del stored.vectors[place]
+
+    def searched_by(self, collection: str, *, first: str | None = None) -> str | None:
+        """See `Files.searched_by`."""
+        with self._lock:
+            return self._models.get(collection) if first is None else self._models.setdefault(collection, first)
+
+    def switch(self, collection: str, *, model: str) -> bool:
+        """See `Files.switch`."""
+        with self._lock:
+            if self._pending(collection, model, None):
+                return False
+            self._models[collection] = model
+            return True
+
+    def drop_other_models(self, collection: str, *, model: str) -> None:
+        """See `Files.drop_other_models`."""
+        with self._lock:
+            for _, stored in self._of(collection):
+                stored.vectors = {place: vector for place, vector in stored.vectors.items() if place[1] == model}
+
+    def _pending(self, collection: str, model: str, paths: Sequence[str] | None) -> list[PendingChunk]:
+        return [
+            PendingChunk(path, keyed.key, keyed.chunk)
+            for path, stored in self._of(collection, paths)
+            for keyed in stored.file.chunks
+            if (keyed.key, model) not in stored.vectors
+        ]
+
+    def _of(self, collection: str, paths: Collection[str] | None = None) -> list[tuple[str, _Stored]]:
         with self._lock:
             files = self._files.get(collection, {})
             chosen = files if paths is None else set(paths) & files.keys()
             return [(path, files[path]) for path in sorted(chosen)]
+
+
+def _filterable(info: FileInfo) -> Filterable:
+    return Filterable.of(info.metadata, path=info.path, language=info.language or None)

@@ -1,26 +1,28 @@
 """The files of code bases in PostgreSQL with pgvector. Every statement names its collection."""
 
-import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from querymill_workers.inference.ports import Vectors
 from querymill_workers.jobs.revisions import ContentHash, Revision
-from querymill_workers.postgres.connection import Pool, lent, literal
+from querymill_workers.postgres.connection import Pool, across, literal, within
+from querymill_workers.postgres.filters import Column, Noted, predicate
 from querymill_workers.postgres.queries import statements
 from querymill_workers.retrievers.files.ports import (
+    FileCard,
     FileCounts,
     FileInfo,
     FileSymbol,
     FoundChunk,
+    NearFiles,
     PatternHits,
     PendingChunk,
     PreparedFile,
+    Vector,
 )
 from querymill_workers.retrievers.files.rules.code import CodeChunk, Symbol, SymbolRole
 from querymill_workers.retrievers.files.stores.patterns import Expression, glob
@@ -29,8 +31,14 @@ _SQL: Final = statements("querymill_workers.retrievers.files.stores", "postgres.
 
 #: Files read at a time when all files are searched.
 PAGE: Final = 32
-#: Batches of files that one process changes at a time: each holds a connection of the pool and needs a second one.
-MAX_CHANGING: Final = 4
+#: Where the fields of files are that filters name.
+_COLUMNS: Final = {
+    "path": Column(sql.SQL("f.path")),
+    "language": Column(sql.SQL("nullif(f.language, '')")),
+}
+_NOTED: Final = Noted(sql.SQL("f.path"), ["code_files"])
+#: Vectors dropped in one transaction.
+DROPPED_AT_ONCE: Final = 2_000
 
 
 class PostgresFiles:
@@ -40,14 +48,6 @@ class PostgresFiles:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._may_change = threading.BoundedSemaphore(MAX_CHANGING)
-
-    @contextmanager
-    def changing(self, collection: str, paths: Sequence[str]) -> Iterator[None]:
-        """See `Files.changing`."""
-        with self._may_change, lent(self._pool) as connection:
-            connection.execute(_SQL["files_change"], {"collection": collection, "paths": list(paths)})
-            yield
 
     def describe(self, collection: str, paths: Sequence[str]) -> Mapping[str, FileInfo]:
         """See `Files.describe`."""
@@ -58,14 +58,38 @@ class PostgresFiles:
         """See `Files.contents`."""
         return dict(self._rows("file_contents", collection, paths=list(paths)))
 
-    def glob(self, collection: str, pattern: str, *, limit: int) -> Sequence[str]:
+    def passing(self, collection: str, conditions: Mapping[str, Any]) -> Sequence[str]:
+        """See `Files.passing`."""
+        return [path for (path,) in self._chosen("passing_files", collection, conditions)]
+
+    def cards(
+        self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
+    ) -> Sequence[FileCard]:
+        """See `Files.cards`."""
+        rows = self._chosen("listed_files", collection, conditions, limit=limit, after=after)
+        return [FileCard(*row) for row in rows]
+
+    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
+        """See `Files.count`."""
+        ((counted,),) = self._chosen("count_files", collection, conditions)
+        return int(counted)
+
+    def leave(self, collection: str) -> None:
+        """See `Files.leave`."""
+        with within(self._pool, collection) as connection:
+            connection.execute(_SQL["leave_files"], {"collection": collection})
+
+    def glob(self, collection: str, pattern: str, *, limit: int, paths: Collection[str] | None = None) -> Sequence[str]:
         """See `Files.glob`."""
-        matched = glob(pattern, (path for (path,) in self._rows("file_paths", collection)))
+        every = (path for (path,) in self._rows("file_paths", collection)) if paths is None else sorted(paths)
+        matched = glob(pattern, every)
         return [path for _, path in zip(range(limit), matched, strict=False)]
 
-    def matching(self, collection: str, pattern: str, *, limit: int, time_s: float) -> PatternHits:
+    def matching(
+        self, collection: str, pattern: str, *, limit: int, time_s: float, paths: Collection[str] | None = None
+    ) -> PatternHits:
         """See `Files.matching`."""
-        return Expression.read(pattern).search(self._every(collection), limit=limit, time_s=time_s)
+        return Expression.read(pattern).search(self._every(collection, paths), limit=limit, time_s=time_s)
 
     def symbols(self, collection: str, paths: Sequence[str]) -> Mapping[str, Sequence[Symbol]]:
         """See `Files.symbols`."""
@@ -75,10 +99,17 @@ class PostgresFiles:
         return found
 
     def named(
-        self, collection: str, names: Sequence[str], *, roles: Sequence[SymbolRole], limit: int
+        self,
+        collection: str,
+        names: Sequence[str],
+        *,
+        roles: Sequence[SymbolRole],
+        limit: int,
+        paths: Collection[str] | None = None,
     ) -> Sequence[FileSymbol]:
         """See `Files.named`."""
-        rows = self._rows("named_symbols", collection, names=list(names), roles=list(roles), limit=limit)
+        asked = {"names": list(names), "roles": list(roles), "paths": None if paths is None else sorted(paths)}
+        rows = self._rows("named_symbols", collection, limit=limit, **asked)
         return [FileSymbol(path, Symbol(*columns)) for path, *columns in rows]
 
     def frequencies(self, collection: str, names: Sequence[str]) -> Mapping[str, int]:
@@ -94,12 +125,17 @@ class PostgresFiles:
         model: str,
         limit: int,
         paths: Sequence[str] | None = None,
-    ) -> Sequence[FoundChunk]:
+        beside: Sequence[str] = (),
+    ) -> NearFiles:
         """See `Files.nearest`."""
         chosen = None if paths is None else list(paths)
-        values = {"vector": literal(vector), "model": model, "limit": limit, "paths": chosen}
+        values = {"vector": literal(vector), "model": model, "limit": limit, "paths": chosen, "beside": list(beside)}
         rows = self._rows("nearest_files", collection, **values)
-        return [FoundChunk(path, CodeChunk(*columns), cosine) for path, *columns, cosine in rows]
+        found = [
+            FoundChunk(path, CodeChunk(*columns), cosine) for _, _, path, *columns, cosine in rows if path is not None
+        ]
+        pending, waiting = rows[0][:2]
+        return NearFiles(found, pending, frozenset(waiting))
 
     def counts(self, collection: str, *, model: str) -> FileCounts:
         """See `Files.counts`."""
@@ -112,25 +148,26 @@ class PostgresFiles:
 
     def collections(self) -> Sequence[str]:
         """See `Files.collections`."""
-        with lent(self._pool) as connection:
+        with across(self._pool) as connection:
             return [name for (name,) in connection.execute(_SQL["file_collections"])]
 
     def put(self, collection: str, prepared: Sequence[PreparedFile]) -> None:
         """See `Files.put`."""
         latest = {file.info.path: file for file in prepared}
         place = {"collection": collection, "paths": list(latest)}
-        with lent(self._pool) as connection, connection.pipeline():
+        with within(self._pool, collection) as connection:
             connection.execute(_SQL["put_files"], place | _file_columns(latest.values()))
             connection.execute(_SQL["drop_symbols"], place)
             connection.execute(_SQL["add_symbols"], place | _symbol_columns(latest.values()))
             chunks = place | _chunk_columns(latest.values())
             connection.execute(_SQL["drop_chunks"], chunks)
             connection.execute(_SQL["put_chunks"], chunks)
+            connection.execute(_SQL["drop_refused"], place | {"model": None})
 
     def drop(self, collection: str, paths: Sequence[str]) -> None:
         """See `Files.drop`."""
         place = {"collection": collection, "paths": list(paths)}
-        with lent(self._pool) as connection:
+        with within(self._pool, collection) as connection:
             connection.execute(_SQL["lock_files"], place)
             connection.execute(_SQL["drop_symbols"], place)
             connection.execute(_SQL["drop_chunks"], place | {"chunk_paths": [], "keys": []})
@@ -144,28 +181,66 @@ class PostgresFiles:
         rows = self._rows("pending_chunks", collection, model=model, limit=limit, paths=chosen)
         return [PendingChunk(path, ContentHash(key), CodeChunk(*columns)) for path, key, *columns in rows]
 
-    def fill(self, collection: str, chunks: Sequence[PendingChunk], vectors: Vectors, *, model: str) -> None:
+    def still_pending(self, collection: str, chunks: Sequence[PendingChunk], *, model: str) -> Sequence[PendingChunk]:
+        """See `Files.still_pending`."""
+        rows = self._rows("still_pending", collection, model=model, **_places(chunks))
+        return [chunk for chunk in chunks if (chunk.path, chunk.key) in set(rows)]
+
+    def fill(
+        self, collection: str, chunks: Sequence[PendingChunk], vectors: Sequence[Vector | None], *, model: str
+    ) -> None:
         """See `Files.fill`."""
-        values = {
-            "collection": collection,
-            "model": model,
-            "paths": [chunk.path for chunk in chunks],
-            "keys": [chunk.key for chunk in chunks],
-            "embeddings": [literal(vector) for vector in vectors],
-        }
-        with lent(self._pool) as connection:
+        written = [None if vector is None else literal(vector) for vector in vectors]
+        values = {"collection": collection, "model": model, "embeddings": written, **_places(chunks)}
+        with within(self._pool, collection) as connection:
             connection.execute(_SQL["fill_chunks"], values)
 
+    def retry(self, collection: str, *, model: str) -> None:
+        """See `Files.retry`."""
+        with within(self._pool, collection) as connection:
+            connection.execute(_SQL["drop_refused"], {"collection": collection, "model": model, "paths": None})
+
+    def searched_by(self, collection: str, *, first: str | None = None) -> str | None:
+        """See `Files.searched_by`."""
+        values = {"collection": collection, "model": first}
+        with within(self._pool, collection) as connection:
+            if first is not None:
+                connection.execute(_SQL["first_file_model"], values)
+            row = connection.execute(_SQL["file_model"], values).fetchone()
+        return None if row is None else str(row[0])
+
+    def switch(self, collection: str, *, model: str) -> bool:
+        """See `Files.switch`."""
+        return bool(self._rows("switch_file_model", collection, model=model))
+
+    def drop_other_models(self, collection: str, *, model: str) -> None:
+        """See `Files.drop_other_models`."""
+        while self._rows("drop_other_vectors", collection, model=model, limit=DROPPED_AT_ONCE):
+            pass
+
     def _rows(self, statement: str, collection: str, **values: Any) -> list[tuple[Any, ...]]:
-        with lent(self._pool) as connection:
+        with within(self._pool, collection) as connection:
             return connection.execute(_SQL[statement], values | {"collection": collection}).fetchall()
 
-    def _every(self, collection: str) -> Iterator[tuple[str, str]]:
-        """Read all files, a page at a time, so that no connection is held while a page is searched."""
-        after = ""
-        while page := self._rows("next_files", collection, after=after, limit=PAGE):
+    def _chosen(
+        self, statement: str, collection: str, conditions: Mapping[str, Any], **values: Any
+    ) -> list[tuple[Any, ...]]:
+        """Run a statement on the files that pass a filter."""
+        chosen = predicate(conditions, _COLUMNS, metadata=sql.SQL("f.metadata"), noted=_NOTED)
+        with within(self._pool, collection) as connection:
+            written = sql.SQL(_SQL[statement]).format(passes=chosen.text)
+            return connection.execute(written, {"collection": collection, **values, **chosen.values}).fetchall()
+
+    def _every(self, collection: str, paths: Collection[str] | None) -> Iterator[tuple[str, str]]:
+        """Read all files, or those at paths, a page at a time, so that no connection is held while it is searched."""
+        chosen, after = None if paths is None else sorted(paths), ""
+        while page := self._rows("next_files", collection, after=after, limit=PAGE, paths=chosen):
             yield from page
             after = page[-1][0]
+
+
+def _places(chunks: Sequence[PendingChunk]) -> dict[str, list[str]]:
+    return {"paths": [chunk.path for chunk in chunks], "keys": [chunk.key for chunk in chunks]}
 
 
 def _file_columns(prepared: Collection[PreparedFile]) -> dict[str, list[Any]]:

@@ -1,11 +1,3 @@
--- files_change: lock files and their words until the transaction ends; in a fixed order, so that two workers cannot
--- deadlock
-SELECT pg_advisory_xact_lock(place) FROM (
-    SELECT DISTINCT hashtextextended('file/' || %(collection)s || '/' || path, 0) AS place
-    FROM unnest(%(paths)s::text[]) AS path
-    ORDER BY place
-) AS places;
-
 -- file_cards: files without their contents
 SELECT path, revision, language, size, lines, tokens, parsed_by, metadata FROM code_files
 WHERE collection = %(collection)s AND path = ANY(%(paths)s);
@@ -16,6 +8,29 @@ SELECT path, content FROM code_files WHERE collection = %(collection)s AND path 
 -- file_paths: every path of a collection
 SELECT path FROM code_files WHERE collection = %(collection)s ORDER BY path;
 
+-- passing_files: the files that pass a filter
+SELECT path FROM code_files AS f WHERE collection = %(collection)s AND {passes} ORDER BY path;
+
+-- listed_files: a page of the files that pass a filter
+SELECT path, size, metadata, (
+    SELECT count(*) FROM code_chunks AS c
+    WHERE c.collection = f.collection AND c.path = f.path AND NOT EXISTS (
+        SELECT FROM code_models AS m
+        JOIN code_vectors AS v ON v.collection = m.collection AND v.model = m.model
+        WHERE m.collection = f.collection AND v.path = c.path AND v.key = c.key
+    )
+)
+FROM code_files AS f
+WHERE collection = %(collection)s AND (%(after)s::text IS NULL OR path > %(after)s) AND {passes}
+ORDER BY path LIMIT %(limit)s;
+
+-- count_files: how many files pass a filter
+SELECT count(*) FROM code_files AS f WHERE collection = %(collection)s AND {passes};
+
+-- leave_files: what else is stored of a collection without files
+DELETE FROM code_models
+WHERE collection = %(collection)s AND NOT EXISTS (SELECT FROM code_files WHERE collection = %(collection)s);
+
 -- file_revisions: every file's revision
 SELECT path, revision FROM code_files WHERE collection = %(collection)s;
 
@@ -23,7 +38,9 @@ SELECT path, revision FROM code_files WHERE collection = %(collection)s;
 SELECT DISTINCT collection FROM code_files ORDER BY collection;
 
 -- next_files: the page of files after a path
-SELECT path, content FROM code_files WHERE collection = %(collection)s AND path > %(after)s ORDER BY path LIMIT %(limit)s;
+SELECT path, content FROM code_files WHERE collection = %(collection)s AND path > %(after)s
+    AND (%(paths)s::text[] IS NULL OR path = ANY(%(paths)s::text[]))
+ORDER BY path LIMIT %(limit)s;
 
 -- file_symbols: the symbols of files
 SELECT path, name, role, kind, line, end_line, qualifier, times FROM code_symbols
@@ -35,6 +52,7 @@ WITH placed AS (
     SELECT s.*, row_number() OVER (PARTITION BY name, role ORDER BY path, line) AS place
     FROM code_symbols AS s
     WHERE collection = %(collection)s AND name = ANY(%(names)s) AND role = ANY(%(roles)s)
+        AND (%(paths)s::text[] IS NULL OR path = ANY(%(paths)s::text[]))
 )
 SELECT path, name, role, kind, line, end_line, qualifier, times FROM placed
 WHERE place <= %(limit)s
@@ -45,26 +63,45 @@ SELECT name, count(DISTINCT path) FROM code_symbols
 WHERE collection = %(collection)s AND name = ANY(%(names)s)
 GROUP BY name;
 
--- nearest_files: the nearest files, each with its nearest chunk; every chunk is compared
-WITH scored AS (
-    SELECT path, number, coalesce(nullif(1 - (embedding <=> %(vector)s::vector), 'NaN'), 0) AS cosine
-    FROM code_chunks
-    WHERE collection = %(collection)s AND model = %(model)s
+-- nearest_files: the nearest files, each with its nearest chunk; every chunk is compared. One statement sees one state:
+-- a chunk is among those compared, or among the pending ones
+WITH scored AS MATERIALIZED (
+    SELECT path, key, coalesce(nullif(1 - (embedding <=> %(vector)s::vector), 'NaN'), 0) AS cosine
+    FROM code_vectors
+    WHERE collection = %(collection)s AND model = %(model)s AND embedding IS NOT NULL
         AND (%(paths)s::text[] IS NULL OR path = ANY(%(paths)s::text[]))
 ),
-nearest AS (SELECT DISTINCT ON (path) path, number, cosine FROM scored ORDER BY path, cosine DESC, number),
-best AS (SELECT * FROM nearest ORDER BY cosine DESC, path LIMIT %(limit)s)
-SELECT c.path, c.number, c.line, c.end_line, c.text, c.symbol, best.cosine
-FROM best
-JOIN code_chunks AS c ON c.collection = %(collection)s AND c.path = best.path AND c.number = best.number
-ORDER BY best.cosine DESC, best.path;
+best AS (SELECT path, max(cosine) AS cosine FROM scored GROUP BY path ORDER BY max(cosine) DESC, path LIMIT %(limit)s),
+found AS (
+    SELECT DISTINCT ON (c.path) c.path, c.number, c.line, c.end_line, c.text, c.symbol, best.cosine
+    FROM best
+    JOIN scored ON scored.path = best.path AND scored.cosine = best.cosine
+    JOIN code_chunks AS c ON c.collection = %(collection)s AND c.path = scored.path AND c.key = scored.key
+    ORDER BY c.path, c.number
+),
+lacking AS (
+    SELECT
+        (SELECT count(*) FROM code_chunks WHERE collection = %(collection)s)
+            - (SELECT count(*) FROM code_vectors WHERE collection = %(collection)s AND model = %(model)s) AS pending,
+        ARRAY(
+            SELECT DISTINCT c.path FROM code_chunks AS c
+            WHERE c.collection = %(collection)s AND c.path = ANY(%(beside)s::text[])
+                AND NOT EXISTS (
+                    SELECT FROM code_vectors AS v
+                    WHERE v.collection = %(collection)s AND v.model = %(model)s AND v.path = c.path AND v.key = c.key
+                )
+        ) AS waiting
+)
+SELECT lacking.pending, lacking.waiting, found.* FROM lacking LEFT JOIN found ON true
+ORDER BY found.cosine DESC, found.path;
 
--- file_counts: files, their tokens, chunks, and chunks without a vector of the model
+-- file_counts: files, their tokens, chunks, and chunks that wait for a vector of the model
 SELECT
     (SELECT count(*) FROM code_files WHERE collection = %(collection)s),
     (SELECT coalesce(sum(tokens), 0) FROM code_files WHERE collection = %(collection)s),
-    count(*), count(*) FILTER (WHERE model IS DISTINCT FROM %(model)s)
-FROM code_chunks WHERE collection = %(collection)s;
+    (SELECT count(*) FROM code_chunks WHERE collection = %(collection)s),
+    (SELECT count(*) FROM code_chunks WHERE collection = %(collection)s)
+        - (SELECT count(*) FROM code_vectors WHERE collection = %(collection)s AND model = %(model)s);
 
 -- put_files: insert or replace files; the rows are locked in a fixed order
 INSERT INTO code_files AS f
@@ -118,14 +155,29 @@ ON CONFLICT (collection, path, key) DO UPDATE SET
 WHERE (c.number, c.line, c.end_line, c.symbol, c.text)
     IS DISTINCT FROM (excluded.number, excluded.line, excluded.end_line, excluded.symbol, excluded.text);
 
--- pending_chunks: chunks without a vector of the model
-SELECT path, key, number, line, end_line, text, symbol FROM code_chunks
-WHERE collection = %(collection)s AND model IS DISTINCT FROM %(model)s
+-- pending_chunks: chunks that wait for a vector of the model
+SELECT path, key, number, line, end_line, text, symbol FROM code_chunks AS c
+WHERE collection = %(collection)s
     AND (%(paths)s::text[] IS NULL OR path = ANY(%(paths)s::text[]))
+    AND NOT EXISTS (
+        SELECT FROM code_vectors AS v
+        WHERE v.collection = %(collection)s AND v.model = %(model)s AND v.path = c.path AND v.key = c.key
+    )
 ORDER BY path, number LIMIT %(limit)s;
 
--- fill_chunks: the vectors of chunks that are still stored; rows in a fixed order, so that two writers cannot deadlock
-UPDATE code_chunks AS c SET model = %(model)s, embedding = held.embedding::vector
+-- still_pending: those of some chunks that are stored and still wait for a vector of the model
+SELECT c.path, c.key FROM code_chunks AS c
+JOIN unnest(%(paths)s::text[], %(keys)s::text[]) AS asked (path, key) ON asked.path = c.path AND asked.key = c.key
+WHERE c.collection = %(collection)s
+    AND NOT EXISTS (
+        SELECT FROM code_vectors AS v
+        WHERE v.collection = %(collection)s AND v.model = %(model)s AND v.path = c.path AND v.key = c.key
+    );
+
+-- fill_chunks: the vectors of chunks that are still stored, null where the text was refused; in a fixed order, so that
+-- two writers cannot deadlock
+INSERT INTO code_vectors (collection, model, path, key, embedding)
+SELECT %(collection)s, %(model)s, held.path, held.key, held.embedding::vector
 FROM (
     SELECT o.path, o.key, done.embedding
     FROM code_chunks AS o
@@ -133,6 +185,39 @@ FROM (
         ON o.path = done.path AND o.key = done.key
     WHERE o.collection = %(collection)s
     ORDER BY o.path, o.key
-    FOR UPDATE OF o
+    FOR KEY SHARE OF o
 ) AS held
-WHERE c.collection = %(collection)s AND c.path = held.path AND c.key = held.key;
+ON CONFLICT (collection, model, path, key) DO UPDATE SET embedding = excluded.embedding;
+
+-- drop_refused: what a provider refused is tried again
+DELETE FROM code_vectors
+WHERE collection = %(collection)s AND embedding IS NULL
+    AND (%(model)s::text IS NULL OR model = %(model)s) AND (%(paths)s::text[] IS NULL OR path = ANY(%(paths)s::text[]));
+
+-- file_model: the model that searches compare
+SELECT model FROM code_models WHERE collection = %(collection)s;
+
+-- first_file_model: have a collection without a model compare this one
+INSERT INTO code_models (collection, model) VALUES (%(collection)s, %(model)s) ON CONFLICT DO NOTHING;
+
+-- switch_file_model: have searches compare a model of which no chunk waits for a vector
+INSERT INTO code_models (collection, model)
+SELECT %(collection)s, %(model)s
+WHERE NOT EXISTS (
+    SELECT FROM code_chunks AS c
+    WHERE c.collection = %(collection)s
+        AND NOT EXISTS (
+            SELECT FROM code_vectors AS v
+            WHERE v.collection = %(collection)s AND v.model = %(model)s AND v.path = c.path AND v.key = c.key
+        )
+)
+ON CONFLICT (collection) DO UPDATE SET model = excluded.model
+RETURNING model;
+
+-- drop_other_vectors: some vectors of models that no search compares any more
+DELETE FROM code_vectors
+WHERE (collection, model, path, key) IN (
+    SELECT collection, model, path, key FROM code_vectors
+    WHERE collection = %(collection)s AND model <> %(model)s LIMIT %(limit)s
+)
+RETURNING 1;

@@ -123,6 +123,11 @@ def company_id(name: str) -> CompanyId:
     return CompanyId("".join(_without(_folded(name), _LEGAL)) or name.casefold())
 
 
+def stem_of(name: str) -> tuple[str, ...]:
+    """Return the folded words of a name, without legal forms: aurora, foods."""
+    return _without(_folded(name), _LEGAL)
+
+
 def names_of(about: Set[CompanyId], names: Iterable[str]) -> dict[str, CompanyId]:
     """Return the names that are spellings of one of the companies, with the company of each."""
     letters = "".join(about)

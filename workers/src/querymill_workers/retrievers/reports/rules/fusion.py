@@ -26,6 +26,11 @@ class HitKey:
         return f"{self.document}/{self.unit}/{self.number}"
 
 
+def entry_id(document: str, number: int) -> str:
+    """Return the id of a passage wherever it has one: in the text index, and among texts that were set aside."""
+    return HitKey(document, "chunk", number).encoded()
+
+
 @dataclass(frozen=True, slots=True)
 class QueryHit:
     """A passage (by chunk number) that a query found, and the page or chunk that it counts for (``key``)."""

@@ -74,7 +74,9 @@ class Period:
 
 
 @dataclass(frozen=True, slots=True)
-class _Mention:
+class Mention:
+    """A year or a quarter, and where a text names it."""
+
     value: int
     start: int
     end: int
@@ -93,29 +95,39 @@ def find_period(text: str, today: date) -> Period | None:
         text: Chinese, English or both.
         today: Today's date where the caller is.
     """
-    plain = unicodedata.normalize("NFKC", text).translate({0x2019: "'", 0x2018: "'", 0x2013: "-", 0x2014: "-"})
-    # Only letters that keep their length are raised to upper case, so that positions stay valid.
-    upper = "".join(raised if len(raised := letter.upper()) == 1 else letter for letter in plain)
-    years = _years(upper)
-    quarters = _quarters(upper)
+    upper = in_capitals(text)
+    years = years_in(upper)
+    quarters = quarters_in(upper)
     if not years:
-        ago = next((back for back, pattern in _YEARS_AGO if pattern.search(upper)), None)
-        if ago is None:
-            return None
-        return Period(today.year - ago, max((quarter.value for quarter in quarters), default=None))
+        year = year_ago(upper, today)
+        return None if year is None else Period(year, max((quarter.value for quarter in quarters), default=None))
     latest = max(year.value for year in years)
     return Period(latest, _quarter_of(latest, years, quarters, upper))
 
 
-def _years(text: str) -> list[_Mention]:
-    found = [_Mention(_ending(match), match.start(), match.end()) for match in _YEAR.finditer(text)]
+def in_capitals(text: str) -> str:
+    """Return a text as the patterns of periods read it: in capitals, with plain hyphens and apostrophes."""
+    plain = unicodedata.normalize("NFKC", text).translate({0x2019: "'", 0x2018: "'", 0x2013: "-", 0x2014: "-"})
+    # Only letters that keep their length are raised to upper case, so that positions stay valid.
+    return "".join(raised if len(raised := letter.upper()) == 1 else letter for letter in plain)
+
+
+def year_ago(text: str, today: date) -> int | None:
+    """Return the year that "last year", "去年" and similar words mean, in a text in capitals."""
+    ago = next((back for back, pattern in _YEARS_AGO if pattern.search(text)), None)
+    return None if ago is None else today.year - ago
+
+
+def years_in(text: str) -> list[Mention]:
+    """Return the years that a text in capitals writes, in its order."""
+    found = [Mention(_ending(match), match.start(), match.end()) for match in _YEAR.finditer(text)]
     for match in _SHORT_YEAR.finditer(text):
         short = int(match["short"])
         value = 2000 + short if short < _FIRST_YEAR % 100 else 1900 + short
-        found.append(_Mention(value, match.start("short"), match.end()))
+        found.append(Mention(value, match.start("short"), match.end()))
     for match in _CHINESE_YEAR.finditer(text):
         value = int(match["numerals"].translate(_CHINESE_DIGITS))
-        found.append(_Mention(value, match.start(), match.end()))
+        found.append(Mention(value, match.start(), match.end()))
     found.sort(key=lambda year: year.start)
     return [year for year in found if _FIRST_YEAR <= year.value < _FIRST_YEAR + 110]
 
@@ -126,32 +138,33 @@ def _ending(match: re.Match[str]) -> int:
     return year + 1 if match["until"] and int(match["until"]) == (year + 1) % 100 else year
 
 
-def _quarters(text: str) -> list[_Mention]:
-    found: list[_Mention] = []
+def quarters_in(text: str) -> list[Mention]:
+    """Return the quarters and half-years that a text in capitals names."""
+    found: list[Mention] = []
     for match in _QUARTER.finditer(text):
         name, written = match.lastgroup, match[match.lastgroup or 0]
         known: Mapping[str, int] = _HALVES if name in {"half", "half_word", "half_chinese", "interim"} else _QUARTERS
-        found.append(_Mention(known[written], match.start(), match.end()))
+        found.append(Mention(known[written], match.start(), match.end()))
     return found
 
 
-def _quarter_of(latest: int, years: Sequence[_Mention], quarters: Sequence[_Mention], text: str) -> int | None:
+def _quarter_of(latest: int, years: Sequence[Mention], quarters: Sequence[Mention], text: str) -> int | None:
     """Return the latest quarter that belongs to the latest year. ``years`` are in the order of the text."""
     starts = [year.start for year in years]
     going: list[int] = []
     for quarter in quarters:
         after = bisect_left(starts, quarter.start)
         near = [
-            (gap, -year.start, year.value)
+            (distance, -year.start, year.value)
             for year in years[max(after - 1, 0) : after + 1]
-            if (gap := _gap(quarter, year, text)) is not None
+            if (distance := gap(quarter, year, text)) is not None
         ]
         if not near or min(near)[2] == latest:
             going.append(quarter.value)
     return max(going, default=None)
 
 
-def _gap(quarter: _Mention, year: _Mention, text: str) -> int | None:
+def gap(quarter: Mention, year: Mention, text: str) -> int | None:
     """Return the number of characters between a quarter and its year, or None if they do not belong together."""
     first, second = (quarter, year) if quarter.start < year.start else (year, quarter)
     between = text[first.end : second.start]

@@ -1,12 +1,14 @@
-"""Choose the reports that a question is about, by the companies and the period that it names."""
+"""Choose the reports that a question is about, by the companies and the periods that it names."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date
 from functools import cache, partial
 
+from querymill_workers.retrievers.reports.rules.aliases import meant_by_short_forms
 from querymill_workers.retrievers.reports.rules.companies import CompanyId, CompanyIndex, names_of
+from querymill_workers.retrievers.reports.rules.period_sets import NamedPeriods, find_periods
 from querymill_workers.retrievers.reports.rules.periods import Period, find_period
 
 
@@ -23,11 +25,21 @@ class ReportCard:
 
 
 @dataclass(frozen=True, slots=True)
+class Side:
+    """One of the companies and periods that a question compares, and its documents (sha1, sorted)."""
+
+    name: str
+    documents: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Route:
     """The documents to search (sha1, sorted), and the reason.
 
-    ``companies`` are those that the question is about, as their reports write them. ``period`` is the period that it
-    names, even if there is no report of it. ``whole_collection`` is true if neither narrowed the search.
+    ``companies`` are those that the question is about, as their reports write them. ``period`` names the periods that
+    it asks about, even if there is no report of them. ``whole_collection`` is true if neither narrowed the search.
+    ``sides`` are the companies and periods that the question compares, if several have documents of their own.
+    ``missing`` names each company and period that was asked about and has no report.
     """
 
     documents: tuple[str, ...]
@@ -35,6 +47,21 @@ class Route:
     period: str | None
     reason: str
     whole_collection: bool
+    sides: tuple[Side, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _OfPeriods:
+    """What was chosen among reports: the reports of each period, the latest first, in words, and what is missing."""
+
+    sides: Sequence[tuple[str, Sequence[ReportCard]]]
+    words: str
+    missing: tuple[str, ...]
+
+    @property
+    def cards(self) -> list[ReportCard]:
+        return [card for _, cards in self.sides for card in cards]
 
 
 def route(
@@ -47,32 +74,39 @@ def route(
 ) -> Route:
     """Choose the reports that a question is about.
 
-    Companies: the given company, else every company whose name or alias is in the question, else all. A given
-    company without reports selects no documents, because another company's report would be worse than none.
-    Period: the given period, else the one in the question. For each company, the reports of that quarter, else of
-    that year, else of the year after (reports repeat the previous year's figures), else all of them. If no company
-    is named, the reports of the period, else all. A company that the question names and that has no report goes
-    unnoticed unless it is given.
+    Companies: the given company, else every company whose name, alias or unique short form is in the question, else
+    all. A given company without reports selects no documents, because another company's report would be worse than
+    none. Periods: those given, else those in the question (`find_periods`). For each company and each period, the
+    reports of that quarter, else of that year, else of the year after (reports repeat the previous year's figures);
+    if there are none of any period, all of them. If no company is named, the reports of the periods, else all.
 
     Args:
         question: Chinese, English or both.
         cards: All reports of the collection, in any order.
         company: The company that the caller asks about, if given.
-        period: The period that the caller asks about, in any form that `find_period` reads, if given.
+        period: The periods that the caller asks about, in any form that `find_periods` reads, if given.
         today: Today's date where the caller is, for "last year".
     """
-    wanted = find_period(question if period is None else period, today)
+    wanted = find_periods(question if period is None else period, today)
     note = "" if period is None or wanted else f"; {period!r} names no period"
-    names = {(card.company, card.aliases) for card in cards}
-    index = CompanyIndex.of(names, text=question if company is None else company)
-    about = index.found_in(question) if company is None else index.named(company)
+    about = _companies_of(question, cards, company)
     if about:
         source = "named in the question" if company is None else "given"
         return _of_companies(_by_company(cards, about), wanted, today, f"company {source}", note)
     if company is None:
         return _of_no_company(cards, wanted, today, note)
     reason = f"the collection has no report of {company}{note}"
-    return Route((), (), _shown(wanted), reason, whole_collection=False)
+    return Route((), (), _shown(wanted), reason, whole_collection=False, missing=(f"no report of {company}",))
+
+
+def _companies_of(question: str, cards: Sequence[ReportCard], company: str | None) -> Set[CompanyId]:
+    index = CompanyIndex.of(
+        {(card.company, card.aliases) for card in cards}, text=question if company is None else company
+    )
+    if company is not None:
+        return index.named(company)
+    named = index.found_in(question)
+    return named | meant_by_short_forms(question, {card.company for card in cards}, named=named)
 
 
 def _by_company(cards: Sequence[ReportCard], about: Set[CompanyId]) -> dict[str, list[ReportCard]]:
@@ -86,41 +120,87 @@ def _by_company(cards: Sequence[ReportCard], about: Set[CompanyId]) -> dict[str,
 
 
 def _of_companies(
-    by_company: Mapping[str, Sequence[ReportCard]], wanted: Period | None, today: date, why: str, note: str
+    by_company: Mapping[str, Sequence[ReportCard]], wanted: NamedPeriods, today: date, why: str, note: str
 ) -> Route:
     companies = sorted(by_company)
-    documents: set[str] = set()
-    reasons = [why]
-    for company in companies:
-        chosen, reports = _of_period(by_company[company], wanted, today)
-        documents.update(card.sha1 for card in chosen)
-        reasons.append(f"{company}: {reports}")
-    reason = "; ".join(reasons) + note
-    return Route(tuple(sorted(documents)), tuple(companies), _shown(wanted), reason, whole_collection=False)
+    chosen = {company: _of_periods(by_company[company], wanted, today) for company in companies}
+    sides = [(f"{company} {name}".strip(), cards) for company in companies for name, cards in chosen[company].sides]
+    reason = "; ".join([why, *(f"{company}: {chosen[company].words}" for company in companies)]) + note
+    missing = tuple(f"{company}: {part}" for company in companies for part in chosen[company].missing)
+    documents = _documents(card for _, cards in sides for card in cards)
+    return Route(
+        documents, tuple(companies), _shown(wanted), reason,
+        whole_collection=False, sides=_sides(sides), missing=missing,
+    )  # fmt: skip
 
 
-def _of_no_company(cards: Sequence[ReportCard], wanted: Period | None, today: date, note: str) -> Route:
-    chosen, reports = _of_period(cards, wanted, today, with_next_year=False)
-    documents = tuple(sorted({card.sha1 for card in chosen}))
-    reason = f"no company of the collection named; {reports}{note}"
-    return Route(documents, (), _shown(wanted), reason, whole_collection=len(chosen) == len(cards))
+def _of_no_company(cards: Sequence[ReportCard], wanted: NamedPeriods, today: date, note: str) -> Route:
+    chosen = _of_periods(cards, wanted, today, with_next_year=False)
+    documents = _documents(chosen.cards)
+    whole = len(documents) == len(_documents(cards))
+    reason = f"no company of the collection named; {chosen.words}{note}"
+    return Route(
+        documents, (), _shown(wanted), reason,
+        whole_collection=whole, sides=_sides(chosen.sides), missing=chosen.missing,
+    )  # fmt: skip
+
+
+def _documents(cards: Iterable[ReportCard]) -> tuple[str, ...]:
+    return tuple(sorted({card.sha1 for card in cards}))
+
+
+def _sides(named: Sequence[tuple[str, Sequence[ReportCard]]]) -> tuple[Side, ...]:
+    """Return the sides that have documents of their own, if there are several."""
+    sides: list[Side] = []
+    for name, cards in named:
+        documents = _documents(cards)
+        if documents and all(documents != side.documents for side in sides):
+            sides.append(Side(name, documents))
+    return tuple(sides) if len(sides) > 1 else ()
+
+
+def _of_periods(
+    cards: Sequence[ReportCard], wanted: NamedPeriods, today: date, *, with_next_year: bool = True
+) -> _OfPeriods:
+    """Choose reports by periods, and describe the choice in words."""
+    if not wanted:
+        return _OfPeriods([("", cards)], "all reports, no period named", ())
+    read = cache(partial(find_period, today=today))
+    periods = [_period(card, read) for card in cards]
+    asked = wanted.periods or _latest(periods, wanted.recent or 0)
+    sides: list[tuple[str, Sequence[ReportCard]]] = []
+    words: list[str] = []
+    missing: list[str] = []
+    for period in sorted(asked, reverse=True):
+        found, taken = _of_period(cards, periods, period, with_next_year=with_next_year)
+        if found:
+            sides.append((str(taken), found))
+        if taken == period:
+            words.append(f"reports of {period}")
+        else:
+            missing.append(f"no report of {period}" + (f", reports of {taken} instead" if taken else ""))
+            words.append(f"reports of {taken} (there is none of {period})" if taken else f"none of {period}")
+    if not sides:
+        return _OfPeriods([("", cards)], f"all reports, there is none of {_shown(wanted)}", tuple(missing))
+    return _OfPeriods(sides, ", ".join(words), tuple(missing))
+
+
+def _latest(periods: Sequence[Period | None], years: int) -> tuple[Period, ...]:
+    """Return the latest years that there are reports of."""
+    known = sorted({period.year for period in periods if period is not None}, reverse=True)
+    return tuple(Period(year, None) for year in known[:years])
 
 
 def _of_period(
-    cards: Sequence[ReportCard], wanted: Period | None, today: date, *, with_next_year: bool = True
-) -> tuple[Sequence[ReportCard], str]:
-    """Choose reports by period, and describe the choice in words."""
-    if wanted is None:
-        return cards, "all reports, no period named"
-    read = cache(partial(find_period, today=today))
-    periods = [_period(card, read) for card in cards]
+    cards: Sequence[ReportCard], periods: Sequence[Period | None], wanted: Period, *, with_next_year: bool
+) -> tuple[Sequence[ReportCard], Period | None]:
+    """Return the reports of a period, or of the one that may hold its figures, and which that is."""
     years = (wanted.year, wanted.year + 1) if with_next_year else (wanted.year,)
     for preferred in dict.fromkeys(Period(year, quarter) for year in years for quarter in (wanted.quarter, None)):
         chosen = [card for card, own in zip(cards, periods, strict=True) if _within(own, preferred)]
         if chosen:
-            missing = "" if preferred == wanted else f" (there is none of {wanted})"
-            return chosen, f"reports of {preferred}{missing}"
-    return cards, f"all reports, there is none of {wanted}"
+            return chosen, preferred
+    return (), None
 
 
 def _period(card: ReportCard, read: Callable[[str], Period | None]) -> Period | None:
@@ -137,5 +217,5 @@ def _within(period: Period | None, preferred: Period) -> bool:
     return preferred.quarter is None or period.quarter == preferred.quarter
 
 
-def _shown(period: Period | None) -> str | None:
-    return None if period is None else str(period)
+def _shown(wanted: NamedPeriods) -> str | None:
+    return str(wanted) if wanted else None

@@ -1,26 +1,34 @@
 """Reports in PostgreSQL. Every statement names its collection."""
 
 import threading
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 from cachetools import LRUCache
-from psycopg.types.json import Jsonb
+from psycopg import sql
 
-from querymill_shared.contracts.reports.ingest import Report
-from querymill_workers.inference.ports import Vectors
-from querymill_workers.jobs.faults import Unavailable
-from querymill_workers.jobs.revisions import Revision
-from querymill_workers.postgres.connection import Pool, lent, literal
+from querymill_workers.postgres.connection import Pool, across, literal, within
+from querymill_workers.postgres.filters import Column, Noted, predicate
 from querymill_workers.postgres.queries import statements
-from querymill_workers.retrievers.reports.ports import FoundPassage, PassageText
-from querymill_workers.retrievers.reports.rules.chunking import Chunk
+from querymill_workers.postgres.reading import snapshot
+from querymill_workers.retrievers.reports.ports import FoundPassage, MeasuredPassage, PassageText, Waiting
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
 from querymill_workers.retrievers.reports.rules.routing import ReportCard
 
 _SQL: Final = statements("querymill_workers.retrievers.reports.stores", "postgres.sql")
+
+#: The reserved fields of a filter.
+COLUMNS: Final = {
+    "company": Column(sql.Identifier("company")),
+    "period": Column(sql.Identifier("period")),
+    "title": Column(sql.Identifier("title")),
+    "published_at": Column(sql.Identifier("published_at"), "date"),
+}
+NOTED: Final = Noted(sql.Identifier("sha1"), ["reports"])
 
 #: Collections whose list of reports is cached in memory. A list is read again once its generation has changed.
 CACHED_COLLECTIONS = 64
@@ -36,9 +44,21 @@ class PostgresReports:
         self._cards: LRUCache[tuple[str, str, int], Sequence[ReportCard]] = LRUCache(CACHED_COLLECTIONS)
         self._lock = threading.Lock()
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """See `Reports.reading`."""
+        with snapshot(self._pool):
+            yield
+
+    def searched_by(self, collection: str) -> str | None:
+        """See `Reports.searched_by`."""
+        with within(self._pool, collection) as connection:
+            row = connection.execute(_SQL["searched_model"], {"collection": collection}).fetchone()
+        return None if row is None else str(row[0])
+
     def cards(self, collection: str, *, model: str) -> Sequence[ReportCard]:
         """See `Reports.cards`."""
-        with lent(self._pool) as connection:
+        with within(self._pool, collection) as connection:
             row = connection.execute(_SQL["generation"], {"collection": collection}).fetchone()
             key = (collection, model, row[0] if row else 0)
             with self._lock:
@@ -50,6 +70,14 @@ class PostgresReports:
         with self._lock:
             self._cards[key] = cards
         return cards
+
+    def matching(self, collection: str, conditions: Mapping[str, Any]) -> Set[str]:
+        """See `Reports.matching`."""
+        passing = predicate(conditions, COLUMNS, noted=NOTED)
+        statement = sql.SQL(_SQL["matching"]).format(filter=passing.text)
+        with within(self._pool, collection) as connection:
+            rows = connection.execute(statement, {"collection": collection, **passing.values}).fetchall()
+        return {sha1 for (sha1,) in rows}
 
     def search(
         self,
@@ -72,7 +100,7 @@ class PostgresReports:
             "embeddings": [literal(vector) for vector in queries.values()],
             "depth": depth,
         }
-        with lent(self._pool) as connection:
+        with within(self._pool, collection) as connection:
             rows = connection.execute(_SQL[statement], values).fetchall()
         return [FoundPassage(texts[number - 1], *passage) for number, *passage in rows]
 
@@ -80,9 +108,9 @@ class PostgresReports:
         """See `Reports.texts`."""
         documents = sorted({key.document for key in keys})
         found: dict[HitKey, PassageText] = {}
-        with lent(self._pool) as connection:
+        with within(self._pool, collection) as connection:
             rows = connection.execute(_SQL["cards_of"], {"collection": collection, "documents": documents})
-            cards = {card.sha1: card for card in (_card(*row) for row in rows)}
+            cards = {card.sha1: (card, metadata) for card, metadata in ((_card(*row[:6]), row[6]) for row in rows)}
             for unit in {key.unit for key in keys}:
                 wanted = [key for key in keys if key.unit == unit]
                 values = {
@@ -92,71 +120,60 @@ class PostgresReports:
                 }
                 for sha1, number, page, text in connection.execute(_SQL[f"{unit}_texts"], values):
                     key = HitKey(sha1, unit, number)
-                    found[key] = PassageText(key, page, text, cards[sha1])
+                    found[key] = PassageText(key, page, text, *cards[sha1])
         return found
 
-    def revision(self, collection: str, document: str) -> Revision | None:
-        """See `Reports.revision`."""
-        with lent(self._pool) as connection:
-            values = {"collection": collection, "document": document}
-            row = connection.execute(_SQL["revision"], values).fetchone()
-        return None if row is None else Revision(row[0])
+    def waiting(self, collection: str, documents: Sequence[str], *, model: str) -> Waiting:
+        """See `Reports.waiting`."""
+        values = {"collection": collection, "model": model, "documents": list(documents)}
+        with within(self._pool, collection) as connection:
+            rows = connection.execute(_SQL["waiting"], values).fetchall()
+        set_aside = sum(refused for _, _, refused in rows)
+        return Waiting([sha1 for sha1, _, _ in rows], sum(count for _, count, _ in rows) - set_aside, set_aside)
 
-    def drafted(self, collection: str, document: str, revision: Revision) -> set[int]:
-        """See `Reports.drafted`."""
-        values = {"collection": collection, "document": document, "revision": revision}
-        with lent(self._pool) as connection:
-            return {number for (number,) in connection.execute(_SQL["drafted"], values)}
-
-    def draft(
-        self, collection: str, document: str, revision: Revision, chunks: Sequence[Chunk], vectors: Vectors
-    ) -> None:
-        """See `Reports.draft`."""
-        rows = [
-            {
-                "collection": collection,
-                "document": document,
-                "revision": revision,
-                "number": chunk.number,
-                "page": chunk.page,
-                "text": chunk.text,
-                "tokens": chunk.tokens,
-                "embedding": literal(vector),
-            }
-            for chunk, vector in zip(chunks, vectors, strict=True)
-        ]
-        with lent(self._pool) as connection, connection.cursor() as cursor:
-            cursor.executemany(_SQL["draft"], rows)
-
-    def publish(self, collection: str, report: Report, revision: Revision, *, model: str, chunks: int) -> None:
-        """See `Reports.publish`."""
-        place = {"collection": collection, "document": report.sha1, "revision": revision}
-        row = place | {
-            "title": report.title,
-            "company": report.company,
-            "aliases": list(report.aliases),
-            "period": report.period,
-            "published_at": report.published_at,
-            "metadata": Jsonb(report.model_extra or {}),
+    def unembedded(self, collection: str, chunks: Sequence[HitKey], *, model: str) -> Mapping[HitKey, int]:
+        """See `Reports.unembedded`."""
+        values = {
+            "collection": collection,
             "model": model,
-            "passages": chunks,
+            "documents": [key.document for key in chunks],
+            "numbers": [key.number for key in chunks],
         }
-        pages = [place | {"page": page.page, "text": page.text} for page in report.pages]
-        with lent(self._pool) as connection, connection.cursor() as cursor:
-            # Two versions of a report may be ingested at once; the later one must not be published with chunks missing.
-            cursor.execute(_SQL["lock_report"], place)
-            cursor.execute(_SQL["count_drafted"], place)
-            if cursor.fetchone() != (chunks,):
-                raise Unavailable("another version of the report has been published since")
-            cursor.execute(_SQL["publish"], row)
-            cursor.execute(_SQL["drop_pages"], place)
-            cursor.executemany(_SQL["add_page"], pages)
-            cursor.execute(_SQL["drop_other_revisions"], place)
-            cursor.execute(_SQL["next_generation"], place)
+        with within(self._pool, collection) as connection:
+            rows = connection.execute(_SQL["unembedded"], values).fetchall()
+        return {HitKey(sha1, "chunk", number): page for sha1, number, page in rows}
+
+    def measured(
+        self,
+        collection: str,
+        chunks: Sequence[HitKey],
+        queries: Mapping[str, npt.NDArray[np.float32]],
+        *,
+        model: str,
+    ) -> Mapping[HitKey, MeasuredPassage]:
+        """See `Reports.measured`."""
+        texts = list(queries)
+        values = {
+            "collection": collection,
+            "model": model,
+            "documents": [key.document for key in chunks],
+            "numbers": [key.number for key in chunks],
+            "embeddings": [literal(vector) for vector in queries.values()],
+        }
+        with within(self._pool, collection) as connection:
+            rows = connection.execute(_SQL["measured"], values).fetchall()
+        pages: dict[HitKey, int] = {}
+        products: dict[HitKey, dict[str, float]] = defaultdict(dict)
+        for sha1, number, page, query, inner_product in rows:
+            key = HitKey(sha1, "chunk", number)
+            pages[key] = page
+            if inner_product is not None:
+                products[key][texts[query - 1]] = inner_product
+        return {key: MeasuredPassage(page, products.get(key, {})) for key, page in pages.items()}
 
     def collections(self) -> Sequence[str]:
         """See `Reports.collections`."""
-        with lent(self._pool) as connection:
+        with across(self._pool) as connection:
             return [name for (name,) in connection.execute(_SQL["collections"])]
 
 

@@ -2,10 +2,13 @@
 SELECT generation FROM report_generations WHERE collection = %(collection)s;
 
 -- cards: the searchable reports of a collection
-SELECT sha1, title, company, aliases, period, published_at
+SELECT sha1, title, company, aliases || tickers, period, published_at
 FROM reports
-WHERE collection = %(collection)s AND model = %(model)s
+WHERE collection = %(collection)s AND vectors_of = %(model)s
 ORDER BY sha1;
+
+-- matching: the reports that pass a filter
+SELECT sha1 FROM reports WHERE collection = %(collection)s AND {filter};
 
 -- search_each: for every query the best passages in each document, all documents in one statement
 WITH queries AS MATERIALIZED (
@@ -16,12 +19,13 @@ SELECT queries.number, found.sha1, found.page, found.number, found.inner_product
 FROM queries
 CROSS JOIN (
     SELECT sha1, revision FROM reports
-    WHERE collection = %(collection)s AND model = %(model)s AND sha1 = ANY(%(documents)s)
+    WHERE collection = %(collection)s AND vectors_of = %(model)s AND sha1 = ANY(%(documents)s)
 ) AS report
 CROSS JOIN LATERAL (
     SELECT passage.sha1, page, passage.number, -(embedding <#> queries.embedding) AS inner_product
     FROM report_passages AS passage
     WHERE passage.collection = %(collection)s AND passage.sha1 = report.sha1 AND passage.revision = report.revision
+        AND embedding IS NOT NULL
     ORDER BY embedding <#> queries.embedding, passage.number
     LIMIT %(depth)s
 ) AS found;
@@ -35,7 +39,7 @@ SELECT queries.number, found.sha1, found.page, found.number, found.inner_product
 FROM queries
 CROSS JOIN (
     SELECT sha1, revision FROM reports
-    WHERE collection = %(collection)s AND model = %(model)s AND sha1 = ANY(%(documents)s)
+    WHERE collection = %(collection)s AND vectors_of = %(model)s AND sha1 = ANY(%(documents)s)
 ) AS report
 CROSS JOIN LATERAL (
     SELECT best.* FROM (
@@ -43,7 +47,7 @@ CROSS JOIN LATERAL (
             passage.sha1, page, passage.number, -(embedding <#> queries.embedding) AS inner_product
         FROM report_passages AS passage
         WHERE passage.collection = %(collection)s AND passage.sha1 = report.sha1
-            AND passage.revision = report.revision
+            AND passage.revision = report.revision AND embedding IS NOT NULL
         ORDER BY page, embedding <#> queries.embedding, passage.number
     ) AS best
     ORDER BY inner_product DESC, number
@@ -61,7 +65,8 @@ CROSS JOIN LATERAL (
     SELECT passage.sha1, page, passage.number, -(embedding <#> queries.embedding) AS inner_product
     FROM report_passages AS passage
     JOIN reports USING (collection, sha1, revision)
-    WHERE passage.collection = %(collection)s AND model = %(model)s AND passage.sha1 = ANY(%(documents)s)
+    WHERE passage.collection = %(collection)s AND vectors_of = %(model)s AND passage.sha1 = ANY(%(documents)s)
+        AND embedding IS NOT NULL
     ORDER BY embedding <#> queries.embedding, passage.sha1, passage.number
     LIMIT %(depth)s
 ) AS found;
@@ -79,7 +84,8 @@ CROSS JOIN LATERAL (
             passage.sha1, page, passage.number, -(embedding <#> queries.embedding) AS inner_product
         FROM report_passages AS passage
         JOIN reports USING (collection, sha1, revision)
-        WHERE passage.collection = %(collection)s AND model = %(model)s AND passage.sha1 = ANY(%(documents)s)
+        WHERE passage.collection = %(collection)s AND vectors_of = %(model)s AND passage.sha1 = ANY(%(documents)s)
+            AND embedding IS NOT NULL
         ORDER BY passage.sha1, page, embedding <#> queries.embedding, passage.number
     ) AS best
     ORDER BY inner_product DESC, sha1, number
@@ -102,52 +108,41 @@ JOIN unnest(%(documents)s::text[], %(numbers)s::int[]) AS wanted (sha1, number)
 WHERE passage.collection = %(collection)s;
 
 -- cards_of: some reports of a collection
-SELECT sha1, title, company, aliases, period, published_at
+SELECT sha1, title, company, aliases, period, published_at, metadata
 FROM reports
 WHERE collection = %(collection)s AND sha1 = ANY(%(documents)s);
 
--- revision: which revision of a report is searchable
-SELECT revision FROM reports WHERE collection = %(collection)s AND sha1 = %(document)s;
+-- searched_model: the model that a collection is searched by
+SELECT model FROM report_models WHERE collection = %(collection)s;
 
--- drafted: which passages of a revision are stored
-SELECT number FROM report_passages
-WHERE collection = %(collection)s AND sha1 = %(document)s AND revision = %(revision)s;
+-- waiting: the reports that have passages without a vector, how many, and how many of these were refused
+SELECT sha1, count(*), count(*) FILTER (WHERE passage.set_aside)
+FROM report_passages AS passage
+JOIN reports USING (collection, sha1, revision)
+WHERE passage.collection = %(collection)s AND vectors_of = %(model)s AND sha1 = ANY(%(documents)s)
+    AND embedding IS NULL
+GROUP BY sha1
+ORDER BY sha1;
 
--- draft: store a passage; a second time changes nothing
-INSERT INTO report_passages (collection, sha1, revision, number, page, text, tokens, embedding)
-VALUES (%(collection)s, %(document)s, %(revision)s, %(number)s, %(page)s, %(text)s, %(tokens)s, %(embedding)s::vector)
-ON CONFLICT DO NOTHING;
+-- unembedded: those of the named passages that have no vector
+SELECT passage.sha1, passage.number, passage.page
+FROM unnest(%(documents)s::text[], %(numbers)s::int[]) AS wanted (sha1, number)
+JOIN reports ON reports.collection = %(collection)s AND reports.sha1 = wanted.sha1 AND vectors_of = %(model)s
+JOIN report_passages AS passage ON passage.collection = %(collection)s AND passage.sha1 = wanted.sha1
+    AND passage.revision = reports.revision AND passage.number = wanted.number
+WHERE embedding IS NULL;
 
--- lock_report: let one version of a report be published at a time
-SELECT pg_advisory_xact_lock(hashtextextended(%(collection)s || '/' || %(document)s, 0));
-
--- count_drafted: how many passages of a revision are stored
-SELECT count(*) FROM report_passages
-WHERE collection = %(collection)s AND sha1 = %(document)s AND revision = %(revision)s;
-
--- publish: point a report at its new revision
-INSERT INTO reports (collection, sha1, title, company, aliases, period, published_at, metadata, revision, model, passages)
-VALUES (%(collection)s, %(document)s, %(title)s, %(company)s, %(aliases)s, %(period)s, %(published_at)s,
-        %(metadata)s, %(revision)s, %(model)s, %(passages)s)
-ON CONFLICT (collection, sha1) DO UPDATE SET
-    title = excluded.title, company = excluded.company, aliases = excluded.aliases, period = excluded.period,
-    published_at = excluded.published_at, metadata = excluded.metadata, revision = excluded.revision,
-    model = excluded.model, passages = excluded.passages, published = now();
-
--- drop_pages: the pages of a report, before new ones are written
-DELETE FROM report_pages WHERE collection = %(collection)s AND sha1 = %(document)s;
-
--- add_page: one page of a report
-INSERT INTO report_pages (collection, sha1, page, text)
-VALUES (%(collection)s, %(document)s, %(page)s, %(text)s);
-
--- drop_other_revisions: what the published revision replaces
-DELETE FROM report_passages
-WHERE collection = %(collection)s AND sha1 = %(document)s AND revision <> %(revision)s;
-
--- next_generation: say that a collection changed
-INSERT INTO report_generations (collection, generation) VALUES (%(collection)s, 1)
-ON CONFLICT (collection) DO UPDATE SET generation = report_generations.generation + 1;
+-- measured: the pages of the named passages, and their inner product with each query if they have a vector
+WITH queries AS MATERIALIZED (
+    SELECT number, embedding::vector AS embedding
+    FROM unnest(%(embeddings)s::text[]) WITH ORDINALITY AS q (embedding, number)
+)
+SELECT passage.sha1, passage.number, passage.page, queries.number, -(passage.embedding <#> queries.embedding)
+FROM unnest(%(documents)s::text[], %(numbers)s::int[]) AS wanted (sha1, number)
+JOIN reports ON reports.collection = %(collection)s AND reports.sha1 = wanted.sha1 AND vectors_of = %(model)s
+JOIN report_passages AS passage ON passage.collection = %(collection)s AND passage.sha1 = wanted.sha1
+    AND passage.revision = reports.revision AND passage.number = wanted.number
+LEFT JOIN queries ON true;
 
 -- collections: every collection that holds a report
-SELECT collection FROM report_generations ORDER BY collection;
+SELECT collection FROM report_generations WHERE empty_since IS DISTINCT FROM generation ORDER BY collection;

@@ -28,10 +28,10 @@ from querymill_workers.retrievers.conversations.rules.times.spans import (
 #: A pattern, and a function that gives the span of a match. None means no time, and hides the words from other rules.
 Rule = tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Span | None]]
 
-_NUMERAL: Final = "[0-9]{1,3}|[一二两三四五六七八九十]{1,4}"
+NUMERAL: Final = "[0-9]{1,3}|[一二两三四五六七八九十]{1,4}"
 #: From one number to another: 2-3, 两到三.
 _TO: Final = " ?[-–—~～到至] ?"
-_NUMBER: Final = f"(?:(?P<n>{_NUMERAL})|(?P<few>几|数|好几))"
+_NUMBER: Final = f"(?:(?P<n>{NUMERAL})|(?P<few>几|数|好几))"
 _UNIT: Final = "(?:个)?(?P<unit>分钟|小时|钟头|天|日|周|星期|礼拜|月|季度|年)"
 _UNITS: Final[Mapping[str, Unit]] = {
     "分钟": "minute", "小时": "hour", "钟头": "hour", "天": "day", "日": "day", "周": "week", "星期": "week",
@@ -53,9 +53,9 @@ _DAYS: Final = f"(?P<day>{_DAY_NUMBER})[日号]?{_TO}(?P<last>{_DAY_NUMBER})[日
 _ZERO_TO_NINE: Final = "[〇零○一二三四五六七八九]"
 #: A year by its last two digits: 24年, 二四年. But 用了24年 is a duration.
 _SHORT_YEAR: Final = f"(?<![0-9〇零○一二两三四五六七八九十百了])(?P<short>[0-9]{{2}}|[〇零○一二]{_ZERO_TO_NINE})"
-_YEAR: Final = f"(?P<year>(?:19[89]|20[0-9])[0-9]|二[〇零○]{_ZERO_TO_NINE}{{2}}|{_SHORT_YEAR})年"
-_WHICH_YEAR: Final = "(?P<which>今|去|前)年"
-_NO_NUMBER: Final = "(?<![0-9A-Za-z一二三四五六七八九十.第个每])"
+YEAR: Final = f"(?P<year>(?:19[89]|20[0-9])[0-9]|二[〇零○]{_ZERO_TO_NINE}{{2}}|{_SHORT_YEAR})年"
+WHICH_YEAR: Final = "(?P<which>今|去|前)年"
+NO_NUMBER: Final = "(?<![0-9A-Za-z一二三四五六七八九十.第个每])"
 _YEARS_BACK: Final = {"今": 0, "去": 1, "前": 2}
 _BACK: Final = {"上上": 2, "上": 1, "这": 0, "本": 0}
 _PARTS: Final = {
@@ -120,7 +120,8 @@ def _weekend(match: re.Match[str], now: datetime) -> Span:
     return weekend(now, _BACK[which]) if which else latest_weekend(now)
 
 
-def _year_of(match: re.Match[str], now: datetime) -> int | None:
+def year_of(match: re.Match[str], now: datetime) -> int | None:
+    """Return the year that an expression names, or None if it names none."""
     if which := match["which"]:
         return now.year - _YEARS_BACK[which]
     if not match["year"]:
@@ -136,19 +137,19 @@ def _of_two_digits(year: int, now: datetime) -> int:
 
 
 def _month(match: re.Match[str], now: datetime) -> Span:
-    year, month_number = _year_of(match, now), number(match["month"])
+    year, month_number = year_of(match, now), number(match["month"])
     return latest(now, lambda this: month(this, month_number)) if year is None else month(year, month_number)
 
 
 def _date(match: re.Match[str], now: datetime) -> Span:
-    year, month_number, written = _year_of(match, now), number(match["month"]), number(match["day"])
+    year, month_number, written = year_of(match, now), number(match["month"]), number(match["day"])
     if year is None:
         return latest(now, lambda this: day(date(this, month_number, written)))
     return day(date(year, month_number, written))
 
 
 def _days(match: re.Match[str], now: datetime) -> Span:
-    year, month_number = _year_of(match, now), number(match["month"])
+    year, month_number = year_of(match, now), number(match["month"])
     first, last = number(match["day"]), number(match["last"])
 
     def candidate(this: int) -> Span:
@@ -159,7 +160,7 @@ def _days(match: re.Match[str], now: datetime) -> Span:
 
 
 def _year(match: re.Match[str], now: datetime) -> Span | None:
-    year = _year_of(match, now)
+    year = year_of(match, now)
     if match["short"] and not match["half"] and not 0 <= now.year - (year or 0) <= _NEAR_YEARS:
         return None  # a duration: 30年
     first, count = {"上": (1, 6), "下": (7, 6), None: (1, 12)}[match["half"]]
@@ -167,7 +168,7 @@ def _year(match: re.Match[str], now: datetime) -> Span | None:
 
 
 def _quarter(match: re.Match[str], now: datetime) -> Span:
-    year, first = _year_of(match, now), 3 * number(match["quarter"]) - 2
+    year, first = year_of(match, now), 3 * number(match["quarter"]) - 2
     return latest(now, lambda this: months(this, first, 3)) if year is None else months(year, first, 3)
 
 
@@ -200,7 +201,7 @@ CLOCK: Final = (
     ),
     hours,
 )
-_OPTIONAL_YEAR: Final = f"(?:{_YEAR}|{_WHICH_YEAR})?的?"
+_OPTIONAL_YEAR: Final = f"(?:{YEAR}|{WHICH_YEAR})?的?"
 _WHICH: Final = "(?P<which>上上|上|这|本)"
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -208,7 +209,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _rule("刚才|刚刚才|方才", lambda _, now: past(now, "hour", 1)),
     _rule(f"(?<![0-9A-Za-z第百一二两三四五六七八九十]){_NUMBER} ?{_UNIT}(?:之|以)?前(?![端后面台缀者])", _so_long_ago),
     _rule(
-        f"(?<![0-9A-Za-z第百一二两三四五六七八九十])(?P<least>{_NUMERAL}){_TO}{_NUMBER} ?{_UNIT}(?:之|以)?前"
+        f"(?<![0-9A-Za-z第百一二两三四五六七八九十])(?P<least>{NUMERAL}){_TO}{_NUMBER} ?{_UNIT}(?:之|以)?前"
         "(?![端后面台缀者])",
         _between_ago,
     ),
@@ -220,7 +221,7 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     _rule("半个?小时(?:之|以)?前", lambda _, now: ago(now, "minute", 30)),
     _rule("半年(?:之|以)?前", lambda _, now: ago(now, "month", 6)),
-    _rule(f"(?:最近|近|过去|这)的? ?(?:(?:{_NUMERAL}){_TO})?{_NUMBER} ?{_UNIT}(?!前)", _past),
+    _rule(f"(?:最近|近|过去|这)的? ?(?:(?:{NUMERAL}){_TO})?{_NUMBER} ?{_UNIT}(?!前)", _past),
     _rule("(?:最近|近|过去)半年", lambda _, now: past(now, "month", 6)),
     _rule(f"{_WHICH}一?个?(?P<unit>周|星期|礼拜|月|季度)(?![一二三四五六日天1-6末边期])", _named_unit),
     _rule(
@@ -228,11 +229,11 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     _rule(f"{_WHICH}个?{_WEEK_WORD}{_WEEKDAY}{_AFTER_WEEKDAY}", _weekday),
     _rule(f"{_NO_WEEKDAY}(?<!下个)(?P<which>){_WEEK_WORD}{_WEEKDAY}{_AFTER_WEEKDAY}", _weekday),
-    _rule(f"{_NO_NUMBER}{_OPTIONAL_YEAR}{_MONTH} ?月(?:份)?(?![球亮饼卡票薪租度经食光老饷色])", _month),
-    _rule(f"{_NO_NUMBER}{_OPTIONAL_YEAR}{_MONTH} ?月 ?{_DAY}", _date),
-    _rule(f"{_NO_NUMBER}{_OPTIONAL_YEAR}{_MONTH} ?月 ?{_DAYS}", _days),
+    _rule(f"{NO_NUMBER}{_OPTIONAL_YEAR}{_MONTH} ?月(?:份)?(?![球亮饼卡票薪租度经食光老饷色])", _month),
+    _rule(f"{NO_NUMBER}{_OPTIONAL_YEAR}{_MONTH} ?月 ?{_DAY}", _date),
+    _rule(f"{NO_NUMBER}{_OPTIONAL_YEAR}{_MONTH} ?月 ?{_DAYS}", _days),
     _rule(
-        f"{_NO_NUMBER}(?:{_YEAR}|{_WHICH_YEAR})(?:(?P<half>上|下)半年)?(?!代)(?(short)(?![多来内后间经]))",
+        f"{NO_NUMBER}(?:{YEAR}|{WHICH_YEAR})(?:(?P<half>上|下)半年)?(?!代)(?(short)(?![多来内后间经]))",
         _year,
     ),
     _rule("(?<![A-Za-z0-9])(?P<year>)(?P<short>)(?P<which>)(?P<half>上|下)半年", _year),

@@ -40,8 +40,8 @@ _NUMBERS: Final = (
     | {name: 10 * number for number, name in enumerate(_TENS, start=2)}
     | {"a": 1, "an": 1, "couple": 2}
 )
-_COUNT: Final = f"[0-9]{{1,3}}|an?|(?:{'|'.join(_TENS)})(?:[- ](?:{'|'.join(_COUNTS[:9])}))?|{'|'.join(_COUNTS)}"
-_NUMBER: Final = f"(?:(?P<n>{_COUNT})|(?:a )?(?P<couple>couple)(?: of)?|(?:a )?(?P<few>few|several))"
+COUNT: Final = f"[0-9]{{1,3}}|an?|(?:{'|'.join(_TENS)})(?:[- ](?:{'|'.join(_COUNTS[:9])}))?|{'|'.join(_COUNTS)}"
+_NUMBER: Final = f"(?:(?P<n>{COUNT})|(?:a )?(?P<couple>couple)(?: of)?|(?:a )?(?P<few>few|several))"
 #: From one number to another: 2-3, two or three.
 _TO: Final = "(?: ?[-–—~] ?| (?:or|to|and) )"
 _UNIT: Final = "(?P<unit>minute|min|hour|hr|day|week|month|quarter|year)s?"
@@ -50,19 +50,19 @@ _UNITS: Final[Mapping[str, Unit]] = {
     "month": "month", "quarter": "quarter", "year": "year",
 }  # fmt: skip
 _WEEKDAY_NAMES: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_WEEKDAYS: Final = {name: number for number, name in enumerate(_WEEKDAY_NAMES)} | {
+WEEKDAYS: Final = {name: number for number, name in enumerate(_WEEKDAY_NAMES)} | {
     "mon": 0, "tue": 1, "tues": 1, "wed": 2, "thu": 3, "thur": 3, "thurs": 3, "fri": 4,
 }  # fmt: skip
-_WEEKDAY: Final = f"(?P<weekday>{'|'.join(_WEEKDAY_NAMES)})"
+WEEKDAY: Final = f"(?P<weekday>{'|'.join(_WEEKDAY_NAMES)})"
 #: The day of the week in a date, which adds nothing to it.
 _NAMED: Final = f"(?:(?:{'|'.join(_WEEKDAY_NAMES)}),? )?"
 _MONTH_NAMES: Final = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
     "december",
 )  # fmt: skip
-_MONTHS: Final = {name[:letters]: number for number, name in enumerate(_MONTH_NAMES, start=1) for letters in (3, 4, 9)}
-_MONTH: Final = f"(?P<month>{'|'.join(_MONTH_NAMES)}|(?:jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec)\\.?)"
-_YEAR: Final = "(?P<year>(?:19[89]|20[0-9])[0-9])(?![0-9%])"
+MONTHS: Final = {name[:letters]: number for number, name in enumerate(_MONTH_NAMES, start=1) for letters in (3, 4, 9)}
+MONTH: Final = f"(?P<month>{'|'.join(_MONTH_NAMES)}|(?:jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec)\\.?)"
+YEAR: Final = "(?P<year>(?:19[89]|20[0-9])[0-9])(?![0-9%])"
 _DAY: Final = "(?P<day>[12][0-9]|3[01]|0?[1-9])(?P<ordinal>st|nd|rd|th)?(?![0-9A-Za-z.:%])"
 _PREPOSITION: Final = (
     "(?P<before>in|during|since|before|after|until|till|from|to|of|by|between|and|through|early|mid|late) (?:the )?"
@@ -80,7 +80,8 @@ _PARTS: Final = {
 }  # fmt: skip
 
 
-def _rule(pattern: str, span_of: Callable[[re.Match[str], datetime], Span | None]) -> Rule:
+def rule(pattern: str, span_of: Callable[[re.Match[str], datetime], Span | None]) -> Rule:
+    """Return a rule whose pattern stands for itself, in any case."""
     # ASCII, because otherwise "ſ" and "ı" match "s" and "i", and a day spelled with them is in no table.
     return re.compile(_B + f"(?:{pattern})" + _E, re.IGNORECASE | re.ASCII), span_of
 
@@ -100,18 +101,19 @@ def _past(match: re.Match[str], now: datetime) -> Span:
 def _counts(match: re.Match[str]) -> tuple[int, int]:
     if match["few"]:
         return FEW
-    count = _count(match["n"] or match["couple"])
+    count = count_of(match["n"] or match["couple"])
     return count, count
 
 
-def _count(written: str) -> int:
+def count_of(written: str) -> int:
+    """Return the number that is written in digits or words."""
     if written.isdecimal():
         return int(written)
     return sum(_NUMBERS[word] for word in re.split("[- ]", written.lower()))
 
 
 def _between_ago(match: re.Match[str], now: datetime) -> Span:
-    counts = (_count(match["least"]), *_counts(match))
+    counts = (count_of(match["least"]), *_counts(match))
     return guessed_ago(now, _unit(match), min(counts), max(counts))
 
 
@@ -122,7 +124,7 @@ def _named_unit(match: re.Match[str], now: datetime) -> Span:
 
 def _weekday(match: re.Match[str], now: datetime) -> Span | None:
     which = (match["which"] or "").lower()
-    number = _WEEKDAYS[match["weekday"].lower()]
+    number = WEEKDAYS[match["weekday"].lower()]
     if which in {"next", "every", "each"}:
         return None
     if which == "this":
@@ -135,11 +137,11 @@ def _weekday(match: re.Match[str], now: datetime) -> Span | None:
 def _weekday_of_week(match: re.Match[str], now: datetime) -> Span:
     back = WEEK if match["which"].lower() == "last" else 0 * DAY
     monday = week(now.date() - back).start.date()
-    return day(monday + _WEEKDAYS[match["weekday"].lower()] * DAY)
+    return day(monday + WEEKDAYS[match["weekday"].lower()] * DAY)
 
 
 def _month_of(match: re.Match[str]) -> int:
-    return _MONTHS[match["month"].lower().rstrip(".")]
+    return MONTHS[match["month"].lower().rstrip(".")]
 
 
 def _is_word(match: re.Match[str]) -> bool:
@@ -230,35 +232,35 @@ CLOCK: Final = (re.compile(f"(?:T|,? *(?:at |around |about )?){_CLOCK}", re.IGNO
 CLOCK_BEFORE: Final = re.compile(f"(?<![A-Za-z0-9_.:-]){_CLOCK},?(?: on| of)?(?: the)? *$", re.IGNORECASE | re.ASCII)
 
 RULES: Final[tuple[Rule, ...]] = (
-    _rule("(?:the )?day before yesterday", lambda _, now: ago(now, "day", 2)),
-    _rule("yesterday", lambda _, now: ago(now, "day", 1)),
-    _rule("(?:earlier )?today", lambda _, now: ago(now, "day", 0)),
-    _rule("last night", _last_night),
-    _rule("this (?P<part>morning|afternoon|evening)|to(?P<night>night)", _this_part),
-    _rule("just now|a moment ago", lambda _, now: past(now, "hour", 1)),
-    _rule(f"{_NUMBER} {_UNIT} (?:ago|back)", _so_long_ago),
-    _rule(f"(?P<least>{_COUNT}){_TO}{_NUMBER} {_UNIT} (?:ago|back)", _between_ago),
-    _rule("half an hour ago", lambda _, now: ago(now, "minute", 30)),
-    _rule("half a year ago", lambda _, now: ago(now, "month", 6)),
-    _rule(f"(?:last|past|previous) (?:(?:{_COUNT}){_TO})?{_NUMBER} {_UNIT}", _past),
-    _rule(f"(?:the last|(?:the )?past) {_UNIT}", lambda match, now: past(now, _unit(match), 1)),
-    _rule("(?:the )?(?P<unit>week|month|quarter|year) before last", lambda match, now: ago(now, _unit(match), 2)),
-    _rule("(?P<which>last|previous|this|(?:the )?current) (?P<unit>week|month|quarter|year|weekend)", _named_unit),
-    _rule("(?:over |on |at )?the weekend", lambda _, now: latest_weekend(now)),
-    _rule(f"(?:(?P<which>last|past|previous|this|next|every|each) )?{_WEEKDAY}", _weekday),
-    _rule("(?P<which>last|this|next) (?P<weekday>mon|tues?|wed|thu|thurs?|fri)", _weekday),
-    _rule(f"(?P<which>last|this) week(?:'s|,| on)? {_WEEKDAY}", _weekday_of_week),
-    _rule(f"{_WEEKDAY},? (?:of )?(?P<which>last|this) week", _weekday_of_week),
-    _rule(f"{_MONTH},? (?:of )?(?:{_YEAR}|(?P<which>last|this) year)", _month_with_year),
-    _rule(f"(?P<before>last|this) {_MONTH}", _month_alone),
-    _rule(f"{_PREPOSITION}(?P<at>){_MONTH}", _month_alone),
-    _rule("(?P<month>January|February|July|September|October|November|December)", _capital_month),
-    _rule(f"{_NAMED}{_MONTH} (?:the )?{_DAY}(?:,? {_YEAR})?", _date),
-    _rule(f"{_NAMED}(?:the )?{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR})?", _date),
-    _rule("(?P<year>(?:19|20)[0-9]{2})(?P<by>[-/])(?P<number>[0-9]{1,2})(?:(?P=by)(?P<day>[0-9]{1,2}))?", _iso),
-    _rule("(?P<year>(?:19|20)[0-9]{2})-?W(?P<week>[0-5][0-9])", _iso_week),
-    _rule(f"(?:in|since|during|from|before|after|until|back in) (?:the year )?(?P<at>){_YEAR}{_COUNTED}", _year),
-    _rule(f"Q(?P<quarter>[1-4])(?: of|,)? ?{_YEAR}", _quarter),
-    _rule(f"{_YEAR} ?Q(?P<quarter>[1-4])", _quarter),
-    _rule("(?:in|since|during|from|before|after|until) (?P<at>)Q(?P<quarter>[1-4])(?P<year>)", _quarter),
+    rule("(?:the )?day before yesterday", lambda _, now: ago(now, "day", 2)),
+    rule("yesterday", lambda _, now: ago(now, "day", 1)),
+    rule("(?:earlier )?today", lambda _, now: ago(now, "day", 0)),
+    rule("last night", _last_night),
+    rule("this (?P<part>morning|afternoon|evening)|to(?P<night>night)", _this_part),
+    rule("just now|a moment ago", lambda _, now: past(now, "hour", 1)),
+    rule(f"{_NUMBER} {_UNIT} (?:ago|back)", _so_long_ago),
+    rule(f"(?P<least>{COUNT}){_TO}{_NUMBER} {_UNIT} (?:ago|back)", _between_ago),
+    rule("half an hour ago", lambda _, now: ago(now, "minute", 30)),
+    rule("half a year ago", lambda _, now: ago(now, "month", 6)),
+    rule(f"(?:last|past|previous) (?:(?:{COUNT}){_TO})?{_NUMBER} {_UNIT}", _past),
+    rule(f"(?:the last|(?:the )?past) {_UNIT}", lambda match, now: past(now, _unit(match), 1)),
+    rule("(?:the )?(?P<unit>week|month|quarter|year) before last", lambda match, now: ago(now, _unit(match), 2)),
+    rule("(?P<which>last|previous|this|(?:the )?current) (?P<unit>week|month|quarter|year|weekend)", _named_unit),
+    rule("(?:over |on |at )?the weekend", lambda _, now: latest_weekend(now)),
+    rule(f"(?:(?P<which>last|past|previous|this|next|every|each) )?{WEEKDAY}", _weekday),
+    rule("(?P<which>last|this|next) (?P<weekday>mon|tues?|wed|thu|thurs?|fri)", _weekday),
+    rule(f"(?P<which>last|this) week(?:'s|,| on)? {WEEKDAY}", _weekday_of_week),
+    rule(f"{WEEKDAY},? (?:of )?(?P<which>last|this) week", _weekday_of_week),
+    rule(f"{MONTH},? (?:of )?(?:{YEAR}|(?P<which>last|this) year)", _month_with_year),
+    rule(f"(?P<before>last|this) {MONTH}", _month_alone),
+    rule(f"{_PREPOSITION}(?P<at>){MONTH}", _month_alone),
+    rule("(?P<month>January|February|July|September|October|November|December)", _capital_month),
+    rule(f"{_NAMED}{MONTH} (?:the )?{_DAY}(?:,? {YEAR})?", _date),
+    rule(f"{_NAMED}(?:the )?{_DAY} (?:of )?{MONTH}(?:,? {YEAR})?", _date),
+    rule("(?P<year>(?:19|20)[0-9]{2})(?P<by>[-/])(?P<number>[0-9]{1,2})(?:(?P=by)(?P<day>[0-9]{1,2}))?", _iso),
+    rule("(?P<year>(?:19|20)[0-9]{2})-?W(?P<week>[0-5][0-9])", _iso_week),
+    rule(f"(?:in|since|during|from|before|after|until|back in) (?:the year )?(?P<at>){YEAR}{_COUNTED}", _year),
+    rule(f"Q(?P<quarter>[1-4])(?: of|,)? ?{YEAR}", _quarter),
+    rule(f"{YEAR} ?Q(?P<quarter>[1-4])", _quarter),
+    rule("(?:in|since|during|from|before|after|until) (?P<at>)Q(?P<quarter>[1-4])(?P<year>)", _quarter),
 )

@@ -8,19 +8,23 @@ from functools import partial
 from typing import Final
 
 from querymill_workers.retrievers.conversations.rules.times import chinese as times_chinese
+from querymill_workers.retrievers.conversations.rules.times import chinese_vague, english_vague, holidays, parts
 from querymill_workers.retrievers.conversations.rules.times import english as times_english
 from querymill_workers.retrievers.conversations.rules.times.spans import DAY, Span
+from querymill_workers.retrievers.conversations.rules.times.subjects import is_subject
 
 _FULL_WIDTH: Final = str.maketrans("０１２３４５６７８９：／－", "0123456789:/-")
 _CODE: Final = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
-_RULES: Final = (*times_chinese.RULES, *times_english.RULES)
+_RULES: Final = (
+    *times_chinese.RULES, *chinese_vague.RULES, *times_english.RULES, *english_vague.RULES, *holidays.RULES
+)  # fmt: skip
 # Words that are removed from the question together with a time expression.
 _LEADING: Final = re.compile(
     r"(?:(?<![A-Za-z0-9_])(?:back in|in|on|at|during|from|over|within|around|about|of|for|by)(?: the)? +"
     "|(?:在|于|自从|自|从) *)$",
     re.IGNORECASE,
 )
-_TRAILING: Final = re.compile(" *(?:期间|里面|当中|之内|以内|的时候|那天|那会儿|的|里|内|中)")
+_TRAILING: Final = re.compile(" *(?:期间|里面|当中|之内|以内|的时候|那天|那会儿|的|里|内|中)|['’]s(?![A-Za-z])")
 _SINCE: Final = re.compile(r"(?<![A-Za-z0-9_])(?:ever since|since|starting|as of)(?: the)? +$", re.IGNORECASE)
 _AFTER: Final = re.compile(r"(?<![A-Za-z0-9_])(?:after|later than)(?: the)? +$", re.IGNORECASE)
 _BEFORE: Final = re.compile(
@@ -84,16 +88,21 @@ def find_time(text: str, *, now: datetime, zone: tzinfo) -> Timed | None:
     begins with it. Several expressions give the range that contains them all. Expressions that begin in the future
     are ignored, because no conversation is from then. After "to", a weekday or month is the next one after the first
     expression, even in the future: "Monday to Friday" is within one week, and 去年三月到五月 within one year. An
-    expression that names its year keeps it.
+    expression that names its year keeps it. A time that is the subject of the question stays in it, see `is_subject`.
 
     Args:
         text: The question. Code in backquotes is ignored.
         now: The time of asking, with a time zone.
         zone: The time zone of the caller, which decides where days begin and end.
     """
-    local = now.astimezone(zone).replace(tzinfo=None)
+    # By way of UTC, because a time that clocks skip on the way to summer time stays as it is in its own zone.
+    local = now.astimezone(UTC).astimezone(zone).replace(tzinfo=None)
     plain = _CODE.sub(lambda code: "`" * len(code[0]), text.translate(_FULL_WIDTH))
-    mentions = _joined(plain, _mentions(plain, local), local)
+    mentions = [
+        mention
+        for mention in _joined(plain, _mentions(plain, local), local)
+        if not is_subject(plain, mention.first, mention.past)
+    ]
     if not mentions:
         return None
     first, last = _range_of(mentions)
@@ -145,7 +154,7 @@ def _mention(
         return None  # the 31st of February, or before the calendar begins
     if span is None:
         return None
-    begins, past, span = _at_the_hour(text, first, end, span)
+    begins, past, span = _at_the_hour(text, *parts.narrow(text, first, end, span))
     as_of = partial(_mention, text, first, end, span_at)
     return _Mention(*_connected(text, begins, past, span), span.every, as_of)
 

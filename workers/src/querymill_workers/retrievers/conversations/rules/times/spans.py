@@ -1,6 +1,7 @@
 """Spans of the calendar in local time: days, weeks, months, and spans some units ago."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from typing import Final, Literal, assert_never
@@ -114,9 +115,9 @@ def past(now: datetime, unit: Unit, count: int) -> Span:
         case "week":
             return Span(today.start - count * WEEK, today.end)
         case "month" | "quarter":
-            return Span(_months_before(today.start, count * (3 if unit == "quarter" else 1)), today.end)
+            return Span(months_before(today.start, count * (3 if unit == "quarter" else 1)), today.end)
         case "year":
-            return Span(_months_before(today.start, 12 * count), today.end)
+            return Span(months_before(today.start, 12 * count), today.end)
         case _:
             assert_never(unit)
 
@@ -143,11 +144,58 @@ def latest_weekend(now: datetime) -> Span:
     return replace(weekend(now, int(now.weekday() < saturday)), every=WEEK)
 
 
+def latest_day_of_month(now: datetime, number: int) -> Span:
+    """Return the latest day with this number in its month, today or earlier, within the last three months.
+
+    Raises:
+        ValueError: No month has such a day.
+    """
+    for back in range(3):
+        of = _first_of(now.year, now.month - back)
+        with suppress(ValueError):
+            found = day(of.replace(day=number).date())
+            if found.start <= now:
+                return replace(found, every=31 * DAY)
+    raise ValueError(number)
+
+
+def season(year: int, name: str) -> Span:
+    """Return the three months of a season that begins in a year, north of the equator: winter is from December on.
+
+    Raises:
+        KeyError: There is no such season.
+    """
+    return months(year, {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}[name], 3)
+
+
+def around(middle: datetime, margin: timedelta) -> Span:
+    """Return the whole days from a margin before a moment to a margin after it; hours for a margin below a day."""
+    if margin < DAY:
+        return Span(middle - margin, middle + margin)
+    return Span(day((middle - margin).date()).start, day((middle + margin).date()).end)
+
+
+def and_a_half_ago(now: datetime, unit: Unit, count: int) -> Span:
+    """Return the span of "``count`` and a half units ago".
+
+    *Decided*: "a month and a half ago" is 45 days, and "a year and a half ago" 18 months, give or take a sixth.
+
+    Raises:
+        OverflowError, ValueError: The span is before the beginning of the calendar.
+        KeyError: The unit is minutes or quarters, which nobody halves.
+    """
+    if unit == "year":
+        return around(months_before(now, 12 * count + 6), (2 * count + 1) * 30 * DAY)
+    length = {"hour": DAY / 24, "day": DAY, "week": WEEK, "month": 30 * DAY}[unit]
+    return around(now - (count + 0.5) * length, max(length * (count + 0.5) / 6, DAY / 48))
+
+
 def _first_of(year: int, number: int) -> datetime:
     return datetime(year + (number - 1) // 12, (number - 1) % 12 + 1, 1)  # noqa: DTZ001  # local, without a zone
 
 
-def _months_before(start: datetime, count: int) -> datetime:
+def months_before(start: datetime, count: int) -> datetime:
+    """Return the same day of the month ``count`` months earlier, or the last day of that month if it is shorter."""
     first = _first_of(start.year, start.month - count)
     last_day = (_first_of(first.year, first.month + 1) - DAY).day
     return first.replace(day=min(start.day, last_day))

@@ -1,0 +1,85 @@
+"""Sessions as documents: listed, exported and dropped like those of every retriever."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from querymill_shared.board import Board
+from querymill_shared.contracts.conversations.life import EmbedConversations
+from querymill_shared.contracts.conversations.ranks import RecomputeRanks
+from querymill_shared.contracts.documents import DocumentCard
+from querymill_shared.contracts.filters import Retriever
+from querymill_workers.ledger.ports import Version
+from querymill_workers.retrievers.conversations.history import forget_before
+from querymill_workers.retrievers.conversations.ports.passages import Passages
+from querymill_workers.retrievers.conversations.ports.ranks import ConversationRanks
+from querymill_workers.retrievers.conversations.ports.sessions import KIND, Conversations
+from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
+from querymill_workers.retrievers.conversations.storing import store_history
+from querymill_workers.set_aside.ports import SetAside
+from querymill_workers.words.ports import Words
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationDocuments:
+    """`Documents` of `conversations`, on any store."""
+
+    conversations: Conversations
+    conversation_passages: Passages
+    set_aside: SetAside
+    words: Words
+    ranks: ConversationRanks
+    board: Board
+    technical_keywords: TechnicalKeywords
+
+    @property
+    def kind(self) -> Retriever:
+        """The retriever."""
+        return KIND
+
+    def list(
+        self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
+    ) -> Sequence[DocumentCard]:
+        """See `Documents.list`."""
+        cards = self.conversations.cards(collection, conditions, limit=limit, after=after)
+        model = self.conversation_passages.searched_by(collection)
+        if model is None or not cards:
+            return cards
+        ids = [card.id for card in cards]
+        lacking = self.conversation_passages.lacking(collection, model=model, session_ids=ids)
+        return [card.model_copy(update={"pending": lacking.get(card.id, 0)}) for card in cards]
+
+    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
+        """See `Documents.count`."""
+        return self.conversations.count(collection, conditions)
+
+    def whole(self, collection: str, ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
+        """See `Documents.whole`. Live messages stand among the others."""
+        stored = {id_: self.conversations.stored(collection, id_) for id_ in ids}
+        return {
+            id_: known.session.model_dump(mode="json", exclude_none=True)
+            for id_, known in stored.items()
+            if known is not None
+        }
+
+    def drop(self, collection: str, document: str, version: Version) -> int:
+        """See `Documents.drop`. The ranks of other sessions follow soon."""
+        known = self.conversations.stored(collection, document)
+        if known is None:
+            return 0
+        left = forget_before(known.history, (version.accepted_us, version.job_id))
+        if left == known.history:
+            return 0
+        change = store_history(collection, document, known, left, self)
+        # No bell: the sweeper rings it, once the drop is committed.
+        request = RecomputeRanks(collection=collection, scope="changed", background=True)
+        self.board.submit(request, idempotency_key=f"ranks {self.ranks.updates(collection)}")
+        if change.total:
+            vectors = EmbedConversations(collection=collection, session_ids=(document,))
+            self.board.submit(vectors, idempotency_key=f"embed what {version.job_id} left of {document}")
+        return max(1 + len(known.session.messages) - change.total - (change.total > 0), 1)
+
+    def leave(self, collection: str) -> None:
+        """See `Documents.leave`."""
+        self.conversations.leave(collection)
+        self.conversation_passages.leave(collection)

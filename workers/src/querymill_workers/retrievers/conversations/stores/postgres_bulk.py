@@ -1,0 +1,102 @@
+"""Many new conversations at once, in statements of many rows."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import psycopg
+
+from querymill_workers.jobs.faults import Conflict
+from querymill_workers.postgres.queries import statements
+from querymill_workers.retrievers.conversations.ports.sessions import PreparedConversation
+from querymill_workers.retrievers.conversations.rules.rank import parts_of
+from querymill_workers.retrievers.conversations.rules.references import leading
+from querymill_workers.retrievers.conversations.stores.postgres_rows import facts_columns, session_columns
+
+_SQL: Final = statements("querymill_workers.retrievers.conversations.stores", "postgres.sql", "postgres_bulk.sql")
+
+#: A phrase that at least this many sessions have counts as common when leading phrases are chosen.
+RARE: Final = 200
+
+
+def add_sessions(connection: psycopg.Connection, collection: str, prepared: Sequence[PreparedConversation]) -> None:
+    """Write new sessions, their postings and their own parts of the ranks.
+
+    Raises:
+        Conflict: One of them is stored already.
+    """
+    if not prepared:
+        return
+    # In a fixed order, so that two writers wait for each other instead of deadlocking.
+    ordered = sorted(prepared, key=lambda item: item.facts.session_id)
+    ids = [item.facts.session_id for item in ordered]
+    place = {"collection": collection, "session_ids": ids}
+    raised = connection.execute(_SQL["conversation_changes"], place)
+    stored = connection.execute(_SQL["conversations_known"], place)
+    rarity = connection.execute(_SQL["conversation_rarity"], {
+        "collection": collection, "bound": RARE,
+        "phrases": sorted(set().union(*(item.facts.key_phrases for item in ordered))),
+    })  # fmt: skip
+    if known := [id_ for (id_,) in stored]:
+        raise Conflict(f"session {known[0]!r} has changed since it was read")
+    (version,) = raised.fetchone() or (0,)
+    leads = _leading(ordered, dict(rarity.fetchall()))
+    connection.execute(_SQL["conversation_total"], {"collection": collection, "change": len(ordered)})
+    numbers = _put(connection, collection, ordered, leads)
+    connection.execute(_SQL["add_phrases"], {"collection": collection, **_postings(ordered, leads, numbers)})
+    connection.execute(_SQL["put_ranks"], {"collection": collection, "version": version, **_ranks(ordered)})
+
+
+def pick_rarest(phrases: Sequence[int], sessions: Mapping[int, int]) -> list[int]:
+    """Pick the leading phrases of a session. Any phrases would do; the rarest make the search shortest."""
+    ordered = sorted(phrases, key=lambda phrase: (sessions[phrase], phrase))
+    return ordered[: leading(len(ordered))]
+
+
+def _leading(prepared: Sequence[PreparedConversation], sessions: Mapping[int, int]) -> list[list[int]]:
+    return [pick_rarest(sorted(item.facts.key_phrases), sessions) for item in prepared]
+
+
+def _put(
+    connection: psycopg.Connection, collection: str, prepared: Sequence[PreparedConversation], leads: Sequence[Any]
+) -> list[int]:
+    """Write the rows of sessions, and return their numbers."""
+    rows = [
+        {
+            "collection": collection,
+            "session_id": item.facts.session_id,
+            "phrases": sorted(item.facts.key_phrases),
+            "leading": leading_,
+            **session_columns(item),
+            **facts_columns(item.facts),
+        }
+        for item, leading_ in zip(prepared, leads, strict=True)
+    ]
+    numbers: list[int] = []
+    with connection.cursor() as cursor:
+        cursor.executemany(_SQL["put_conversation"], rows, returning=True)
+        while True:
+            numbers += [number for (number,) in cursor.fetchall()]
+            if not cursor.nextset():
+                return numbers
+
+
+def _postings(
+    prepared: Sequence[PreparedConversation], leads: Sequence[Sequence[int]], numbers: Sequence[int]
+) -> dict[str, list[Any]]:
+    rows = [
+        (phrase, number, len(item.facts.key_phrases), phrase in leading_, item.facts.explicit)
+        for item, leading_, number in zip(prepared, map(frozenset, leads), numbers, strict=True)
+        for phrase in sorted(item.facts.key_phrases)
+    ]
+    names = ("phrases", "numbers", "sizes", "leads", "explicit")
+    return {name: [row[place] for row in rows] for place, name in enumerate(names)}
+
+
+def _ranks(prepared: Sequence[PreparedConversation]) -> dict[str, list[Any]]:
+    parts = [parts_of(item.facts, 0) for item in prepared]
+    return {
+        "session_ids": [item.facts.session_id for item in prepared],
+        "bases": [part.base for part in parts],
+        "depths": [part.depth for part in parts],
+        "qualities": [part.quality for part in parts],
+    }

@@ -1,0 +1,284 @@
+"""Passages of conversations and their vectors, in PostgreSQL with pgvector. Every statement names its collection."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from psycopg import sql
+from psycopg.rows import TupleRow
+
+from querymill_workers.jobs.revisions import Revision
+from querymill_workers.postgres.connection import Pool, literal, within
+from querymill_workers.postgres.near import NearIndexes
+from querymill_workers.postgres.queries import SESSION, statements
+from querymill_workers.postgres.reading import fetch_all
+from querymill_workers.retrievers.conversations.ports.passages import (
+    CutSession,
+    NearSession,
+    NearSessions,
+    PassageCounts,
+    PassageFilter,
+    PendingPassage,
+    Vector,
+)
+from querymill_workers.retrievers.conversations.rules.embedded_passages import EmbeddedPassage
+
+_SQL: Final = statements("querymill_workers.retrievers.conversations.stores", "postgres_passages.sql")
+
+#: Vectors dropped in one transaction.
+DROPPED_AT_ONCE: Final = 2_000
+#: The passages of so many sessions are compared one by one, index or not.
+EXACT_SESSIONS: Final = 1_000
+#: Passages that an index search looks at for each session that is wanted, and how far it is widened.
+PASSAGES_PER_SESSION: Final = 8
+WIDEST: Final = 6_400
+#: The widest search of an index, which pgvector limits.
+MAX_BREADTH: Final = 1_000
+
+_CUT: Final = sql.SQL(
+    "AND v.session_id <> ALL(ARRAY(SELECT c.session_id FROM conversations AS c"
+    " WHERE c.collection = %(collection)s AND c.passages_of IS DISTINCT FROM c.revision))"
+)
+_JOINED: Final = sql.SQL(
+    "JOIN conversation_passages AS p ON p.collection = v.collection AND p.session_id = v.session_id AND p.key = v.key"
+)
+
+
+class PostgresPassages:
+    """`Passages` on PostgreSQL with pgvector. ``ef_search`` is the least breadth of an index search."""
+
+    def __init__(self, pool: Pool, *, ef_search: int) -> None:
+        self._pool = pool
+        self._ef_search = ef_search
+        self._near = NearIndexes(pool, "conversation_vectors")
+
+    def put(self, collection: str, cut: Sequence[CutSession]) -> None:
+        """See `Passages.put`."""
+        ids = [session.session_id for session in cut]
+        with within(self._pool, collection) as connection:
+            values = {"collection": collection, "session_ids": ids} | _columns(cut)
+            connection.execute(_SQL["drop_changed_passages"], values)
+            connection.execute(_SQL["put_passages"], values)
+            connection.execute(_SQL["drop_refused_passages"], {**values, "model": None})
+            connection.execute(_SQL["cut_sessions"], values)
+
+    def last(self, collection: str, session_id: str, revision: Revision) -> EmbeddedPassage | None:
+        """See `Passages.last`."""
+        rows = self._rows("last_passage", collection, session_id=session_id, revision=revision)
+        return EmbeddedPassage(*rows[0]) if rows else None
+
+    def grow(self, collection: str, cut: CutSession) -> None:
+        """See `Passages.grow`."""
+        with within(self._pool, collection) as connection:
+            values = {"collection": collection, "session_ids": [cut.session_id], **_columns([cut])}
+            if cut.passages:
+                place = {"session_id": cut.session_id, "number": cut.passages[0].number}
+                connection.execute(_SQL["drop_passages_from"], values | place)
+                connection.execute(_SQL["put_passages"], values)
+            connection.execute(_SQL["cut_sessions"], values)
+
+    def drop(self, collection: str, session_id: str) -> None:
+        """See `Passages.drop`."""
+        with within(self._pool, collection) as connection:
+            connection.execute(_SQL["drop_passages"], {"collection": collection, "session_id": session_id})
+
+    def uncut(self, collection: str, *, limit: int) -> Sequence[str]:
+        """See `Passages.uncut`."""
+        return [session_id for (session_id,) in self._rows("uncut_sessions", collection, limit=limit)]
+
+    def leave(self, collection: str) -> None:
+        """See `Passages.leave`."""
+        with within(self._pool, collection) as connection:
+            connection.execute(_SQL["leave_passages"], {"collection": collection})
+
+    def await_embedding(
+        self, collection: str, tokens: Mapping[str, str], *, models: Sequence[str]
+    ) -> Mapping[str, str]:
+        """See `Passages.await_embedding`."""
+        given = {"session_ids": list(tokens), "tokens": list(tokens.values()), "models": list(models)}
+        return dict(self._rows("await_embedding", collection, **given))
+
+    def begin_embedding(self, collection: str, session_ids: Sequence[str]) -> None:
+        """See `Passages.begin_embedding`."""
+        with within(self._pool, collection) as connection:
+            values = {"collection": collection, "session_ids": list(session_ids)}
+            connection.execute(_SQL["begin_embedding"], values)
+
+    def pending(
+        self, collection: str, *, model: str, limit: int, session_ids: Sequence[str] | None = None
+    ) -> Sequence[PendingPassage]:
+        """See `Passages.pending`."""
+        chosen = None if session_ids is None else list(session_ids)
+        rows = self._rows("pending_passages", collection, model=model, limit=limit, session_ids=chosen)
+        return [PendingPassage(*row) for row in rows]
+
+    def still_pending(
+        self, collection: str, passages: Sequence[PendingPassage], *, model: str
+    ) -> Sequence[PendingPassage]:
+        """See `Passages.still_pending`."""
+        left = set(self._rows("still_pending", collection, model=model, **_places(passages)))
+        return [passage for passage in passages if (passage.session_id, passage.key) in left]
+
+    def counts(self, collection: str, *, model: str, session_ids: Sequence[str] | None = None) -> PassageCounts:
+        """See `Passages.counts`."""
+        where = PassageFilter(session_ids)
+        with within(self._pool, collection) as connection:
+            values = _values(where) | {"collection": collection, "model": model}
+            row = connection.execute(_counts(where), values).fetchone()
+        return PassageCounts(*row) if row else PassageCounts(0, 0)
+
+    def lacking(
+        self, collection: str, *, model: str, session_ids: Sequence[str] | None = None, unawaited: bool = False
+    ) -> Mapping[str, int]:
+        """See `Passages.lacking`."""
+        chosen = None if session_ids is None else list(session_ids)
+        rows = self._rows("lacking_sessions", collection, model=model, session_ids=chosen, unawaited=unawaited)
+        return dict(rows)
+
+    def fill(
+        self, collection: str, passages: Sequence[PendingPassage], vectors: Sequence[Vector | None], *, model: str
+    ) -> None:
+        """See `Passages.fill`."""
+        written = [None if vector is None else literal(vector) for vector in vectors]
+        values = {"collection": collection, "model": model, "embeddings": written, **_places(passages)}
+        with within(self._pool, collection) as connection:
+            connection.execute(_SQL["fill_passages"], values)
+
+    def retry(self, collection: str, *, model: str) -> None:
+        """See `Passages.retry`."""
+        with within(self._pool, collection) as connection:
+            values = {"collection": collection, "model": model, "session_ids": None}
+            connection.execute(_SQL["drop_refused_passages"], values)
+
+    def nearest(self, collection: str, vector: Vector, *, model: str, limit: int, where: PassageFilter) -> NearSessions:
+        """See `Passages.nearest`."""
+        values = _values(where) | {"collection": collection, "model": model, "vector": vector, "limit": limit}
+        if _is_wide(where) and self._near.exists(collection, model):
+            found = self._by_index(where, values)
+            if found is not None:
+                return found
+        as_reader = (SESSION["as_reader"], {"collection": collection})
+        _, counted, rows = fetch_all(self._pool, as_reader, (_counts(where), values), (_exact(where), values))
+        return NearSessions([_near(row) for row in rows], counted[0][1])
+
+    def _by_index(self, where: PassageFilter, values: Mapping[str, Any]) -> NearSessions | None:
+        """Search by index, wider while the passages are of too few sessions. None if they are to the end."""
+        collection, wanted = str(values["collection"]), int(values["limit"])
+        statement = sql.SQL(_SQL["nearest_approximate"]).format(
+            collection=sql.Literal(collection),
+            model=sql.Literal(values["model"]),
+            dimensions=sql.Literal(len(values["vector"])),
+            cut=sql.SQL(" ").join((_among(where, "v"), _CUT)),
+        )
+        candidates = PASSAGES_PER_SESSION * wanted
+        while candidates <= WIDEST:
+            breadth = str(min(max(self._ef_search, candidates), MAX_BREADTH))
+            # First what is pending: a vector that comes in between is counted and found, never neither.
+            as_reader = (SESSION["as_reader"], {"collection": collection})
+            by_index = (_SQL["as_reader_by_index"], {"collection": collection, "ef_search": breadth})
+            asked = (statement, {**values, "candidates": candidates})
+            _, counted, _, rows = fetch_all(self._pool, as_reader, (_counts(where), values), by_index, asked)
+            if len(rows) == wanted:
+                return NearSessions([_near(row) for row in rows], counted[0][1], exact=False)
+            candidates *= PASSAGES_PER_SESSION
+        return None
+
+    def searched_by(self, collection: str, *, first: str | None = None) -> str | None:
+        """See `Passages.searched_by`."""
+        values = {"collection": collection, "model": first}
+        with within(self._pool, collection) as connection:
+            if first is not None:
+                connection.execute(_SQL["first_passage_model"], values)
+            row = connection.execute(_SQL["passage_model"], values).fetchone()
+        return None if row is None else str(row[0])
+
+    def switch(self, collection: str, *, model: str) -> bool:
+        """See `Passages.switch`."""
+        return bool(self._rows("switch_passage_model", collection, model=model))
+
+    def drop_other_models(self, collection: str, *, model: str) -> None:
+        """See `Passages.drop_other_models`."""
+        while self._rows("drop_other_passage_vectors", collection, model=model, limit=DROPPED_AT_ONCE):
+            pass
+
+    def index_if_large(self, collection: str, *, model: str, dimensions: int) -> bool:
+        """See `Passages.index_if_large`."""
+        return self._near.make(collection, model, dimensions=dimensions)
+
+    def drop_index(self, collection: str, *, model: str) -> None:
+        """See `Passages.drop_index`."""
+        self._near.drop(collection, model)
+
+    def _rows(self, statement: str, collection: str, **values: Any) -> list[TupleRow]:
+        with within(self._pool, collection) as connection:
+            return connection.execute(_SQL[statement], values | {"collection": collection}).fetchall()
+
+
+def _is_wide(where: PassageFilter) -> bool:
+    """Return whether a search may go by index: a narrow filter would starve it, and a time is none of its columns."""
+    if where.start is not None or where.end is not None:
+        return False
+    return where.sessions is None or len(where.sessions) > EXACT_SESSIONS
+
+
+def _exact(where: PassageFilter) -> sql.Composed:
+    return sql.SQL(_SQL["nearest_exact"]).format(**_predicates(where), cut=_CUT)
+
+
+def _counts(where: PassageFilter) -> sql.Composed:
+    return sql.SQL(_SQL["passage_counts"]).format(
+        **_predicates(where),
+        passages=sql.SQL(" ").join((_among(where, "p"), _timed(where))),
+        sessions=_among(where, "c"),
+    )
+
+
+def _predicates(where: PassageFilter) -> dict[str, sql.Composable]:
+    timed = _timed(where)
+    return {
+        "joined": _JOINED if where.start is not None or where.end is not None else sql.SQL(""),
+        "vectors": sql.SQL(" ").join((_among(where, "v"), timed)),
+    }
+
+
+def _among(where: PassageFilter, table: str) -> sql.Composable:
+    if where.sessions is None:
+        return sql.SQL("")
+    return sql.SQL("AND {}.session_id = ANY(%(sessions)s::text[])").format(sql.Identifier(table))
+
+
+def _timed(where: PassageFilter) -> sql.Composable:
+    parts = [
+        "AND p.last_at >= %(from)s" if where.start is not None else "",
+        "AND p.first_at < %(until)s" if where.end is not None else "",
+    ]
+    return sql.SQL(" ").join(sql.SQL(part) for part in parts)
+
+
+def _values(where: PassageFilter) -> dict[str, Any]:
+    sessions = None if where.sessions is None else list(where.sessions)
+    return {"sessions": sessions, "from": where.start, "until": where.end}
+
+
+def _near(row: TupleRow) -> NearSession:
+    session_id, cosine, *columns = row
+    return NearSession(session_id, cosine, EmbeddedPassage(*columns))
+
+
+def _places(passages: Sequence[PendingPassage]) -> dict[str, list[str]]:
+    return {"sessions": [each.session_id for each in passages], "keys": [each.key for each in passages]}
+
+
+def _columns(cut: Sequence[CutSession]) -> dict[str, list[Any]]:
+    rows = [(session.session_id, passage) for session in cut for passage in session.passages]
+    return {
+        "revisions": [session.revision for session in cut],
+        "sessions": [session_id for session_id, _ in rows],
+        "keys": [passage.key for _, passage in rows],
+        "numbers": [passage.number for _, passage in rows],
+        "places": [passage.place for _, passage in rows],
+        "messages": [passage.message for _, passage in rows],
+        "starts": [passage.start for _, passage in rows],
+        "firsts": [passage.first_at for _, passage in rows],
+        "lasts": [passage.last_at for _, passage in rows],
+        "texts": [passage.text for _, passage in rows],
+    }

@@ -1,0 +1,71 @@
+"""Store what the accepted writes of a session amount to: its index entry, its rows and its passages."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from querymill_shared.contracts.conversations.ingest import Outcome
+from querymill_shared.contracts.sessions import ChatSession
+from querymill_workers.retrievers.conversations.history import History
+from querymill_workers.retrievers.conversations.ports import StoringPorts
+from querymill_workers.retrievers.conversations.ports.sessions import (
+    KIND,
+    SPACE,
+    PreparedConversation,
+    StoredConversation,
+)
+from querymill_workers.retrievers.conversations.prepare import cut_session, entries_of, prepare_history
+from querymill_workers.words.ports import Words
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a write did to a session, and how many messages it has afterwards."""
+
+    outcome: Outcome
+    total: int
+
+
+def store_history(
+    collection: str, session_id: str, known: StoredConversation | None, history: History, ports: StoringPorts
+) -> Change:
+    """Store a session, its index entry and its passages as its history gives them, unless nothing has changed.
+
+    A session of which nothing is left is dropped. The vectors of new passages follow in a job of their own.
+    """
+    prepared = prepare_history(session_id, history, ports.technical_keywords)
+    # Every writer locks the index entry before the rows, so no two of them deadlock.
+    if prepared is None:
+        ports.words.trim(collection, SPACE, {session_id: 0})
+        ports.conversation_passages.drop(collection, session_id)
+        ports.set_aside.drop(collection, KIND, [session_id])
+        return Change("dropped" if ports.conversations.drop(collection, session_id) else "unchanged", 0)
+    if not is_new(known, history, prepared):
+        return Change("unchanged", len(prepared.session.messages))
+    index_again(collection, [prepared.session], ports.words)
+    ports.conversations.put(collection, prepared, replacing=None if known is None else known.revision)
+    cut_again(collection, [prepared], ports)
+    return change_of(known, prepared)
+
+
+def cut_again(collection: str, prepared: Sequence[PreparedConversation], ports: StoringPorts) -> None:
+    """Put the passages of stored sessions in place of those that they had. What was refused is tried again."""
+    ports.conversation_passages.put(collection, [cut_session(each.session, each.revision) for each in prepared])
+    ports.set_aside.drop(collection, KIND, [each.session.session_id for each in prepared])
+
+
+def index_again(collection: str, sessions: Sequence[ChatSession], words: Words) -> None:
+    """Put the index entries of sessions in place of those that they had."""
+    entries = {session.session_id: entries_of(session) for session in sessions}
+    words.put(collection, SPACE, [entry for of_one in entries.values() for entry in of_one])
+    words.trim(collection, SPACE, {session_id: len(of_one) for session_id, of_one in entries.items()})
+
+
+def is_new(known: StoredConversation | None, history: History, prepared: PreparedConversation) -> bool:
+    """Return whether a session is to be stored: its content or what its writes left is not what is stored."""
+    return known is None or prepared.revision != known.revision or history != known.history
+
+
+def change_of(known: StoredConversation | None, prepared: PreparedConversation) -> Change:
+    """Say what storing a session did to it."""
+    same = known is not None and prepared.revision == known.revision
+    return Change("unchanged" if same else "ingested", len(prepared.session.messages))

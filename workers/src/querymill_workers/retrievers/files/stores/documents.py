@@ -1,0 +1,54 @@
+"""The documents of `files`, as lists, exports and deletions need them, over any store of them: each file is one."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from querymill_shared.contracts.documents import DocumentCard
+from querymill_shared.contracts.filters import Retriever
+from querymill_workers.ledger.ports import Version
+from querymill_workers.retrievers.files.ports import SPACE, Files
+from querymill_workers.words.ports import Words
+
+
+class FileDocuments:
+    """`Documents` of code bases."""
+
+    kind: Final[Retriever] = "files"
+
+    def __init__(self, files: Files, words: Words) -> None:
+        self._files = files
+        self._words = words
+
+    def list(
+        self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
+    ) -> Sequence[DocumentCard]:
+        """See `Documents.list`."""
+        cards = self._files.cards(collection, conditions, limit=limit, after=after)
+        return [
+            DocumentCard(id=card.path, size=card.size, unit="bytes", metadata=card.metadata, pending=card.pending)
+            for card in cards
+        ]
+
+    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
+        """See `Documents.count`."""
+        return self._files.count(collection, conditions)
+
+    def whole(self, collection: str, ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
+        """See `Documents.whole`."""
+        contents, infos = self._files.contents(collection, ids), self._files.describe(collection, ids)
+        return {
+            path: {**infos[path].metadata, "path": path, "content": contents[path]}
+            for path in ids
+            if path in contents and path in infos
+        }
+
+    def drop(self, collection: str, document: str, _version: Version) -> int:
+        """See `Documents.drop`."""
+        was_there = bool(self._files.describe(collection, [document]))
+        self._words.drop(collection, SPACE, [document])
+        self._files.drop(collection, [document])
+        return int(was_there)
+
+    def leave(self, collection: str) -> None:
+        """See `Documents.leave`."""
+        self._files.leave(collection)

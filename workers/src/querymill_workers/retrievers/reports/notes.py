@@ -1,0 +1,58 @@
+"""What the branches of a search leave on the board."""
+
+from pydantic import Field
+
+from querymill_shared.board import Picture
+from querymill_shared.contracts.codes import OptionalCode
+from querymill_shared.contracts.reports.search import ORIGINAL, ReportSearch, Routing
+from querymill_workers.jobs.notes import StepNotes
+from querymill_workers.retrievers.reports.rules.fusion import decode_key
+from querymill_workers.retrievers.reports.rules.joining import WordsHit
+from querymill_workers.retrievers.reports.rules.routing import Side
+from querymill_workers.retrievers.reports.unembedded import Unembedded
+
+
+class BranchNotes(StepNotes):
+    """The notes of a finished branch: the queries that it proposed, and the reports that it searched.
+
+    ``words`` has what the words of each query found: the key of a page or chunk, its passage, and the BM25 score. That
+    of the original notes the passages that have no vector, the sides of a comparison, and what there is no report of.
+    ``unvectored`` says why the queries got no vectors and were searched by their words alone, as a sentence and a code.
+    """
+
+    texts: tuple[str, ...] = ()
+    routing: Routing
+    unembedded: Unembedded = Unembedded()
+    words: dict[str, tuple[tuple[str, int, float], ...]] = Field(default_factory=dict)
+    unvectored: str = Field(default="", exclude_if=lambda why: not why)
+    unvectored_code: OptionalCode = None
+    sides: tuple[Side, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+def branches_of(picture: Picture, request: ReportSearch) -> dict[str, BranchNotes]:
+    """Return the notes of each branch that has searched."""
+    return {
+        step.name: BranchNotes.of(step) for step in picture.steps if step.name in request.steps and step.state == "done"
+    }
+
+
+def original_of(picture: Picture, request: ReportSearch) -> BranchNotes | None:
+    """Return the notes of the original, if it has searched."""
+    return branches_of(picture, request).get(ORIGINAL)
+
+
+def unembedded_of(picture: Picture, request: ReportSearch) -> Unembedded:
+    """Return what the branch of the original noted of passages without a vector."""
+    original = original_of(picture, request)
+    return Unembedded() if original is None else original.unembedded
+
+
+def words_of(picture: Picture, request: ReportSearch) -> list[WordsHit]:
+    """Return what the words of all queries found."""
+    return [
+        WordsHit(query, decode_key(key), passage, bm25)
+        for branch in branches_of(picture, request).values()
+        for query, found in branch.words.items()
+        for key, passage, bm25 in found
+    ]

@@ -1,0 +1,74 @@
+"""Passages that say the same: pages that reports repeat count once in a ranking."""
+
+import re
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from querymill_workers.text.words import words
+
+Key = TypeVar("Key", bound=Hashable)
+
+#: Texts are near duplicates if they share this part of all their runs of three words.
+ALIKE: Final = 0.9
+RUN: Final = 3
+#: Lines at the top of a page that may name its report, and the words below them that make a text long.
+TOP_LINES: Final = 2
+LONG: Final = 30
+# What a table or a sentence states: a number with a decimal or a separator, a percentage, or one of five digits.
+_FIGURE: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)+|[0-9]+(?=\s?%)|[0-9]{5,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Print:
+    """What two texts are compared by: their runs of words, and their figures."""
+
+    runs: frozenset[tuple[str, ...]]
+    figures: frozenset[str]
+
+    @classmethod
+    def of(cls, text: str) -> "Print":
+        """Return the print of a text. Of a long one, the two lines at its top are left out: they name the report."""
+        whole = words(text)
+        body = words("\n".join([line for line in text.splitlines() if line.strip()][TOP_LINES:]))
+        found = body if len(body) >= LONG else whole
+        runs = frozenset(tuple(found[start : start + RUN]) for start in range(max(len(found) - RUN + 1, 1)))
+        return cls(runs, frozenset(_FIGURE.findall(text)))
+
+    def is_near(self, other: "Print") -> bool:
+        """Return whether two texts say the same.
+
+        They have the same figures, and share nine tenths of their runs of three words (Jaccard). So the same page with
+        another page number or year at its top is a duplicate, and the same table with other figures is not.
+        """
+        few, many = sorted((len(self.runs), len(other.runs)))
+        if self.figures != other.figures or few < ALIKE * many:
+            return False
+        shared = len(self.runs & other.runs)
+        return shared >= ALIKE * (few + many - shared)
+
+
+@dataclass(slots=True)
+class Unlike(Generic[Key]):
+    """Keeps the first of texts that say the same. ``alike`` has the later ones under the key of the first."""
+
+    kept: dict[Key, Print]
+    alike: dict[Key, list[Key]]
+
+    @classmethod
+    def of(cls, texts: Iterable[tuple[Key, str]] = ()) -> "Unlike[Key]":
+        """Sort out texts, best first."""
+        new: Unlike[Key] = cls({}, {})
+        for key, text in texts:
+            new.take(key, text)
+        return new
+
+    def take(self, key: Key, text: str) -> bool:
+        """Keep a text, or note it under the one that says the same. Return whether it is kept."""
+        own = Print.of(text)
+        first = next((known for known, known_print in self.kept.items() if own.is_near(known_print)), None)
+        if first is None:
+            self.kept[key] = own
+        else:
+            self.alike.setdefault(first, []).append(key)
+        return first is None
