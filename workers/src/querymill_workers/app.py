@@ -3,12 +3,15 @@
 Each option was measured. The reasons are next to the options and in ADR 3 in ``adr/``.
 """
 
+from typing import Any
+
 from celery import Celery
+from celery.signals import setup_logging
 from kombu import Queue as BrokerQueue
 
 from querymill_shared.broker import transport_options
 from querymill_shared.queues import Queue
-from querymill_workers import wiring
+from querymill_workers import logs, wiring
 
 _ON_REDIS = wiring.settings().broker_url.startswith("redis")
 
@@ -31,13 +34,22 @@ app.conf.update(
     task_queues=[BrokerQueue(queue, no_ack=_ON_REDIS) for queue in Queue],
     task_create_missing_queues=False,
     # Only bells get through to Celery: the transport filters them on Redis, the consumer on other brokers.
-    worker_consumer="celery.worker.consumer:Consumer" if _ON_REDIS else "querymill_workers.consumer:BellConsumer",
+    worker_consumer=f"querymill_workers.consumer:{'Lone' if _ON_REDIS else 'Bell'}Consumer",
     broker_transport="querymill_workers.transport:BellTransport" if _ON_REDIS else None,
     broker_transport_options=dict(transport_options(wiring.settings().broker_url)),
     broker_connection_retry_on_startup=True,
     broker_heartbeat=10,
     worker_soft_shutdown_timeout=10,
     worker_enable_soft_shutdown_on_idle=True,
+    # Whoever reaches the broker could end a worker by a message.
+    worker_enable_remote_control=False,
     worker_send_task_events=False,
     worker_hijack_root_logger=False,
 )
+
+
+# Here, not in a module that an app may leave out: without it, a thread that breaks draws every local variable.
+@setup_logging.connect
+def log_as_json(**_: Any) -> None:
+    """Keep Celery from setting up its own logs."""
+    logs.configure(wiring.settings().querymill_log_level)

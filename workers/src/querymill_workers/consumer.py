@@ -1,9 +1,11 @@
-"""Celery's consumer for brokers other than Redis. It drops every message that is not a bell.
+"""Celery's consumer, without all that it does besides receiving bells.
 
-A message that makes Celery's own code raise ends the process, and the broker then gives it to the next worker.
+A message that makes Celery's own code raise ends the process, and the broker then gives it to the next worker. On Redis
+the transport drops what is not a bell. On other brokers `BellConsumer` does.
 """
 
-from typing import Any, NoReturn
+from collections.abc import Mapping
+from typing import Any, Final, NoReturn
 
 from celery.worker.consumer import Consumer
 from kombu import Message, compression
@@ -11,8 +13,19 @@ from kombu import Message, compression
 from querymill_workers.jobs.elements import NoBell, body_of, headers_of, told
 from querymill_workers.transport import TASK_OF, Dropped
 
+#: Workers do not talk to each other. The options of the command line that say so could be forgotten.
+_ALONE: Final = {"task_events": False, "without_gossip": True, "without_mingle": True, "without_heartbeat": True}
 
-class BellConsumer(Consumer):
+
+class LoneConsumer(Consumer):
+    """Listens to nothing but its queues: not to remote control, nor to the events of other workers."""
+
+    def __init__(self, *args: Any, worker_options: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
+        kwargs["worker_options"] = {**(worker_options or {}), **_ALONE}
+        super().__init__(*args, **kwargs)
+
+
+class BellConsumer(LoneConsumer):
     """Passes bells on, and drops and counts everything else."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

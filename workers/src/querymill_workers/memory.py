@@ -10,6 +10,7 @@ from queue import Empty, SimpleQueue
 from typing import Final
 
 from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.queues import Queue
 from querymill_workers import wiring
 from querymill_workers.dispatch import journey
 from querymill_workers.dispatch.sweeper import sweep
@@ -48,5 +49,6 @@ class MemoryWorkers:
             with suppress(Empty):
                 self._ring_all(journey.run_step(self._bells.get(timeout=SWEEP_EVERY_S), self.ports))
             if self.ports.clock() - self._swept_at >= SWEEP_EVERY_S:
+                self.ports.board.beat("memory#1", {"name": "memory", "queues": list(Queue), "slots": 1})
                 self._ring_all(sweep(self.ports))
                 self._swept_at = self.ports.clock()

@@ -1,17 +1,24 @@
-"""Bring the database to the newest schema: ``python -m querymill_workers.migrate``."""
+"""Bring the database to the newest schema: ``python -m querymill_workers.migrate``.
+
+With ``--check`` nothing is changed: it says what is missing of the schema and of the walls between collections.
+"""
 
 import sys
 
 import psycopg
 
 from querymill_workers import wiring
-from querymill_workers.postgres.migrate import SchemaMismatch, migrate
+from querymill_workers.postgres.migrate import SchemaMismatch, check, migrate
 
 
 def main() -> int:
-    """Apply the missing migrations. Return 0 if the schema then fits, else 1."""
+    """Apply the missing migrations, or only check. Return 0 if the schema then fits, else 1."""
     settings = wiring.settings()
     try:
+        if "--check" in sys.argv[1:]:
+            check(settings.database_url.get_secret_value())
+            sys.stdout.write("the schema is up to date, and the walls between collections stand\n")
+            return 0
         dimensions = wiring.embedding_profile(settings).dimensions
         applied = migrate(settings.database_url.get_secret_value(), dimensions=dimensions)
     except (SchemaMismatch, ValueError) as error:

@@ -1,99 +1,55 @@
-"""The logs of a worker process and its background threads, set up by Celery's signals."""
+"""The background threads of a worker process, started and stopped by Celery's signals."""
 
-import logging
+import gc
 import os
-import socket
 import sys
-import traceback
-from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
+import redis
 import structlog
-from celery.signals import setup_logging, worker_ready, worker_shutting_down
+from celery.concurrency.thread import TaskPool as Threads
+from celery.signals import celeryd_init, worker_ready, worker_shutdown, worker_shutting_down
 
 from querymill_shared import metrics
-from querymill_shared.addresses import mask_text
+from querymill_shared.backlog import Backlog
 from querymill_workers import preflight, wiring
-from querymill_workers.dispatch.announce import announce_all
+from querymill_workers.dispatch.announce import Announcer, announce_all
+from querymill_workers.dispatch.backlog import BacklogWatch
 from querymill_workers.dispatch.sweeper import TERM_S, Sweeper
-from querymill_workers.tasks import ring
+from querymill_workers.jobs.bell import Bell
+from querymill_workers.listener import Listener
+from querymill_workers.tasks import ring_all, ring_safely
+from querymill_workers.transport import BellChannel
 
 _log = structlog.get_logger(__name__)
-_sweepers: list[Sweeper] = []
+
+#: How long a process that ends waits for its steps, in seconds. The longest call takes 20.
+SHUTDOWN_S = 10.0
+#: How long a thread may compute while others wait for the interpreter, in seconds. With Python's 5 ms, each of a
+#: hundred threads that wait wakes two hundred times a second to ask for its turn.
+SWITCH_S = 0.05
+_upkeep: list[Sweeper | Announcer | BacklogWatch | Listener] = []
 
 
-@setup_logging.connect
-def log_as_json(**_: Any) -> None:
-    """Log one JSON object per line. Questions and passages never appear above DEBUG."""
-    level = logging.getLevelNamesMapping()[wiring.settings().querymill_log_level]
-    shared = common_processors(level)
-    structlog.configure(
-        processors=[structlog.contextvars.merge_contextvars, *shared, structlog.processors.JSONRenderer()],
-        wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-    )
-    handler = logging.StreamHandler()
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            processors=[
-                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                structlog.processors.JSONRenderer(),
-            ],
-            foreign_pre_chain=[structlog.stdlib.add_logger_name, *shared],
-        )
-    )
-    logging.basicConfig(level=max(level, logging.WARNING), handlers=[handler], force=True)
-
-
-def common_processors(level: int) -> list[structlog.typing.Processor]:
-    """Return the processors of every log line, including those of libraries. Full tracebacks appear at DEBUG only."""
-    in_full, briefly = structlog.processors.format_exc_info, structlog.processors.ExceptionRenderer(type_and_place)
-    return [
-        structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        in_full if level <= logging.DEBUG else briefly,
-        without_secrets,
-    ]
-
-
-def without_secrets(_: Any, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """Return a log line without the secrets of the addresses it quotes, because drivers log their own errors."""
-    return {name: mask_text(value) if isinstance(value, str) else value for name, value in event.items()}
-
-
-def type_and_place(exc_info: structlog.typing.ExcInfo) -> list[str]:
-    """Return the types, causes and places of an exception. Its message is left out, because it may quote user text."""
-    return [line for error in causes(exc_info[1]) for line in (*frames(error), type_of(error))]
-
-
-def causes(error: BaseException) -> list[BaseException]:
-    """Return an exception and its causes, in the order in which they were raised."""
-    chain: list[BaseException] = []
-    known: BaseException | None = error
-    while known is not None and known not in chain:
-        chain.append(known)
-        known = known.__cause__ or (None if known.__suppress_context__ else known.__context__)
-    return chain[::-1]
-
-
-def frames(error: BaseException) -> Iterator[str]:
-    """Yield the lines of code that an exception passed through."""
-    for frame in traceback.extract_tb(error.__traceback__):
-        yield f"{frame.filename}:{frame.lineno} {frame.name}"
-
-
-def type_of(error: BaseException) -> str:
-    """Return the type of an exception, with the database's error code if it has one."""
-    state = getattr(error, "sqlstate", None)
-    return type(error).__name__ + (f" (SQLSTATE {state})" if state else "")
+@celeryd_init.connect
+def begin_life(sender: str, **_: Any) -> None:
+    """Report this process under its name, and put back what its former life held, before anything slow begins."""
+    wiring.name_worker(sender)
+    wiring.heartbeat().begin()
 
 
 @worker_ready.connect
-def begin(**_: Any) -> None:
+def begin(sender: Any, **_: Any) -> None:
     """Check the services, then start the background threads. If a check fails, end the process."""
     # Celery swallows exceptions of this signal, so a worker that must not run would keep running.
     try:
         start_upkeep()
+        # What was loaded stays for good: looking through it for garbage again and again costs and finds nothing.
+        gc.collect()
+        gc.freeze()
+        take_up_work(sender)
+        _log.info("worker ready", name=wiring.heartbeat().life)
     except preflight.Unsafe as error:
         _log.error("refused to start", reason=str(error))
         os._exit(os.EX_CONFIG)
@@ -109,22 +65,79 @@ def start_upkeep() -> None:
     Raises:
         Unsafe: With these services, jobs could be lost or mixed up.
     """
-    settings, board = wiring.settings(), wiring.board()
+    settings, board, client = wiring.settings(), wiring.board(), wiring.cache_client()
+    backlog = Backlog.connect(settings, client)
     if settings.querymill_metrics_port is not None:
-        metrics.serve(wiring.cache_client(), settings.querymill_metrics_port)
-    preflight.refuse_unsafe(settings, board, wiring.embedding_profile(settings).dimensions)
+        metrics.serve(client, settings.querymill_metrics_port, backlog)
+    preflight.refuse_unsafe(settings, board)
     ports = wiring.ports()
     announce_all(ports)
-    name = f"{socket.gethostname()}:{os.getpid()}"
-    sweeper = Sweeper(ports, ring=ring, elect=lambda: board.elect(name, term_s=TERM_S))
-    _sweepers.append(sweeper)
-    sweeper.start()
-    _log.info("worker ready", name=name)
+    name = wiring.heartbeat().life
+    watch = None if backlog is None else BacklogWatch(ports, backlog, result_ttl_s=settings.querymill_result_ttl_s)
+    sweeper = Sweeper(ports, ring=ring_safely, elect=lambda: board.elect(name, term_s=TERM_S), backlog=watch)
+    _upkeep.extend((sweeper, Announcer(ports)))
+    if watch is not None:
+        _upkeep.append(watch)
+    for thread in _upkeep:
+        thread.start()
+
+
+def take_up_work(consumer: Any) -> None:
+    """Tell the fleet which queues this process serves, and use all its threads."""
+    threads, queues = consumer.pool.num_processes, consumer.app.amqp.queues
+    if isinstance(consumer.pool, Threads):
+        wiring.crew().widen(threads)
+        sys.setswitchinterval(SWITCH_S)
+        if wiring.settings().broker_url.startswith("redis"):
+            BellChannel.fetches_bells = False
+            listener = Listener(
+                partial(open_broker, consumer.app), lambda: queues.consume_from, wiring.crew(), respond,
+                wiring.board().collections_of,
+            )  # fmt: skip
+            _upkeep.append(listener)
+            listener.start()
+            sleep_between_timers(consumer.hub)
+    wiring.heartbeat().describe(queues=list(queues.consume_from), slots=threads)
+
+
+def sleep_between_timers(hub: Any) -> None:
+    """Let Celery's loop, which fetches nothing any more, sleep until its next timer.
+
+    Without a file to wait for, it would look ten times a second whether there is one.
+    """
+    if hub is not None:
+        silent, _kept_open = os.pipe()
+        hub.add_reader(silent, lambda: None)
+
+
+def open_broker(app: Any) -> redis.Redis:
+    """Connect to the broker as Celery does: it may be one of several, or a socket.
+
+    Raises:
+        kombu.exceptions.OperationalError: It is unreachable.
+    """
+    connection = app.connection_for_read()
+    connection.ensure_connection(max_retries=1)
+    with connection.default_channel.conn_or_acquire() as client:
+        opened: redis.Redis = client
+        return opened
+
+
+def respond(bell: Bell) -> None:
+    """Answer a bell in one of this process's threads."""
+    wiring.crew().answer(bell, wiring.ports(), ring_all)
 
 
 @worker_shutting_down.connect
 def end(**_: Any) -> None:
     """Stop sweeping (another worker is elected within seconds) and flush the counters."""
-    for sweeper in _sweepers:
-        sweeper.stop()
+    for thread in _upkeep:
+        thread.stop()
     wiring.meters().stop()
+
+
+@worker_shutdown.connect
+def end_life(**_: Any) -> None:
+    """Wait for the steps that run, and put back what is held nevertheless: another worker repeats it at once."""
+    wiring.crew().dismiss(within_s=SHUTDOWN_S)
+    wiring.heartbeat().end()

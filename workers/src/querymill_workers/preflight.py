@@ -13,7 +13,7 @@ class Unsafe(Exception):
     """Raised when jobs could be lost or mixed up. The message says what to do."""
 
 
-def refuse_unsafe(settings: Settings, board: ValkeyBoard, dimensions: int) -> None:
+def refuse_unsafe(settings: Settings, board: ValkeyBoard) -> None:
     """Check the board's server and the database.
 
     Raises:
@@ -27,6 +27,6 @@ def refuse_unsafe(settings: Settings, board: ValkeyBoard, dimensions: int) -> No
     if board.server_setting("appendonly") == "no":
         _log.warning("REDIS_URL: appendonly is off: a restart of that server loses every open job")
     try:
-        check(settings.database_url.get_secret_value(), dimensions=dimensions)
+        check(settings.database_url.get_secret_value())
     except SchemaMismatch as error:
         raise Unsafe(str(error)) from error

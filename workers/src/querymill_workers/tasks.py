@@ -2,56 +2,78 @@
 
 from collections.abc import Iterable
 
+import redis
+import structlog
 from celery import current_app, shared_task
+from kombu.exceptions import KombuError, OperationalError
 
+from querymill_shared import bells
 from querymill_shared.queues import Queue, task_of
 from querymill_workers import wiring
-from querymill_workers.dispatch import journey
 from querymill_workers.jobs.bell import Bell
+
+_log = structlog.get_logger(__name__)
 
 
 @shared_task(name=task_of(Queue.SEARCH))
 def search(job_id: str, step: str) -> None:
     """Run a step that needs the stores."""
-    ring_all(journey.run_step(Bell(job_id, step, Queue.SEARCH), wiring.ports()))
+    answer(Bell(job_id, step, Queue.SEARCH))
 
 
 @shared_task(name=task_of(Queue.EXPAND))
 def expand(job_id: str, step: str) -> None:
     """Run a step that waits for the chat model."""
-    ring_all(journey.run_step(Bell(job_id, step, Queue.EXPAND), wiring.ports()))
+    answer(Bell(job_id, step, Queue.EXPAND))
 
 
 @shared_task(name=task_of(Queue.INGEST))
 def ingest(job_id: str, step: str) -> None:
     """Run a step that ingests documents."""
-    ring_all(journey.run_step(Bell(job_id, step, Queue.INGEST), wiring.ports()))
+    answer(Bell(job_id, step, Queue.INGEST))
 
 
 @shared_task(name=task_of(Queue.EMBED))
 def embed(job_id: str, step: str) -> None:
     """Run a step that only embeds, in bulk."""
-    ring_all(journey.run_step(Bell(job_id, step, Queue.EMBED), wiring.ports()))
+    answer(Bell(job_id, step, Queue.EMBED))
 
 
 @shared_task(name=task_of(Queue.RERANK))
 def rerank(job_id: str, step: str) -> None:
     """Run a step that waits for the relevance judge."""
-    ring_all(journey.run_step(Bell(job_id, step, Queue.RERANK), wiring.ports()))
+    answer(Bell(job_id, step, Queue.RERANK))
 
 
 @shared_task(name=task_of(Queue.RANKS))
 def ranks(job_id: str, step: str) -> None:
     """Run a step that keeps the CPU busy."""
-    ring_all(journey.run_step(Bell(job_id, step, Queue.RANKS), wiring.ports()))
+    answer(Bell(job_id, step, Queue.RANKS))
 
 
-def ring_all(bells: Iterable[Bell]) -> None:
+def answer(bell: Bell) -> None:
+    """Run the step that a bell names, and others of its queue."""
+    wiring.crew().answer_here(bell, wiring.ports(), ring_all)
+
+
+def ring_all(rung: Iterable[Bell]) -> None:
     """Ring several bells."""
-    for bell in bells:
+    for bell in rung:
+        ring_safely(bell)
+
+
+def ring_safely(bell: Bell) -> None:
+    """Ring one bell. If it cannot be rung, the sweeper rings it later."""
+    try:
         ring(bell)
+    except (redis.RedisError, OperationalError, KombuError, OSError) as error:
+        _log.warning("a bell is not rung yet", job_id=bell.job_id, step=bell.step, error=type(error).__name__)
 
 
 def ring(bell: Bell) -> None:
     """Ring one bell. Its message holds only a job id and a step name."""
-    current_app.send_task(task_of(bell.queue), args=[bell.job_id, bell.step], queue=bell.queue.value)
+    chosen = wiring.settings()
+    if chosen.broker_url == chosen.redis_url:
+        wiring.cache_client().lpush(bell.queue.value, bells.message(bell.queue, bell.job_id, bell.step))
+    else:
+        current_app.send_task(task_of(bell.queue), args=[bell.job_id, bell.step], queue=bell.queue.value)

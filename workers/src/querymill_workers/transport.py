@@ -10,11 +10,13 @@ a message but would still send the commands that acknowledge it. This transport 
 import time
 from collections.abc import Mapping
 from queue import Empty
-from typing import Any
+from typing import Any, ClassVar
 
 import structlog
 from kombu.transport import redis
+from redis.exceptions import ResponseError
 
+from querymill_shared.backlog import taken_from
 from querymill_shared.broker import KeptClientChannel
 from querymill_shared.queues import Queue, task_of
 from querymill_workers import wiring
@@ -42,6 +44,19 @@ class Dropped:
             _log.warning("dropped an element that is not a bell", queue=known, reason=reason.value)
 
 
+def set_aside(client: Any, key: str) -> bool:
+    """Rename a key that should be a queue and is no list. Return False if there is none, or another worker did so."""
+    if client.type(key) in (b"list", b"none"):
+        return False
+    try:
+        client.rename(key, f"{key}:set-aside")
+    except ResponseError as error:
+        if "no such key" not in str(error):
+            raise
+        return False
+    return True
+
+
 class NoLedger(redis.QoS):
     """kombu's record of unacknowledged messages. Bells are never in it."""
 
@@ -53,6 +68,8 @@ class BellChannel(KeptClientChannel):
     """A channel that lets only bells through, and acknowledges only messages that need it."""
 
     QoS = NoLedger
+    #: Whether Celery's loop fetches bells. If `Listener` does, the loop fetches only Celery's own messages.
+    fetches_bells: ClassVar[bool] = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._acknowledges = True
@@ -64,6 +81,15 @@ class BellChannel(KeptClientChannel):
         self._acknowledges = not no_ack
         tag: str = super().basic_consume(queue, no_ack, callback, consumer_tag, **kwargs)
         return tag
+
+    @property
+    def active_queues(self) -> Any:
+        """Return the queues that Celery's loop fetches from."""
+        queues = super().active_queues
+        return [queue for queue in queues if self.fetches_bells or queue not in TASK_OF]
+
+    def _queue_bind(self, *_: Any) -> None:
+        """Write no binding: bells are pushed to their queue by its name, and a key of another type would raise."""
 
     def basic_ack(self, delivery_tag: str, multiple: bool = False) -> None:  # noqa: FBT001, FBT002  # kombu's signature
         """Acknowledge a message, unless the channel consumes without acknowledgement."""
@@ -89,6 +115,7 @@ class BellChannel(KeptClientChannel):
         if isinstance(rung, NoBell):
             self._dropped.count(queue, rung)
             return None
+        wiring.meters().count(taken_from(queue))
         return key, element_of(rung, queue, task)
 
     def _brpop_read(self, **options: Any) -> Any:
@@ -113,15 +140,8 @@ class BellChannel(KeptClientChannel):
         for priority in self.priority_steps:
             key = self._q_for_pri(queue, priority)  # type: ignore[attr-defined]  # not in its stubs
             with self.conn_or_acquire() as client:
-                if client.type(key) in (b"list", b"none"):
-                    continue
-                try:
-                    client.rename(key, f"{key}:set-aside")
-                except self.ResponseError as error:
-                    if "no such key" not in str(error):
-                        raise
-                    continue  # another worker was first
-            self._dropped.count(queue, NoBell.NO_LIST)
+                if set_aside(client, key):
+                    self._dropped.count(queue, NoBell.NO_LIST)
 
 
 class BellTransport(redis.Transport):

@@ -1,7 +1,9 @@
 """The composition root: the only module that chooses concrete adapters."""
 
 import os
+import socket
 import time
+from dataclasses import replace
 from functools import cache
 
 import redis
@@ -9,7 +11,9 @@ import redis
 from querymill_shared.board import MemoryBoard, ValkeyBoard
 from querymill_shared.board.connections import open_commands
 from querymill_shared.meters import Meters
-from querymill_shared.settings import MODULE_SHORTHANDS, Settings
+from querymill_shared.settings import Settings
+from querymill_shared.shorthands import MODULE_SHORTHANDS
+from querymill_workers.dispatch.crew import Crew
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.inference.account import Account
 from querymill_workers.inference.answers import ChatAnswers
@@ -25,30 +29,46 @@ from querymill_workers.inference.memory import WordAnswers, WordEmbeddings, Word
 from querymill_workers.inference.ports import FormerModel, Judge
 from querymill_workers.inference.profiles import EmbeddingProfile, profile_of
 from querymill_workers.inference.rewriter import ChatRewriter
-from querymill_workers.inference.sharing import FleetCache
+from querymill_workers.inference.sharing import FleetCache, FleetCaches, NoFleetCaches
 from querymill_workers.jobs.heartbeat import Heartbeat, NoHeartbeat
+from querymill_workers.jobs.log_lines import log_end
+from querymill_workers.ledger.memory import MemoryLedger
+from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TECHNICAL_KEYWORDS, TechnicalKeywords
 from querymill_workers.retrievers.conversations.stores.caches import conversation_caches
+from querymill_workers.retrievers.conversations.stores.documents import ConversationDocuments
 from querymill_workers.retrievers.conversations.stores.memory import MemoryConversations
+from querymill_workers.retrievers.conversations.stores.memory_passages import MemoryPassages
 from querymill_workers.retrievers.conversations.stores.memory_ranks import MemoryRanks
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
+from querymill_workers.retrievers.conversations.stores.postgres_passages import PostgresPassages
 from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
 from querymill_workers.retrievers.files.parsing.tree_sitter import TreeSitterParser
 from querymill_workers.retrievers.files.profiles import file_profiles
+from querymill_workers.retrievers.files.stores.documents import FileDocuments
 from querymill_workers.retrievers.files.stores.memory import MemoryFiles
 from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
+from querymill_workers.retrievers.messages.stores.documents import SessionDocuments
 from querymill_workers.retrievers.messages.stores.memory import MemoryMessages
 from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
 from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
+from querymill_workers.retrievers.modules.stores.documents import ModuleDocuments
 from querymill_workers.retrievers.modules.stores.memory import MemoryModules
+from querymill_workers.retrievers.modules.stores.memory_descriptions import MemoryDescriptions
 from querymill_workers.retrievers.modules.stores.mongo import MongoModules
+from querymill_workers.retrievers.modules.stores.postgres import PostgresRegister
+from querymill_workers.retrievers.modules.stores.postgres_descriptions import PostgresDescriptions
 from querymill_workers.retrievers.reports import glossary
-from querymill_workers.retrievers.reports.glossary import bundled
+from querymill_workers.retrievers.reports.stores.documents import ReportDocuments
 from querymill_workers.retrievers.reports.stores.memory import MemoryReports
+from querymill_workers.retrievers.reports.stores.memory_life import MemoryReportLife
 from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
+from querymill_workers.retrievers.reports.stores.postgres_life import PostgresReportLife
 from querymill_workers.services.stores.memory import MemoryTextVectors
 from querymill_workers.services.stores.postgres import PostgresTextVectors
+from querymill_workers.set_aside.memory import MemorySetAside
+from querymill_workers.set_aside.postgres import PostgresSetAside
 from querymill_workers.text.calibration import IDENTITY
 from querymill_workers.text.tokens import estimate
 from querymill_workers.words.memory import MemoryWords
@@ -86,7 +106,28 @@ def judge_of(chosen: Settings, chat_model: ChatModel) -> Judge:
 @cache
 def board() -> ValkeyBoard:
     """Return this process's board, opened once."""
-    return ValkeyBoard.connect(settings())
+    return ValkeyBoard.connect(settings(), on_end=log_end)
+
+
+#: The name of this worker, which it keeps when it is started again. Celery gives it before anything else.
+_name = [f"{socket.gethostname()}:{os.getpid()}"]
+
+
+def name_worker(name: str) -> None:
+    """Name this process before its heartbeat begins."""
+    _name[0] = name
+
+
+@cache
+def heartbeat() -> Heartbeat:
+    """Return this process's heartbeat."""
+    return Heartbeat(board(), name=_name[0], lease_s=settings().querymill_lease_s)
+
+
+@cache
+def crew() -> Crew:
+    """Return the threads of this process that run steps."""
+    return Crew()
 
 
 @cache
@@ -101,8 +142,10 @@ def meters() -> Meters:
     return Meters(cache_client())
 
 
-def account_with(provider: str, key: str, model: str, *, rpm: int | None = None, tpm: int | None = None) -> Account:
-    """Return the fleet's account with a provider, for one of its models."""
+def account_with(
+    provider: str, key: str, model: str, *, rpm: int | None = None, tpm: int | None = None, sized: bool = False
+) -> Account:
+    """Return the fleet's account with a provider, for one of its models. ``sized``: see `Account`."""
     return Account(
         cache_client(),
         provider=provider,
@@ -111,6 +154,7 @@ def account_with(provider: str, key: str, model: str, *, rpm: int | None = None,
         requests_per_minute=rpm,
         tokens_per_minute=tpm,
         meters=meters(),
+        sized=sized,
     )
 
 
@@ -133,7 +177,7 @@ def embeddings_of(
 ) -> SharedEmbeddings:
     """Return the adapter for an embedding model at a given provider."""
     timeout_s = chosen.querymill_embedding_timeout_s
-    account = account_with(base_url, key, profile.model, rpm=rpm, tpm=tpm)
+    account = account_with(base_url, key, profile.model, rpm=rpm, tpm=tpm, sized=True)
     return SharedEmbeddings(
         OpenAIEndpoint(open_client(base_url, key, timeout_s=timeout_s), profile),
         Gateway(account, "embedding", timeout_s=timeout_s),
@@ -148,19 +192,12 @@ def embeddings_of(
 def former_profile(chosen: Settings) -> EmbeddingProfile | None:
     """Return the profile of the previous embedding model, or None if the settings name none.
 
-    Raises:
-        ValueError: Its dimension differs from that of EMBEDDING_MODEL, so one table cannot hold the vectors of both.
+    Unless it is known or set, it has the dimension of EMBEDDING_MODEL.
     """
     if not chosen.querymill_former_embedding_model:
         return None
-    dimensions = embedding_profile(chosen).dimensions
-    profile = profile_of(chosen.querymill_former_embedding_model, dimensions=dimensions)
-    if profile.dimensions != dimensions:
-        raise ValueError(
-            f"QUERYMILL_FORMER_EMBEDDING_MODEL: {profile.model!r} has {profile.dimensions} dimensions but"
-            f" EMBEDDING_MODEL has {dimensions}; use another database for another dimension"
-        )
-    return profile
+    dimensions = chosen.querymill_former_embedding_dimensions or embedding_profile(chosen).dimensions
+    return profile_of(chosen.querymill_former_embedding_model, dimensions=dimensions)
 
 
 def former_model(chosen: Settings) -> FormerModel | None:
@@ -186,77 +223,126 @@ def chat(chosen: Settings) -> ChatModel:
     )
 
 
+def with_documents(ports: Ports) -> Ports:
+    """Return ports with the documents of their stores, as lists, exports and deletions see them."""
+    return replace(
+        ports,
+        documents={
+            "modules": ModuleDocuments(ports.modules, ports.descriptions, ports.words, ports.board),
+            "files": FileDocuments(ports.files, ports.words),
+            "messages": SessionDocuments(ports.messages, ports.sessions, ports.words, ports.set_aside),
+            "reports": ReportDocuments(ports.report_life, ports.words, ports.set_aside),
+            "conversations": ConversationDocuments(
+                ports.conversations,
+                ports.conversation_passages,
+                ports.set_aside,
+                ports.words,
+                ports.ranks,
+                ports.board,
+                ports.technical_keywords,
+            ),
+        },
+    )
+
+
 @cache
 def ports() -> Ports:
     """Return this process's adapters, built once on first use, so that no connection crosses a fork."""
     chosen = settings()
     chat_model = chat(chosen)
     pool = open_pool(chosen.database_url.get_secret_value())
-    return Ports(
+    words = PostgresWords(pool)
+    modules = MongoModules(chosen.mongodb_uri.get_secret_value(), PostgresRegister(pool))
+    files = PostgresFiles(pool)
+    messages, sessions = PostgresMessages(pool, ef_search=chosen.querymill_ef_search), PostgresSessions(pool)
+    report_life, set_aside = PostgresReportLife(pool), PostgresSetAside(pool, meters())
+    conversations, ranks = PostgresConversations(pool), PostgresRanks(pool)
+    built = Ports(
         board=board(),
-        heartbeat=Heartbeat(board(), lease_s=chosen.querymill_lease_s),
+        heartbeat=heartbeat(),
         embeddings=embeddings(chosen),
         rewriter=ChatRewriter(chat_model),
         judge=judge_of(chosen, chat_model),
         answers=ChatAnswers(chat_model, passage_tokens=chosen.querymill_answer_tokens),
         reports=PostgresReports(pool),
+        report_life=report_life,
         text_vectors=PostgresTextVectors(pool),
-        words=PostgresWords(pool),
-        modules=MongoModules(chosen.mongodb_uri.get_secret_value()),
+        documents={},
+        fleet_caches=FleetCaches(cache_client()),
+        words=words,
+        set_aside=set_aside,
+        ledger=PostgresLedger(pool),
+        modules=modules,
+        descriptions=PostgresDescriptions(pool),
         shorthands=chosen.querymill_module_shorthands,
-        messages=PostgresMessages(pool, ef_search=chosen.querymill_ef_search),
-        sessions=PostgresSessions(pool),
+        messages=messages,
+        sessions=sessions,
         conversation_caches=conversation_caches(),
-        conversations=PostgresConversations(pool),
-        ranks=PostgresRanks(pool),
+        conversation_passages=PostgresPassages(pool, ef_search=chosen.querymill_ef_search),
+        conversations=conversations,
+        ranks=ranks,
         technical_keywords=TechnicalKeywords(chosen.querymill_technical_keywords or TECHNICAL_KEYWORDS),
-        files=PostgresFiles(pool),
+        files=files,
         parser=TreeSitterParser(),
         file_profiles=file_profiles(chosen.querymill_file_relevance),
         calibration=calibration_of(chosen.embedding_model, chosen.querymill_calibration),
-        glossary=glossary.bundled(),
+        glossary=glossary.configured(chosen.querymill_glossary),
         count_tokens=estimate,
         clock=time.monotonic,
         max_attempts=chosen.querymill_max_attempts,
+        outage_patience_s=chosen.querymill_outage_patience_s,
         former=former_model(chosen),
     )
+    return with_documents(built)
 
 
 def ports_in_memory() -> Ports:
     """Return ports that need neither a server nor a model."""
     messages, conversations, chosen = MemoryMessages(), MemoryConversations(), Settings()
-    return Ports(
-        board=MemoryBoard(chosen),
+    memory_board, modules, words, reports = MemoryBoard(chosen), MemoryModules(), MemoryWords(), MemoryReports()
+    files = MemoryFiles()
+    report_life, set_aside, ranks = MemoryReportLife(reports), MemorySetAside(), MemoryRanks(conversations)
+    built = Ports(
+        board=memory_board,
         heartbeat=NoHeartbeat(),
         embeddings=WordEmbeddings(),
         rewriter=WordRewriter(),
         judge=WordJudge(),
         answers=WordAnswers(),
-        reports=MemoryReports(),
+        reports=reports,
+        report_life=report_life,
         text_vectors=MemoryTextVectors(),
-        modules=MemoryModules(),
+        documents={},
+        fleet_caches=NoFleetCaches(),
+        modules=modules,
+        descriptions=MemoryDescriptions(),
         messages=messages,
         sessions=messages.sessions,
-        files=MemoryFiles(),
+        files=files,
         parser=TreeSitterParser(),
         conversations=conversations,
         conversation_caches=conversation_caches(),
-        ranks=MemoryRanks(conversations),
+        conversation_passages=MemoryPassages(),
+        ranks=ranks,
         technical_keywords=TechnicalKeywords(),
         file_profiles=file_profiles(),
         calibration=IDENTITY,
-        words=MemoryWords(),
+        words=words,
+        set_aside=set_aside,
+        ledger=MemoryLedger(),
         shorthands=MODULE_SHORTHANDS,
-        glossary=bundled(),
+        glossary=glossary.bundled(),
         count_tokens=estimate,
         clock=time.monotonic,
         max_attempts=chosen.querymill_max_attempts,
+        outage_patience_s=chosen.querymill_outage_patience_s,
     )
+    return with_documents(built)
 
 
 def _drop_connections() -> None:
     """Make a forked child open its own connections. On a shared one it could read the replies of its parent."""
-    for opened in (board, cache_client, meters, ports):
+    for opened in (board, heartbeat, crew, cache_client, meters, ports):
         opened.cache_clear()
 
 

@@ -1,0 +1,139 @@
+"""Fetch bells from Redis in a thread of its own: several at once, blocking, only for threads that are free.
+
+Celery's loop took more than half of a busy worker's interpreter time to fetch, wrap and trace bells one by one. It
+still carries Celery's own messages, and it carries the bells of brokers other than Redis, and of pools other than
+threads.
+"""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import redis
+import structlog
+
+from querymill_shared.backlog import taken_from
+from querymill_shared.queues import Queue
+from querymill_workers import wiring
+from querymill_workers.dispatch.crew import Crew
+from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.elements import NoBell, Rung, heard
+from querymill_workers.transport import TASK_OF, Dropped, set_aside
+
+_log = structlog.get_logger(__name__)
+
+#: How long the server holds a fetch, in seconds. Only then does it notice a key that is no list any more.
+WAIT_S = 2.0
+#: Bells fetched at once. With more, one worker would take what others have threads for.
+BELLS_AT_ONCE = 8
+#: While no thread is free, this often (s) so many of the oldest bells of a queue are looked through, for those of
+#: collections that hold hardly any thread.
+LOOK_PAST_S, LOOK_PAST = 0.25, 64
+#: The wait after the broker failed, in seconds.
+RETRY_S = 1.0
+
+
+class Listener:
+    """Hands each bell of some queues to the crew."""
+
+    def __init__(
+        self, connect: Callable[[], redis.Redis], queues: Callable[[], Iterable[str]], crew: Crew,
+        answer: Callable[[Bell], None], collections_of: Callable[[Sequence[str]], Sequence[str]],
+    ) -> None:  # fmt: skip
+        self._connect = connect
+        self._queues = queues
+        self._crew = crew
+        self._answer = answer
+        self._collections_of = collections_of
+        self._dropped = Dropped()
+        self._stopping = threading.Event()
+        self._pops_several = True
+        self._last = ""
+
+    def start(self) -> None:
+        """Start the thread."""
+        threading.Thread(target=self._run, name="listener", daemon=True).start()
+
+    def stop(self) -> None:
+        """Fetch no more bells. A bell whose fetch is under way is still answered."""
+        self._stopping.set()
+
+    def _run(self) -> None:
+        client: redis.Redis | None = None
+        while not self._stopping.is_set():
+            try:
+                client = client or self._connect()
+                self._listen(client)
+            except Exception as error:  # noqa: BLE001  # the broker may be back soon
+                client = None
+                _log.warning("cannot fetch bells", error=type(error).__name__)
+                self._stopping.wait(RETRY_S)
+
+    def _listen(self, client: redis.Redis) -> None:
+        free = self._crew.wait_until_free(LOOK_PAST_S if self._crew.spare else WAIT_S)
+        queues = [queue for queue in self._queues() if queue in TASK_OF]
+        if not queues:
+            time.sleep(RETRY_S)
+            return
+        if not free:
+            for queue in queues if self._crew.spare else ():
+                self._look_past(client, queue)
+            return
+        # The queue that was served last comes last, so that none waits behind another for ever.
+        queues.sort(key=lambda queue: queue == self._last)
+        try:
+            queue, elements = self._pop(client, queues, min(free, BELLS_AT_ONCE))
+        except redis.ResponseError as error:
+            self._make_good(client, queues, error)
+            return
+        self._last = queue or self._last
+        for element in elements:
+            self._hear(queue, element)
+
+    def _pop(self, client: redis.Redis, queues: list[str], most: int) -> tuple[str, list[bytes]]:
+        if self._pops_several:
+            popped: Any = client.blmpop(WAIT_S, len(queues), *queues, direction="RIGHT", count=most)
+            return (popped[0].decode(), popped[1]) if popped else ("", [])
+        single: Any = client.brpop(queues, timeout=WAIT_S)
+        return (single[0].decode(), [single[1]]) if single else ("", [])
+
+    def _look_past(self, client: redis.Redis, queue: str) -> None:
+        """Hear the bells of collections that hold hardly any thread, although older bells of others wait.
+
+        Bells are fetched in order, so the flood of one collection would keep everybody else's waiting in the queue.
+        """
+        with suppress(redis.ResponseError):  # no list: the next fetch sets it aside
+            elements: Any = client.lrange(queue, -LOOK_PAST, -1)
+            rung = {
+                element: bell for element in elements[::-1] if isinstance(bell := heard(element, TASK_OF[queue]), Rung)
+            }
+            collections = self._collections_of([bell.job_id for bell in rung.values()])
+            let_past: Counter[str] = Counter()
+            for element, collection in zip(rung, collections, strict=True):
+                if self._crew.room_of(collection) > let_past[collection] and client.lrem(queue, -1, element):
+                    let_past[collection] += 1
+                    self._hear(queue, element)
+
+    def _make_good(self, client: redis.Redis, queues: list[str], error: redis.ResponseError) -> None:
+        """Set aside what is no queue. A server before Redis 7 pops one bell at a time."""
+        if str(error).startswith("WRONGTYPE"):
+            for queue in queues:
+                if set_aside(client, queue):
+                    self._dropped.count(queue, NoBell.NO_LIST)
+        elif self._pops_several:
+            self._pops_several = False
+            _log.warning("the broker has no BLMPOP, so bells are fetched one by one", error=str(error)[:80])
+        else:
+            raise error
+
+    def _hear(self, queue: str, element: bytes) -> None:
+        rung = heard(element, TASK_OF[queue])
+        if isinstance(rung, NoBell):
+            self._dropped.count(queue, rung)
+            return
+        wiring.meters().count(taken_from(queue))
+        bell = Bell(rung.job_id, rung.step, Queue(queue))
+        self._crew.start(lambda: self._answer(bell))
