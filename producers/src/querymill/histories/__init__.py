@@ -1,0 +1,1 @@
+"""Histories as other tools write them: sessions of coding assistants, exports of chats, mailboxes."""

@@ -1,0 +1,25 @@
+"""What somebody quotes in an answer, and what he says himself."""
+
+import re
+from typing import Final
+
+#: The line before a quotation: ``On Monday, Ann wrote:``. It may go on in a second line.
+_ATTRIBUTION: Final = re.compile(
+    r"(?:^|\n)[^\n>]*(?:\n[^\n>]+)?(?:wrote|schrieb|écrit|escribió|写道|scrisse)[^\n>]{0,40}[:：]\s*\n(?=\s*>)"
+)
+_ORIGINAL: Final = re.compile(
+    r"\n\s*(?:-{2,} ?(?:Original Message|Ursprüngliche Nachricht|Forwarded message) ?-{2,}|_{20,}\s*\nFrom: ).*",
+    re.DOTALL,
+)
+_SIGNATURE: Final = re.compile(r"\n-- \n(?:.*\n?){0,12}\Z")
+
+
+def own_words(text: str) -> str:
+    r"""Return an answer without what it quotes; all of it where nothing else would be left.
+
+    ``On Monday, Ann wrote:\n> Why?\nBecause.`` is ``Because.``
+    """
+    own = _ORIGINAL.sub("", _ATTRIBUTION.sub("\n", f"\n{text}"))
+    own = "\n".join(line for line in own.split("\n") if not line.startswith(">"))
+    own = re.sub(r"\n{3,}", "\n\n", _SIGNATURE.sub("", own)).strip()
+    return own or text.strip()

@@ -1,0 +1,114 @@
+"""What a format returns: sessions of messages and tool calls, and what could not be read."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, tzinfo
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, Literal
+
+#: Roles of the messages of an assistant's history. In a chat of people, the role is the author's name.
+USER, ASSISTANT, TOOL = "user", "assistant", "tool"
+
+#: How tool calls are shown: not at all, in a line, or with arguments and result.
+Tools = Literal["none", "summary", "full"]
+
+#: How many bytes of a file a format sees when it recognises it.
+HEAD_BYTES: Final = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message: its text, the role or the author, and where it stands in its file."""
+
+    role: str
+    text: str
+    id: str | None = None
+    at: datetime | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call with its arguments, and its result where the file has one."""
+
+    name: str
+    arguments: Any = None
+    result: str = ""
+    id: str | None = None
+    at: datetime | None = None
+    line: int | None = None
+
+
+@dataclass(slots=True)
+class Session:
+    """A session as a file tells it.
+
+    Without ``started_at`` it starts with its first message that has a time. ``about`` holds more of what the file says,
+    such as the models and the working directory.
+    """
+
+    id: str
+    source: Path
+    entries: list[Said | Call]
+    name: str | None = None
+    started_at: datetime | None = None
+    about: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A file, or a place in one, that could not be read."""
+
+    place: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a caller wants to be read: ``zone`` is that of times which name none."""
+
+    zone: tzinfo = UTC
+
+
+@dataclass(frozen=True)
+class Head:
+    """The path of a file and its first bytes."""
+
+    path: Path
+    start: bytes
+
+    @cached_property
+    def text(self) -> str:
+        """The first bytes as text, without a byte order mark."""
+        if self.start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            return self.start.decode("utf-16", errors="replace")
+        return self.start.decode("utf-8-sig", errors="replace")
+
+    @cached_property
+    def packed(self) -> str:
+        """The text without white space: JSON looks alike then, however it is indented."""
+        return "".join(self.text.split())
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the first bytes are the whole file."""
+        return len(self.start) < HEAD_BYTES
+
+
+Read = Iterator[Session | Unread]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of histories.
+
+    ``homes`` are patterns below the home directory where the tool keeps its files, ``near`` below the working
+    directory. ``read`` gets all files of the format at once, because a session may stand in several.
+    """
+
+    name: str
+    recognise: Callable[[Head], bool]
+    read: Callable[[Sequence[Path], Asked], Read]
+    homes: tuple[str, ...] = ()
+    near: tuple[str, ...] = ()

@@ -1,0 +1,134 @@
+"""The process that reads files: what a hostile file costs is this process, and nothing else.
+
+It reads requests from its standard input, a line of JSON each, and answers on its standard output: a line for each
+page that it begins, then one with the document or the reason why there is none.
+"""
+
+import json
+import os
+import resource
+import sys
+import unicodedata
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from querymill.reading.archives import unpack
+from querymill.reading.document import Document, Limits, Page, Remark, Unreadable
+from querymill.reading.formats import BY_NAME, Asked
+from querymill.reading.recognising import recognise
+
+_EXTRA: Final = "pip install 'querymill[documents]'"
+
+
+def main() -> None:
+    """Answer requests until there are no more."""
+    limits = Limits(**json.loads(sys.argv[1]))
+    answers = _private_output()
+    _bound(limits)
+    for line in sys.stdin.buffer:
+        request = json.loads(line)
+        answer = _answered(request, limits, answers)
+        _write(answers, answer)
+        if "exhausted" in answer:
+            break  # what is left of the memory is not enough for the next file
+
+
+def _private_output() -> BinaryIO:
+    """Keep the pipe for answers; what libraries print must not stand between them."""
+    private = os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    return private
+
+
+def _bound(limits: Limits) -> None:
+    for what, most in (
+        (resource.RLIMIT_AS, limits.memory_bytes),
+        (resource.RLIMIT_FSIZE, limits.unpacked_bytes),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        with suppress(ValueError, OSError):  # macOS refuses some of them; the time limit holds there too
+            resource.setrlimit(what, (most, most))
+
+
+def _answered(request: Mapping[str, Any], limits: Limits, answers: BinaryIO) -> dict[str, Any]:
+    reached = [0]
+
+    def on_page(number: int) -> None:
+        reached[0] = number
+        _write(answers, {"page": number})
+
+    try:
+        if "into" in request:
+            members = unpack(Path(request["path"]), Path(request["into"]), limits)
+            return {"members": [[str(path), why] for path, why in members]}
+        document = read(request, limits, on_page)
+    except Unreadable as error:
+        return {"unreadable": error.reason, "page": error.page}
+    except MemoryError:
+        reason = f"needs more than {limits.memory_bytes >> 20} MB of memory"
+        return {"unreadable": reason, "page": reached[0], "exhausted": True}
+    except ImportError as error:
+        return {"unreadable": f"{error.name} is not installed: {_EXTRA}", "page": 0}
+    except RecursionError:
+        return {"unreadable": "nested too deeply", "page": reached[0]}
+    except Exception as error:  # noqa: BLE001  # whatever an engine raises costs this file only
+        return {"unreadable": f"cannot be read: {type(error).__name__}: {str(error)[:200]}", "page": reached[0]}
+    return {"document": document.as_json()}
+
+
+def read(request: Mapping[str, Any], limits: Limits, on_page: Any) -> Document:
+    """Read one file.
+
+    Raises:
+        Unreadable: It gives no document.
+    """
+    path, name = Path(request["path"]), request["name"]
+    size = path.stat().st_size
+    if size > limits.file_bytes:
+        raise Unreadable(f"{size} bytes, at most {limits.file_bytes} are read")
+    given = request.get("format")
+    format_ = BY_NAME[given] if given else recognise(path, name, limits)
+    asked = Asked(path, name, limits, request.get("password"), on_page)
+    return bounded(format_.read(asked), limits)
+
+
+def bounded(document: Document, limits: Limits) -> Document:
+    """Return a document with storable text and without empty pages.
+
+    Raises:
+        Unreadable: It has no text, too many pages, or too much text.
+    """
+    if len(document.pages) > limits.pages:
+        raise Unreadable(f"{len(document.pages)} pages, at most {limits.pages} are read")
+    pages = [Page(page.number, storable(page.text), page.label) for page in document.pages if page.text.strip()]
+    if not pages:
+        reasons = "; ".join(map(str, document.remarks[:3]))
+        raise Unreadable(f"no text in it{f': {reasons}' if reasons else ''}")
+    characters = 0
+    for page in pages:
+        characters += len(page.text)
+        if characters > limits.characters:
+            raise Unreadable(f"more than {limits.characters} characters", page.number)
+    remarks = [Remark(storable(remark.reason), remark.page) for remark in document.remarks]
+    return Document(document.format, pages, document.proposed, document.metadata, remarks)
+
+
+_LIGATURES: Final = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)} | {0: " "}
+
+
+def storable(text: str) -> str:
+    """Return a text without what a store cannot hold (NUL, half surrogate pairs) or no search finds (ligatures)."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").translate(_LIGATURES)
+
+
+def _write(answers: BinaryIO, answer: Mapping[str, Any]) -> None:
+    answers.write(json.dumps(answer, ensure_ascii=True, default=str).encode() + b"\n")
+    answers.flush()
+
+
+if __name__ == "__main__":
+    main()

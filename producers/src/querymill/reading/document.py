@@ -1,0 +1,83 @@
+"""What reading a file gives: pages with text, proposals, and remarks about what is missing. Plain data."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final, Self
+
+#: Raise it with every change of the rules, so that files that were read before are read again.
+READING_VERSION: Final = 1
+#: The fields that are proposed, and that options and `metadata.csv` override.
+FIELDS: Final = ("title", "company", "period", "published_at")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of a PDF, a slide, a sheet, or a section. ``label`` is the number printed on it, if that is another."""
+
+    number: int
+    text: str
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something that was not read, and why. ``page`` is 0 for the whole file."""
+
+    reason: str
+    page: int = 0
+
+    def __str__(self) -> str:
+        return f"page {self.page}: {self.reason}" if self.page else self.reason
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file that was read. ``proposed`` has some of `FIELDS`; ``metadata`` what else the file says about itself."""
+
+    format: str
+    pages: Sequence[Page]
+    proposed: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    remarks: Sequence[Remark] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the document as plain values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, Any]) -> Self:
+        """Read what `as_json` gave."""
+        return cls(
+            format=written["format"],
+            pages=tuple(Page(**page) for page in written["pages"]),
+            proposed=written["proposed"],
+            metadata=written["metadata"],
+            remarks=tuple(Remark(**remark) for remark in written["remarks"]),
+        )
+
+
+class Unreadable(Exception):
+    """Raised when a file gives no document. The message is the reason; ``page`` is where it happened, or 0."""
+
+    def __init__(self, reason: str, page: int = 0) -> None:
+        super().__init__(f"page {page}: {reason}" if page else reason)
+        self.reason = reason
+        self.page = page
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one file may cost. A process that exceeds its memory or time is ended, and the file is refused.
+
+    ``seconds`` is for the whole file, ``seconds_a_page`` for each page. ``unpacked_bytes`` and ``members`` bound an
+    archive, and every file that is a ZIP archive inside.
+    """
+
+    file_bytes: int = 256 << 20
+    unpacked_bytes: int = 512 << 20
+    members: int = 20_000
+    memory_bytes: int = 2 << 30
+    seconds: float = 300.0
+    seconds_a_page: float = 30.0
+    pages: int = 5_000
+    characters: int = 20_000_000

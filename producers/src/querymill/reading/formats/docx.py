@@ -1,0 +1,131 @@
+"""DOCX: the sections under its headings, with its tables; text boxes, notes and what was inserted belong to it."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import docx
+from docx.document import Document as Opened
+from docx.oxml.ns import qn
+from docx.table import Table
+
+from querymill.reading.document import Document, Page, Unreadable
+from querymill.reading.formats import Asked
+from querymill.reading.formats.zipped import checked, xml_of
+from querymill.reading.rules.grids import grid_table
+from querymill.reading.rules.proposals import merged, propose
+from querymill.reading.rules.sections import Part, sections
+
+_PARAGRAPH, _TABLE, _CONTENT, _CONTROL = qn("w:p"), qn("w:tbl"), qn("w:sdtContent"), qn("w:sdt")
+_TEXT, _TAB, _BREAK, _STYLE = qn("w:t"), qn("w:tab"), qn("w:br"), qn("w:pStyle")
+_LEFT_OUT: Final = frozenset((qn("w:del"), "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"))
+_NOTES: Final = ("footnotes", "endnotes")
+_TITLES: Final = ("title",)
+
+
+def read(asked: Asked) -> Document:
+    """See `Format.read`."""
+    checked(asked.path, asked.limits)
+    try:
+        opened = docx.Document(str(asked.path))
+    except (KeyError, ValueError) as error:
+        raise Unreadable(f"a broken DOCX file: {str(error)[:200]}") from error
+    parts = list(_parts(opened))
+    parts.extend(_notes(opened))
+    pages = [Page(number, section) for number, section in enumerate(sections(parts), 1)]
+    about = opened.core_properties
+    heading = next((part.text for part in parts if part.level == 1), "")
+    proposed = propose(asked.name, [page.text for page in pages[:3]], title=about.title or "", heading=heading)
+    metadata = {"author": about.author, "subject": about.subject, "keywords": about.keywords}
+    kept = {name: value for name, value in metadata.items() if value and value != "python-docx"}
+    return Document("docx", pages, merged(proposed), kept)
+
+
+def _parts(opened: Opened) -> Iterator[Part]:
+    levels = _levels(opened)
+    for element in _blocks(opened.element.body):
+        if element.tag == _TABLE:
+            table = grid_table(list(_grid(Table(element, opened))))
+            if table is not None:
+                yield Part(table.markdown())
+        else:
+            text = text_of(element)
+            if text.strip():
+                style = element.find(f"{qn('w:pPr')}/{_STYLE}")
+                level = levels.get(style.get(qn("w:val")), 0) if style is not None else 0
+                yield Part(" ".join(text.split()) if level else text.strip(), level)
+
+
+def _blocks(body: Any) -> Iterator[Any]:
+    """Yield the paragraphs and tables of a body, those in content controls too."""
+    for element in body:
+        if element.tag in (_PARAGRAPH, _TABLE):
+            yield element
+        elif element.tag == _CONTROL:
+            for content in element.iterchildren(_CONTENT):
+                yield from _blocks(content)
+
+
+def text_of(paragraph: Any) -> str:
+    """Return the text of a paragraph as it is shown: what was deleted is not."""
+    pieces: list[str] = []
+    held = [paragraph]
+    while held:
+        element = held.pop()
+        if element.tag in _LEFT_OUT:
+            continue
+        if element.tag == _TEXT:
+            pieces.append(element.text or "")
+        elif element.tag in (_TAB, _BREAK):
+            pieces.append("\t" if element.tag == _TAB else "\n")
+        elif element.tag == _PARAGRAPH and pieces:
+            pieces.append("\n")
+        held.extend(reversed(list(element)))
+    return "".join(pieces)
+
+
+def _grid(table: Table) -> Iterator[list[str]]:
+    """Yield the rows; a merged cell stands in each of its columns, one merged with that above is empty."""
+    for row in table.rows:
+        cells = [""] * row.grid_cols_before
+        for cell in row._tr.tc_lst:  # noqa: SLF001  # the public list repeats what is merged downwards
+            inside = " ".join(
+                text_of(paragraph) for paragraph in cell.iter(_PARAGRAPH) if paragraph.getparent() is cell
+            )
+            nested = [
+                " ".join(text_of(paragraph).split())
+                for inner in cell.iterchildren(_TABLE)
+                for paragraph in inner.iter(_PARAGRAPH)
+            ]
+            text = "" if cell.vMerge == "continue" else " ".join([inside, *nested]).strip()
+            cells.extend([text] * min(cell.grid_span, 200))
+        yield cells
+
+
+def _levels(opened: Opened) -> dict[str | None, int]:
+    """Return the level of each style of headings, whatever the language of its name."""
+    levels: dict[str | None, int] = {}
+    for style in opened.styles.element.iterchildren(qn("w:style")):
+        name = style.find(qn("w:name"))
+        written = (name.get(qn("w:val")) or "").lower() if name is not None else ""
+        outline = style.find(f"{qn('w:pPr')}/{qn('w:outlineLvl')}")
+        if written.startswith("heading ") and written[8:].isdecimal():
+            levels[style.get(qn("w:styleId"))] = int(written[8:])
+        elif written in _TITLES:
+            levels[style.get(qn("w:styleId"))] = 1
+        elif outline is not None and (outline.get(qn("w:val")) or "9").isdecimal():
+            level = int(outline.get(qn("w:val")) or 9) + 1
+            if level < 10:
+                levels[style.get(qn("w:styleId"))] = level
+    return levels
+
+
+def _notes(opened: Opened) -> Iterator[Part]:
+    """Yield the footnotes and endnotes."""
+    for relation in opened.part.rels.values():
+        if relation.is_external or not relation.reltype.endswith(_NOTES):
+            continue
+        root = xml_of(relation.target_part.blob)
+        for paragraph in root.iter(_PARAGRAPH):
+            text = text_of(paragraph).strip()
+            if text:
+                yield Part(text)

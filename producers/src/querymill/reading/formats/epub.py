@@ -1,0 +1,80 @@
+"""EPUB: the chapters in the order of the book, each cut into sections."""
+
+import posixpath
+import zipfile
+from typing import Any, Final
+from urllib.parse import unquote
+
+from querymill.reading.document import Document, Page, Remark, Unreadable
+from querymill.reading.formats import Asked
+from querymill.reading.formats.html import Walk, parsed
+from querymill.reading.formats.zipped import checked, xml_of
+from querymill.reading.rules.proposals import day_in, merged, propose
+from querymill.reading.rules.sections import Part, sections
+
+_CONTAINER: Final = "META-INF/container.xml"
+_ENCRYPTION: Final = "META-INF/encryption.xml"
+_NAMES: Final = {
+    "c": "urn:oasis:names:tc:opendocument:xmlns:container",
+    "opf": "http://www.idpf.org/2007/opf",
+    "dc": "http://purl.org/dc/elements/1.1/",
+}
+
+
+def read(asked: Asked) -> Document:
+    """See `Format.read`."""
+    checked(asked.path, asked.limits, plain_xml=False)
+    with zipfile.ZipFile(asked.path) as archive:
+        package_at = _package(archive)
+        package = xml_of(_member(archive, package_at))
+        parts: list[Part] = []
+        remarks: list[Remark] = []
+        for number, name in enumerate(_chapters(package, package_at), 1):
+            asked.on_page(number)
+            try:
+                parts.extend(part for part in Walk().parts(parsed(_member(archive, name))) if part.text != "\f")
+            except Unreadable as error:
+                why = "encrypted" if _ENCRYPTION in archive.namelist() else str(error)
+                remarks.append(Remark(f"{name}: {why}"))
+    pages = [Page(number, section) for number, section in enumerate(sections(parts), 1)]
+    about = {name: _said(package, name) for name in ("title", "creator", "publisher", "language", "date", "identifier")}
+    proposed = propose(asked.name, [page.text for page in pages[:3]], title=about["title"])
+    own = {"published_at": day_in(about["date"])}
+    metadata = {"author": about["creator"], "publisher": about["publisher"], "language": about["language"]}
+    kept = {name: value for name, value in metadata.items() if value}
+    return Document("epub", pages, merged(proposed, own), kept, remarks)
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    try:
+        return archive.read(name)
+    except (KeyError, zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
+        raise Unreadable(f"{name} cannot be read: {error}") from error
+
+
+def _package(archive: zipfile.ZipFile) -> str:
+    found = xml_of(_member(archive, _CONTAINER)).xpath("//c:rootfile/@full-path", namespaces=_NAMES)
+    if not found:
+        raise Unreadable("a broken EPUB file: it names no package")
+    return str(found[0])
+
+
+def _chapters(package: Any, package_at: str) -> list[str]:
+    """Return the members that are text, in reading order. The table of contents is none."""
+    items = {
+        item.get("id"): item
+        for item in package.xpath("//opf:manifest/opf:item", namespaces=_NAMES)
+        if "nav" not in (item.get("properties") or "").split()
+    }
+    order = [items.get(ref) for ref in package.xpath("//opf:spine/opf:itemref/@idref", namespaces=_NAMES)]
+    folder = posixpath.dirname(package_at)
+    return [
+        posixpath.normpath(posixpath.join(folder, unquote(item.get("href") or "")))
+        for item in order
+        if item is not None and "html" in (item.get("media-type") or "html")
+    ]
+
+
+def _said(package: Any, name: str) -> str:
+    found = package.xpath(f"//dc:{name}/text()", namespaces=_NAMES)
+    return " ".join(str(found[0]).split())[:1_000] if found else ""

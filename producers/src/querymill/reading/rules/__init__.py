@@ -1,0 +1,1 @@
+"""Rules of reading: pure functions over plain data."""
