@@ -1,59 +1,79 @@
-"""The application: ``python -m querymill.gateway --port N``."""
+"""The application: every route of the gateway behind one door."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import Final
 
-from fastapi import FastAPI, Response
-from fastapi.responses import JSONResponse
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from fastapi import FastAPI
+from prometheus_client import CollectorRegistry
+from starlette.responses import Response
+from starlette.types import Scope
 
-from querymill.client import AsyncQuerymill
-from querymill.gateway import problems
-from querymill_shared.board.connections import open_commands
-from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
+from querymill.gateway import (
+    chat,
+    completions,
+    console,
+    documents,
+    events,
+    intake,
+    jobs,
+    openai_shape,
+    operation,
+    pages,
+    problems,
+    schema,
+)
+from querymill.gateway.agents import AgentRoom
+from querymill.gateway.console import problem_pages
+from querymill.gateway.door import Door, is_console
+from querymill.gateway.gate import Gate
+from querymill.gateway.problems import Problem
+from querymill_shared.backlog import Backlog
+from querymill_shared.board.connections import CLIENT_COMMANDS, open_commands
 from querymill_shared.metrics import FleetFigures
 from querymill_shared.settings import Settings
 
-#: A job ends by its deadline; this is how much longer its response may take, in seconds.
-ANSWER_MARGIN_S = 2.0
+ROOMS: Final = (jobs, events, documents, intake, chat, completions, operation, pages, console)
 
 
-def create_app(settings: Settings) -> FastAPI:
-    """Build the gateway over one board."""
+def create_app(settings: Settings, *, keys_required: bool = False) -> FastAPI:
+    """Build the gateway over one board. If no key is required, it must be served on loopback only."""
+    gate = Gate(settings, keys_required=keys_required)
+    client = open_commands(settings.redis_url, most=CLIENT_COMMANDS)
+    agents = AgentRoom()
 
     @asynccontextmanager
-    async def connected(app: FastAPI) -> AsyncIterator[None]:
-        async with AsyncQuerymill(settings=settings) as mill:
-            app.state.mill = mill
+    async def connected(_: FastAPI) -> AsyncIterator[None]:
+        async with agents.running():
             yield
+        gate.stopping.set()
+        await gate.close()
+        client.close()
 
-    app = FastAPI(title="Querymill", version="1", lifespan=connected)
-    problems.register(app)
-    client = open_commands(settings.redis_url)
-    registry = CollectorRegistry()
-    registry.register(FleetFigures(client))
-
-    @app.get("/healthz", tags=["operation"])
-    def healthz() -> dict[str, str]:
-        """Return that the process is alive."""
-        return {"status": "ok"}
-
-    @app.get("/readyz", tags=["operation"])
-    def readyz() -> Response:
-        """Return whether the board answers; without it no job can be accepted."""
-        client.ping()
-        return JSONResponse({"status": "ready"})
-
-    @app.get("/metrics", tags=["operation"])
-    def metrics() -> Response:
-        """Return the fleet's figures in the format of Prometheus."""
-        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
-
-    @app.post("/api/chat/vectors", tags=["search"])
-    async def chat_vectors(asked: MessageSearch) -> MessageResult:
-        """Search the messages of chats, and wait for the result."""
-        mill: AsyncQuerymill = app.state.mill
-        job = await mill.submit(asked)
-        return await job.result(timeout=asked.deadline + ANSWER_MARGIN_S)
-
+    app = FastAPI(
+        title="Querymill",
+        version=version("querymill"),
+        lifespan=connected,
+        redirect_slashes=False,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+    )
+    app.state.gate = gate
+    app.state.registry = CollectorRegistry()
+    app.state.registry.register(FleetFigures(client, Backlog.connect(settings, client)))
+    for room in ROOMS:
+        app.include_router(room.router)
+    app.router.routes.append(agents.route)
+    app.state.routes = [route for room in ROOMS for route in room.router.routes]
+    problems.register(app, respond)
+    app.openapi = lambda: schema.document(app)  # type: ignore[method-assign]  # the framework's way to replace it
+    app.add_middleware(Door, gate=gate, respond=respond)
     return app
+
+
+def respond(scope: Scope, problem: Problem) -> Response:
+    """Answer a problem as its caller reads it: a page, OpenAI's shape, or problem details."""
+    answer = problem_pages.respond if is_console(scope["path"]) else openai_shape.respond
+    return answer(scope, problem)

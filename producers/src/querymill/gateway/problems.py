@@ -1,77 +1,266 @@
-"""Errors as problem details (RFC 9457): what is wrong, in which field, by which rule."""
+"""Errors as problem details (RFC 9457): what is wrong, in which field, by which rule. They repeat no input."""
 
-from collections.abc import Sequence
-from typing import Any
+import math
+import re
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 import redis
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
-from pydantic import ValidationError
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, Field, ValidationError
 from starlette.exceptions import HTTPException
 
 from querymill_shared.addresses import mask_text
 from querymill_shared.contracts.errors import (
+    ClientClosed,
     IdempotencyConflict,
     JobCancelled,
     JobFailed,
+    Overloaded,
     UnknownCollection,
     UnknownJob,
+    UnreadableJob,
 )
 
-MEDIA_TYPE = "application/problem+json"
-#: What each error means over HTTP. A job that failed did so behind us: a provider or a store was away.
-STATUS: dict[type[Exception], tuple[int, str]] = {
-    UnknownCollection: (404, "Unknown collection"),
-    UnknownJob: (404, "Unknown job"),
-    IdempotencyConflict: (409, "Idempotency key used for another request"),
-    JobFailed: (502, "The job failed"),
-    JobCancelled: (410, "The job was cancelled"),
-    TimeoutError: (504, "No result in time"),
-    redis.ConnectionError: (503, "The board is not reachable"),
-    redis.TimeoutError: (503, "The board is not reachable"),
+MEDIA_TYPE: Final = "application/problem+json"
+_FIELD_IN_FRONT: Final = re.compile(r"(?P<field>[a-z_]+)(?:: | \()")
+#: A field that a caller made up is named up to this many characters.
+NAMED_CHARS: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A type of problem: its status, its title, and what its page says."""
+
+    status: int
+    title: str
+    about: str
+
+
+#: Every type of problem by its slug.
+KINDS: Final[Mapping[str, Kind]] = {
+    "invalid": Kind(422, "A field breaks a rule", "`errors` names each field and its rule. Nothing was enqueued."),
+    "event-id": Kind(400, "This is no id of an event", "`Last-Event-ID` must be an id that the stream gave."),
+    "not-acceptable": Kind(
+        406, "No answer of this media type", "The `Accept` header allows nothing that the route answers."
+    ),
+    "media-type": Kind(415, "A body of this media type is not read", "Send the media type that the route names."),
+    "too-large": Kind(413, "The body is too large", "JSON up to 10 MB, an upload up to 2 GB."),
+    "address-too-long": Kind(414, "The address is too long", "An address may have up to 8 kB."),
+    "headers-too-large": Kind(431, "The headers are too large", "All headers together may have up to 16 kB."),
+    "too-slow": Kind(408, "The request came too slowly", "A body must come at 1 kB/s or faster."),
+    "unauthorized": Kind(401, "A valid API key is needed", "Send it as `Authorization: Bearer …`."),
+    "forbidden": Kind(403, "The key lacks a scope", "`detail` names the scope."),
+    "origin": Kind(403, "Pages of this origin may not call", "QUERYMILL_CORS_ORIGINS lists the origins that may."),
+    "host": Kind(
+        421, "The gateway is not called by this name", "QUERYMILL_HOSTS lists the names that it is called by."
+    ),
+    "not-found": Kind(404, "Not Found", "There is nothing here, or nothing that this key may see."),
+    "method": Kind(405, "The route has no such method", "`Allow` names those that it has."),
+    "idempotency-conflict": Kind(409, "The idempotency key was used for another request", "Use a new key."),
+    "rate": Kind(429, "Too many requests", "Try again after `Retry-After` seconds."),
+    "concurrency": Kind(429, "Too many requests at once", "Requests that wait and streams count. Let one of them end."),
+    "job-failed": Kind(424, "The job failed", "`code` and `detail` say why. Sent again, the request is a new job."),
+    "job-cancelled": Kind(410, "The job was cancelled", "It has no result."),
+    "late": Kind(504, "No result in time", "The job goes on; `links` leads to it."),
+    "overloaded": Kind(
+        503, "Too much work waits", "No worker could begin it before its deadline. Nothing was enqueued."
+    ),
+    "unavailable": Kind(503, "Not available just now", "Try again after `Retry-After` seconds."),
+    "bug": Kind(500, "A defect of the gateway", "Its log has the `request_id`."),
 }
 
 
-def register(app: FastAPI) -> None:
-    """Turn every error of Querymill into a problem response."""
-    for kind in STATUS:
-        app.add_exception_handler(kind, _ours)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(ValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _of_http)
+class BrokenRule(BaseModel):
+    """A field and the rule that it breaks."""
+
+    field: str
+    rule: str
 
 
-def problem(status: int, title: str, detail: str, **more: Any) -> JSONResponse:
-    """Build a problem."""
-    body = {"type": "about:blank", "title": title, "status": status, "detail": detail} | more
-    return JSONResponse(body, status, media_type=MEDIA_TYPE)
+class ProblemBody(BaseModel):
+    """A problem as it is answered."""
+
+    type: str = Field(examples=["/problems/invalid"])
+    title: str
+    status: int
+    detail: str
+    errors: list[BrokenRule] = Field(default_factory=list)
+    request_id: str
+    job_id: str | None = None
+    state: str | None = None
+    code: str | None = None
+    links: dict[str, str] = Field(default_factory=dict)
 
 
-async def _ours(_: Request, error: Exception) -> JSONResponse:
-    status, title = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
-    match error:
-        case redis.ConnectionError() | redis.TimeoutError():
-            said = title  # its own text names hosts and ports, which callers need not know
-        case UnknownCollection():
-            said = error.reason  # other collections may be other tenants'
-        case _:
-            said = mask_text(str(error))
-    return problem(status, title, said)
+class Problem(Exception):
+    """Raised to answer a problem. ``more`` are further members of its body."""
+
+    def __init__(
+        self,
+        slug: str,
+        detail: str = "",
+        *,
+        errors: Sequence[tuple[str, str]] = (),
+        headers: Mapping[str, str] | None = None,
+        more: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(slug)
+        self.slug = slug
+        self.detail = detail or KINDS[slug].about
+        self.errors = errors
+        self.headers = dict(headers or {})
+        self.more = dict(more or {})
 
 
-async def _invalid(_: Request, error: Exception) -> JSONResponse:
-    found: Sequence[Any] = error.errors() if isinstance(error, RequestValidationError | ValidationError) else ()
-    errors = [{"field": _field(part["loc"]), "rule": part["msg"]} for part in found]
-    detail = "; ".join(f"{part['field']}: {part['rule']}" for part in errors)
-    return problem(422, "The request breaks a rule", detail, errors=errors)
+def invalid(*errors: tuple[str, str]) -> Problem:
+    """Return the problem of fields that break rules."""
+    return Problem("invalid", "; ".join(f"{field}: {rule}" for field, rule in errors), errors=errors)
 
 
-async def _of_http(_: Request, error: Exception) -> JSONResponse:
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    said = str(error.detail) if isinstance(error, HTTPException) else "internal error"
-    return problem(status, said, said)
+def not_found() -> Problem:
+    """Return the one answer for what does not exist and for what a key may not see."""
+    return Problem("not-found")
 
 
-def _field(place: Sequence[Any]) -> str:
-    return ".".join(str(part) for part in place if part != "body") or "request"
+def no_collection() -> Problem:
+    """Return the one answer for a collection that holds nothing of a kind and for one that a key may not see."""
+    rule = "holds nothing of this kind that the key may see"
+    return Problem("not-found", f"collection: {rule}", errors=[("collection", rule)])
+
+
+def unavailable(detail: str, *, retry_after_s: float = 1.0) -> Problem:
+    """Return the problem of a gateway that cannot answer just now."""
+    return Problem("unavailable", detail, headers={"Retry-After": str(math.ceil(retry_after_s))})
+
+
+def respond(problem: Problem, request_id: str) -> JSONResponse:
+    """Make the response of a problem."""
+    kind = KINDS[problem.slug]
+    body: dict[str, Any] = {
+        "type": f"/problems/{problem.slug}",
+        "title": kind.title,
+        "status": kind.status,
+        "detail": problem.detail,
+        "request_id": request_id,
+    }
+    if problem.errors:
+        body["errors"] = [{"field": field, "rule": rule} for field, rule in problem.errors]
+    return JSONResponse(body | problem.more, kind.status, problem.headers, media_type=MEDIA_TYPE)
+
+
+def respond_to(scope: Mapping[str, Any], problem: Problem) -> Response:
+    """Make the response of a problem to the request of a scope."""
+    return respond(problem, scope.get("state", {}).get("request_id", ""))
+
+
+def of(error: Exception) -> Problem | None:
+    """Return what an error is over HTTP, or None if it is a defect."""
+    return next((make(error) for kind, make in _MADE.items() if isinstance(error, kind)), None)
+
+
+def of_rules(error: ValidationError | RequestValidationError, *, below: Container[Any] = ()) -> Problem:
+    """Return the problem of what breaks rules. A first name of a place that is ``below`` is left out."""
+    outer = ("body", "query", "path", "header") if isinstance(error, RequestValidationError) else below
+    return invalid(*(rule_of(entry, outer) for entry in error.errors()[:20]))
+
+
+def rule_of(entry: Mapping[str, Any], below: Container[Any]) -> tuple[str, str]:
+    """Return the field and the rule of an entry of a validation error."""
+    place = entry["loc"][1:] if entry["loc"] and entry["loc"][0] in below else entry["loc"]
+    named = ".".join(str(part) for part in place)[:NAMED_CHARS]
+    field = "".join(character for character in named if character.isprintable())
+    if entry["type"] in ("union_tag_invalid", "union_tag_not_found"):
+        # Its own message repeats the input.
+        return "kind", f"must be one of: {entry.get('ctx', {}).get('expected_tags', 'those of the contract')}"
+    rule = entry["msg"].removeprefix("Value error, ")
+    # A rule about several fields names its own field in front: "judge: needs …", "candidates (5) must …".
+    named_in_front = _FIELD_IN_FRONT.match(rule)
+    if not field and named_in_front is not None:
+        return named_in_front["field"], rule.removeprefix(f"{named_in_front['field']}: ")
+    return field or "request", rule
+
+
+def _of_job_failed(error: Any) -> Problem:
+    more = {"job_id": error.job_id, "state": "failed", "code": error.code, "links": links_of(error.job_id)}
+    return Problem("job-failed", mask_text(error.reason), more=more)
+
+
+def _of_job_cancelled(error: Any) -> Problem:
+    more = {"job_id": error.job_id, "state": "cancelled", "links": links_of(error.job_id)}
+    return Problem("job-cancelled", more=more)
+
+
+def _of_unreadable(error: Any) -> Problem:
+    return Problem("job-failed", f"this release cannot read the job: {error.reason}")
+
+
+def _of_overloaded(error: Any) -> Problem:
+    after = str(math.ceil(error.retry_after_s))
+    return Problem("overloaded", mask_text(str(error)), headers={"Retry-After": after})
+
+
+def _of_http(error: Any) -> Problem:
+    slug = next((slug for slug, kind in KINDS.items() if kind.status == error.status_code), "bug")
+    return Problem(slug, headers=error.headers)
+
+
+def _of_board(_: Any) -> Problem:
+    # Its own text names hosts and ports, which callers need not know.
+    return unavailable("the board is not reachable")
+
+
+_MADE: Final[Mapping[type[Exception], Callable[[Any], Problem]]] = {
+    Problem: lambda error: error,
+    UnknownCollection: lambda _: no_collection(),
+    UnknownJob: lambda _: not_found(),
+    UnreadableJob: _of_unreadable,
+    IdempotencyConflict: lambda _: Problem("idempotency-conflict"),
+    Overloaded: _of_overloaded,
+    JobFailed: _of_job_failed,
+    JobCancelled: _of_job_cancelled,
+    ClientClosed: lambda _: unavailable("the gateway is stopping"),
+    TimeoutError: lambda _: Problem("late"),
+    redis.ConnectionError: _of_board,
+    redis.TimeoutError: _of_board,
+    redis.exceptions.ReadOnlyError: _of_board,
+    redis.exceptions.OutOfMemoryError: _of_board,
+    RequestValidationError: of_rules,
+    ValidationError: of_rules,
+    HTTPException: _of_http,
+}
+
+
+def links_of(job_id: str) -> dict[str, str]:
+    """Return the addresses of a job."""
+    at = f"/v1/jobs/{job_id}"
+    return {"self": at, "events": f"{at}/events", "result": f"{at}/result", "console": f"/console/jobs/{job_id}"}
+
+
+def register(app: FastAPI, respond_with: Callable[[Any, Problem], Response]) -> None:
+    """Answer every known error as a problem, in the form that its caller reads."""
+
+    async def answer(request: Request, error: Exception) -> Response:
+        problem = of(error)
+        if problem is None:
+            raise error
+        if problem.slug == "method":
+            problem.headers["Allow"] = ", ".join(allowed(request))
+        return respond_with(request.scope, problem)
+
+    for kind in _MADE:
+        app.add_exception_handler(kind, answer)
+
+
+def allowed(request: Request) -> list[str]:
+    """Return every method of the path of a request. The framework knows those of one route only."""
+    found: set[str] = set()
+    for route in request.app.state.routes:
+        if route.matches({**request.scope, "method": "GET"})[0].value:
+            found.update(route.methods or ())
+    if "GET" in found:
+        found.add("HEAD")
+    return sorted(found)

@@ -1,0 +1,137 @@
+"""Answer a question from a collection: search it, read what the hits do not hold, have the answer written.
+
+    search -> texts of the hits -> answer
+
+Search and answer are two jobs. Passages are numbered in the order of the hits, and the answer cites these numbers.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+from querymill.agents.access import MARGIN_S, Access, Running, cancel, run
+from querymill.agents.found import Found, found_in, lacks_text, with_text
+from querymill.agents.searches import search_of
+from querymill_shared.contracts.answer import ANSWER_TOKENS, AnswerHit, AnswerQuestion, AnswerResult, WrittenAnswer
+from querymill_shared.contracts.documents import ShowDocument
+from querymill_shared.contracts.errors import JobEnded
+from querymill_shared.contracts.events import AnswerPart
+from querymill_shared.contracts.filters import Retriever
+from querymill_shared.contracts.jobs import SearchResult
+from querymill_shared.contracts.results import Asks, Degradation, JobResult
+
+#: Hits that an answer is written from, and of these, how many documents are read for their texts.
+HITS: Final = 10
+MAX_READ: Final = 10
+#: An answer ends by then, in seconds.
+ANSWER_S: Final = 60.0
+#: Characters of a passage and of a title that the contract of answers takes.
+_TEXT_CHARS, _TITLE_CHARS = 20_000, 200
+#: Kinds whose hits name a place only, or less of it than an answer needs.
+_READ: Final[frozenset[Retriever]] = frozenset(("files", "conversations"))
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of a collection, in which kind of document, and how long the answer may be."""
+
+    kind: Retriever
+    collection: str
+    text: str
+    answer_tokens: int = ANSWER_TOKENS
+    conditions: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What the search found, each hit with its text, and what the search lacked."""
+
+    found: Sequence[Found]
+    job_id: str
+    missing: tuple[Degradation, ...]
+
+
+class NoAnswer(Exception):
+    """Raised when no answer was written although there are passages to write it from."""
+
+    def __init__(self, reason: str, job_id: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.job_id = job_id
+
+
+async def sources_of(access: Access, question: Question) -> Sources:
+    """Search for the passages that a question is answered from."""
+    search = search_of(question.kind, question.collection, question.text, limit=HITS, conditions=question.conditions)
+    result = cast("SearchResult", await run(access, cast("Asks[JobResult]", search)))
+    found = await texts_of(access, found_in(result), every=question.kind in _READ)
+    return Sources([hit for hit in found if not lacks_text(hit)], result.job_id, result.degraded)
+
+
+async def texts_of(access: Access, found: Sequence[Found], *, every: bool = False) -> list[Found]:
+    """Read the texts of hits that have none, or of every hit, from their documents."""
+    wanted = [hit.place.document for hit in found if every or lacks_text(hit)]
+    ids = list(dict.fromkeys(wanted))[:MAX_READ]
+    shown = await asyncio.gather(*(_document(access, found[0], id_) for id_ in ids))
+    documents = dict(zip(ids, shown, strict=True))
+    return [
+        hit if (document := documents.get(hit.place.document)) is None else with_text(hit, document) for hit in found
+    ]
+
+
+async def _document(access: Access, like: Found, document: str) -> Mapping[str, Any] | None:
+    """Return a document, None if it has been dropped since it was found."""
+    place = like.place
+    try:
+        shown = await run(access, ShowDocument(retriever=place.kind, collection=place.collection, id=document))
+    except JobEnded:
+        return None
+    return shown.document
+
+
+async def begin_answer(access: Access, question: Question, sources: Sources) -> Running:
+    """Have the answer written."""
+    hits = tuple(
+        AnswerHit(id=number, text=hit.text[:_TEXT_CHARS], title=hit.title[:_TITLE_CHARS] or None, score=hit.score)
+        for number, hit in enumerate(sources.found, start=1)
+    )
+    request = AnswerQuestion(
+        query=question.text,
+        collection=question.collection,
+        hits=hits,
+        answer_tokens=question.answer_tokens,
+        deadline=ANSWER_S,
+    )
+    return await access.submit(request)
+
+
+async def parts_of(job: Running) -> AsyncGenerator[AnswerPart]:
+    """Yield the parts of an answer as it is written. If the caller goes, the job is cancelled."""
+    try:
+        events: Any = job.events(timeout=ANSWER_S + MARGIN_S)
+        async with aclosing(events):
+            async for event in events:
+                if isinstance(event, AnswerPart):
+                    yield event
+    except (asyncio.CancelledError, GeneratorExit):
+        await cancel(job)
+        raise
+
+
+async def end_of(job: Running) -> tuple[WrittenAnswer, AnswerResult]:
+    """Wait for a whole answer.
+
+    Raises:
+        NoAnswer: None was written, with the reason.
+        JobEnded: The job ended without a result.
+    """
+    try:
+        result: AnswerResult = await job.result(ANSWER_S + MARGIN_S)
+    except asyncio.CancelledError:
+        await cancel(job)
+        raise
+    if result.answer is None:
+        raise NoAnswer("; ".join(part.reason for part in result.degraded) or "it was not written in time", job.id)
+    return result.answer, result

@@ -1,0 +1,1 @@
+"""The five tools of the MCP server: what each takes, and the text that it returns."""

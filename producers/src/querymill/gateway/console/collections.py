@@ -1,0 +1,150 @@
+"""The pages of what is stored: collections, their documents, and the reader that shows where a citation comes from."""
+
+from typing import Any, Final
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from pydantic import ValidationError
+
+from querymill.gateway import audit
+from querymill.gateway.console.hits import PAGE, hits_of
+from querymill.gateway.console.reading import reading_of
+from querymill.gateway.console.rendering import address, read_form, render, see
+from querymill.gateway.documents import fetch, filter_of, find
+from querymill.gateway.gate import caller_of, gate_of, need, need_sight
+from querymill.gateway.jobs import find_jobs, submit_job
+from querymill.gateway.problems import Problem, no_collection, not_found, of_rules
+from querymill.gateway.waiting import look_at
+from querymill.keys import Scope
+from querymill_shared.contracts.documents import (
+    DocumentList,
+    DropDocuments,
+    ListDocuments,
+    ShowDocument,
+    ShownDocument,
+)
+from querymill_shared.contracts.errors import QuerymillError
+from querymill_shared.contracts.filters import Retriever
+from querymill_shared.contracts.jobs import decode_result
+
+router = APIRouter()
+
+LISTED: Final = 50
+
+
+@router.get("/console/collections")
+async def show_collections(request: Request) -> Response:
+    """List the collections that the visitor may see."""
+    found = await gate_of(request).mill.collections()
+    rows = [(name, list(kinds)) for name, kinds in found.items() if caller_of(request).sees(name)]
+    return render(request, "collections.html", rows=rows)
+
+
+@router.get("/console/collections/{collection}")
+async def show_collection(request: Request, collection: str) -> Response:
+    """Show what a collection holds of each kind, and what it was asked lately."""
+    need_sight(caller_of(request), collection)
+    kinds = (await gate_of(request).mill.collections()).get(collection)
+    if not kinds:
+        raise no_collection()
+    totals: dict[str, DocumentList | None] = {}
+    for kind in kinds:
+        try:
+            totals[kind] = await _listed(request, collection, kind, limit=1)
+        except Problem:
+            totals[kind] = None  # its panel says so; the others stand
+    lately = await find_jobs(request, {"collection": collection}, limit=8)
+    return render(request, "collection.html", collection=collection, totals=totals, lately=lately.records)
+
+
+async def _listed(request: Request, collection: str, kind: Retriever, **fields: Any) -> DocumentList:
+    asked = ListDocuments.model_validate({"retriever": kind, "collection": collection} | fields)
+    return await fetch(request, asked, DocumentList)
+
+
+@router.get("/console/collections/{collection}/{kind}")
+async def show_documents(request: Request, collection: str, kind: Retriever) -> Response:
+    """List the documents of a kind that pass a filter."""
+    await find(request, collection, kind)
+    given, cursor = request.query_params.get("filter", ""), request.query_params.get("after")
+    wrong, found = "", None
+    try:
+        conditions = filter_of([line.strip() for line in given.split("\n") if line.strip()], kind)
+        found = await _listed(request, collection, kind, limit=LISTED, cursor=cursor, filter=conditions)
+    except ValidationError as error:
+        wrong = of_rules(error).detail
+    except Problem as problem:
+        if problem.slug != "invalid":
+            raise
+        wrong = problem.detail
+    older = found.cursor if found else None
+    return render(
+        request,
+        "documents.html",
+        422 if wrong else 200,
+        collection=collection,
+        kind=kind,
+        found=found,
+        given=given,
+        wrong=wrong,
+        next=address("collections", collection, kind, filter=given or None, after=older) if older else None,
+        may_drop=Scope.DELETE in caller_of(request).scopes,
+        asks_to_drop="drop" in request.query_params,
+    )
+
+
+@router.post("/console/collections/{collection}/{kind}/drop")
+async def drop(request: Request, collection: str, kind: Retriever) -> Response:
+    """Drop documents that were chosen by id. The visitor has to write the name of the collection."""
+    fields = await read_form(request)
+    need(caller_of(request), Scope.DELETE)
+    await find(request, collection, kind)
+    ids, written = fields.get("id", []), fields.get("name", [""])[0].strip()
+    if not ids or written != collection:
+        return render(
+            request,
+            "drop_documents.html",
+            422 if ids and written else 200,
+            collection=collection,
+            kind=kind,
+            ids=ids,
+            is_wrong=bool(written),
+        )
+    job = await submit_job(
+        request, DropDocuments(retriever=kind, collection=collection, ids=tuple(ids)), is_noted=False
+    )
+    what: dict[str, Any] = {"collection": collection, "kind": kind, "job": job.id, "ids": ids}
+    audit.note(caller_of(request), "drop", request_id=request.state.request_id, **what)
+    return see(address("jobs", job.id))
+
+
+@router.get("/console/collections/{collection}/{kind}/{document:path}")
+async def read(request: Request, collection: str, kind: Retriever, document: str) -> Response:
+    """Show a document where it was cited: the page, the message or the lines, with the passage marked."""
+    await find(request, collection, kind)
+    asked = ShowDocument(retriever=kind, collection=collection, id=document)
+    try:
+        shown = await fetch(request, asked, ShownDocument)
+    except Problem as problem:
+        raise (not_found() if problem.slug == "job-failed" else problem) from None
+    params = request.query_params
+    hit = await _hit(request, collection, params.get("job", ""), params.get("hit", ""))
+    reading = reading_of(kind, document, shown.document, hit, page=params.get("page"), message=params.get("message"))
+    return render(request, "reader.html", collection=collection, kind=kind, document=document, reading=reading, hit=hit)
+
+
+async def _hit(request: Request, collection: str, job_id: str, number: str) -> Any:
+    """Return the hit that the visitor came from, None if there is none any more."""
+    if not job_id or not number.isascii() or not number.isdigit():
+        return None
+    try:
+        found = await look_at(request, job_id)
+        text = await gate_of(request).mill.board.result(job_id)
+        result = decode_result(text or "")
+    except (Problem, QuerymillError, ValidationError):
+        return None
+    if found.record.collection != collection:
+        return None
+    hits = hits_of(result, job_id, start=int(number) - 1, limit=min(1, PAGE))
+    raw = getattr(result, "results", ())
+    return (hits[0], raw[int(number) - 1]) if hits and int(number) >= 1 else None

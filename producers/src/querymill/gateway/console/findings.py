@@ -1,0 +1,113 @@
+"""What a result says of itself besides its hits: how the question was understood, what was searched, what it cost."""
+
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any, Final, get_args
+
+from querymill.gateway.console.wording import count, score
+from querymill_shared.contracts.conversations.search import ConversationResult, Gate, WhyNot
+from querymill_shared.contracts.embed import EmbedResult
+from querymill_shared.contracts.files.search import FileResult
+from querymill_shared.contracts.jobs import AnyResult
+from querymill_shared.contracts.messages.search import MessageResult
+from querymill_shared.contracts.modules.search import ModuleResult
+from querymill_shared.contracts.reports.search import ReportResult
+
+Facts = list[tuple[str, str]]
+#: The numbers of a vector that are shown.
+_NUMBERS: Final = 8
+
+
+def facts_of(result: AnyResult) -> Facts:
+    """Return what a result says, each with its name."""
+    tell = next((tell for kind, tell in _TELL.items() if isinstance(result, kind)), None)
+    return [] if tell is None else [(name, said) for name, said in tell(result) if said]
+
+
+def _reports(result: ReportResult) -> Facts:
+    routing = result.routing
+    about = ", ".join((*routing.companies, *((routing.period,) if routing.period else ())))
+    expanded = [(name, " · ".join(texts)) for name, texts in result.expansion_texts.items()]
+    return [("searched", routing.reason), ("documents", count(routing.documents)), ("asked about", about), *expanded]
+
+
+def _messages(result: MessageResult) -> Facts:
+    threshold = "none" if result.similarity_threshold is None else score(result.similarity_threshold)
+    below = "" if result.best_below_threshold is None else f"{score(result.best_below_threshold)}, the best one below"
+    compared = f"{result.searched} comparison of vectors" if result.searched else f"no vectors: {result.why or 'none'}"
+    return [
+        ("ranked by", result.mode),
+        ("compared", compared),
+        ("threshold", f"{threshold}{f', {below}' if below else ''}"),
+        ("without a vector", count(result.skipped) if result.skipped else ""),
+        ("similarities", "raw cosines: the model has no measured profile" if result.uncalibrated else ""),
+    ]
+
+
+def _conversations(result: ConversationResult) -> Facts:
+    known = result.understanding
+    corrected = ", ".join(f"{each.written} → {each.read_as}" for each in known.corrections)
+    synonyms = "; ".join(f"{each.term}: {', '.join(each.synonyms)}" for each in known.synonyms)
+    return [
+        ("searched", known.searched),
+        ("read as", f"{known.intent}, importance {score(known.importance)}, {known.mode} search"),
+        ("time", known.time.phrase if known.time else ""),
+        ("corrected", corrected),
+        ("synonyms", synonyms),
+        ("left out", ", ".join(known.dropped)),
+        ("scoring", result.scoring),
+    ]
+
+
+def _modules(result: ModuleResult) -> Facts:
+    asked = [
+        (part.description, ", ".join(f"{each.module} ({each.rule})" for each in part.modules) or "no module")
+        for part in result.raw_history
+    ]
+    return [("searched by", result.searched_by), *asked, ("no document uses", ", ".join(result.unknown_modules))]
+
+
+def _files(result: FileResult) -> Facts:
+    rounds = [
+        (
+            f"round {each.round}",
+            f"{each.evaluated} files judged, {each.bands.get('high', 0)} high; " + " · ".join(each.queries),
+        )
+        for each in result.rounds
+    ]
+    spent = result.token_account
+    cost = f"{count(spent.spent)} tokens; the files whole would be {count(spent.returned_files)}"
+    return [*rounds, ("ended", result.stop), ("still undefined", ", ".join(result.gaps)), ("cost", cost)]
+
+
+def _vectors(result: EmbedResult) -> Facts:
+    facts = [("model", result.model), ("dimension", count(result.dimensions))]
+    if not result.vectors:
+        return [*facts, ("stored", f"{count(result.written)} written, {count(result.unchanged)} unchanged")]
+    first = next(iter(result.vectors))
+    try:
+        numbers = ", ".join(f"{number:.4f}" for number in result.embedding(first)[:_NUMBERS])
+    except (ValueError, struct.error):
+        numbers = "not readable"
+    return [*facts, ("vectors", count(len(result.vectors))), (f"that of {first}", f"{numbers}, …")]
+
+
+_TELL: Final[Mapping[type[Any], Callable[[Any], Facts]]] = {
+    ReportResult: _reports,
+    MessageResult: _messages,
+    ConversationResult: _conversations,
+    ModuleResult: _modules,
+    FileResult: _files,
+    EmbedResult: _vectors,
+}
+
+
+def gates_of(missed: WhyNot) -> list[tuple[str, str]]:
+    """Return the gates of a search with what became of a session there: passed, failed, or not reached."""
+    gates = get_args(Gate)
+    if missed.gate not in gates:
+        return [(gate, "passed") for gate in gates] if missed.gate is None else [(missed.gate, "failed")]
+    at = gates.index(missed.gate)
+    return [
+        (gate, "passed" if place < at else "failed" if place == at else "after") for place, gate in enumerate(gates)
+    ]

@@ -1,0 +1,101 @@
+"""The pages of those who operate: the overview, the providers, the workers."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from querymill.gateway.console import overview
+from querymill.gateway.console.rendering import render
+from querymill.gateway.fleet import view_of
+from querymill.gateway.gate import caller_of, gate_of, need
+from querymill.gateway.jobs import sees_job
+from querymill.keys import Scope
+from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
+
+router = APIRouter()
+
+#: The oldest of the jobs that are not over: so many are looked at, so many are shown.
+OPEN_JOBS, SHOWN = 20, 5
+
+
+@router.get("/console")
+async def show_overview(request: Request) -> Response:
+    """Say whether anything is wrong, what is stuck, and on what."""
+    view = view_of(request)
+    moment, former = await view.now(), view.before()
+    figures, before = moment.figures, None if former is None else former.figures
+    passed_s = 0.0 if former is None else moment.at - former.at
+    heard = {queue["queue"]: queue["workers"] for queue in figures["queues"]}
+    collections = await gate_of(request).mill.collections()
+    return render(
+        request,
+        "overview.html",
+        findings=overview.findings(figures, operates=Scope.OPERATE in caller_of(request).scopes),
+        queues=overview.queue_rows(figures, before, passed_s),
+        ends=overview.ends(figures, before, passed_s),
+        caches=overview.caches(figures["counts"]),
+        kinds_of_job=overview.kind_rows(figures),
+        providers=figures["providers"],
+        workers=figures["workers"],
+        dead=figures["dead_letters"],
+        waiting=await _waiting_longest(request, heard),
+        is_new=not any(job["submitted"] for job in figures["jobs"].values()),
+        collections=[name for name in collections if caller_of(request).sees(name)],
+        gateway=str(request.base_url).rstrip("/"),
+    )
+
+
+async def _waiting_longest(request: Request, heard: dict[str, int]) -> list[overview.Waiting]:
+    board, caller, now = gate_of(request).mill.board, caller_of(request), await gate_of(request).now()
+    rows: list[overview.Waiting] = []
+    for job_id in await board.open_jobs(most=OPEN_JOBS):
+        try:
+            picture = await board.picture(job_id)
+        except (UnknownJob, UnreadableJob):
+            continue
+        if not picture.record.is_over and sees_job(caller, picture.record):
+            rows.append(overview.waiting(picture, heard, now))
+        if len(rows) == SHOWN:
+            break
+    return rows
+
+
+@router.get("/console/providers")
+async def show_providers(request: Request) -> Response:
+    """Show what the providers of models did: limits, breakers, pauses, refusals, the caches before them."""
+    need(caller_of(request), Scope.OPERATE)
+    moment = await view_of(request).now()
+    counts = moment.figures["counts"]
+    return render(
+        request,
+        "providers.html",
+        providers=moment.figures["providers"],
+        refusals=moment.figures["refusals"],
+        now=await gate_of(request).now(),
+        caches=overview.caches(counts),
+        counts=counts,
+        waits=_by_label(counts, "budget_granted"),
+        waited_ms=_by_label(counts, "budget_waited_ms"),
+        refused=_by_label(counts, "budget_refused"),
+        calls=_by_label(counts, "provider_calls"),
+        set_aside=_by_label(counts, "texts_refused"),
+    )
+
+
+def _by_label(counts: dict[str, float], name: str) -> dict[str, float]:
+    return {key.partition("/")[2]: value for key, value in counts.items() if key.startswith(f"{name}/")}
+
+
+@router.get("/console/workers")
+async def show_workers(request: Request) -> Response:
+    """Show which worker serves which queue."""
+    need(caller_of(request), Scope.OPERATE)
+    moment = await view_of(request).now()
+    figures = moment.figures
+    return render(
+        request,
+        "workers.html",
+        workers=figures["workers"],
+        queues=overview.queue_rows(figures, None, 0),
+        leases_lost=figures["leases_lost"],
+        now=await gate_of(request).now(),
+    )

@@ -1,0 +1,205 @@
+"""Search forms made from the contracts: every field of a request, a few of them first. Pure."""
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from querymill.filters import HELP, read_filter
+from querymill_shared.contracts.fields import Request
+from querymill_shared.contracts.filters import Retriever
+
+Control = Literal["text", "long", "number", "check", "choice", "several", "lines", "filter", "moment"]
+#: The fields that a form shows first; all others are under "More".
+FIRST: Final[Mapping[Retriever, Sequence[str]]] = {
+    "reports": ("query", "answer", "hyde", "multi_query", "company", "period", "deadline"),
+    "messages": ("query", "session_id", "ranking", "limit"),
+    "conversations": ("query", "current_session", "time_zone"),
+    "modules": ("query", "sub_queries", "top_k"),
+    "files": ("query", "rounds", "patterns"),
+}
+#: Fields that are no part of a form: they are set by the page itself.
+_LEFT_OUT: Final = frozenset(("kind", "version", "collection"))
+_WORDS: Final = {"id": "ID", "ids": "IDs", "top_n": "number of hits", "top_k": "number of hits", "rrf_k": "RRF k"}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a form. ``values`` are what it has now; ``wrong`` is the rule that it breaks, "" if none."""
+
+    name: str
+    label: str
+    control: Control
+    values: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    help: str = ""
+    is_set: bool = False
+    minimum: float | None = None
+    maximum: float | None = None
+    is_required: bool = False
+    wrong: str = ""
+
+    @property
+    def value(self) -> str:
+        """The one value, or the lines of all."""
+        return "\n".join(self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The form of a kind: its first fields, and the others."""
+
+    kind: str
+    first: tuple[Field, ...]
+    more: tuple[Field, ...]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the other fields are shown: one of them is set, or wrong."""
+        return any(field.is_set or field.wrong for field in self.more)
+
+
+def form_of(
+    kind: Retriever, asked: type[Request], given: Mapping[str, Sequence[str]], wrong: Mapping[str, str] | None = None
+) -> Form:
+    """Make the form of a request, filled with what was given."""
+    schema = asked.model_json_schema()
+    fields = {
+        name: _field(name, about, schema, given, (wrong or {}).get(name, ""))
+        for name, about in schema["properties"].items()
+        if name not in _LEFT_OUT
+    }
+    first = [name for name in FIRST.get(kind, ("query",)) if name in fields]
+    return Form(
+        kind, tuple(fields[name] for name in first), tuple(field for name, field in fields.items() if name not in first)
+    )
+
+
+def _field(
+    name: str, about: Mapping[str, Any], schema: Mapping[str, Any], given: Mapping[str, Sequence[str]], wrong: str
+) -> Field:
+    plain = _resolved(about, schema)
+    control, choices = _control(name, plain, schema)
+    default = plain.get("default")
+    values = tuple(value for value in given.get(name, ()) if value.strip())
+    if name not in given and control in ("check", "choice", "several"):
+        values = tuple(_texts(default))
+    return Field(
+        name,
+        _WORDS.get(name, name.replace("_", " ")),
+        control,
+        values,
+        choices,
+        _help(control, default),
+        bool(given.get(name)) and values != tuple(_texts(default)),
+        plain.get("minimum", plain.get("exclusiveMinimum")),
+        plain.get("maximum"),
+        name in schema.get("required", ()),
+        wrong,
+    )
+
+
+def _resolved(about: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a schema without references and without null as an alternative."""
+    found = dict(about)
+    several = found.pop("anyOf", [])
+    options = [part for part in several if part.get("type") != "null"]
+    if options:
+        found = dict(options[0]) | found
+        if options != several and found.get("type") == "boolean":
+            found["enum"] = ["true", "false"]  # or nothing of both
+    if "$ref" in found:
+        found = dict(schema["$defs"][found.pop("$ref").rsplit("/", 1)[1]]) | found
+    return found
+
+
+def _control(name: str, about: Mapping[str, Any], schema: Mapping[str, Any]) -> tuple[Control, tuple[str, ...]]:
+    if name == "filter":
+        return "filter", ()
+    if name in ("query", "question"):
+        return "long", ()
+    if "enum" in about:
+        return "choice", tuple(map(str, about["enum"]))
+    match about.get("type"):
+        case "boolean":
+            return "check", ()
+        case "integer" | "number":
+            return "number", ()
+        case "array":
+            items = _resolved(about.get("items", {}), schema)
+            return ("several", tuple(map(str, items["enum"]))) if "enum" in items else ("lines", ())
+        case _:
+            return ("moment" if about.get("format") in ("date", "date-time") else "text"), ()
+
+
+def _texts(value: Any) -> list[str]:
+    if value in (None, False, [], {}):
+        return []
+    if isinstance(value, list):
+        return [str(each) for each in value]
+    return ["true" if value is True else str(value)]
+
+
+def _help(control: Control, default: Any) -> str:
+    if control == "filter":
+        return f"{HELP}. One condition a line."
+    if control == "lines":
+        return "One a line."
+    if control == "number" and default is not None:
+        return f"{default:g}, unless set"
+    return ""
+
+
+#: A line of a field whose entries have a weight: "3 | the text".
+_WEIGHTED: Final = re.compile(r"(?P<weight>\d+(?:\.\d+)?)\s*\|\s*(?P<text>.+)")
+
+
+def fields_of(
+    kind: Retriever, asked: type[Request], given: Mapping[str, Sequence[str]], collection: str
+) -> dict[str, Any]:
+    """Return the fields of the request that a form asks for. Their rules are those of the contract.
+
+    Raises:
+        ValueError: The filter cannot be read.
+    """
+    schema = asked.model_json_schema()
+    fields: dict[str, Any] = {"kind": kind, "collection": collection}
+    for name, about in schema["properties"].items():
+        if name in _LEFT_OUT or name not in given:
+            continue
+        plain = _resolved(about, schema)
+        control, _ = _control(name, plain, schema)
+        value = _read(control, plain, [each for each in given[name] if each.strip()], kind)
+        if value is not None:
+            fields[name] = value
+    return fields
+
+
+def _read(control: Control, about: Mapping[str, Any], values: Sequence[str], kind: Retriever) -> Any:
+    if control == "check":
+        return "true" in values
+    if not values:
+        return None
+    match control:
+        case "several":
+            return list(values)
+        case "lines":
+            return [_line(line.strip()) for value in values for line in value.split("\n") if line.strip()]
+        case "filter":
+            return read_filter([line.strip() for line in values[0].split("\n") if line.strip()], kind)
+        case "number":
+            return _number(values[0].strip(), is_whole=about.get("type") == "integer")
+        case _:
+            return values[0]
+
+
+def _line(line: str) -> Any:
+    found = _WEIGHTED.fullmatch(line)
+    return {"description": found["text"], "weight": float(found["weight"])} if found else line
+
+
+def _number(written: str, *, is_whole: bool) -> Any:
+    with suppress(ValueError):
+        return int(written) if is_whole else float(written)
+    return written  # the contract says which rule it breaks

@@ -1,0 +1,105 @@
+"""The page of jobs: filters as links, newest first, one page at a time. Nothing is counted."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, get_args
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from querymill.gateway.console.rendering import address, render
+from querymill.gateway.console.wording import short
+from querymill.gateway.gate import gate_of
+from querymill.gateway.jobs import find_jobs
+from querymill.gateway.scopes import REQUESTS
+from querymill.gateway.shapes import State
+from querymill_shared.board import Record
+from querymill_shared.contracts.fields import Lane
+
+router = APIRouter()
+
+PAGE: Final = 50
+STATES: Final = get_args(State)
+#: The kinds of request that have a question. Those of others may be long.
+_QUESTIONS: Final = frozenset(kind for kind, asked in REQUESTS.items() if "query" in asked.model_fields)
+FILTERS: Final = ("state", "kind", "collection", "lane")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A job in the list. ``subject`` is "" where the board has no text for it, or lists must not show it."""
+
+    record: Record
+    subject: str = ""
+
+    @property
+    def took_s(self) -> float | None:
+        """How long it took, in seconds, None if it is not over."""
+        return None if self.record.ended is None else self.record.ended - self.record.created
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A value of a filter, and the page that has it chosen."""
+
+    name: str
+    at: str
+    is_chosen: bool
+
+
+@router.get("/console/jobs")
+async def show_jobs(request: Request) -> Response:
+    """List jobs that the visitor may see."""
+    given = {name: request.query_params.get(name) or None for name in FILTERS}
+    before = request.query_params.get("before")
+    found = await find_jobs(request, given, limit=PAGE, before=before)
+    collections = sorted({record.collection for record in found.records} | {given["collection"] or ""} - {""})
+    kinds = sorted({record.kind for record in found.records} | {given["kind"] or ""} - {""})
+    return render(
+        request,
+        "jobs.html",
+        rows=await _rows(request, found.records),
+        choices={
+            "state": choices(given, "state", STATES),
+            "kind": choices(given, "kind", kinds),
+            "collection": choices(given, "collection", [name for name in collections if name][:12]),
+            "lane": choices(given, "lane", [lane.value for lane in Lane]),
+        },
+        chosen={name: value for name, value in given.items() if value},
+        without={name: address("jobs", **(given | {name: None})) for name in given},
+        older=address("jobs", **given, before=found.next) if found.next else None,
+        is_first=before is None,
+        first=address("jobs", **given),
+        looked_at=found.looked_at,
+        back_to=found.back_to.timestamp() if found.back_to else None,
+        now=await gate_of(request).now(),
+        gateway=str(request.base_url).rstrip("/"),
+    )
+
+
+async def _rows(request: Request, records: Sequence[Record]) -> list[Row]:
+    """Return the rows, with the beginning of what was asked, as far as the board knows it and lists may show it."""
+    gate = gate_of(request)
+    has_question = [record for record in records if record.kind in _QUESTIONS]
+    if gate.settings.querymill_console_hide_questions or not has_question:
+        return [Row(record) for record in records]
+    asked = await gate.mill.board.requests([record.job_id for record in has_question])
+    subjects = {record.job_id: subject_of(text) for record, text in zip(has_question, asked, strict=True)}
+    return [Row(record, subjects.get(record.job_id, "")) for record in records]
+
+
+def subject_of(asked: str) -> str:
+    """Return the beginning of the question in a request, "" if it has none."""
+    fields = json.loads(asked) if asked else {}
+    return short(str(fields.get("query") or ""))
+
+
+def choices(given: dict[str, str | None], name: str, values: list[str] | tuple[str, ...]) -> list[Choice]:
+    """Return the values of a filter with the pages that have one of them chosen; all other filters stay.
+
+    >>> [choice.at for choice in choices({"state": "dead", "kind": "files"}, "state", ("done",))]
+    ['/console/jobs?kind=files', '/console/jobs?state=done&kind=files']
+    """
+    every = Choice("any", address("jobs", **(given | {name: None})), given[name] is None)
+    return [every, *(Choice(each, address("jobs", **(given | {name: each})), given[name] == each) for each in values)]

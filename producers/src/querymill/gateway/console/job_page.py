@@ -1,0 +1,223 @@
+"""The page of one job: what became of it, where its time went, what is missing, its answer and its hits."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from pydantic import ValidationError
+
+from querymill.gateway import audit, events, jobs
+from querymill.gateway.console.copying import copies_of
+from querymill.gateway.console.drawing import draw
+from querymill.gateway.console.findings import facts_of, gates_of
+from querymill.gateway.console.hits import PAGE, HitView, answer_pieces, answer_so_far, hits_of
+from querymill.gateway.console.rendering import address, read_form, render, see
+from querymill.gateway.gate import caller_of, gate_of
+from querymill.gateway.problems import not_found
+from querymill.gateway.scopes import REQUESTS, scope_of_kind
+from querymill.gateway.waiting import cancel, look_at
+from querymill.keys import Scope
+from querymill.telling.missing import MissingPart, missing
+from querymill.telling.verdict import verdict
+from querymill.telling.waterfall import waterfall
+from querymill_shared.board import Picture, Told
+from querymill_shared.contracts.answer import WrittenAnswer
+from querymill_shared.contracts.conversations.search import WhyNot
+from querymill_shared.contracts.jobs import AnyResult, Search, decode_result
+
+router = APIRouter()
+
+#: Jobs that are looked at for one whose id begins with a prefix; events that are shown raw.
+LATEST, RAW_EVENTS = 2_000, 60
+_ID_CHARS: Final = 32
+#: Kinds that may be run again by a button: they read, and change nothing.
+AGAIN: Final = frozenset(kind for kind in REQUESTS if scope_of_kind(kind) is Scope.SEARCH)
+
+
+@dataclass(frozen=True, slots=True)
+class SoFar:
+    """What a job has told before its end: its best hits, how far its steps are, the answer so far."""
+
+    hits: Sequence[dict[str, Any]]
+    total: int
+    after: str
+    progress: Sequence[dict[str, Any]]
+    answer: str
+
+
+def so_far(told: Sequence[Told]) -> SoFar:
+    """Read what a job has told."""
+    hits: dict[str, Any] = {}
+    progress: dict[str, dict[str, Any]] = {}
+    answer: list[dict[str, Any]] = []
+    for each in told:
+        if each.type in ("hits", "progress", "answer"):
+            body = json.loads(each.body)
+            if each.type == "hits":
+                hits = body
+            elif each.type == "progress":
+                progress[body["stage"]] = body
+            else:
+                answer.append(body)
+    return SoFar(
+        hits.get("hits", ()),
+        hits.get("total", 0),
+        hits.get("after_stage", ""),
+        list(progress.values()),
+        answer_so_far(answer),
+    )
+
+
+@router.get("/console/jobs/{job_id}")
+async def show_job(request: Request, job_id: str) -> Response:
+    """Show a job. A unique beginning of its id leads to it."""
+    if len(job_id) != _ID_CHARS:
+        return await _by_prefix(request, job_id)
+    found = await look_at(request, job_id)
+    board = gate_of(request).mill.board
+    told = await board.events(job_id)
+    picture = (await board.picture(job_id)).for_caller()
+    text = await board.result(job_id) if picture.record.state == "done" else None
+    start = _number(request, "from")
+    now = await gate_of(request).now()
+    page = job_values(picture, told, text, start, str(request.base_url).rstrip("/"), now)
+    return render(request, "job.html", **page, last_event=found.last, now=now, opened=_number(request, "hit"))
+
+
+def _number(request: Request, name: str) -> int:
+    given = request.query_params.get(name, "")
+    return int(given) if given.isascii() and given.isdigit() and len(given) < 7 else 0
+
+
+async def _by_prefix(request: Request, prefix: str) -> Response:
+    wanted = prefix.lower()
+    fitting: list[str] = []
+    if 4 <= len(wanted) < _ID_CHARS and set(wanted) <= set("0123456789abcdef"):
+        found = await jobs.find_jobs(request, {}, limit=LATEST)
+        fitting = [record.job_id for record in found.records if record.job_id.startswith(wanted)]
+    if len(fitting) == 1:
+        return see(address("jobs", fitting[0]))
+    return render(request, "no_job.html", 404, wanted=prefix[:100], fitting=fitting[:20])
+
+
+def job_values(
+    picture: Picture, told: Sequence[Told], text: str | None, start: int, gateway: str, now: float
+) -> dict[str, Any]:
+    """Return what the page of a job shows."""
+    record = picture.record
+    result = _read(text)
+    fall = waterfall(picture, now=now)
+    answer: WrittenAnswer | None = getattr(result, "answer", None)
+    shown: list[HitView] = [] if result is None else hits_of(result, record.job_id, start=start)
+    why_not: WhyNot | None = getattr(result, "why_not", None)
+    numbers = [citation.number for citation in answer.citations] if answer else []
+    return {
+        "record": record,
+        "drawing": draw(fall),
+        "speed": verdict(fall),
+        "missing": _missing(picture, result),
+        "question": _question(picture, result),
+        "copies": copies_of(picture, result, gateway) if picture.asked else [],
+        "may_run_again": picture.asked is not None and picture.asked.kind in AGAIN,
+        "result": result,
+        "answer": answer,
+        "pieces": answer_pieces(answer.text, numbers) if answer else [],
+        "hits": shown,
+        "facts": facts_of(result) if result else [],
+        "why_not": why_not,
+        "gates": gates_of(why_not) if why_not else [],
+        "asks_why_not": "why_not" in type(picture.asked).model_fields if picture.asked else False,
+        "start": start,
+        "has_hits": bool(shown) or start > 0,
+        "found": len(getattr(result, "results", ())),
+        "page_size": PAGE,
+        "so_far": so_far(told),
+        "result_bytes": len(text.encode()) if text else 0,
+        "raw": [(each.event_id, each.type, each.body) for each in told[-RAW_EVENTS:]],
+        "told": len(told),
+    }
+
+
+def _read(text: str | None) -> AnyResult | None:
+    """Read a result. One of another release may not be readable; it can be downloaded all the same."""
+    try:
+        return None if text is None else decode_result(text)
+    except ValidationError:
+        return None
+
+
+def _missing(picture: Picture, result: AnyResult | None) -> tuple[MissingPart, ...]:
+    record, asked = picture.record, picture.asked
+    deadline_s = None if record.deadline is None else round(record.deadline - record.created, 1)
+    branches = asked.steps if isinstance(asked, Search) else ()
+    return missing(result.degraded if result else (), branches=branches, deadline_s=deadline_s)
+
+
+def _question(picture: Picture, result: AnyResult | None) -> str:
+    asked = picture.asked
+    return str(getattr(asked, "query", "") or getattr(result, "query", "") or "")
+
+
+@router.get("/console/jobs/{job_id}/events")
+async def follow(request: Request, job_id: str) -> Response:
+    """Follow the job's events, as `GET /v1/jobs/{id}/events` does for those who send a key."""
+    after = request.query_params.get("after")
+    return await events.events(request, job_id, after, 0, request.headers.get("last-event-id"))
+
+
+@router.get("/console/jobs/{job_id}/json")
+async def as_json(request: Request, job_id: str) -> Response:
+    """Return the job as `GET /v1/jobs/{id}` does."""
+    return await jobs.show_job(request, job_id)
+
+
+@router.get("/console/jobs/{job_id}/result")
+async def download(request: Request, job_id: str) -> Response:
+    """Return the stored result as a file."""
+    await look_at(request, job_id)
+    text = await gate_of(request).mill.board.result(job_id)
+    if text is None:
+        raise not_found()
+    name = {"Content-Disposition": f'attachment; filename="{job_id}.json"'}
+    return Response(text, headers=name, media_type="application/json")
+
+
+@router.post("/console/jobs/{job_id}/cancel")
+async def cancel_job(request: Request, job_id: str) -> Response:
+    """Cancel the job."""
+    await read_form(request)
+    await look_at(request, job_id)
+    is_cancelled = await cancel(request, job_id)
+    audit.note(caller_of(request), "cancel", request_id=request.state.request_id, job=job_id, cancelled=is_cancelled)
+    return see(address("jobs", job_id))
+
+
+@router.post("/console/jobs/{job_id}/again")
+async def run_again(request: Request, job_id: str) -> Response:
+    """Submit what the job asked as a new job."""
+    await read_form(request)
+    await look_at(request, job_id)
+    picture = (await gate_of(request).mill.board.picture(job_id)).for_caller()
+    asked = picture.asked
+    if asked is None or asked.kind not in AGAIN:
+        raise not_found()
+    again = await jobs.submit_job(request, asked)
+    return see(address("jobs", again.id))
+
+
+@router.post("/console/jobs/{job_id}/why-not")
+async def ask_why_not(request: Request, job_id: str) -> Response:
+    """Ask the same again, as a new job, with a word on why something is not among its hits."""
+    fields = await read_form(request)
+    await look_at(request, job_id)
+    picture = (await gate_of(request).mill.board.picture(job_id)).for_caller()
+    asked = picture.asked
+    if asked is None or "why_not" not in type(asked).model_fields:
+        raise not_found()
+    wanted = fields.get("id", [""])[0].strip()
+    again = type(asked).model_validate(asked.model_dump(exclude_unset=True) | {"why_not": wanted})
+    job = await jobs.submit_job(request, again)
+    return see(address("jobs", job.id) + "#s-why")

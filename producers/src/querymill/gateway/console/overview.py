@@ -1,0 +1,200 @@
+"""The overview as a value: what is wrong and what mends it, the queues, what waits longest, the providers. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from querymill.gateway.console.wording import count, duration
+from querymill_shared.board import Picture
+
+#: A bell that has waited this long, in seconds, though workers listen, is worth a word.
+LONG_S: Final = 60.0
+#: Sentences of the verdict.
+SAID: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is wrong, and what mends it."""
+
+    said: str
+    mend: str
+    level: str = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRow:
+    """A queue: how many bells wait and for how long (s), the slots of its workers, and what it did per minute."""
+
+    name: str
+    workers: int
+    slots: int
+    waiting: int | None
+    oldest_s: float | None
+    per_minute: float | None
+
+    @property
+    def is_deserted(self) -> bool:
+        """Whether something waits, or may wait, and nobody listens."""
+        return not self.workers
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A job that is not over: since when it waits (s), at which step, and why."""
+
+    job_id: str
+    kind: str
+    collection: str
+    age_s: float
+    step: str
+    why: str
+    is_stuck: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """How jobs ended within ``window_s`` seconds, or since the board was empty if that is None."""
+
+    window_s: float | None
+    by_state: Mapping[str, int]
+
+    @property
+    def total(self) -> int:
+        """How many ended."""
+        return sum(self.by_state.values())
+
+
+@dataclass(frozen=True, slots=True)
+class KindRow:
+    """A kind of job: how many were submitted, and within how long (s) half of them, and 95 %, ended."""
+
+    kind: str
+    submitted: int
+    half_within_s: float | None
+    most_within_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Caches:
+    """Shares of lookups that needed no call of a provider, None if there were none; texts set aside."""
+
+    vectors: float | None
+    replies: float | None
+    set_aside: int
+
+
+def findings(figures: Mapping[str, Any], *, operates: bool = True) -> list[Finding]:
+    """Return what is wrong with the fleet, the worst first, at most three.
+
+    Who does not operate it hears of queues alone: providers, and jobs of others, are none of theirs.
+    """
+    queues = figures["queues"]
+    found = [] if figures["workers"] else [Finding("No worker is alive.", "querymill worker")]
+    if figures["workers"]:
+        deserted = [queue for queue in queues if not queue["workers"] and queue["bells"]]
+        found += [_deserted(queue) for queue in sorted(deserted, key=lambda queue: -(queue["oldest_s"] or 0))]
+    for provider in figures["providers"] if operates else ():
+        if provider["breaker"] == "open":
+            said = f"The provider of {provider['model']} failed {provider['failures']} times and is left alone."
+            found.append(Finding(said, "look at its address, key and status; it is tried again by itself"))
+        elif provider["paused_s"]:
+            said = f"The provider of {provider['model']} asked for a pause of {duration(provider['paused_s'])}."
+            found.append(Finding(said, "lower its limit (…_RPM, …_TPM) if this comes often", "warn"))
+    slow = [queue for queue in queues if queue["workers"] and (queue["oldest_s"] or 0) > LONG_S]
+    found += [_slow(queue) for queue in sorted(slow, key=lambda queue: -queue["oldest_s"])]
+    if figures["dead_letters"] and operates:
+        dead = figures["dead_letters"]
+        said = f"{count(dead)} {'job was' if dead == 1 else 'jobs were'} given up for good."
+        found.append(Finding(said, "read why under Dead, and replay or drop", "warn"))
+    return found[:SAID]
+
+
+def _deserted(queue: Mapping[str, Any]) -> Finding:
+    wait = f", the oldest for {duration(queue['oldest_s'])}" if queue["oldest_s"] else ""
+    steps = "1 step waits" if queue["bells"] == 1 else f"{count(queue['bells'])} steps wait"
+    return Finding(
+        f"Nobody listens on `{queue['queue']}`: {steps}{wait}.", f"querymill worker --queues {queue['queue']}"
+    )
+
+
+def _slow(queue: Mapping[str, Any]) -> Finding:
+    said = (
+        f"The oldest of {count(queue['bells'])} steps on `{queue['queue']}` has waited {duration(queue['oldest_s'])}."
+    )
+    return Finding(said, "more workers or threads for this queue, if its provider allows more", "warn")
+
+
+def queue_rows(figures: Mapping[str, Any], before: Mapping[str, Any] | None, passed_s: float) -> list[QueueRow]:
+    """Return the queues, with their rates if it is known how they were ``passed_s`` seconds ago."""
+    rows = []
+    for queue in figures["queues"]:
+        name = queue["queue"]
+        slots = sum(worker["slots"] for worker in figures["workers"] if name in worker["queues"])
+        rate = None
+        if before is not None and passed_s > 0:
+            taken = f"bells_taken/{name}"
+            rate = max(0.0, figures["counts"].get(taken, 0) - before["counts"].get(taken, 0)) * 60 / passed_s
+        rows.append(QueueRow(name, queue["workers"], slots, queue["bells"], queue["oldest_s"], rate))
+    return rows
+
+
+def ends(figures: Mapping[str, Any], before: Mapping[str, Any] | None, passed_s: float) -> Ends:
+    """Return how jobs ended since the figures ``before``, or since the board was empty."""
+    now = _ended(figures)
+    if before is None:
+        window, by_state = None, now
+    else:
+        earlier = _ended(before)
+        window = passed_s
+        by_state = {state: max(0, number - earlier.get(state, 0)) for state, number in now.items()}
+    return Ends(window, by_state)
+
+
+def kind_rows(figures: Mapping[str, Any]) -> list[KindRow]:
+    """Return the kinds of job, the one with the most jobs first."""
+    rows = []
+    for kind, job in figures["jobs"].items():
+        took = job.get("seconds") or {}
+        rows.append(KindRow(kind, job["submitted"], took.get("half_within"), took.get("95_percent_within")))
+    return sorted(rows, key=lambda row: -row.submitted)
+
+
+def _ended(figures: Mapping[str, Any]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for job in figures["jobs"].values():
+        for state, number in job["ended"].items():
+            total[state] = total.get(state, 0) + number
+    return total
+
+
+def caches(counts: Mapping[str, float]) -> Caches:
+    """Return how often the caches spared a call."""
+    vectors = sum(counts.get(f"vector_{level}", 0) for level in ("process_hit", "hit", "shared", "takeover"))
+    replies = sum(counts.get(f"chat_{level}", 0) for level in ("hit", "shared", "takeover"))
+    set_aside = sum(int(number) for name, number in counts.items() if name.startswith("texts_refused/"))
+    return Caches(_share(vectors, counts.get("vector_miss", 0)), _share(replies, counts.get("chat_miss", 0)), set_aside)
+
+
+def _share(found: float, missed: float) -> float | None:
+    return found / (found + missed) if found + missed else None
+
+
+def waiting(picture: Picture, heard: Mapping[str, int], now: float) -> Waiting:
+    """Return where a job is that is not over, and what it waits for."""
+    record = picture.record
+    opened = [step for step in picture.steps if not step.is_closed]
+    step = next((each for each in opened if each.state == "waiting"), opened[0] if opened else None)
+    age = now - record.created
+    if step is None:
+        return Waiting(record.job_id, record.kind, record.collection, age, "", "waits for its end to be written")
+    queue = picture.queues.get(step.name, "")
+    if step.state == "running":
+        why, is_stuck = f"in work, attempt {step.attempt}", False
+    elif queue and not heard.get(queue):
+        why, is_stuck = f"nobody listens on {queue}", True
+    elif step.counts.outages and step.reason:
+        why, is_stuck = f"put back, tried again soon: {step.reason}", True
+    else:
+        why, is_stuck = f"waits for a free slot on {queue}" if queue else "waits for a worker", False
+    return Waiting(record.job_id, record.kind, record.collection, age, step.name, why, is_stuck)

@@ -1,0 +1,148 @@
+"""A document as the reader shows it: its passages in order, the one that was cited marked. Pure."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from querymill.gateway.console.hits import HitView
+
+#: Passages before and after the one that is looked at; lines of a file that are shown around those marked.
+NEIGHBOURS: Final = 15
+AROUND: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A page, a message or the text of a document. ``marks`` are places in it, in characters."""
+
+    name: str
+    text: str
+    facts: tuple[str, ...] = ()
+    marks: tuple[tuple[int, int], ...] = ()
+    is_here: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a file, from 1."""
+
+    number: int
+    text: str
+    is_marked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A document that is read: some of its passages, or lines; its metadata; the pages before and after."""
+
+    title: str
+    passages: tuple[Passage, ...] = ()
+    lines: tuple[Line, ...] = ()
+    metadata: tuple[tuple[str, str], ...] = ()
+    before: int | None = None
+    after: int | None = None
+    left_out: int = 0
+
+
+def reading_of(
+    kind: str,
+    name: str,
+    document: Mapping[str, Any],
+    hit: tuple[HitView, Any] | None,
+    *,
+    page: str | None = None,
+    message: str | None = None,
+) -> Reading:
+    """Return how a document is read from where the visitor came from."""
+    if "pages" in document:
+        return _report(name, document, hit, page)
+    if "messages" in document:
+        return _session(name, document, hit, message)
+    return _file(name, document, hit) if kind == "files" else _whole(name, document, hit)
+
+
+def place_of(passage: str, text: str) -> tuple[tuple[int, int], ...]:
+    r"""Return where a passage stands in a text; blanks may differ. () if it does not.
+
+    >>> place_of("margin rose", "Gross margin\n rose to 41 %")
+    ((6, 18),)
+    """
+    words = passage.split()
+    if not words:
+        return ()
+    start = text.find(passage.strip())
+    if start >= 0:
+        return ((start, start + len(passage.strip())),)
+    kept = [place for place, character in enumerate(text) if not character.isspace()]
+    found = "".join(text[place] for place in kept).find("".join(words))
+    return () if found < 0 else ((kept[found], kept[found + sum(map(len, words)) - 1] + 1),)
+
+
+def _report(name: str, document: Mapping[str, Any], hit: tuple[HitView, Any] | None, page: str | None) -> Reading:
+    pages: Sequence[Mapping[str, Any]] = document["pages"]
+    numbers = [int(each["page"]) for each in pages]
+    wanted = int(page) if page and page.isascii() and page.isdigit() else numbers[0]
+    place = numbers.index(wanted) if wanted in numbers else 0
+    text = str(pages[place]["text"])
+    marks = place_of(hit[0].text, text) if hit else ()
+    return Reading(
+        str(document.get("title") or name),
+        (Passage(f"Page {numbers[place]} of {len(pages)}", text, marks=marks, is_here=True),),
+        metadata=_metadata(document, "pages"),
+        before=numbers[place - 1] if place > 0 else None,
+        after=numbers[place + 1] if place + 1 < len(numbers) else None,
+    )
+
+
+def _session(name: str, document: Mapping[str, Any], hit: tuple[HitView, Any] | None, message: str | None) -> Reading:
+    messages: Sequence[Mapping[str, Any]] = document["messages"]
+    at = next(
+        (place for place, each in enumerate(messages) if message and str(each.get("message_id")) == message), None
+    )
+    number = getattr(hit[1], "message_number", None) if hit else None
+    at = number - 1 if at is None and number else at
+    first = max(0, (at or 0) - NEIGHBOURS)
+    last = min(len(messages), (at or 0) + NEIGHBOURS + 1)
+    shown = [
+        _message(messages[place], place, hit if place == at else None, is_here=place == at)
+        for place in range(first, last)
+    ]
+    title = str(document.get("name") or document.get("session_id") or name)
+    return Reading(
+        title, tuple(shown), metadata=_metadata(document, "messages"), left_out=len(messages) - (last - first)
+    )
+
+
+def _message(message: Mapping[str, Any], place: int, hit: tuple[HitView, Any] | None, *, is_here: bool) -> Passage:
+    text = str(message["text"])
+    marks = (place_of(hit[0].text.strip("… "), text) or hit[0].marks) if hit else ()
+    facts = [str(message[name]) for name in ("role", "created_at") if message.get(name)]
+    return Passage(f"Message {place + 1}", text, tuple(facts), marks, is_here)
+
+
+def _file(name: str, document: Mapping[str, Any], hit: tuple[HitView, Any] | None) -> Reading:
+    ranges = [(part.first, part.last) for part in getattr(hit[1], "excerpt", ())] if hit else []
+    lines = str(document.get("content") or document.get("text") or "").split("\n")
+    near = [
+        number
+        for number in range(1, len(lines) + 1)
+        if not ranges or any(first - AROUND <= number <= last + AROUND for first, last in ranges)
+    ][:2_000]
+    shown = tuple(Line(number, lines[number - 1], any(a <= number <= b for a, b in ranges)) for number in near)
+    return Reading(name, lines=shown, metadata=_metadata(document, "content", "text"), left_out=len(lines) - len(shown))
+
+
+def _whole(name: str, document: Mapping[str, Any], hit: tuple[HitView, Any] | None) -> Reading:
+    field = next((field for field in ("code", "content", "text") if document.get(field)), "")
+    text = str(document.get(field, ""))
+    marks = place_of(hit[0].text, text) if hit else ()
+    return Reading(name, (Passage("", text, marks=marks),), metadata=_metadata(document, field))
+
+
+def _metadata(document: Mapping[str, Any], *left_out: str) -> tuple[tuple[str, str], ...]:
+    shown = {name: value for name, value in document.items() if name not in left_out and value not in (None, "", [])}
+    return tuple(
+        (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+        for name, value in shown.items()
+    )

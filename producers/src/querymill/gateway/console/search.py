@@ -1,0 +1,112 @@
+"""The search pages: a form made from the contract. GET fills it and runs nothing, POST submits it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, cast, get_args
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from pydantic import ValidationError
+
+from querymill.gateway.console.forms import FIRST, fields_of, form_of
+from querymill.gateway.console.rendering import address, read_form, render, see
+from querymill.gateway.gate import caller_of, gate_of
+from querymill.gateway.jobs import submit_job
+from querymill.gateway.problems import Problem, not_found, rule_of
+from querymill.gateway.scopes import REQUESTS
+from querymill_shared.contracts.errors import Overloaded, UnknownCollection
+from querymill_shared.contracts.filters import Retriever
+from querymill_shared.contracts.jobs import JobRequest
+
+router = APIRouter()
+
+#: The kinds that have a search form, in the order of their tabs.
+_KNOWN: Final[tuple[Retriever, ...]] = get_args(Retriever)
+KINDS: Final = (*FIRST, *(kind for kind in _KNOWN if kind not in FIRST))
+
+
+@router.get("/console/search")
+async def choose_kind(request: Request) -> Response:
+    """Go to the search of the first kind that has something stored."""
+    held = await _held(request)
+    kind = next((kind for kind in KINDS if held.get(kind)), KINDS[0])
+    return see(address("search", kind))
+
+
+@router.get("/console/search/{kind}")
+async def show_form(request: Request, kind: str) -> Response:
+    """Show the form of a kind, filled with the parameters of the address."""
+    params = request.query_params
+    given = {name: params.getlist(name) for name in params if name != "collection"}
+    return await _form(request, _known(kind), given, params.get("collection", ""))
+
+
+@router.post("/console/search/{kind}")
+async def submit(request: Request, kind: str) -> Response:
+    """Submit the search, and go to its job."""
+    known = _known(kind)
+    given = await read_form(request)
+    collection = (given.pop("collection", None) or [""])[0]
+    asked = REQUESTS[kind]
+    try:
+        search = asked.model_validate(fields_of(known, asked, given, collection))
+        job = await submit_job(request, cast("JobRequest", search))
+    except ValidationError as error:
+        wrong = dict(rule_of(entry, ()) for entry in error.errors())
+        return await _form(
+            request, known, given, collection, {name.split(".")[0]: rule for name, rule in wrong.items()}
+        )
+    except (ValueError, UnknownCollection, Overloaded) as error:
+        return await _form(request, known, given, collection, _said(error))
+    except Problem as problem:
+        if problem.slug != "not-found":
+            raise
+        return await _form(request, known, given, collection, {"collection": "holds nothing of this kind"})
+    return see(address("jobs", job.id))
+
+
+def _said(error: Exception) -> dict[str, str]:
+    if isinstance(error, UnknownCollection):
+        return {"collection": "holds nothing of this kind"}
+    if isinstance(error, Overloaded):
+        return {"": "Too much work waits: no worker could begin it before its deadline. Nothing was enqueued."}
+    return {"filter": str(error).removeprefix("filter: ")}
+
+
+def _known(kind: str) -> Retriever:
+    found = next((known for known in KINDS if known == kind), None)
+    if found is None:
+        raise not_found()
+    return found
+
+
+async def _form(
+    request: Request,
+    kind: Retriever,
+    given: Mapping[str, Sequence[str]],
+    collection: str,
+    wrong: Mapping[str, str] | None = None,
+) -> Response:
+    held = await _held(request)
+    known: Mapping[str, Any] = wrong or {}
+    form = form_of(kind, REQUESTS[kind], given, known)
+    placed = {field.name for field in (*form.first, *form.more)} | {"collection"}
+    return render(
+        request,
+        "search.html",
+        422 if wrong else 200,
+        kinds=KINDS,
+        held=held,
+        form=form,
+        collection=collection or next(iter(held.get(kind, ())), ""),
+        wrong=known,
+        others=[f"{name}: {rule}".removeprefix(": ") for name, rule in known.items() if name not in placed],
+    )
+
+
+async def _held(request: Request) -> dict[str, list[str]]:
+    """Return the collections that the visitor may see, by the kind that they hold something of."""
+    caller, held = caller_of(request), dict[str, list[str]]()
+    for name, kinds in (await gate_of(request).mill.collections()).items():
+        for kind in kinds if caller.sees(name) else ():
+            held.setdefault(kind, []).append(name)
+    return held

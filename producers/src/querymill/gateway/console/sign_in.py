@@ -1,0 +1,69 @@
+"""Signing in and out: an API key becomes a session of the console. And the choice of colours."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from querymill.gateway import audit
+from querymill.gateway.console.rendering import (
+    THEME_COOKIE,
+    THEMES,
+    begin_visit,
+    read_form,
+    render,
+    see,
+)
+from querymill.gateway.door import SESSION_COOKIES, is_console, session_of
+from querymill.gateway.gate import caller_of, gate_of
+
+router = APIRouter()
+
+
+@router.get("/console/sign-in")
+async def show(request: Request) -> Response:
+    """Ask for a key."""
+    return render(request, "sign_in.html", next=_place(request.query_params.get("next")), wrong=False)
+
+
+@router.post("/console/sign-in")
+async def sign_in(request: Request) -> Response:
+    """Begin a session for a key that is valid."""
+    fields = await read_form(request)
+    written, place = fields.get("key", [""])[0].strip(), _place(fields.get("next", [""])[0])
+    gate = gate_of(request)
+    key = await gate.key_of(written)
+    if key is None or not key.id:
+        return render(request, "sign_in.html", 401, next=place, wrong=True)
+    response = see(place)
+    begin_visit(response, request, await gate.begin_session(key))
+    audit.note(key, "sign in", request_id=request.state.request_id)
+    return response
+
+
+@router.post("/console/sign-out")
+async def sign_out(request: Request) -> Response:
+    """End the session."""
+    await read_form(request)
+    await gate_of(request).end_session(session_of(request.headers))
+    audit.note(caller_of(request), "sign out", request_id=request.state.request_id)
+    response = see("/console/sign-in")
+    for name in SESSION_COOKIES:
+        response.delete_cookie(name, path="/", httponly=True, samesite="strict", secure=name.startswith("__Host-"))
+    return response
+
+
+@router.post("/console/theme")
+async def choose_theme(request: Request) -> Response:
+    """Remember the colours of a visitor."""
+    fields = await read_form(request)
+    theme = fields.get("theme", [""])[0]
+    response = see(_place(fields.get("next", [""])[0]))
+    response.set_cookie(
+        THEME_COOKIE, theme if theme in THEMES else "auto", max_age=365 * 86_400, path="/console", samesite="strict"
+    )
+    return response
+
+
+def _place(written: str | None) -> str:
+    """Return the page to go on with: one of ours, never another site's."""
+    is_ours = bool(written) and is_console(str(written).partition("?")[0]) and str(written).isprintable()
+    return str(written) if is_ours else "/console"

@@ -1,0 +1,229 @@
+"""What every route of the gateway shares: the client, the keys, the limits, and whether the process is to stop."""
+
+import asyncio
+import hashlib
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import Final
+
+import redis.asyncio
+from fastapi import Request
+
+from querymill.client import AsyncQuerymill
+from querymill.gateway.meter import LEASE_S, Meter
+from querymill.gateway.problems import Problem, no_collection, unavailable
+from querymill.keys import LOOPBACK_CALLER, NOBODY, STORED_AT, ApiKey, Scope, parts_of
+from querymill.watch import Watch
+from querymill_shared.board import AsyncValkeyBoard, keys
+from querymill_shared.board.connections import AWAY, open_async_commands
+from querymill_shared.settings import Settings
+
+#: Connections to the board for the commands of all requests of a process.
+CONNECTIONS: Final = 8
+#: A session of the console ends after so many seconds without a request.
+SESSION_S: Final = 8 * 3_600
+
+
+class Mill(AsyncQuerymill):
+    """The client, with its parts in the open."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings=settings)
+        self._board = AsyncValkeyBoard.connect(settings, connections=CONNECTIONS)
+
+    @property
+    def board(self) -> AsyncValkeyBoard:
+        """The board."""
+        return self._board
+
+    @property
+    def watch(self) -> Watch:
+        """The reader of events."""
+        return self._watch
+
+
+class Stopping(asyncio.Event):
+    """Set once the process is about to stop. Who streams is called then."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._called: dict[int, Callable[[], None]] = {}
+
+    def set(self) -> None:
+        """Begin to stop."""
+        super().set()
+        for call in list(self._called.values()):
+            call()
+
+    @contextmanager
+    def calling(self, call: Callable[[], None]) -> Iterator[None]:
+        """Have a function called when the process begins to stop, or at once."""
+        self._called[id(call)] = call
+        try:
+            if self.is_set():
+                call()
+            yield
+        finally:
+            del self._called[id(call)]
+
+
+class Gate:
+    """What the routes of one gateway share.
+
+    ``keys_required`` is True from the start, or becomes True when a key is found on the board. It never becomes False:
+    a board that lost its keys opens no door.
+    """
+
+    def __init__(self, settings: Settings, *, keys_required: bool) -> None:
+        self.settings = settings
+        self.mill = Mill(settings)
+        self.keys_required = keys_required
+        self.stopping = Stopping()
+        self._client: redis.asyncio.Redis = open_async_commands(settings.redis_url, most=CONNECTIONS)
+        self.meter = Meter(self._client)
+        self.waits = 0
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self.mill.close()
+        await self._client.aclose()
+
+    async def ping(self) -> None:
+        """Check that the board answers.
+
+        Raises:
+            redis.RedisError: It does not.
+        """
+        await self._client.ping()
+
+    async def now(self) -> float:
+        """Return the time by the board's clock, in seconds since the epoch."""
+        seconds, micros = await self._client.time()
+        return float(seconds) + float(micros) / 1_000_000
+
+    async def remember(self, name: str, value: str, *, ttl_s: int) -> None:
+        """Keep a value on the board for a while."""
+        await self._client.set(name, value, ex=ttl_s)
+
+    async def recall(self, name: str) -> str | None:
+        """Return a value that was kept."""
+        kept = await self._client.get(name)
+        return kept if isinstance(kept, str) else None
+
+    async def key_of(self, written: str) -> ApiKey | None:
+        """Return the key that is written so, None if it is not valid. "" stands for no key."""
+        key_id, secret = parts_of(written) or ("", "")
+        pipeline = self._client.pipeline(transaction=False)
+        pipeline.hget(STORED_AT, key_id)
+        pipeline.hlen(STORED_AT)
+        pipeline.time()
+        stored, count, (seconds, _) = await pipeline.execute()
+        self.keys_required = self.keys_required or count > 0
+        key = ApiKey.model_validate_json(stored) if stored else NOBODY
+        return key if key.accepts(secret, float(seconds)) else None
+
+    async def visitor_of(self, session: str) -> ApiKey | None:
+        """Return the key that began a session of the console, None if there is none. Without keys it is loopback's."""
+        pipeline = self._client.pipeline(transaction=False)
+        pipeline.getex(_session_at(session), ex=SESSION_S)
+        pipeline.hlen(STORED_AT)
+        key_id, count = await pipeline.execute()
+        self.keys_required = self.keys_required or count > 0
+        if not self.keys_required:
+            return LOOPBACK_CALLER
+        stored = await self._client.hget(STORED_AT, key_id) if key_id else None
+        key = ApiKey.model_validate_json(stored) if isinstance(stored, str) else None
+        return None if key is None or key.revoked is not None else key
+
+    async def begin_session(self, key: ApiKey) -> str:
+        """Begin a session of the console for a key. Return its secret, of which the board has a hash only."""
+        session = secrets.token_urlsafe(32)
+        await self.remember(_session_at(session), key.id, ttl_s=SESSION_S)
+        return session
+
+    async def end_session(self, session: str) -> None:
+        """End a session of the console."""
+        await self._client.delete(_session_at(session))
+
+    async def is_valid(self, caller: ApiKey) -> bool:
+        """Return whether a key that was valid still is. One that was rotated is, and so is any if the board is away."""
+        if not caller.id:
+            return not self.keys_required
+        try:
+            return await self._is_stored(caller)
+        except AWAY:
+            return True
+
+    async def _is_stored(self, caller: ApiKey) -> bool:
+        stored = await self._client.hget(STORED_AT, caller.id)
+        return isinstance(stored, str) and ApiKey.model_validate_json(stored).revoked is None
+
+    @asynccontextmanager
+    async def waiting(self, caller: ApiKey) -> AsyncIterator[None]:
+        """Hold a place of the process and of the key while a request waits or streams.
+
+        Raises:
+            Problem: There is none.
+        """
+        if self.stopping.is_set():
+            raise unavailable("the gateway is stopping")
+        if self.waits >= self.settings.querymill_gateway_waiting:
+            raise unavailable("too many requests wait")
+        self.waits += 1
+        try:
+            place = await self.meter.take_place(caller)
+            renewal = asyncio.create_task(self._renew(caller, place)) if place else None
+            try:
+                yield
+            finally:
+                if renewal is not None:
+                    renewal.cancel()
+                    with suppress(*AWAY):  # then the place is free again when its lease ends
+                        await asyncio.shield(self.meter.leave(caller, place))
+        finally:
+            self.waits -= 1
+
+    async def _renew(self, caller: ApiKey, place: str) -> None:
+        while True:
+            await asyncio.sleep(LEASE_S / 3)
+            with suppress(*AWAY):
+                await self.meter.renew(caller, place)
+
+
+def _session_at(session: str) -> str:
+    digest = hashlib.sha256(session.encode()).hexdigest()
+    return f"{keys.prefix(digest[0])}console:{digest}"
+
+
+def gate_of(request: Request) -> Gate:
+    """Return the gate of the application."""
+    gate: Gate = request.app.state.gate
+    return gate
+
+
+def caller_of(request: Request) -> ApiKey:
+    """Return who calls."""
+    caller: ApiKey = request.state.caller
+    return caller
+
+
+def need(caller: ApiKey, *scopes: Scope) -> None:
+    """Check that a key has scopes.
+
+    Raises:
+        Problem: It lacks one.
+    """
+    for scope in sorted(scopes):
+        if scope not in caller.scopes:
+            raise Problem("forbidden", f"needs scope {scope.value}")
+
+
+def need_sight(caller: ApiKey, collection: str) -> None:
+    """Check that a key may see a collection.
+
+    Raises:
+        Problem: It may not. The answer is that for what does not exist.
+    """
+    if not caller.sees(collection):
+        raise no_collection()

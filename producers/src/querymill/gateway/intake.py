@@ -1,0 +1,256 @@
+"""The route of ingestion: JSON lines of any length, read as they come, and handed on while they are read.
+
+At most one job's worth of lines is in memory, and a few jobs are under way: a caller that sends faster than the workers
+store is held up by its own connection.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+from uuid import uuid4
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response
+from starlette.requests import ClientDisconnect
+
+from querymill.gateway import audit
+from querymill.gateway.gate import caller_of, gate_of, need, need_sight
+from querymill.gateway.jobs import submit_job
+from querymill.gateway.problems import NAMED_CHARS, Problem, invalid, not_found, unavailable
+from querymill.gateway.routing import GatewayRoute, answers, check_media
+from querymill.gateway.shapes import BatchBody, RejectedLine, UploadBody
+from querymill.ingestion import IN_FLIGHT, PACKED_BYTES, PACKED_DOCUMENTS, GoodLine, Lines, rules_broken
+from querymill.keys import Scope
+from querymill.kinds import KINDS
+from querymill_shared.board import keys
+from querymill_shared.contracts.errors import QuerymillError
+from querymill_shared.contracts.fields import CollectionName
+from querymill_shared.contracts.filters import Retriever
+from querymill_shared.contracts.jobs import JobRequest
+
+router = APIRouter(route_class=GatewayRoute, tags=["documents"])
+
+MEDIA_TYPES: Final = ("application/x-ndjson", "application/jsonl", "application/json-lines")
+MAX_LINE: Final = 16_000_000
+MAX_REJECTED: Final = 100
+#: Jobs of one upload that may wait for a worker. Then the caller has to wait.
+UNDER_WAY: Final = 4 * IN_FLIGHT
+#: How long the caller of an upload is held up by one job before it is told to come back, in seconds.
+PATIENCE_S: Final = 120.0
+#: How long a batch is remembered, in seconds.
+BATCH_TTL_S: Final = 7 * 86_400
+
+
+@dataclass(slots=True)
+class Upload:
+    """What has become of the lines so far."""
+
+    lines: Lines[Any]
+    collection: str
+    kind: Retriever
+    batch: str = field(default_factory=lambda: uuid4().hex)
+    accepted: int = 0
+    rejected: int = 0
+    first_rejected: list[RejectedLine] = field(default_factory=list)
+    held: list[GoodLine[Any]] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+    size: int = 0
+    jobs: list[str] = field(default_factory=list)
+    under_way: deque[str] = field(default_factory=deque)
+
+    def reject(self, number: int, place: str, rule: str) -> None:
+        """Note a line that breaks a rule."""
+        self.rejected += 1
+        if len(self.first_rejected) < MAX_REJECTED:
+            self.first_rejected.append(RejectedLine(line=number, field=place[:NAMED_CHARS] or "line", rule=rule[:300]))
+
+    def read(self, number: int, line: bytes) -> GoodLine[Any] | None:
+        """Read a line. Return None if it breaks a rule."""
+        try:
+            request = self.lines.request_of(line, self.collection)
+        except (ValueError, RecursionError) as error:
+            self.reject(number, *rules_broken(error, below=self.lines.place)[0])
+            return None
+        return GoodLine(number, len(line), request, document=self.lines.document_of(request))
+
+    def is_full(self, line: GoodLine[Any]) -> bool:
+        """Return whether the lines that are held must go before another one is held."""
+        full = self.lines.packing is None or len(self.held) == PACKED_DOCUMENTS or self.size + line.size > PACKED_BYTES
+        return bool(self.held) and (full or line.name in self.names)
+
+    def hold(self, line: GoodLine[Any]) -> None:
+        """Hold a line for the next job."""
+        self.held.append(line)
+        self.names.add(line.name)
+        self.size += line.size
+
+
+@router.post(
+    "/v1/collections/{collection}/{kind}",
+    status_code=202,
+    response_model=UploadBody,
+    responses=answers(problems=(409, 415, 424)),
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {media: {"schema": {"type": "string"}} for media in MEDIA_TYPES},
+        }
+    },
+)
+async def upload(request: Request, collection: CollectionName, kind: Retriever) -> Response:
+    """Ingest JSON lines, each a document as `querymill ingest` reads it. A bad line is named; the others are ingested.
+
+    Sent again, the same content changes nothing.
+    """
+    caller = caller_of(request)
+    need(caller, Scope.INGEST)
+    need_sight(caller, collection)
+    check_media(request, *MEDIA_TYPES)
+    found = next((known for known in KINDS if known.name == kind), None)
+    if found is None:
+        raise not_found()
+    state = Upload(found.documents, collection, kind)
+    async with gate_of(request).waiting(caller):
+        try:
+            await _take(request, state)
+        except ClientDisconnect:
+            await _hand_on(request, state)
+        except (Problem, QuerymillError) as error:
+            await _remember(request, state)
+            raise _cut(state, error) from error
+    await _remember(request, state)
+    what = {"collection": collection, "kind": kind, "batch": state.batch, "documents": state.accepted}
+    audit.note(caller, "ingest", request_id=request.state.request_id, **what)
+    if not state.accepted:
+        errors = [(f"line {bad.line}: {bad.field}", bad.rule) for bad in state.first_rejected[:20]]
+        raise invalid(*(errors or [("body", "must hold at least one line")]))
+    return JSONResponse(_body(state).model_dump(mode="json"), 202, {"Location": f"/v1/batches/{state.batch}"})
+
+
+def _body(state: Upload) -> UploadBody:
+    return UploadBody(
+        batch=state.batch,
+        accepted=state.accepted,
+        rejected=state.rejected,
+        first_rejected=state.first_rejected,
+        links={
+            "batch": f"/v1/batches/{state.batch}",
+            "documents": f"/v1/collections/{state.collection}/{state.kind}",
+        },
+    )
+
+
+def _cut(state: Upload, error: Exception) -> Problem:
+    """Return the problem of an upload that ended in the middle. It says how much was accepted."""
+    said = f"{state.accepted} documents were accepted before; sent again, they change nothing"
+    if isinstance(error, Problem):
+        error.detail = f"{error.detail} ({said})"
+        return error
+    return unavailable(f"the upload was cut: {said}")
+
+
+async def _take(request: Request, state: Upload) -> None:
+    """Read the body to its end."""
+    async for number, line in _lines(request):
+        if line is None:
+            state.reject(number, "", f"must be at most {MAX_LINE} bytes")
+        elif line.strip():
+            # Large lines take a while to check. Small ones would take longer to hand over than to check.
+            read = await asyncio.to_thread(state.read, number, line) if len(line) > 20_000 else state.read(number, line)
+            if read is not None:
+                await _hold(request, state, read)
+    await _hand_on(request, state)
+
+
+async def _hold(request: Request, state: Upload, line: GoodLine[Any]) -> None:
+    if state.is_full(line):
+        await _hand_on(request, state)
+    state.hold(line)
+
+
+async def _lines(request: Request) -> AsyncIterator[tuple[int, bytes | None]]:
+    """Yield the lines with their numbers, from 1; None stands for a line that is too long."""
+    number, rest, is_long = 1, bytearray(), False
+    async for chunk in request.stream():
+        *ended, last = chunk.split(b"\n")
+        for part in ended:
+            too_long = is_long or len(rest) + len(part) > MAX_LINE
+            yield number, None if too_long else bytes(rest) + part
+            number, is_long = number + 1, False
+            rest.clear()
+        if is_long or len(rest) + len(last) > MAX_LINE:
+            is_long = True
+            rest.clear()
+        else:
+            rest += last
+    if rest or is_long:
+        yield number, None if is_long else bytes(rest)
+
+
+async def _hand_on(request: Request, state: Upload) -> None:
+    """Submit the lines that are held as one job, once few enough are under way."""
+    if not state.held:
+        return
+    if len(state.under_way) >= UNDER_WAY:
+        await _oldest_over(request, state)
+    packing = state.lines.packing
+    asked = state.held[0].request if packing is None else packing.request_of(state.held)
+    job = await submit_job(request, cast("JobRequest", asked), is_noted=False)
+    state.jobs.append(job.id)
+    state.under_way.append(job.id)
+    state.accepted += len(state.held)
+    state.held, state.names, state.size = [], set(), 0
+
+
+async def _oldest_over(request: Request, state: Upload) -> None:
+    board = gate_of(request).mill.board
+    job_id = state.under_way.popleft()
+    loop = asyncio.get_running_loop()
+    ends, pause = loop.time() + PATIENCE_S, 0.02
+    while (await board.states([job_id]))[0] in ("queued", "running"):
+        if loop.time() > ends:
+            raise unavailable("the workers do not keep up", retry_after_s=60)
+        await asyncio.sleep(pause)
+        pause = min(pause * 1.5, 0.5)
+
+
+def _batch_key(batch: str) -> str:
+    return f"{keys.prefix(batch[0])}batch:{batch}"
+
+
+async def _remember(request: Request, state: Upload) -> None:
+    about = BatchBody(batch=state.batch, collection=state.collection, kind=state.kind, jobs={}, gone=0)
+    text = "\n".join([about.model_dump_json(), *state.jobs])
+    await gate_of(request).remember(_batch_key(state.batch), text, ttl_s=BATCH_TTL_S)
+
+
+@router.get("/v1/batches/{batch}", response_model=BatchBody, responses=answers())
+async def show_batch(request: Request, batch: str) -> Response:
+    """Say how far the jobs of an upload are."""
+    return JSONResponse((await batch_of(request, batch)).model_dump(mode="json"))
+
+
+async def batch_of(request: Request, batch: str) -> BatchBody:
+    """Return how far the jobs of an upload are.
+
+    Raises:
+        Problem: There is none that the caller may see.
+    """
+    if len(batch) != 32 or not set(batch) <= set("0123456789abcdef"):
+        raise not_found()
+    gate = gate_of(request)
+    kept = await gate.recall(_batch_key(batch))
+    if kept is None:
+        raise not_found()
+    about, *job_ids = kept.split("\n")
+    body = BatchBody.model_validate_json(about)
+    if not caller_of(request).sees(body.collection):
+        raise not_found()
+    need(caller_of(request), Scope.INGEST)
+    states = await gate.mill.board.states(job_ids)
+    for state in states:
+        if state:
+            body.jobs[state] = body.jobs.get(state, 0) + 1
+    return body.model_copy(update={"gone": states.count("")})

@@ -1,0 +1,34 @@
+-- Count a request of an API key, unless that is one too many. What waits or streams takes a place as well.
+-- The rate is that of a sliding minute: the share of the former window that it still covers, and the present window.
+-- KEYS windows places
+-- ARGV limit(0: none) window_ms concurrency(0: none) place("": takes none) lease_ms
+-- Returns outcome(0 admitted, 1 rate, 2 concurrency) remaining reset_ms
+local windows, places = KEYS[1], KEYS[2]
+local limit, window, most, place, lease = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local present = math.floor(now / window)
+local left = window - now % window
+local used, former = 0, 0
+if limit > 0 then
+  used = tonumber(redis.call('HGET', windows, tostring(present))) or 0
+  former = tonumber(redis.call('HGET', windows, tostring(present - 1))) or 0
+  local counted = used + former * left / window
+  if counted + 1 > limit then
+    -- After how long the former window's share is small enough; else the present one must end first.
+    local wait = left
+    if former > 0 and used + 1 <= limit then wait = math.ceil(left - (limit - 1 - used) * window / former) end
+    return {1, 0, math.max(wait, 1)}
+  end
+end
+if most > 0 and place ~= '' then
+  redis.call('ZREMRANGEBYSCORE', places, '-inf', now)
+  if redis.call('ZCARD', places) >= most then return {2, math.max(0, math.floor(limit - used - former * left / window)), 1000} end
+  redis.call('ZADD', places, now + lease, place)
+  redis.call('PEXPIRE', places, lease)
+end
+if limit == 0 then return {0, 0, 0} end
+redis.call('HINCRBY', windows, tostring(present), 1)
+redis.call('HDEL', windows, tostring(present - 2), tostring(present - 3))
+redis.call('PEXPIRE', windows, 3 * window)
+return {0, math.max(0, math.floor(limit - used - 1 - former * left / window)), left}

@@ -1,0 +1,51 @@
+"""The routes of those who operate a gateway: is it alive, is it ready, the figures of the fleet."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from starlette.concurrency import run_in_threadpool
+
+from querymill.gateway.fleet import fleet_of
+from querymill.gateway.gate import caller_of, gate_of, need
+from querymill.gateway.problems import unavailable
+from querymill.gateway.routing import GatewayRoute, answers
+from querymill.gateway.shapes import FleetBody, Status
+from querymill.keys import Scope
+
+router = APIRouter(route_class=GatewayRoute, tags=["operation"])
+
+
+@router.get("/healthz", response_model=Status, responses=answers())
+async def healthz() -> Response:
+    """Return that the process is alive."""
+    return JSONResponse({"status": "ok"})
+
+
+@router.get("/readyz", response_model=Status, responses=answers())
+async def readyz(request: Request) -> Response:
+    """Return whether the process takes requests: it is not about to stop, and the board answers."""
+    gate = gate_of(request)
+    if gate.stopping.is_set():
+        raise unavailable("the gateway is stopping", retry_after_s=5)
+    await gate.ping()
+    return JSONResponse({"status": "ready"})
+
+
+@router.get("/v1/fleet", response_model=FleetBody, responses=answers())
+async def fleet(request: Request) -> Response:
+    """Return how the fleet is: its workers, queues, jobs, providers and counters. A key needs the scope operate."""
+    need(caller_of(request), Scope.OPERATE)
+    return JSONResponse(await fleet_of(request))
+
+
+@router.get(
+    "/metrics",
+    response_model=None,
+    responses=answers({200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}),
+)
+async def metrics(request: Request) -> Response:
+    """Return the fleet's figures in the format of Prometheus. A key needs the scope operate."""
+    need(caller_of(request), Scope.OPERATE)
+    registry: CollectorRegistry = request.app.state.registry
+    figures = await run_in_threadpool(generate_latest, registry)
+    return Response(figures, media_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,168 @@
+"""The OpenAPI document: the requests and results of every kind from their contracts, the errors as they are.
+
+What the contracts know and the framework does not, such as the union of all requests, is put in here.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic import Field, TypeAdapter
+from pydantic.json_schema import models_json_schema
+
+from querymill.gateway.openai_shape import COMPLETIONS, CompletionRequest, is_openai_path
+from querymill.gateway.problems import MEDIA_TYPE
+from querymill.gateway.routing import JSON
+from querymill.gateway.scopes import REQUESTS
+from querymill.gateway.shapes import EventBody
+from querymill_shared.contracts.events import Event
+from querymill_shared.contracts.jobs import AnyResult, JobRequest
+
+_REFERENCE: Final = "#/components/schemas/{model}"
+#: The key that holds the union in the components.
+REQUEST, RESULT, EVENT = "JobRequest", "JobResult", "JobEvent"
+_DESCRIPTION: Final = """Submit a question, carry on, and read the result when it is there.
+
+Errors are problem details (RFC 9457): `errors` names each field and the rule that it breaks. A job that failed is 424,
+never a 5xx.
+With API keys, send `Authorization: Bearer qm_…`."""
+#: Fields of examples by name. What is not here gets the least value that its type allows.
+_VALUES: Final[Mapping[str, Any]] = {
+    "collection": "filings",
+    "query": "How did margins develop?",
+    "question": "How did margins develop?",
+    "text": "Gross margin rose to 41.3 %.",
+    "content": "def margin(): ...",
+    "started_at": "2026-03-01T09:00:00Z",
+    "created_at": "2026-03-01T09:00:00Z",
+    "path": "src/margin.py",
+    "file_path": "src/margin.js",
+    "code": "margin()",
+    "sha1": "ab12",
+    "model": "multilingual-e5-small",
+    "vtkjs_modules": "vtkConeSource",
+}
+#: Optional fields that an example shows: without them it would break a rule.
+_SHOWN: Final = frozenset(("ids", "message_id"))
+
+
+def document(app: FastAPI) -> dict[str, Any]:
+    """Make the document once; later calls return it."""
+    if app.openapi_schema is None:
+        made = get_openapi(
+            title="Querymill", version=app.version, description=_DESCRIPTION, routes=app.routes, openapi_version="3.1.0"
+        )
+        schemas = made.setdefault("components", {}).setdefault("schemas", {})
+        for name, union in ((REQUEST, _of_kind(JobRequest)), (RESULT, _of_kind(AnyResult)), (EVENT, _of_type(Event))):
+            mode: Any = "validation" if name == REQUEST else "serialization"
+            schema = TypeAdapter(union).json_schema(ref_template=_REFERENCE, mode=mode)
+            schemas |= schema.pop("$defs", {})
+            schemas[name] = schema
+        own: Any = [(EventBody, "serialization"), (CompletionRequest, "validation")]
+        _, bodies = models_json_schema(own, ref_template=_REFERENCE)
+        schemas |= bodies["$defs"]
+        made["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+        made["security"] = [{"key": []}, {}]
+        for unused in ("HTTPValidationError", "ValidationError"):
+            schemas.pop(unused, None)  # the framework's own errors, which no route answers
+        _describe_bodies(made["paths"])
+        _describe_problems(made["paths"])
+        app.openapi_schema = made
+    return app.openapi_schema
+
+
+def _of_kind(union: Any) -> Any:
+    return Annotated[union, Field(discriminator="kind")]
+
+
+def _of_type(union: Any) -> Any:
+    return Annotated[union, Field(discriminator="type")]
+
+
+def _describe_bodies(paths: dict[str, Any]) -> None:
+    """Describe the bodies that the routes read themselves."""
+    submit = paths["/v1/jobs"]["post"]
+    submit["requestBody"] = _json_body(REQUEST) | {"required": True}
+    examples = {kind: {"value": value} for kind, value in request_examples().items()}
+    submit["requestBody"]["content"][JSON]["examples"] = examples
+    submit["responses"]["200"]["content"][JSON] = {"schema": {"$ref": f"#/components/schemas/{RESULT}"}}
+    result = paths["/v1/jobs/{job_id}/result"]["get"]["responses"]
+    result["200"]["content"][JSON] = {"schema": {"$ref": f"#/components/schemas/{RESULT}"}}
+    search = REQUESTS["messages"].__name__
+    chat = paths["/api/chat/vectors"]["post"]
+    chat["requestBody"] = _json_body(search) | {"required": True}
+    chat["requestBody"]["content"][JSON]["examples"] = {"messages": examples["messages"]}
+    completions = paths[COMPLETIONS]["post"]
+    completions["requestBody"] = _json_body(CompletionRequest.__name__) | {"required": True}
+    asked = {"model": _VALUES["collection"], "messages": [{"role": "user", "content": _VALUES["question"]}]}
+    completions["requestBody"]["content"][JSON]["examples"] = {"question": {"value": asked}}
+
+
+def _json_body(name: str) -> dict[str, Any]:
+    return {"content": {JSON: {"schema": {"$ref": f"#/components/schemas/{name}"}}}}
+
+
+def _describe_problems(paths: Mapping[str, Any]) -> None:
+    """Give every error its true media type. The framework would describe its own bodies."""
+    for path, operation in _operations(paths):
+        if is_openai_path(path):
+            operation["responses"].pop("422", None)  # the framework's own
+            continue
+        for status, response in operation["responses"].items():
+            if int(status) >= 400:
+                response["content"] = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemBody"}}}
+            elif int(status) in (204, 304):
+                response.pop("content", None)
+
+
+def _operations(paths: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, operations in paths.items():
+        yield from ((path, operation) for operation in operations.values())
+
+
+def request_examples() -> dict[str, Any]:
+    """Return a small valid request of every kind, made from its contract."""
+    return {kind: {"kind": kind} | _example(asked.model_json_schema()) for kind, asked in REQUESTS.items()}
+
+
+def _example(schema: Mapping[str, Any]) -> Any:
+    return _value("", schema, schema.get("$defs", {}))
+
+
+def _value(name: str, schema: Mapping[str, Any], defs: Mapping[str, Any]) -> Any:
+    """Return a value for a field: one that reads well if its name is known, else the least that its schema allows."""
+    if "$ref" in schema:
+        return _value(name, defs[schema["$ref"].rsplit("/", 1)[1]], defs)
+    for several in ("anyOf", "oneOf", "allOf"):
+        if several in schema:
+            return _value(name, schema[several][0], defs)
+    fixed = [schema["const"]] if "const" in schema else schema.get("enum", ())
+    return fixed[0] if fixed else _of_type_named(name, schema, defs)
+
+
+def _of_type_named(name: str, schema: Mapping[str, Any], defs: Mapping[str, Any]) -> Any:
+    match schema.get("type"):
+        case "object":
+            shown = {*schema.get("required", ()), *(_SHOWN & schema.get("properties", {}).keys())}
+            properties = schema.get("properties", {}).items()
+            fields = {field: _value(field, given, defs) for field, given in properties if field in shown}
+            return fields or _mapping(schema, defs)
+        case "array":
+            return [_value(name, schema.get("items", {}), defs)] * max(schema.get("minItems", 1), 1)
+        case "integer" | "number":
+            return schema.get("minimum", 1)
+        case "boolean":
+            return True
+        case _:
+            return _VALUES.get(name, f"{name or 'a'}-1")
+
+
+def _mapping(schema: Mapping[str, Any], defs: Mapping[str, Any]) -> Any:
+    """Return a mapping with one entry, if it must have any."""
+    if not schema.get("minProperties"):
+        return {}
+    values: Mapping[str, Any] = schema.get("additionalProperties") or next(
+        iter(schema.get("patternProperties", {}).values()), {}
+    )
+    return {"src/margin.py": "0" * 64 if "pattern" in values else _value("", values, defs)}

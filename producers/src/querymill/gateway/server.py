@@ -1,0 +1,143 @@
+"""Serving: on loopback without keys, elsewhere only with keys; slow clients are let go; stopping loses nothing."""
+
+import asyncio
+import ipaddress
+import logging
+import socket
+from contextlib import closing
+from typing import Any, Final
+
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from querymill.gateway.app import create_app
+from querymill.gateway.door import MAX_HEADERS, MAX_TARGET
+from querymill.keys import Keyring
+from querymill_shared.contracts.errors import QuerymillError
+from querymill_shared.settings import Settings
+
+#: The head of a request must be whole after this long, in seconds. Idle connections are closed after the other.
+HEAD_S, IDLE_S = 10.0, 5
+#: What was sent and is not acknowledged for this long ends a connection, in ms.
+UNACKNOWLEDGED_MS: Final = 20_000
+#: How long requests under way may take to end when the process stops, in seconds.
+DRAIN_S: Final = 25
+
+
+class UnguardedHost(QuerymillError):
+    """Raised when a gateway without keys is to be served beyond loopback."""
+
+    def __init__(self, host: str) -> None:
+        super().__init__(
+            f"host {host}: without API keys the gateway serves loopback only; make one with `querymill keys add`"
+        )
+
+
+class Connection(H11Protocol):
+    """A connection that must say what it wants in time."""
+
+    _impatience: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        connected = transport.get_extra_info("socket")
+        if connected is not None and hasattr(socket, "TCP_USER_TIMEOUT"):
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNACKNOWLEDGED_MS)
+        self._expect_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop to wait."""
+        self._has_head()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take a part of a request. The first part of a further one begins to wait for the rest of its head."""
+        is_between = self.cycle is None or self.cycle.response_complete
+        if is_between and self._impatience is None:
+            self._expect_head()
+        before = self.cycle
+        super().data_received(data)
+        if self.cycle is not before:
+            self._has_head()
+
+    def _expect_head(self) -> None:
+        self._impatience = self.loop.call_later(HEAD_S, self._give_up)
+
+    def _has_head(self) -> None:
+        if self._impatience is not None:
+            self._impatience.cancel()
+            self._impatience = None
+
+    def _give_up(self) -> None:
+        if self.transport is not None and not self.transport.is_closing():
+            head = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+            self.transport.write(head)
+            self.transport.close()
+
+
+class Server(uvicorn.Server):
+    """A server that tells its streams before it waits for them to end."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take no more connections, end the streams, wait for the requests under way."""
+        app: Any = self.config.app
+        app.state.gate.stopping.set()
+        await super().shutdown(sockets)
+
+
+def serve(settings: Settings, *, host: str, port: int) -> None:
+    """Serve until stopped.
+
+    Raises:
+        UnguardedHost: There is no key, and the host is not loopback's.
+        redis.ConnectionError: The board is not reachable, so nobody knows whether there is a key.
+    """
+    is_open = is_loopback(host)
+    if not is_open:
+        with closing(Keyring.connect(settings)) as keyring:
+            if keyring.is_empty():
+                raise UnguardedHost(host)
+    _log_to_stderr()
+    server_for(create_app(settings, keys_required=not is_open), host=host, port=port).run()
+
+
+def server_for(app: FastAPI, *, host: str, port: int) -> Server:
+    """Make the server of an application."""
+    config = uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        http=Connection,
+        ws="none",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=IDLE_S,
+        timeout_graceful_shutdown=DRAIN_S,
+        h11_max_incomplete_event_size=2 * (MAX_HEADERS + MAX_TARGET),
+    )
+    return Server(config)
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _log_to_stderr() -> None:
+    """Write the audit, and what goes wrong, to standard error."""
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    audit = logging.getLogger("querymill.audit")
+    audit.setLevel(logging.INFO)
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    audit.addHandler(handler)
+    audit.propagate = False

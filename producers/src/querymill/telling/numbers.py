@@ -1,0 +1,17 @@
+"""Durations as people read them."""
+
+_SECOND_MS = 1_000
+
+
+def duration(ms: float) -> str:
+    """Return a duration as text: "12 ms", "0.31 s", "41.2 s", "2 min 10 s", "2 h 14 min"."""
+    if ms < 100:
+        return f"{max(round(ms), 0)} ms"
+    if ms < 9_995:
+        return f"{ms / _SECOND_MS:.2f} s"
+    if ms < 59_950:
+        return f"{ms / _SECOND_MS:.1f} s"
+    seconds = round(ms / _SECOND_MS)
+    if seconds < 3_600:
+        return f"{seconds // 60} min {seconds % 60:02} s"
+    return f"{seconds // 3_600} h {seconds % 3_600 // 60:02} min"
