@@ -26,6 +26,13 @@ from querymill_shared.contracts.conversations.ingest import (
     SessionUpdate,
     UpdateConversation,
 )
+from querymill_shared.contracts.conversations.life import (
+    EmbedConversations,
+    EmbedConversationsResult,
+    ReembedConversations,
+    ReembedConversationsResult,
+)
+from querymill_shared.contracts.conversations.load import LoadConversations, LoadConversationsResult
 from querymill_shared.contracts.conversations.ranks import RankList, RankListResult, RanksResult, RecomputeRanks
 from querymill_shared.contracts.conversations.search import (
     ConversationHit,
@@ -34,11 +41,22 @@ from querymill_shared.contracts.conversations.search import (
     Understanding,
     WhyNot,
 )
+from querymill_shared.contracts.documents import (
+    DocumentList,
+    DocumentPage,
+    DropDocuments,
+    DropResult,
+    ExportDocuments,
+    ListDocuments,
+    ShowDocument,
+    ShownDocument,
+)
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import (
     IdempotencyConflict,
     JobCancelled,
     JobFailed,
+    Overloaded,
     QuerymillError,
     UnknownCollection,
     UnknownJob,
@@ -54,25 +72,45 @@ from querymill_shared.contracts.files.ingest import (
     IngestFilesResult,
     SourceFile,
 )
+from querymill_shared.contracts.files.reembed import ReembedFiles, ReembedFilesResult
 from querymill_shared.contracts.files.search import FileHit, FileResult, FileSearch
+from querymill_shared.contracts.loading import LoadedDocument, LoadResult
 from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
 from querymill_shared.contracts.messages.life import (
     EmbedMessages,
     EmbedMessagesResult,
+    EmbedSessions,
+    EmbedSessionsResult,
     ForgetResult,
     ForgetSession,
     ReembedMessages,
     ReembedResult,
 )
+from querymill_shared.contracts.messages.load import LoadSessions, LoadSessionsResult
 from querymill_shared.contracts.messages.search import MessageHit, MessageResult, MessageSearch
+from querymill_shared.contracts.modules.embed import (
+    EmbedModules,
+    EmbedModulesResult,
+    ReembedModules,
+    ReembedModulesResult,
+)
 from querymill_shared.contracts.modules.ingest import IngestModule, IngestModuleResult, MetaInfo, ModuleDocument
 from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult
+from querymill_shared.contracts.modules.load import LoadModules, LoadModulesResult
 from querymill_shared.contracts.modules.search import ModuleDocumentHit, ModuleResult, ModuleSearch, SubQuery
 from querymill_shared.contracts.reindex import Reindex, ReindexResult
 from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult, Report, ReportPage
+from querymill_shared.contracts.reports.life import (
+    EmbedReports,
+    EmbedReportsResult,
+    ReembedReports,
+    ReembedReportsResult,
+)
+from querymill_shared.contracts.reports.load import LoadReports, LoadReportsResult
 from querymill_shared.contracts.reports.search import ReportHit, ReportResult, ReportSearch
 from querymill_shared.contracts.rerank import Rerank, RerankCandidate, RerankedHit, RerankResult
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
+from querymill_shared.contracts.set_aside import ListSetAside, RefusedText, SetAsideResult
 from querymill_shared.settings import Settings
 
 __all__ = [
@@ -90,13 +128,26 @@ __all__ = [
     "ConversationHit",
     "ConversationResult",
     "ConversationSearch",
+    "DocumentList",
+    "DocumentPage",
     "DropConversation",
+    "DropDocuments",
+    "DropResult",
+    "EmbedConversations",
+    "EmbedConversationsResult",
     "EmbedFiles",
     "EmbedFilesResult",
     "EmbedMessages",
     "EmbedMessagesResult",
+    "EmbedModules",
+    "EmbedModulesResult",
+    "EmbedReports",
+    "EmbedReportsResult",
     "EmbedResult",
+    "EmbedSessions",
+    "EmbedSessionsResult",
     "EmbedTexts",
+    "ExportDocuments",
     "FileHit",
     "FileResult",
     "FileSearch",
@@ -120,6 +171,18 @@ __all__ = [
     "Lane",
     "LearnLexicon",
     "LexiconResult",
+    "ListDocuments",
+    "ListSetAside",
+    "LoadConversations",
+    "LoadConversationsResult",
+    "LoadModules",
+    "LoadModulesResult",
+    "LoadReports",
+    "LoadReportsResult",
+    "LoadResult",
+    "LoadSessions",
+    "LoadSessionsResult",
+    "LoadedDocument",
     "MessageHit",
     "MessageResult",
     "MessageSearch",
@@ -128,14 +191,24 @@ __all__ = [
     "ModuleDocumentHit",
     "ModuleResult",
     "ModuleSearch",
+    "Overloaded",
     "Querymill",
     "QuerymillError",
     "RankList",
     "RankListResult",
     "RanksResult",
     "RecomputeRanks",
+    "ReembedConversations",
+    "ReembedConversationsResult",
+    "ReembedFiles",
+    "ReembedFilesResult",
     "ReembedMessages",
+    "ReembedModules",
+    "ReembedModulesResult",
+    "ReembedReports",
+    "ReembedReportsResult",
     "ReembedResult",
+    "RefusedText",
     "Reindex",
     "ReindexResult",
     "Report",
@@ -148,7 +221,10 @@ __all__ = [
     "RerankResult",
     "RerankedHit",
     "SessionUpdate",
+    "SetAsideResult",
     "Settings",
+    "ShowDocument",
+    "ShownDocument",
     "SourceFile",
     "SubQuery",
     "TextToEmbed",

@@ -14,13 +14,15 @@ from typing import Literal
 
 import pydantic
 
+from querymill.appended_file import UnusableFile
 from querymill.client import Querymill
 from querymill.ingestion import BadLine, rule_broken
 from querymill.job import Job
-from querymill.vector_file import UnusableFile, VectorFile
+from querymill.vector_file import VectorFile
 from querymill_shared.contracts.embed import EmbeddedText, EmbedResult, EmbedTexts, TextId, TextToEmbed
 from querymill_shared.contracts.errors import JobEnded, UnknownJob
 from querymill_shared.contracts.events import Progress
+from querymill_shared.contracts.fields import Name
 from querymill_shared.contracts.jobs import fingerprint
 
 #: Texts per job: a result of about 2 MB where vectors have 1,536 dimensions.
@@ -80,6 +82,7 @@ class _Line(pydantic.BaseModel):
 
     id: TextId = pydantic.Field(alias="_id")
     text: EmbeddedText
+    document: Name | None = None
 
 
 def read_pieces(path: Path, *, texts_per_job: int = TEXTS_PER_JOB) -> Iterator[Piece]:
@@ -117,7 +120,7 @@ def _parsed(number: int, line: bytes, lines_of: dict[str, int]) -> TextToEmbed |
     earlier = lines_of.setdefault(read.id, number)
     if earlier != number:
         return BadLine(number, f"_id: must be unique; line {earlier} has the same")
-    return TextToEmbed(id=read.id, text=read.text)
+    return TextToEmbed(id=read.id, text=read.text, document=read.document)
 
 
 @dataclass(frozen=True, slots=True)

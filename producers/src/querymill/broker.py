@@ -1,21 +1,32 @@
 """Ringing the doorbells: the only file of the client that knows Celery."""
 
 import logging
-from typing import Any
+from typing import Any, Final
 
 from celery import Celery
 from kombu import Queue as BrokerQueue
 from kombu.exceptions import KombuError, OperationalError
 
+from querymill_shared.board.ringing import steps_to_ring
 from querymill_shared.broker import transport_options
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.queues import Queue, task_of
+from querymill_shared.settings import Settings
 
 _log = logging.getLogger(__name__)
 
 
+#: Connections to a broker of its own. Threads take turns.
+CONNECTIONS: Final = 2
+
+
+def is_on_board(settings: Settings) -> bool:
+    """Whether the broker is the board's own server, so that the board can ring."""
+    return settings.broker_url == settings.redis_url
+
+
 class Doorbell:
-    """Tells the workers that a job is on the board. A bell carries only a job id and the name of a step."""
+    """Rings on a broker of its own. A bell carries only a job id and the name of a step."""
 
     def __init__(self, broker_url: str) -> None:
         self._celery = Celery("querymill-client", broker=broker_url, set_as_current=False)
@@ -28,7 +39,7 @@ class Doorbell:
             task_queues=[BrokerQueue(queue.value) for queue in Queue],
             task_create_missing_queues=False,
             broker_transport_options=dict(transport_options(broker_url)),
-            broker_pool_limit=32,
+            broker_pool_limit=CONNECTIONS,
             broker_transport="querymill_shared.broker:KeptClientTransport" if on_redis else None,
         )
 
@@ -36,8 +47,7 @@ class Doorbell:
         """Ring for every step of a job. If ringing fails, the sweeper rings later."""
         try:
             with self._celery.producer_or_acquire() as producer:
-                for step in request.steps:
-                    queue = request.queue_of(step)
+                for queue, step in steps_to_ring(request):
                     self._celery.send_task(
                         task_of(queue),
                         args=[job_id, step],

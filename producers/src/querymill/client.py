@@ -1,18 +1,31 @@
 """The client, synchronous and asynchronous: it validates a request, writes the job to the board, and rings."""
 
 import asyncio
+import copyreg
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, Protocol, Self, TypeVar, cast
 
-from querymill.broker import Doorbell
+from querymill.broker import Doorbell, is_on_board
+from querymill.documents import AsyncDocumentCalls, DocumentCalls
 from querymill.job import AsyncJob, Job
-from querymill_shared.board import AsyncValkeyBoard, Board, ValkeyBoard
+from querymill.watch import Watch
+from querymill_shared.board import AsyncValkeyBoard, Board, ValkeyBoard, ValkeyWatchedBoard
+from querymill_shared.board.connections import CLIENT_COMMANDS
 from querymill_shared.contracts.errors import UnknownCollection
 from querymill_shared.contracts.jobs import JobRequest, Search
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.settings import Settings
 
 R = TypeVar("R", bound=JobResult)
+
+
+class Accepts(Protocol):
+    """Puts a job on the board and tells the workers of it."""
+
+    def __call__(self, request: JobRequest, *, idempotency_key: str | None = None) -> tuple[str, bool]:
+        """Return the id of the job, and whether it is new."""
+        ...
 
 
 class Rings(Protocol):
@@ -23,18 +36,36 @@ class Rings(Protocol):
         ...
 
 
-class Querymill:
+def ringing_after(board: Board, doorbell: Rings) -> Accepts:
+    """Submit, and then ring elsewhere than on the board."""
+
+    def accept(request: JobRequest, *, idempotency_key: str | None = None) -> tuple[str, bool]:
+        job_id, is_new = board.submit(request, idempotency_key=idempotency_key)
+        if is_new:
+            doorbell.ring(job_id, request)
+        return job_id, is_new
+
+    return accept
+
+
+class Querymill(DocumentCalls):
     """A connection to the board and its doorbells; safe to share between threads."""
 
     def __init__(self, *, redis_url: str | None = None, settings: Settings | None = None) -> None:
         chosen = _chosen(redis_url, settings)
-        board, doorbell = ValkeyBoard.connect(chosen), Doorbell(chosen.broker_url)
-        self._use(board, doorbell, close=(board.close, doorbell.close))
+        board = ValkeyBoard.connect(chosen, connections=CLIENT_COMMANDS)
+        watch = Watch(lambda: ValkeyWatchedBoard.connect(chosen))
+        if is_on_board(chosen):
+            self._use(board, board.submit_and_ring, watch, close=(board.close,))
+        else:
+            doorbell = Doorbell(chosen.broker_url)
+            self._use(board, ringing_after(board, doorbell), watch, close=(board.close, doorbell.close))
 
-    def _use(self, board: Board, doorbell: Rings, *, close: Sequence[Callable[[], None]]) -> None:
+    def _use(self, board: Board, accept: Accepts, watch: Watch, *, close: Sequence[Callable[[], None]]) -> None:
         self._board = board
-        self._doorbell = doorbell
-        self._close = close
+        self._accept = accept
+        self._watch = watch
+        self._close = (watch.close, *close)
         self._known: dict[str, set[str]] = {}
 
     def __enter__(self) -> Self:
@@ -44,44 +75,52 @@ class Querymill:
         self.close()
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections. Callers that still wait get `ClientClosed`."""
         for close in self._close:
             close()
 
     def submit(self, request: Asks[R], *, idempotency_key: str | None = None) -> Job[R]:
         """Submit a job. When this returns, the job is on the board and is certain to end, even if workers die.
 
-        If the ``idempotency_key`` was used before, the first job is returned and nothing is started.
+        If the ``idempotency_key`` was used before, the first job is returned and nothing is started. Once that job was
+        released, or its result has expired, the work starts again.
+
+        If an identical search is in flight and nothing was stored since, both are worked once. The job still has an id,
+        events, a result and an end of its own.
 
         Raises:
             UnknownCollection: Nothing was ever ingested into the collection; nothing is enqueued.
             IdempotencyConflict: The key belongs to another request.
+            Overloaded: So much work waits that no worker could begin the job before its deadline; nothing is enqueued.
         """
         asked = cast("JobRequest", request)
         if _asks_unknown(asked, self._known):
             self._known[asked.kind] = self._board.collections(asked.kind)
             _refuse_unknown(asked, self._known)
-        job_id, is_new = self._board.submit(asked, idempotency_key=idempotency_key)
-        if is_new:
-            self._doorbell.ring(job_id, asked)
-        return Job(job_id, self._board, is_new=is_new)
+        job_id, is_new = self._accept(asked, idempotency_key=idempotency_key)
+        return Job(job_id, self._board, self._watch, is_new=is_new)
 
     def job(self, job_id: str) -> Job[Any]:
         """Return a job that was submitted before, by this process or another."""
-        return Job(job_id, self._board)
+        return Job(job_id, self._board, self._watch)
 
     def recent(self, *, most: int = 20) -> list[Job[Any]]:
         """List the latest jobs, newest first."""
-        return [Job(job_id, self._board) for job_id in self._board.recent(most=most)]
+        return [Job(job_id, self._board, self._watch) for job_id in self._board.recent(most=most)]
+
+    def dead(self, *, most: int = 20) -> list[Job[Any]]:
+        """List the dead jobs, the latest first: given up for good, and kept for a week to be replayed or dropped."""
+        return [Job(job_id, self._board, self._watch) for job_id in self._board.dead(most=most)]
 
 
-class AsyncQuerymill:
+class AsyncQuerymill(AsyncDocumentCalls):
     """`Querymill`, awaitable."""
 
     def __init__(self, *, redis_url: str | None = None, settings: Settings | None = None) -> None:
         self._settings = _chosen(redis_url, settings)
         self._board = AsyncValkeyBoard.connect(self._settings)
-        self._doorbell = Doorbell(self._settings.broker_url)
+        self._doorbell = None if is_on_board(self._settings) else Doorbell(self._settings.broker_url)
+        self._watch = Watch(lambda: ValkeyWatchedBoard.connect(self._settings))
         self._known: dict[str, set[str]] = {}
 
     async def __aenter__(self) -> Self:
@@ -91,9 +130,11 @@ class AsyncQuerymill:
         await self.close()
 
     async def close(self) -> None:
-        """Close the connections."""
+        """Close the connections. Callers that still wait get `ClientClosed`."""
+        await asyncio.to_thread(self._watch.close)
         await self._board.close()
-        self._doorbell.close()
+        if self._doorbell is not None:
+            self._doorbell.close()
 
     async def submit(self, request: Asks[R], *, idempotency_key: str | None = None) -> AsyncJob[R]:
         """See `Querymill.submit`."""
@@ -101,14 +142,51 @@ class AsyncQuerymill:
         if _asks_unknown(asked, self._known):
             self._known[asked.kind] = await self._board.collections(asked.kind)
             _refuse_unknown(asked, self._known)
-        job_id, is_new = await self._board.submit(asked, idempotency_key=idempotency_key)
-        if is_new:
-            await asyncio.to_thread(self._doorbell.ring, job_id, asked)
-        return AsyncJob(job_id, self._board, is_new=is_new)
+        submitted = await self._board.submit(asked, idempotency_key=idempotency_key, rings=self._doorbell is None)
+        if submitted.starts_work and self._doorbell is not None:
+            await asyncio.to_thread(self._doorbell.ring, submitted.job_id, asked)
+        return AsyncJob(
+            submitted.job_id,
+            self._board,
+            self._watch,
+            is_new=submitted.starts_work,
+            is_replayed=submitted.is_replayed,
+        )
 
     def job(self, job_id: str) -> AsyncJob[Any]:
         """Return a job that was submitted before, by this process or another."""
-        return AsyncJob(job_id, self._board)
+        return AsyncJob(job_id, self._board, self._watch)
+
+    async def recent(self, *, most: int = 20) -> list[AsyncJob[Any]]:
+        """See `Querymill.recent`."""
+        return [AsyncJob(job_id, self._board, self._watch) for job_id in await self._board.recent(most=most)]
+
+    async def dead(self, *, most: int = 20) -> list[AsyncJob[Any]]:
+        """See `Querymill.dead`."""
+        return [AsyncJob(job_id, self._board, self._watch) for job_id in await self._board.dead(most=most)]
+
+
+@cache
+def _own_client() -> Querymill:
+    return Querymill()
+
+
+@cache
+def _own_async_client() -> AsyncQuerymill:
+    return AsyncQuerymill()
+
+
+def _job_of(job_id: str) -> Job[Any]:
+    """Return a job that was pickled."""
+    return _own_client().job(job_id)
+
+
+def _async_job_of(job_id: str) -> AsyncJob[Any]:
+    return _own_async_client().job(job_id)
+
+
+copyreg.pickle(Job, lambda job: (_job_of, (job.id,)))
+copyreg.pickle(AsyncJob, lambda job: (_async_job_of, (job.id,)))
 
 
 def _chosen(redis_url: str | None, settings: Settings | None) -> Settings:

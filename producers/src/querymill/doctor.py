@@ -1,18 +1,31 @@
 """The settings, and whether every service that they name answers."""
 
 import http.client
+import importlib.util
+import json
 import socket
-from collections.abc import Iterator, Sequence
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from http import HTTPStatus
+from typing import Any
 
 import pydantic
 import redis
 
 from querymill_shared.addresses import HIDDEN, Host, mask, read_address
-from querymill_shared.board import ValkeyBoard
+from querymill_shared.board import ValkeyBoard, lives
+from querymill_shared.board.connections import open_commands
+from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 
 _TIMEOUT_S = 3.0
+#: A small model on a processor takes seconds to say two words.
+_CALL_S = 20.0
+#: The workers look at the walls in a process of their own: the client has no driver of a database.
+_WALLS = ("-m", "querymill_workers.migrate", "--check")
+_WALLS_S = 60.0
 _PORTS = {
     "": 5432,  # a keyword string
     "postgresql": 5432,
@@ -60,24 +73,40 @@ def broken_settings(error: pydantic.ValidationError) -> list[Finding]:
 
 
 def _settings(settings: Settings) -> Iterator[Finding]:
+    """List the settings that differ from their defaults."""
+    defaults = Settings.model_construct()
     for name in type(settings).model_fields:
-        yield Finding(name.upper(), settings.shown(name))
+        if getattr(settings, name) != getattr(defaults, name):
+            yield Finding(name.upper(), settings.shown(name))
 
 
 def _services(settings: Settings) -> Iterator[Finding]:
-    yield _board(settings)
+    board = _board(settings)
+    yield board
+    if board.ok:
+        yield _workers(settings)
     if settings.broker_url != settings.redis_url:
         yield _tcp("broker", settings.broker_url, "CELERY_BROKER_URL")
     database, modules = settings.database_url.get_secret_value(), settings.mongodb_uri.get_secret_value()
-    yield _tcp("PostgreSQL", database, "DATABASE_URL", schemes=_DATABASE_SCHEMES, rule=_DATABASE_RULE)
+    postgres = _tcp("PostgreSQL", database, "DATABASE_URL", schemes=_DATABASE_SCHEMES, rule=_DATABASE_RULE)
+    yield postgres
+    if postgres.ok:
+        yield _walls()
     yield _tcp("MongoDB", modules, "MONGODB_URI", schemes=_MONGODB_SCHEMES, rule=_MONGODB_RULE)
-    yield _models(
-        "chat models", settings.openai_base_url, settings.openai_api_key.get_secret_value(), "OPENAI_BASE_URL"
-    )
-    yield _models("embedding models", *settings.embedding_endpoint, "EMBEDDING_BASE_URL")
+    yield from _models(settings)
+
+
+def _models(settings: Settings) -> Iterator[Finding]:
+    """Call each model once, with a few words: that a server lists a model does not show that it answers."""
+    greeting = {"model": settings.chat_model, "messages": [{"role": "user", "content": "Say ok."}]}
+    chat = _Call("/chat/completions", greeting, "CHAT_MODEL")
+    key = settings.openai_api_key.get_secret_value()
+    yield _endpoint("chat models", settings.openai_base_url, key, "OPENAI_BASE_URL", chat)
+    texts = _Call("/embeddings", {"model": settings.embedding_model, "input": ["ok"]}, "EMBEDDING_MODEL")
+    yield _endpoint("embedding models", *settings.embedding_endpoint, "EMBEDDING_BASE_URL", texts)
     if settings.rerank_base_url:
         key = settings.rerank_api_key.get_secret_value()
-        yield _models("rerank endpoint", settings.rerank_base_url, key, "RERANK_BASE_URL")
+        yield _endpoint("rerank endpoint", settings.rerank_base_url, key, "RERANK_BASE_URL", _Call("/models"))
 
 
 def _board(settings: Settings) -> Finding:
@@ -94,6 +123,20 @@ def _board(settings: Settings) -> Finding:
         mend = f"REDIS_URL: maxmemory-policy is {policy}: a full server drops jobs; set noeviction"
         return Finding("board", shown, ok=False, mend=mend)
     return Finding("board", shown, ok=True)
+
+
+def _workers(settings: Settings) -> Finding:
+    """Say how many worker processes are alive, and on which queues none listens. Not every fleet needs all queues."""
+    with open_commands(settings.redis_url) as client:
+        listening = lives.listening(found := lives.read_lives(client))
+    alive = sum(life.beat_age_s < lives.ALIVE_S for life in found)
+    deserted = [queue.value for queue in Queue if not listening[queue]]
+    if not alive:
+        return Finding("workers", "0 alive", ok=False, mend="no worker is alive: jobs wait until one starts")
+    value = f"{alive} alive, {sum(life.slots for life in found if life.beat_age_s < lives.ALIVE_S)} slots"
+    if deserted:
+        return Finding("workers", value, mend=f"no worker listens on {', '.join(deserted)}: such jobs wait")
+    return Finding("workers", value, ok=True)
 
 
 def _tcp(name: str, url: str, setting: str, *, schemes: Sequence[str] = (), rule: str = "be a URL") -> Finding:
@@ -120,6 +163,24 @@ def _tcp(name: str, url: str, setting: str, *, schemes: Sequence[str] = (), rule
     return Finding(name, read.shown, ok=False, mend=mend)
 
 
+def _walls() -> Finding:
+    """Say what the walls between collections lack: row-level security, its policies, owners, functions."""
+    value = "row-level security"
+    if importlib.util.find_spec("querymill_workers") is None:
+        mend = f"not probed: the workers are not installed here; run python {' '.join(_WALLS)} where they are"
+        return Finding("walls", value, mend=mend)
+    try:
+        checked = subprocess.run(
+            [sys.executable, *_WALLS], capture_output=True, text=True, timeout=_WALLS_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return Finding("walls", value, mend=f"not probed: no answer within {_WALLS_S:.0f} s")
+    if checked.returncode == 0:
+        return Finding("walls", value, ok=True)
+    lines = checked.stderr.strip().splitlines()
+    return Finding("walls", value, ok=False, mend=lines[-1] if lines else "the check ended without a word")
+
+
 def _connect(host: Host, *, database: bool) -> None:
     name, port = host
     if not name.startswith("/"):
@@ -131,20 +192,34 @@ def _connect(host: Host, *, database: bool) -> None:
         connection.connect(f"{name}/.s.PGSQL.{port}" if database else name)
 
 
-def _models(name: str, base_url: str, key: str, setting: str) -> Finding:
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call that shows whether an endpoint works: a real one to a model, with the setting that names the model."""
+
+    path: str
+    body: Mapping[str, Any] | None = None
+    model_setting: str = ""
+
+
+def _endpoint(name: str, base_url: str, key: str, setting: str, call: _Call) -> Finding:
     read = read_address(base_url)
     if read is None or read.scheme not in ("http", "https") or len(read.hosts) != 1:
         return Finding(name, mask(base_url), ok=False, mend=f"{setting}: must begin with http:// or https://")
     kind = http.client.HTTPSConnection if read.scheme == "https" else http.client.HTTPConnection
     ((host, port),) = read.hosts
-    path = f"/{read.path}".rstrip("/")
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    body = None if call.body is None else json.dumps(call.body)
     try:
-        connection = kind(host, port, timeout=_TIMEOUT_S)
-        connection.request("GET", f"{path}/models", headers={"Authorization": f"Bearer {key}"})
-        status = connection.getresponse().status
+        connection = kind(host, port, timeout=_TIMEOUT_S if body is None else _CALL_S)
+        connection.request("GET" if body is None else "POST", f"/{read.path}".rstrip("/") + call.path, body, headers)
+        response = connection.getresponse()
+        status, _ = response.status, response.read()
         connection.close()
     except (OSError, ValueError, http.client.HTTPException) as error:
         return Finding(name, read.shown, ok=False, mend=f"{setting}: {error}; is it running, is the address right?")
     if status in (401, 403):
         return Finding(name, read.shown, ok=False, mend=f"{setting}: HTTP {status}; is the key right?")
+    if body is not None and status >= HTTPStatus.BAD_REQUEST:
+        mend = f"{call.model_setting}: HTTP {status} to a real call; does this model exist there?"
+        return Finding(name, read.shown, ok=False, mend=mend)
     return Finding(name, read.shown, ok=True)

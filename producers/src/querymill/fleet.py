@@ -1,6 +1,7 @@
-"""How the fleet is doing with its model providers, for people: the figures that /metrics serves to machines."""
+"""How the fleet is doing, for people: its workers, queues, jobs and model providers. Machines read /metrics."""
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -9,21 +10,98 @@ from rich.table import Table
 from rich.text import Text
 
 from querymill_shared import meters
+from querymill_shared.backlog import Backlog, QueueState
+from querymill_shared.board import JobCounts, WorkerLife, lives
 from querymill_shared.board.connections import open_commands
+from querymill_shared.board.counts import read_counts
+from querymill_shared.queues import Queue
+from querymill_shared.settings import Settings
+
+#: Refusals of each model that are shown.
+REFUSALS = 50
+#: The ends of a job, in the order of the table.
+STATES = ("done", "failed", "cancelled", "dead")
 
 
-def figures(redis_url: str) -> dict[str, Any] | None:
-    """Return the fleet's providers and counters from a board's server, or None if the server does not answer."""
+def figures(settings: Settings) -> dict[str, Any] | None:
+    """Return the fleet's workers, queues, jobs, providers and counters. Return None if the board's server is away."""
     try:
-        with open_commands(redis_url) as client:
+        with open_commands(settings.redis_url) as client:
             states = [asdict(account) for account in meters.accounts(client)]
-            return {"providers": states, "counts": dict(sorted(meters.read(client).items()))}
+            counts = read_counts(client)
+            alive = [life for life in lives.read_lives(client) if life.beat_age_s < lives.ALIVE_S]
+            return {
+                "jobs": _jobs(counts),
+                "leases_lost": counts.leases_lost,
+                "dead_letters": counts.dead_letters,
+                "workers": [_worker(life) for life in alive],
+                "queues": _queues(settings, client, alive),
+                "providers": states,
+                "refusals": _refusals(client),
+                "counts": dict(sorted(meters.read(client).items())),
+            }
     except redis.RedisError:
         return None
 
 
+def _jobs(counts: JobCounts) -> dict[str, dict[str, Any]]:
+    """Return, for each kind, how many jobs were submitted and how they ended, and how long they took (s)."""
+    jobs: dict[str, dict[str, Any]] = defaultdict(lambda: {"submitted": 0, "ended": {}})
+    for kind, submitted in counts.submitted.items():
+        jobs[kind]["submitted"] = submitted
+    for (kind, state), ended in counts.ended.items():
+        jobs[kind]["ended"][state] = ended
+    for kind, latency in counts.latency.items():
+        jobs[kind]["seconds"] = {
+            "mean": round(latency.total_s / latency.jobs, 3),
+            # JSON has no infinity: None means longer than the last bound.
+            "half_within": _finite(latency.within(0.5)),
+            "95_percent_within": _finite(latency.within(0.95)),
+        }
+    return dict(sorted(jobs.items()))
+
+
+def _finite(seconds: float) -> float | None:
+    return None if seconds == float("inf") else seconds
+
+
+def _queues(settings: Settings, client: redis.Redis, alive: Sequence[WorkerLife]) -> list[dict[str, Any]]:
+    """Return the workers of each queue, and its bells unless the broker is no Redis or does not answer."""
+    backlog = Backlog.connect(settings, client)
+    try:
+        states = [] if backlog is None else backlog.look()
+    except redis.RedisError:
+        states = []
+    known, listening = {state.queue: state for state in states}, lives.listening(alive)
+    return [{"queue": queue.value, "workers": listening[queue]} | _bells(known.get(queue)) for queue in Queue]
+
+
+def _bells(state: QueueState | None) -> dict[str, Any]:
+    if state is None:
+        return {"bells": None, "oldest_s": None}
+    return {"bells": state.length, "oldest_s": None if state.oldest_s is None else round(state.oldest_s, 1)}
+
+
+def _refusals(client: redis.Redis) -> dict[str, list[dict[str, Any]]]:
+    """Return the last calls that each model's provider refused, the latest first."""
+    found = meters.refusals(client)
+    return {model: [asdict(refusal) for refusal in refused[:REFUSALS]] for model, refused in found.items() if refused}
+
+
+def _worker(life: WorkerLife) -> dict[str, Any]:
+    return {
+        "name": life.name,
+        "queues": list(life.queues),
+        "slots": life.slots,
+        "host": life.host,
+        "pid": life.pid,
+        "started": life.started,
+        "release": life.release,
+    }
+
+
 def tables(fleet: Mapping[str, Any]) -> list[Table]:
-    """Format the figures as tables: providers, then what was granted, cached and shared."""
+    """Format the figures as tables: workers, queues, jobs, providers, then what was granted, cached and shared."""
     providers = Table("provider's model", "breaker", "failures in a row", "paused", box=None)
     for state in fleet["providers"]:
         style = "green" if state["breaker"] == "closed" else "red"
@@ -32,7 +110,44 @@ def tables(fleet: Mapping[str, Any]) -> list[Table]:
     counted = Table("calls to providers", "", box=None)
     for said, value in _summary(fleet["counts"]):
         counted.add_row(said, value)
-    return [providers, counted]
+    workers, queues = _table_of_workers(fleet["workers"]), _table_of_queues(fleet["queues"])
+    return [workers, queues, _table_of_jobs(fleet), providers, counted]
+
+
+def _table_of_jobs(fleet: Mapping[str, Any]) -> Table:
+    table = Table("jobs", "submitted", *STATES, "half within", "95 % within", box=None)
+    for kind, job in fleet["jobs"].items():
+        ends = [f"{job['ended'].get(state, 0):,}" for state in STATES]
+        took = job.get("seconds")
+        within = [_seconds(took[name]) for name in ("half_within", "95_percent_within")] if took else ["", ""]
+        table.add_row(kind, f"{job['submitted']:,}", *ends, *within)
+    lost, dead = fleet["leases_lost"], fleet["dead_letters"]
+    table.caption = f"steps taken from dead workers: {lost:,} · dead letters: {dead:,}"
+    table.caption_justify = "left"
+    return table
+
+
+def _seconds(bound: float | None) -> str:
+    return "longer" if bound is None else f"{bound:g} s"
+
+
+def _table_of_workers(workers: Sequence[Mapping[str, Any]]) -> Table:
+    table = Table("worker", "slots", "pid", "queues", box=None)
+    for worker in workers:
+        table.add_row(worker["name"], str(worker["slots"]), str(worker["pid"]), ", ".join(worker["queues"]))
+    if not workers:
+        table.add_row(Text("no worker is alive", "red"), "", "", "")
+    return table
+
+
+def _table_of_queues(queues: Sequence[Mapping[str, Any]]) -> Table:
+    table = Table("queue", "workers", "bells", "oldest", box=None)
+    for state in queues:
+        workers = Text(str(state["workers"]), "green" if state["workers"] else "red")
+        bells = "unknown" if state["bells"] is None else f"{state['bells']:,}"
+        oldest = "" if state["oldest_s"] is None else f"{state['oldest_s']:,.1f} s"
+        table.add_row(state["queue"], workers, bells, oldest)
+    return table
 
 
 def _summary(counts: Mapping[str, float]) -> list[tuple[str, str]]:

@@ -1,11 +1,15 @@
-"""Ingesting files of documents: check each line, keep a few jobs in flight, report progress."""
+"""Ingesting documents: check each line, pack documents into jobs, keep a few jobs in flight, report progress.
+
+Lines are read while others are ingested. However large the file is, only the documents in flight are in memory.
+"""
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, BinaryIO, Final, Generic, Protocol, TypeVar, cast
 
 import pydantic
 
@@ -14,13 +18,21 @@ from querymill.job import Job
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.fields import Request
-from querymill_shared.contracts.messages.ingest import IngestSessionResult
-from querymill_shared.contracts.messages.life import EmbedMessagesResult
+from querymill_shared.contracts.loading import LoadResult
+from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult
+from querymill_shared.contracts.reports.life import embedding_key, embedding_of
+from querymill_shared.contracts.results import Asks, JobResult
 
 Q = TypeVar("Q", bound=Request)
 
-#: Documents in flight at once: enough to keep the workers busy, few enough for the board.
-IN_FLIGHT = 8
+#: The path that stands for standard input.
+STDIN: Final = Path("-")
+#: Jobs in flight at once: enough to keep the workers busy, few enough for the board.
+IN_FLIGHT: Final = 8
+#: Documents, and bytes of their lines, that are packed into one job: a second or so of work.
+PACKED_DOCUMENTS, PACKED_BYTES = 64, 400_000
+#: A longer line is not read into memory.
+MAX_LINE_BYTES: Final = 64 << 20
 
 
 class Ingested(Protocol):
@@ -76,16 +88,36 @@ class LoadProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class Packing:
+    """How documents are packed: the request that holds many in the field ``many``, and one's own field ``one``."""
+
+    request: type[Request]
+    many: str
+    one: str
+
+    def request_of(self, lines: "Sequence[GoodLine[Any]]") -> Request:
+        """Make the request for a few lines. A single document has a job of the old kind, which every release knows."""
+        if len(lines) == 1:
+            return cast("Request", lines[0].request)
+        held = [getattr(line.request, self.one) for line in lines]
+        documents = tuple(chain.from_iterable(each if isinstance(each, tuple) else (each,) for each in held))
+        return self.request.model_validate({"collection": lines[0].request.collection, self.many: documents})
+
+
+@dataclass(frozen=True, slots=True)
 class Lines(Generic[Q]):
     """JSON lines, each of which is one document: what a ``request`` of ingestion holds in this ``field``.
 
-    ``document_of`` returns the document's own id; ``counted`` names what the ``total`` of a result counts.
+    ``document_of`` returns the document's own id; ``counted`` names what the ``total`` of a result counts; ``packing``
+    tells how many of them become one job. With ``in_list`` the field is a list, of which the document is the only one.
     """
 
     request: type[Q]
     field: str
     document_of: Callable[[Q], str]
     counted: str
+    packing: Packing | None = None
+    in_list: bool = False
 
     def read(self, path: Path, collection: str) -> Iterator[GoodLine[Q] | BadLine]:
         """Read a file; blank lines are skipped.
@@ -93,84 +125,190 @@ class Lines(Generic[Q]):
         Raises:
             OSError: The file cannot be read.
         """
-        with path.open("rb") as lines:
-            for number, line in enumerate(lines, start=1):
-                if line.strip():
-                    yield self._parse(number, line, collection)
+        with path.open("rb") as stream:
+            yield from self.read_stream(stream, collection)
+
+    def read_stream(self, stream: BinaryIO, collection: str) -> Iterator[GoodLine[Q] | BadLine]:
+        """Read what comes, line by line; blank lines are skipped."""
+        for number, line in numbered_lines(stream):
+            if line is None:
+                yield BadLine(number, f"longer than {MAX_LINE_BYTES} bytes")
+            elif line.strip():
+                yield self._parse(number, line, collection)
 
     def _parse(self, number: int, line: bytes, collection: str) -> GoodLine[Q] | BadLine:
         try:
-            request = self.request.model_validate({"collection": collection, self.field: json.loads(line)})
+            request = self.request_of(line, collection)
         except (ValueError, RecursionError) as error:
-            return BadLine(number, rule_broken(error, below=self.field))
+            return BadLine(number, rule_broken(error, below=self.place))
         return GoodLine(number, len(line), request, document=self.document_of(request))
 
+    def request_of(self, line: bytes, collection: str) -> Q:
+        """Make the request for one line.
 
-def rule_broken(error: ValueError | RecursionError, *, below: str = "") -> str:
-    """Say which rules a line breaks, field by field; fields are named from ``below`` on."""
+        Raises:
+            ValueError: It breaks a rule; `rule_broken` says which.
+            RecursionError: It is nested too deeply.
+        """
+        document = json.loads(line)
+        return self.request.model_validate(
+            {"collection": collection, self.field: [document] if self.in_list else document}
+        )
+
+    @property
+    def place(self) -> str:
+        """Where the document stands in its request."""
+        return f"{self.field}.0" if self.in_list else self.field
+
+
+def numbered_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
+    """Read lines with their numbers, from 1; None stands for a line that is too long."""
+    number = 0
+    while line := stream.readline(MAX_LINE_BYTES + 1):
+        number += 1
+        if len(line) <= MAX_LINE_BYTES:
+            yield number, line
+            continue
+        while line and not line.endswith(b"\n"):
+            line = stream.readline(MAX_LINE_BYTES)
+        yield number, None
+
+
+def rules_broken(error: ValueError | RecursionError, *, below: str = "") -> list[tuple[str, str]]:
+    """Return the rules that a line breaks, each with its field, "" for the line. Fields are named from ``below`` on."""
     match error:
         case UnicodeDecodeError():
-            return "not UTF-8"
+            return [("", "not UTF-8")]
         case json.JSONDecodeError():
-            return f"not JSON: {error.msg} at column {error.colno}"
+            return [("", f"not JSON: {error.msg} at column {error.colno}")]
         case pydantic.ValidationError():
             broken = [
                 (".".join(map(str, entry["loc"])), entry["msg"].removeprefix("Value error, "))
                 for entry in error.errors()[:3]
             ]
-            return "; ".join(
-                f"{place.removeprefix(below).removeprefix('.') or 'line'}: {rule}" for place, rule in broken
-            )
+            return [(place.removeprefix(below).removeprefix("."), rule) for place, rule in broken]
         case _:
-            return "not JSON: a number too long, or nested too deeply"
+            return [("", "not JSON: a number too long, or nested too deeply")]
 
 
-def ingest(mill: Querymill, lines: Iterable[GoodLine[Any]]) -> Iterator[LoadProgress]:
-    """Submit documents and follow their jobs; yields as they advance. A session is in once its vectors are stored.
+def rule_broken(error: ValueError | RecursionError, *, below: str = "") -> str:
+    """Say which rules a line breaks, field by field; see `rules_broken`."""
+    whole = "line" if isinstance(error, pydantic.ValidationError) else ""
+    return "; ".join(f"{place or whole}: {rule}".removeprefix(": ") for place, rule in rules_broken(error, below=below))
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """The lines of one job."""
+
+    lines: Sequence[GoodLine[Any]]
+    request: Request
+
+    @property
+    def size(self) -> int:
+        """The length of the lines in bytes."""
+        return sum(line.size for line in self.lines)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the documents."""
+        return frozenset(line.name for line in self.lines)
+
+
+def pack(lines: Iterable[GoodLine[Any]], packing: Packing | None) -> Iterator[Parcel]:
+    """Cut lines into jobs, in their order. No job holds two versions of a document."""
+    held: list[GoodLine[Any]] = []
+    names: set[str] = set()
+    size = 0
+    for line in lines:
+        full = packing is None or len(held) == PACKED_DOCUMENTS or size + line.size > PACKED_BYTES
+        if held and (full or line.name in names):
+            yield _parcel(held, packing)
+            held, names, size = [], set(), 0
+        held.append(line)
+        names.add(line.name)
+        size += line.size
+    if held:
+        yield _parcel(held, packing)
+
+
+def _parcel(lines: Sequence[GoodLine[Any]], packing: Packing | None) -> Parcel:
+    return Parcel(lines, lines[0].request if packing is None else packing.request_of(lines))
+
+
+def ingest(
+    mill: Querymill, lines: Iterable[GoodLine[Any]], *, packing: Packing | None = None
+) -> Iterator[LoadProgress]:
+    """Submit documents and follow their jobs; yields as they advance. A document is in once its vectors are stored.
 
     Ingestion is durable: if this stops half-way, the documents that were submitted are still ingested, and
     submitting the same content again changes nothing.
     """
-    waiting = iter(lines)
-    held = next(waiting, None)
-    flying: deque[tuple[GoodLine[Any], Job[Any]]] = deque()
+    parcels = pack(lines, packing)
+    held = next(parcels, None)
+    flying: deque[tuple[Parcel, Job[Any]]] = deque()
     before = 0
     while held is not None or flying:
         # Two versions of one document that are in flight together may be stored in any order: the later one waits.
-        names = {line.name for line, _ in flying}
-        while held is not None and len(flying) < IN_FLIGHT and held.name not in names:
-            flying.append((held, mill.submit(held.request)))
-            names.add(held.name)
-            held = next(waiting, None)
-        line, job = flying.popleft()
-        yield from _followed(job, before, line)
-        arrived = _arrived(before + line.size, line, job)
-        if isinstance(arrived.result, IngestSessionResult) and arrived.result.embedding_job is not None:
-            embedding = mill.job(arrived.result.embedding_job)
-            yield from _followed(embedding, before, line)
-            arrived = _embedded(arrived, line, embedding)
-        before += line.size
-        yield arrived
+        names = {name for parcel, _ in flying for name in parcel.names}
+        while held is not None and len(flying) < IN_FLIGHT and names.isdisjoint(held.names):
+            flying.append((held, mill.submit(cast("Asks[JobResult]", held.request))))
+            names |= held.names
+            held = next(parcels, None)
+        parcel, job = flying.popleft()
+        yield from _followed(job, before, parcel.size)
+        yield from _arrived(mill, parcel, job, before)
+        before += parcel.size
 
 
-def _followed(job: Job[Any], before: int, line: GoodLine[Any]) -> Iterator[LoadProgress]:
+def _followed(job: Job[Any], before: int, size: int) -> Iterator[LoadProgress]:
     for event in job.events():
         if isinstance(event, Progress):
-            yield LoadProgress(before + line.size * event.done / max(event.total, 1))
+            yield LoadProgress(before + size * event.done / max(event.total, 1))
 
 
-def _embedded(arrived: LoadProgress, line: GoodLine[Any], embedding: Job[EmbedMessagesResult]) -> LoadProgress:
-    """Tell a session that is only stored from one whose vectors are stored too."""
+def _arrived(mill: Querymill, parcel: Parcel, job: Job[Any], before: int) -> Iterator[LoadProgress]:
+    """Say what became of each document, once its vectors are stored."""
+    try:
+        result = job.result(timeout=5)
+    except JobEnded as error:
+        yield from _outcomes(parcel, [(None, error.reason)] * len(parcel.lines), before)
+        return
+    lost = ""
+    for embedding in _embeddings_after(mill, parcel, job, result):
+        yield from _followed(embedding, before, parcel.size)
+        lost = lost or _why_not_embedded(embedding)
+    each = result.documents if isinstance(result, LoadResult) else (result,)
+    reasons = [entry.reason if entry.outcome == "failed" else lost for entry in each]
+    outcomes = [(None if why else entry, why) for entry, why in zip(each, reasons, strict=True)]
+    yield from _outcomes(parcel, outcomes, before)
+    if isinstance(result, LoadResult):
+        job.release()  # the documents of a large file must not fill the board until their jobs expire
+
+
+def _embeddings_after(mill: Querymill, parcel: Parcel, job: Job[Any], result: JobResult) -> list[Job[Any]]:
+    """Return the jobs that make the vectors of what was ingested."""
+    if isinstance(result, IngestResult):
+        # Its result cannot name the job, because clients of an earlier release would not read it.
+        stored = result.outcome in ("ingested", "unchanged")
+        request = embedding_of(cast("IngestReport", parcel.request))
+        return [mill.submit(request, idempotency_key=embedding_key(job.id))] if stored else []
+    jobs = result.embedding_jobs if isinstance(result, LoadResult) else [getattr(result, "embedding_job", None)]
+    return [mill.job(id_) for id_ in jobs if id_ is not None]
+
+
+def _outcomes(parcel: Parcel, outcomes: Sequence[tuple[Ingested | None, str]], before: int) -> Iterator[LoadProgress]:
+    size = before
+    for line, (result, reason) in zip(parcel.lines, outcomes, strict=True):
+        size += line.size
+        place = f"{line.unit} {line.number}: {reason}" if reason else ""
+        yield LoadProgress(size, result, document=line.name, reason=place)
+
+
+def _why_not_embedded(embedding: Job[Any]) -> str:
+    """Tell a document that is only stored from one whose vectors are stored too."""
     try:
         embedding.result(timeout=5)
     except JobEnded as error:
-        reason = f"line {line.number}: stored and searchable by text, but embedding failed: {error.reason}"
-        return LoadProgress(arrived.size, document=arrived.document, reason=reason)
-    return arrived
-
-
-def _arrived(size: int, line: GoodLine[Any], job: Job[Any]) -> LoadProgress:
-    try:
-        return LoadProgress(size, result=job.result(timeout=5), document=line.name)
-    except JobEnded as error:
-        return LoadProgress(size, document=line.name, reason=f"{line.unit} {line.number}: {error.reason}")
+        return f"stored and searchable by text, but embedding failed: {error.reason}"
+    return ""

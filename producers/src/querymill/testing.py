@@ -13,7 +13,9 @@ first passage. The package ``querymill-workers`` must be installed; it is found 
 from importlib.metadata import entry_points
 from typing import Any, Final
 
-from querymill.client import Querymill
+from querymill.client import Querymill, ringing_after
+from querymill.watch import Watch
+from querymill_shared.board import MemoryBoard, MemoryWatchedBoard
 from querymill_shared.contracts.errors import QuerymillError
 
 #: Where the workers name what `MemoryMill` runs on.
@@ -39,4 +41,6 @@ class MemoryMill(Querymill):
         if found is None:
             raise WorkersMissing
         workers: Any = found.load()()
-        self._use(workers.ports.board, workers, close=(workers.close,))
+        board: MemoryBoard = workers.ports.board
+        watch = Watch(lambda: MemoryWatchedBoard(board))
+        self._use(board, ringing_after(board, workers), watch, close=(workers.close,))

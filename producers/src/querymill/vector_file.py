@@ -3,52 +3,24 @@
 After a kill, only the last line can be torn; it is dropped when the file is opened again.
 """
 
-import fcntl
 import json
-import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Self
 
-from querymill_shared.contracts.errors import QuerymillError
-
-_BEGINNING = b'{"_id": '
+from querymill.appended_file import AppendedFile, UnusableFile
 
 
-class UnusableFile(QuerymillError):
-    """Raised when the file holds something else, or another process is writing it. The file is not changed."""
-
-
-class VectorFile:
+class VectorFile(AppendedFile):
     """The vectors written so far: the ``ids`` of their texts, and their ``dimensions`` (None if there are none)."""
 
-    def __init__(self, path: Path) -> None:
-        """Open a file to append to, or create it.
+    BEGINNING = b'{"_id": '
+    WHAT = '{"_id", "embedding"}'
 
-        Raises:
-            OSError: It cannot be opened.
-            UnusableFile: It holds something else, or another process is writing it.
-        """
+    def __init__(self, path: Path) -> None:
+        """See `AppendedFile`."""
         self.ids: set[str] = set()
         self.dimensions: int | None = None
-        self._path = path
-        self._file = path.open("a+b")
-        try:
-            self._keep_others_out()
-            self._file.truncate(self._end_of_whole_lines())
-        except BaseException:
-            self._file.close()
-            raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file, and release its lock."""
-        self._file.close()
+        super().__init__(path)
 
     def write(self, vectors: Iterable[tuple[str, Sequence[float]]]) -> int:
         """Append the vectors of texts that have none yet, and sync them to disk. Return how many were appended.
@@ -59,31 +31,12 @@ class VectorFile:
         fresh = [(text_id, vector) for text_id, vector in vectors if text_id not in self.ids]
         for text_id, vector in fresh:
             self._enter(text_id, len(vector), self._path)
-        self._file.write(b"".join(line_of(text_id, vector) for text_id, vector in fresh))
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        self.append(b"".join(line_of(text_id, vector) for text_id, vector in fresh))
         return len(fresh)
 
-    def _keep_others_out(self) -> None:
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise UnusableFile(f"{self._path}: another process is writing it") from error
-
-    def _end_of_whole_lines(self) -> int:
-        """Read the file. Return where its last whole line ends, in bytes."""
-        end = 0
-        self._file.seek(0)
-        for number, line in enumerate(self._file, start=1):
-            place = f"{self._path}: line {number}"
-            if not line.endswith(b"\n"):
-                # Cut off nothing but what an interrupted write of ours can have left.
-                if not (line.startswith(_BEGINNING) or _BEGINNING.startswith(line)):
-                    raise UnusableFile(f'{place} is no line of {{"_id", "embedding"}}')
-                break
-            self._enter(*_read(line, place), place)
-            end += len(line)
-        return end
+    def enter(self, line: bytes, place: str) -> None:
+        """Take note of a vector of an earlier run."""
+        self._enter(*_read(line, place), place)
 
     def _enter(self, text_id: str, dimensions: int, place: object) -> None:
         if text_id in self.ids:

@@ -1,7 +1,7 @@
 """The parts of the stack, the programs that a caller adds, and the settings that lead to each part."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import assert_never
@@ -83,23 +83,29 @@ def address(port: int) -> str:
     return f"{LOOPBACK}:{port}"
 
 
-def endpoints(ports: Mapping[Part, int]) -> dict[str, str]:
-    """Return the settings that lead to the started parts, as environment variables."""
+def endpoints(ports: Mapping[Part, int], passwords: Mapping[Part, str]) -> dict[str, str]:
+    """Return the settings that lead to the started parts, with their passwords, as environment variables."""
     environment: dict[str, str] = {}
     for part, port in ports.items():
-        environment |= _endpoint(part, address(port))
+        environment |= _endpoint(part, address(port), passwords.get(part))
     return environment
 
 
-def _endpoint(part: Part, at: str) -> dict[str, str]:
+def settings_of(parts: Iterable[Part]) -> frozenset[str]:
+    """Return the names of the settings that lead to some parts."""
+    return frozenset(endpoints(dict.fromkeys(parts, 0), {}))
+
+
+def _endpoint(part: Part, at: str, password: str | None) -> dict[str, str]:
     match part:
         case Part.VALKEY:
-            return {"REDIS_URL": f"redis://{at}/0"}
+            return {"REDIS_URL": f"redis://{_login('', password)}{at}/0"}
         case Part.POSTGRES:
-            return {"DATABASE_URL": f"postgresql://{DATABASE}@{at}/{DATABASE}"}
+            return {"DATABASE_URL": f"postgresql://{_login(DATABASE, password)}{at}/{DATABASE}"}
         case Part.MONGO:
             # The server claims to be a replica set of one. A direct connection skips the driver's discovery.
-            return {"MONGODB_URI": f"mongodb://{at}/{DATABASE}?directConnection=true"}
+            login = _login(DATABASE, password) if password else ""
+            return {"MONGODB_URI": f"mongodb://{login}{at}/{DATABASE}?directConnection=true"}
         case Part.EMBEDDINGS:
             return {
                 "EMBEDDING_BASE_URL": f"http://{at}/v1",
@@ -117,3 +123,8 @@ def _endpoint(part: Part, at: str) -> dict[str, str]:
             }
         case _:
             assert_never(part)
+
+
+def _login(user: str, password: str | None) -> str:
+    login = user if password is None else f"{user}:{password}"
+    return f"{login}@" if login else ""

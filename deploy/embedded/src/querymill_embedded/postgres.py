@@ -12,6 +12,7 @@ from pathlib import Path
 from querymill_embedded.errors import StackError
 from querymill_embedded.folders import first_closed_folder
 from querymill_embedded.parts import DATABASE, LOOPBACK
+from querymill_embedded.state import write_private
 from querymill_embedded.wheels import POSTGRES_FOLDER, postgres_package, postgres_version
 
 SUPERUSER = "postgres"
@@ -25,6 +26,9 @@ CREATE EXTENSION vector;
 CREATE ROLE {DATABASE} LOGIN CREATEDB CREATEROLE;
 CREATE DATABASE {DATABASE} OWNER {DATABASE} TEMPLATE template1 STRATEGY file_copy;
 """
+
+# Of everybody, the password: there is no other way in.
+_LOGIN_RULES = f"host all all {LOOPBACK}/32 scram-sha-256\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,22 +142,35 @@ def create_cluster(cluster: Cluster, binaries: Path) -> None:
     new = cluster.folder / "new"
     if new.exists():
         shutil.rmtree(new)
-    initialise = [str(binaries / "initdb"), f"--pgdata={new}", f"--username={SUPERUSER}", "--auth=trust"]
+    initialise = [str(binaries / "initdb"), f"--pgdata={new}", f"--username={SUPERUSER}", "--auth=reject"]
     # The built-in locale does not depend on the system, yet knows letters beyond ASCII.
     initialise += ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
     initialise += ["--no-instructions", *([] if cluster.durable else ["--no-sync"])]
     _run(initialise, cluster)
-    single = [
-        str(binaries / "postgres"),
-        "--single",
-        "-j",
-        *_flush_options(cluster.durable),
-        "-D",
-        str(new),
-        "template1",
-    ]
-    _run(single, cluster, statements="\n\n".join(_PREPARE.strip().splitlines()) + "\n\n")
+    _run(_single(cluster, binaries, new), cluster, statements="\n\n".join(_PREPARE.strip().splitlines()) + "\n\n")
     new.rename(cluster.data)
+
+
+def demand_password(cluster: Cluster, binaries: Path, password: str) -> None:
+    """Give the application's role a password, and let nobody log in without one. The server must not run.
+
+    The superuser gets no password, so nobody logs in as the superuser.
+
+    Raises:
+        StackError: one of PostgreSQL's programs failed; the message holds its output without the password.
+    """
+    statements = (
+        f"ALTER ROLE {DATABASE} PASSWORD '{password}';",
+        f"ALTER ROLE {SUPERUSER} PASSWORD NULL;",
+    )
+    try:
+        _run(_single(cluster, binaries, cluster.data), cluster, statements="\n\n".join((*statements, "")))
+    except StackError as error:
+        raise StackError(str(error).replace(password, "***")) from None
+    rules = cluster.data / "pg_hba.conf"
+    write_private(rules, _LOGIN_RULES)
+    if cluster.account is not None:
+        os.chown(rules, cluster.account.uid, cluster.account.gid, follow_symlinks=False)
 
 
 def server_command(cluster: Cluster, binaries: Path, port: int) -> tuple[str, ...]:
@@ -171,6 +188,12 @@ def server_command(cluster: Cluster, binaries: Path, port: int) -> tuple[str, ..
     options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
     command = [str(binaries / "postgres"), "-D", str(cluster.data), "-p", str(port), *options]
     return (*command, *_flush_options(cluster.durable))
+
+
+def _single(cluster: Cluster, binaries: Path, data: Path) -> list[str]:
+    # The server for one user, without a port: it reads statements from its input.
+    command = [str(binaries / "postgres"), "--single", "-j", *_flush_options(cluster.durable)]
+    return [*command, "-D", str(data), "template1"]
 
 
 def _flush_options(durable: bool) -> list[str]:  # noqa: FBT001 - the meaning is in the name of the function

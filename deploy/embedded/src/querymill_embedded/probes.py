@@ -9,20 +9,22 @@ from querymill_embedded.parts import DATABASE, LOOPBACK, Part
 
 _TIMEOUT_S = 1.0
 _POSTGRES_PROTOCOL = 3 << 16
+#: AuthenticationSASL, with its code.
+_ASKS_FOR_PASSWORD = b"R" + struct.pack("!i", 10)
 
 
-def answers(part: Part, port: int) -> bool:
+def answers(part: Part, port: int, password: str | None = None) -> bool:
     """Whether the part is ready for work. Waits up to a second, and never raises."""
     try:
-        return _ask(part, port)
+        return _ask(part, port, password)
     except (OSError, http.client.HTTPException, struct.error):
         return False
 
 
-def _ask(part: Part, port: int) -> bool:
+def _ask(part: Part, port: int, password: str | None) -> bool:
     match part:
         case Part.VALKEY:
-            return _valkey_answers(port)
+            return _valkey_answers(port, password)
         case Part.POSTGRES:
             return _postgres_answers(port)
         case Part.MONGO:
@@ -38,33 +40,37 @@ def _connect(port: int) -> socket.socket:
     return socket.create_connection((LOOPBACK, port), timeout=_TIMEOUT_S)
 
 
-def _valkey_answers(port: int) -> bool:
-    # While Valkey still loads its data from the disk, it replies -LOADING.
-    with _connect(port) as connection:
-        connection.sendall(b"PING\r\n")
-        return connection.recv(64).startswith(b"+PONG")
+def _valkey_answers(port: int, password: str | None) -> bool:
+    # While Valkey still loads its data from the disk, it takes the password and replies -LOADING to the rest.
+    asked = [b"PING"] if password is None else [b"AUTH " + password.encode(), b"PING"]
+    with _connect(port) as connection, connection.makefile("rb") as answer:
+        connection.sendall(b"".join(command + b"\r\n" for command in asked))
+        return [answer.readline() for _ in asked][-1].startswith(b"+PONG")
 
 
 def _postgres_answers(port: int) -> bool:
-    """Log in and wait for ReadyForQuery: the server accepts connections, and role and database exist."""
+    """Ask to log in, and wait to be asked for the password. A server that still starts reports an error instead.
+
+    A server that an older release left running asks for none: it then reports that it is ready for a query.
+    """
     words = b"".join(word.encode() + b"\0" for word in ("user", DATABASE, "database", DATABASE, ""))
     with _connect(port) as connection, connection.makefile("rb") as answer:
         connection.sendall(struct.pack("!ii", 8 + len(words), _POSTGRES_PROTOCOL) + words)
-        while (kind := _next_message(answer)) not in (b"Z", b"E"):
+        while (message := _next_message(answer)) not in (_ASKS_FOR_PASSWORD, b"Z", b"E"):
             pass
         connection.sendall(b"X" + struct.pack("!i", 4))
-    return kind == b"Z"
+    return message != b"E"
 
 
 def _next_message(answer: BinaryIO) -> bytes:
-    """Return the kind of the next protocol message, and skip its content.
+    """Return the kind of the next protocol message, with its code if it is about logging in.
 
     Raises:
         struct.error: the connection ended.
     """
     kind, length = struct.unpack("!ci", answer.read(5))
-    answer.read(length - 4)
-    return bytes(kind)
+    content = answer.read(length - 4)
+    return bytes(kind) + (content[:4] if kind == b"R" else b"")
 
 
 def _health_answers(port: int) -> bool:

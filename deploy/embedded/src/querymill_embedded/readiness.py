@@ -7,6 +7,7 @@ from pathlib import Path
 
 from querymill_embedded.errors import dead_part
 from querymill_embedded.parts import Part
+from querymill_embedded.passwords import passwords_of
 from querymill_embedded.probes import answers
 from querymill_embedded.supervisor import ProcessReport, ProcessState, SupervisorClient, log_path
 
@@ -29,11 +30,12 @@ def await_ready(
         StackError: a part or program does not start; the message names it and ends with its log.
     """
     waiting: dict[str, Part | None] = {**{part: part for part in ports}, **dict.fromkeys(programs)}
+    passwords = passwords_of(ports, data)
     failures: dict[str, set[int]] = defaultdict(set)
     deadline = time.monotonic() + timeout_s
     while True:
         reports = client.processes()
-        waiting = {name: part for name, part in waiting.items() if not _is_ready(reports[name], part, ports)}
+        waiting = {name: part for name, part in waiting.items() if not _is_ready(reports[name], part, ports, passwords)}
         if not waiting:
             return
         for name in waiting:
@@ -44,11 +46,14 @@ def await_ready(
         time.sleep(_PAUSE_S)
 
 
-def _is_ready(report: ProcessReport, part: Part | None, ports: Mapping[Part, int]) -> bool:
+def _is_ready(
+    report: ProcessReport, part: Part | None, ports: Mapping[Part, int], passwords: Mapping[Part, str]
+) -> bool:
     if part is None:
         return report.state is ProcessState.RUNNING
     # If the part does not run, another program may be serving its port.
-    return report.state in (ProcessState.STARTING, ProcessState.RUNNING) and answers(part, ports[part])
+    runs = report.state in (ProcessState.STARTING, ProcessState.RUNNING)
+    return runs and answers(part, ports[part], passwords.get(part))
 
 
 def _check_failures(report: ProcessReport, starts: set[int], data: Path) -> None:

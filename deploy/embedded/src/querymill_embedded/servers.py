@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import assert_never
 
 from querymill_embedded.parts import LOOPBACK, Part, Program
+from querymill_embedded.passwords import Password
 from querymill_embedded.postgres import (
     Cluster,
     check_data_folder,
     create_cluster,
+    demand_password,
     programs_folder,
     server_account,
     server_command,
 )
 from querymill_embedded.processes import ProcessIdentity
-from querymill_embedded.state import PROGRAMS_FILE
+from querymill_embedded.state import PROGRAMS_FILE, write_private
 from querymill_embedded.supervisor import Group, Supervised
 from querymill_embedded.wheels import valkey_server
 
@@ -32,11 +34,11 @@ def part_process(part: Part, *, data: Path, port: int, durable: bool) -> Supervi
     folder.mkdir(mode=0o700, exist_ok=True)
     match part:
         case Part.VALKEY:
-            return _process(part, folder, _valkey(port), stop_wait_s=10)
+            return _process(part, folder, _valkey(data, folder, port), stop_wait_s=10)
         case Part.POSTGRES:
             return _postgres(data, port, durable=durable)
         case Part.MONGO:
-            return _process(part, folder, _mongo(folder, port), stop_wait_s=15)
+            return _process(part, folder, _launcher("mongo_server", port, "--data", str(data)), stop_wait_s=15)
         case Part.EMBEDDINGS:
             return _process(part, folder, _launcher("embedding_server", port), stop_wait_s=3)
         case Part.CHAT:
@@ -65,10 +67,15 @@ def leash_process(data: Path, owner: ProcessIdentity) -> Supervised:
 
 
 def prepare_parts(ports: Mapping[Part, int], *, data: Path, durable: bool) -> None:
-    """Do the work that a part needs before its first start: create the database cluster."""
+    """Do the work that a part needs before its first start: create the database cluster, and set its password."""
     if Part.POSTGRES in ports:
         cluster = _cluster(data, durable=durable)
-        create_cluster(cluster, programs_folder(cluster.account))
+        binaries = programs_folder(cluster.account)
+        create_cluster(cluster, binaries)
+        password = Password.of(Part.POSTGRES, data)
+        if password is not None and not password.is_set:
+            demand_password(cluster, binaries, password.value)
+            password.keep()
 
 
 def _process(part: Part, folder: Path, command: tuple[str, ...], *, stop_wait_s: float) -> Supervised:
@@ -76,7 +83,13 @@ def _process(part: Part, folder: Path, command: tuple[str, ...], *, stop_wait_s:
     return Supervised(program=program, folder=folder, group=Group.SERVERS)
 
 
-def _valkey(port: int) -> tuple[str, ...]:
+def _valkey(data: Path, folder: Path, port: int) -> tuple[str, ...]:
+    # Everybody on the machine can read a command line, so the password is in a file.
+    configuration = folder / "valkey.conf"
+    password = Password.of(Part.VALKEY, data)
+    write_private(configuration, "" if password is None else f"requirepass {password.value}\n")
+    if password is not None:
+        password.keep()
     options = {
         "bind": LOOPBACK,
         "port": str(port),
@@ -87,28 +100,12 @@ def _valkey(port: int) -> tuple[str, ...]:
         "maxmemory-policy": "noeviction",
         "daemonize": "no",
     }
-    return (str(valkey_server()), *(word for name, value in options.items() for word in (f"--{name}", value)))
+    words = (word for name, value in options.items() for word in (f"--{name}", value))
+    return (str(valkey_server()), str(configuration), *words)
 
 
-def _mongo(folder: Path, port: int) -> tuple[str, ...]:
-    # An empty configuration keeps the server from reading one in the home folder or in /etc.
-    configuration = folder / "secantusd.toml"
-    configuration.touch(mode=0o600)
-    options = {
-        "config": str(configuration),
-        "host": LOOPBACK,
-        "port": str(port),
-        "storage-path": str(folder / "storage"),
-        "cache-size": "256M",
-        "log-level": "WARNING",
-    }
-    words = [word for name, value in options.items() for word in (f"--{name}", value)]
-    # GPL-2.0: run as a separate program, never imported.
-    return (sys.executable, "-m", "secantus", *words)
-
-
-def _launcher(module: str, port: int) -> tuple[str, ...]:
-    return (sys.executable, "-m", f"querymill_embedded.{module}", "--port", str(port))
+def _launcher(module: str, port: int, *options: str) -> tuple[str, ...]:
+    return (sys.executable, "-m", f"querymill_embedded.{module}", "--port", str(port), *options)
 
 
 def _cluster(data: Path, *, durable: bool) -> Cluster:

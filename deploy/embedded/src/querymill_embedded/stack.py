@@ -11,6 +11,7 @@ from querymill_embedded.errors import StackError
 from querymill_embedded.folders import create_data_folder, default_data_folder
 from querymill_embedded.network import free_ports
 from querymill_embedded.parts import ALL, Part, Program, check_programs, endpoints, in_order
+from querymill_embedded.passwords import choose_passwords, passwords_of
 from querymill_embedded.processes import ProcessIdentity, end_session, supervisor_by_pid_file
 from querymill_embedded.readiness import await_ready
 from querymill_embedded.servers import leash_process, part_process, prepare_parts, program_process
@@ -90,7 +91,7 @@ class Stack:
         state = StackState.read(self.data)
         if state is None:
             raise StackError(f"no stack is up in {self.data}; run `querymill up` to start one")
-        return endpoints(state.ports)
+        return endpoints(state.ports, passwords_of(state.ports, self.data))
 
     def status(self) -> list[PartStatus]:
         """Return the status of every part and program, in the order of their start, or [] if no stack runs."""
@@ -110,7 +111,8 @@ class Stack:
         chosen = free_ports([*parts, _CONTROL_PORT], preferred=former_ports)
         control = Control(chosen[_CONTROL_PORT], user="querymill", password=secrets.token_hex(16))
         ports = {part: chosen[part] for part in parts}
-        write_programs(self.data, programs, endpoints(ports))
+        passwords = choose_passwords(ports, self.data)
+        write_programs(self.data, programs, endpoints(ports, passwords))
         start_supervisor(self.data, configuration(self.data, control, self._processes(ports, programs)))
         state = None
         try:
@@ -143,7 +145,7 @@ class Stack:
             client.start(Group.SERVERS, part)
         self._await(client, state.ports, ())
         if prepare is not None:
-            prepare(endpoints(state.ports))
+            prepare(endpoints(state.ports, passwords_of(state.ports, self.data)))
         for name in state.programs:
             client.start(Group.PROGRAMS, name)
         self._await(client, {}, tuple(state.programs))

@@ -1,11 +1,13 @@
 """The status of every part and program of a stack, for people to read."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from querymill_embedded.errors import StackError
 from querymill_embedded.parts import Part, address
+from querymill_embedded.passwords import passwords_of
 from querymill_embedded.probes import answers
 from querymill_embedded.state import StackState
 from querymill_embedded.supervisor import (
@@ -50,16 +52,24 @@ def part_statuses(state: StackState, data: Path) -> list[PartStatus]:
     except StackError:
         reports = {}
     silent = ProcessState.UNKNOWN if state.supervisor.is_alive() else ProcessState.DEAD
-    return [_status(name, state, data, reports.get(name), silent) for name in state.names]
+    passwords = passwords_of(state.ports, data)
+    return [_status(name, state, data, reports.get(name), silent, passwords) for name in state.names]
 
 
-def _status(name: str, state: StackState, data: Path, report: ProcessReport | None, silent: ProcessState) -> PartStatus:
+def _status(
+    name: str,
+    state: StackState,
+    data: Path,
+    report: ProcessReport | None,
+    silent: ProcessState,
+    passwords: Mapping[Part, str],
+) -> PartStatus:
     pid = None if report is None else report.pid
     port = {part.value: port for part, port in state.ports.items()}.get(name)
     served = state.programs.get(name) if port is None else port
     return PartStatus(
         name=name,
-        state=silent if report is None else _state(report, port),
+        state=silent if report is None else _state(report, port, passwords),
         pid=pid,
         address=None if served is None else address(served),
         log=log_path(data, name),
@@ -68,8 +78,10 @@ def _status(name: str, state: StackState, data: Path, report: ProcessReport | No
     )
 
 
-def _state(report: ProcessReport, port: int | None) -> ProcessState:
+def _state(report: ProcessReport, port: int | None, passwords: Mapping[Part, str]) -> ProcessState:
     # The supervisor calls a process running after its first second. A server can be ready before that.
-    if report.state is ProcessState.STARTING and port is not None and answers(Part(report.name), port):
-        return ProcessState.RUNNING
+    if report.state is ProcessState.STARTING and port is not None:
+        part = Part(report.name)
+        if answers(part, port, passwords.get(part)):
+            return ProcessState.RUNNING
     return report.state

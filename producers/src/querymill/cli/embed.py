@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
 
 def embed(
-    path: Annotated[Path, typer.Argument(help='a file of JSON lines: {"_id", "text"}')],
+    path: Annotated[Path, typer.Argument(help='a file of JSON lines: {"_id", "text", "document"?}')],
     out: Annotated[Path | None, typer.Option(help='append {"_id", "embedding"} to this file')] = None,
     table: Annotated[bool, typer.Option("--table", help="write the rows of the table text_vectors instead")] = False,
     collection: Annotated[str, typer.Option(help="the collection the texts belong to")] = "default",

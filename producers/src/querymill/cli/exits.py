@@ -10,7 +10,8 @@ import redis
 
 from querymill.cli.terminal import Console
 from querymill_shared.addresses import mask_text
-from querymill_shared.contracts.errors import JobEnded, QuerymillError
+from querymill_shared.contracts.errors import JobEnded, Overloaded, QuerymillError
+from querymill_shared.given import UnreadableSetting
 from querymill_shared.settings import Settings
 
 
@@ -44,9 +45,9 @@ def guarded(run: Callable[[], object]) -> None:
         run()
     except pydantic.ValidationError as error:
         _exit(Exit.WRONG_USE, "\n".join(rules_broken(error)))
-    except (JobEnded, TimeoutError) as error:
+    except (JobEnded, Overloaded, TimeoutError) as error:
         _exit(Exit.FAILED, str(error))
-    except (QuerymillError, WrongUse) as error:
+    except (QuerymillError, UnreadableSetting, WrongUse) as error:
         _exit(Exit.WRONG_USE, str(error))
     except (redis.ConnectionError, redis.TimeoutError, Unreachable) as error:
         mend = "" if isinstance(error, Unreachable) else " (REDIS_URL; is the stack up? see `querymill doctor`)"

@@ -1,90 +1,230 @@
-"""``querymill ingest``: load a file of documents, with progress; documents that are stored already cost nothing."""
+"""``querymill ingest``: load documents from a file or a pipe, with progress; what is stored already costs nothing."""
 
 import json
-from collections.abc import Sequence
+import os
+import stat
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, BinaryIO, Final
 
 import typer
 
 from querymill.cli.exits import Exit, WrongUse
-from querymill.cli.progress import with_bar
-from querymill.cli.terminal import Console, echo
+from querymill.cli.ingest_documents import DocumentOptions, load_documents
+from querymill.cli.ingest_histories import FROM, HistoryOptions, are_histories, load_histories
+from querymill.cli.progress import outcomes_with_bar
+from querymill.cli.terminal import Console, echo, saying_if_interrupted
 from querymill.client import Querymill
-from querymill.ingestion import BadLine, GoodLine, Lines, LoadProgress
+from querymill.ingestion import STDIN, BadLine, GoodLine, Lines, LoadProgress
 from querymill.kinds import NAMES, kind_named
+from querymill.reading.formats import BY_SUFFIX
+from querymill.reading.rules.beginnings import LOOKED_AT
+
+#: What may become of a document that did not fail.
+STORED: Final = ("ingested", "unchanged", "superseded", "forgotten")
+#: Failed documents, and bad lines, that ``--json`` names; of more it gives the number.
+NAMED: Final = 1_000
+#: The endings of files of JSON lines.
+LINES_SUFFIXES: Final = (".jsonl", ".ndjson", ".json")
+
+#: Where there is something to load.
+Paths = Annotated[
+    list[str],
+    typer.Argument(
+        default_factory=list,
+        metavar="PATH",
+        help="a file of JSON lines, or - for standard input; for files a directory, or JSON lines;"
+        " for reports also documents, folders, patterns and archives of them; for conversations and messages"
+        " also histories, by default those in the places where the tools keep them",
+    ),
+]
+#: What opens encrypted documents.
+Password = Annotated[
+    str | None, typer.Option(envvar="QUERYMILL_DOCUMENT_PASSWORD", help="documents: what opens encrypted ones")
+]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("ingest")(load)
+    goes_on = "what was submitted is still loaded; run the same command again for the rest"
+    app.command("ingest")(saying_if_interrupted(load, goes_on))
 
 
 def load(
     kind: Annotated[str, typer.Argument(help=f"what is loaded: {NAMES}")],
-    path: Annotated[Path, typer.Argument(help="a file of JSON lines; for files a directory, or JSON lines")],
+    paths: Paths,
     collection: Annotated[str, typer.Option(help="the collection to load into")],
+    title: Annotated[str | None, typer.Option(help="documents: the title, instead of the proposed one")] = None,
+    company: Annotated[str | None, typer.Option(help="documents: the company that they are about")] = None,
+    period: Annotated[str | None, typer.Option(help="documents: the period, as 2022 or 2022 Q3")] = None,
+    published_at: Annotated[str | None, typer.Option(help="documents: the day of publication, as 2022-05-20")] = None,
+    password: Password = None,
+    sync: Annotated[
+        bool, typer.Option("--sync", help="documents: drop those whose files are no longer in the folder")
+    ] = False,
+    origin: Annotated[str | None, typer.Option("--from", help=f"histories: the tool that wrote them: {FROM}")] = None,
+    tools: Annotated[str | None, typer.Option(help="histories: tool calls as none, summary or full")] = None,
+    time_zone: Annotated[str | None, typer.Option(help="histories: of times that name none; else UTC")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Load documents; a bad line is reported with its number and reason, the rest is loaded.
 
-    With files, those that the ignore files of a directory name are left out, and those that are no longer in the
-    directory are dropped from the collection.
+    A file is read while it is loaded, so it may be of any size. With files, those that the ignore files of a directory
+    name are left out, and those that are no longer in the directory are dropped from the collection.
+
+    With reports, PDF, HTML, DOCX, PPTX, XLSX, EPUB, Markdown and text are read as they are. Title, company, period and
+    day are proposed and shown; options, and a metadata.csv beside the files, override them.
+
+    With conversations and messages, the histories of coding assistants and exports of chats are read as they are. They
+    are recognised by what they begin with.
     """
-    way = kind_named(kind).ingest
+    chosen, way = kind_named(kind), kind_named(kind).ingest
+    fields = {"title": title, "company": company, "period": period, "published_at": published_at}
+    options = DocumentOptions({name: value for name, value in fields.items() if value}, password, sync)
+    histories = HistoryOptions(origin, tools, time_zone)
+    as_documents = chosen.reads_documents and bool(paths) and not (len(paths) == 1 and are_lines(paths[0]))
+    if options.is_given and not password and not as_documents:
+        raise WrongUse("--title, --company, --period, --published-at and --sync are for documents")
+    if histories.is_given and not chosen.reads_histories:
+        raise WrongUse("--from, --tools and --time-zone are for histories: of conversations and messages")
+    if as_documents:
+        load_documents(chosen.documents, paths, collection, options, as_json=as_json)
+        return
+    if chosen.reads_histories and are_histories(paths, histories):
+        load_histories(chosen.documents, paths, collection, histories, as_json=as_json)
+        return
+    if not paths:
+        raise WrongUse(f"path: must be given for {kind}")
+    if len(paths) > 1:
+        raise WrongUse(f"path: one at a time for {kind}")
+    path = Path(paths[0])
     if isinstance(way, Lines):
         load_lines(way, path, collection, as_json=as_json)
     else:
         way(path, collection, as_json=as_json)
 
 
+def are_lines(path: str) -> bool:
+    """Return whether there are JSON lines at a path, and no document: by the name, else by the first character."""
+    if path == str(STDIN):
+        peek = getattr(sys.stdin.buffer, "peek", None)
+        return peek is None or peek(LOOKED_AT)[:LOOKED_AT].lstrip()[:1] in (b"{", b"")
+    if Path(path).suffix.lower() in LINES_SUFFIXES:
+        return True
+    if Path(path).suffix.lower() in BY_SUFFIX or not Path(path).is_file():
+        return False
+    with Path(path).open("rb") as file:
+        return file.read(LOOKED_AT).lstrip()[:1] == b"{"
+
+
+@dataclass(slots=True)
+class Report:
+    """What became of the documents so far. However many they are, it stays small."""
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    parts: int = 0
+    failed: list[LoadProgress] = field(default_factory=list)
+    bad: list[BadLine] = field(default_factory=list)
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether every line was loaded."""
+        return not self.failed and not self.bad
+
+    def add(self, outcome: LoadProgress) -> None:
+        """Count a document."""
+        if outcome.result is None:
+            self._keep(self.failed, outcome, "failed")
+        else:
+            self.outcomes[outcome.result.outcome] += 1
+            self.parts += outcome.result.total
+
+    def add_bad(self, line: BadLine) -> None:
+        """Count a bad line."""
+        self._keep(self.bad, line, "bad")
+
+    def _keep(self, named: list[Any], one: LoadProgress | BadLine, outcome: str) -> None:
+        self.outcomes[outcome] += 1
+        if len(named) < NAMED:
+            named.append(one)
+
+
 def load_lines(lines: Lines[Any], path: Path, collection: str, *, as_json: bool) -> None:
-    """Ingest the documents of a file of JSON lines.
+    """Ingest the documents of a file of JSON lines while it is read.
 
     Raises:
         WrongUse: The file cannot be read, or none of its lines can be loaded.
         typer.Exit: A line or a document was not loaded; the others were.
     """
-    try:
-        read = list(lines.read(path, collection))
-    except OSError as error:
-        raise WrongUse(f"path: {error}") from error
-    console = Console(stderr=True)
-    bad = [line for line in read if isinstance(line, BadLine)]
-    for line in bad:
-        console.print(f"line {line.number}: {line.reason}", style="red")
-    good = [line for line in read if isinstance(line, GoodLine)]
-    if not good:
+    console, done = Console(stderr=True), Report()
+    with opened(path) as stream, Querymill() as mill:
+        good = good_lines(lines.read_stream(stream, collection), done, console)
+        for outcome in outcomes_with_bar(mill, good, console, size=size_of(stream), packing=lines.packing):
+            done.add(outcome)
+            if outcome.result is None:
+                console.print(f"{outcome.document}: {outcome.reason}", style="red")
+    if done.outcomes.keys() <= {"bad"}:
         raise WrongUse(f"path: {path} holds no line that can be loaded")
-    with Querymill() as mill:
-        outcomes = follow(mill, good, console)
-    failed = [outcome for outcome in outcomes if outcome.result is None]
-    for outcome in failed:
-        console.print(f"{outcome.document}: {outcome.reason}", style="red")
-    report(outcomes, bad, counted=lines.counted, as_json=as_json)
-    if bad or failed:
+    report(done, counted=lines.counted, as_json=as_json)
+    if not done.is_clean:
         raise typer.Exit(Exit.FAILED)
 
 
-def follow(mill: Querymill, lines: Sequence[GoodLine[Any]], console: Console) -> list[LoadProgress]:
-    """Ingest with a progress bar; returns one outcome per document."""
-    return with_bar(mill, lines, console, size=sum(line.size for line in lines))
+def opened(path: Path) -> AbstractContextManager[BinaryIO]:
+    """Open a file, or standard input.
+
+    Raises:
+        WrongUse: It cannot be opened.
+    """
+    try:
+        return nullcontext(sys.stdin.buffer) if path == STDIN else path.open("rb")
+    except OSError as error:
+        raise WrongUse(f"path: {error}") from error
 
 
-def report(outcomes: list[LoadProgress], bad: list[BadLine], *, counted: str, as_json: bool) -> None:
+def size_of(stream: BinaryIO) -> float | None:
+    """Return the length of a file in bytes, or None if it is not known before it is read."""
+    status = os.fstat(stream.fileno())
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def good_lines(read: Iterable[GoodLine[Any] | BadLine], done: Report, console: Console) -> Iterator[GoodLine[Any]]:
+    """Yield the lines that can be loaded, and report the others.
+
+    Raises:
+        WrongUse: The file cannot be read any further.
+    """
+    try:
+        for line in read:
+            if isinstance(line, GoodLine):
+                yield line
+            else:
+                done.add_bad(line)
+                console.print(f"line {line.number}: {line.reason}", style="red")
+    except OSError as error:
+        raise WrongUse(f"path: {error}") from error
+
+
+def report(done: Report, *, counted: str, as_json: bool) -> None:
     """Print what was loaded."""
-    results = [outcome.result for outcome in outcomes if outcome.result is not None]
-    summary = {
-        "ingested": sum(result.outcome == "ingested" for result in results),
-        "unchanged": sum(result.outcome == "unchanged" for result in results),
-        counted: sum(result.total for result in results),
-        "failed": [{"document": o.document, "reason": o.reason} for o in outcomes if o.result is None],
-        "bad_lines": [{"line": line.number, "reason": line.reason} for line in bad],
-    }
+    number = done.outcomes
     if as_json:
+        summary = {
+            **{outcome: number[outcome] for outcome in STORED},
+            counted: done.parts,
+            "failed": [{"document": lost.document, "reason": lost.reason} for lost in done.failed],
+            "bad_lines": [{"line": line.number, "reason": line.reason} for line in done.bad],
+            "failed_count": number["failed"],
+            "bad_line_count": number["bad"],
+        }
         echo(json.dumps(summary, ensure_ascii=False))
-    else:
-        echo(
-            f"{summary['ingested']} ingested ({summary[counted]} {counted}), {summary['unchanged']} unchanged, "
-            f"{len(outcomes) - len(results)} failed, {len(bad)} bad lines"
-        )
+        return
+    replaced = "".join(f"{number[outcome]} {outcome}, " for outcome in STORED[2:] if number[outcome])
+    echo(
+        f"{number['ingested']} ingested ({done.parts} {counted}), {number['unchanged']} unchanged, {replaced}"
+        f"{number['failed']} failed, {number['bad']} bad lines"
+    )

@@ -1,83 +1,149 @@
-"""``querymill jobs`` and ``querymill job``: look at jobs, follow them, cancel them."""
+"""``querymill jobs`` and ``querymill job``: look at jobs, follow them, cancel them, replay or drop dead ones."""
 
 import json
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from itertools import islice
+from typing import Annotated, Any, Final
 
 import typer
 from rich.table import Table
 
+from querymill.cli.exits import WrongUse
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
-from querymill_shared.board import Picture
+from querymill.job import Job
+from querymill.telling.bars import Bar, totals_of
+from querymill.telling.numbers import duration
+from querymill.telling.verdict import verdict
+from querymill.telling.waterfall import Waterfall, waterfall
+from querymill_shared.board import Picture, Step
+from querymill_shared.board.picture import JobState
 from querymill_shared.contracts.errors import UnknownJob
 
 JsonOption = Annotated[bool, typer.Option("--json", help="print JSON")]
-JobId = Annotated[str, typer.Argument(help="the job's id")]
+#: Among so many of the latest jobs, those in one state are looked for. Dead jobs have a list of their own.
+LOOKED_AT: Final = 1_000
+
+#: What each kind of time is called, where its own name does not say it.
+NAMES: Final[dict[str, str]] = {"put_back": "put back", "lost": "worker lost", "other": "own work"}
+
+JobId = Annotated[str, typer.Argument(help="the job's id, or how it begins")]
+#: As many characters as an id has. A shorter one is how an id begins.
+ID_LENGTH: Final = 32
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(help="Look at one job, follow it, cancel it.", no_args_is_help=True)
+    group = typer.Typer(help="Look at one job, follow it, cancel it, replay or drop it.", no_args_is_help=True)
     group.command("show")(show)
     group.command("events")(events)
     group.command("cancel")(cancel)
+    group.command("replay")(replay)
+    group.command("drop")(drop)
     app.add_typer(group, name="job")
     app.command("jobs")(recent)
 
 
 def show(job_id: JobId, as_json: JsonOption = False) -> None:
-    """Show a job's state, its branches, and how many hits it has."""
+    """Show a job's state, where its time went, its steps with their attempts, and how many hits it has."""
     with Querymill() as mill:
-        described = describe(mill.job(job_id).picture())
+        picture = job_named(mill, job_id).picture()
+    described, drawn = describe(picture), waterfall(picture, now=time.time())
     if as_json:
         echo(json.dumps(described, ensure_ascii=False))
         return
     for name, value in described.items():
-        if name != "stages":
+        if name not in ("stages", "steps"):
             echo(f"{name:<11}{value}")
-    for stage in described["stages"]:
-        echo(f"  {stage['name']:<12}{stage['state']:<9}attempt {stage['attempt']}  {stage['reason']}")
+    said = verdict(drawn)
+    echo(f"{said.word:<11}{said.sentence}" if said.shares else said.sentence)
+    for line in lines_of(drawn):
+        echo(line)
 
 
 def events(job_id: JobId, as_json: JsonOption = False) -> None:
     """Follow a job's events from its beginning to its end."""
     with Querymill() as mill:
-        for event in mill.job(job_id).events():
+        for event in job_named(mill, job_id).events():
             echo(event.model_dump_json() if as_json else f"{event.type:<15}{_said(event.model_dump())}")
 
 
 def cancel(job_id: JobId, as_json: JsonOption = False) -> None:
     """Cancel a job."""
+    act(Job.cancel, job_id, "cancelled", otherwise="had already ended", as_json=as_json)
+
+
+def replay(job_id: JobId, as_json: JsonOption = False) -> None:
+    """Run a dead job again, with all its attempts. What was done stays done."""
+    act(Job.replay, job_id, "replayed", otherwise="is not dead", as_json=as_json)
+
+
+def drop(job_id: JobId, as_json: JsonOption = False) -> None:
+    """Delete a dead job for good."""
+    act(Job.drop, job_id, "dropped", otherwise="is not dead", as_json=as_json)
+
+
+def act(action: Callable[[Job[Any]], bool], job_id: str, done: str, *, otherwise: str, as_json: bool) -> None:
+    """Do something to a job that exists, and say whether it had an effect."""
     with Querymill() as mill:
-        job = mill.job(job_id)
+        job = job_named(mill, job_id)
         job.picture()
-        cancelled = job.cancel()
-    message = "cancelled" if cancelled else "had already ended"
-    echo(json.dumps({"job_id": job_id, "cancelled": cancelled}) if as_json else f"{job_id} {message}")
+        had_effect = action(job)
+    message = done if had_effect else otherwise
+    echo(json.dumps({"job_id": job.id, done: had_effect}) if as_json else f"{job.id} {message}")
+
+
+def job_named(mill: Querymill, name: str) -> Job[Any]:
+    """Return the job of an id. The beginning of one is looked for among the latest jobs and the dead ones.
+
+    Raises:
+        WrongUse: several of them begin so, or none does.
+    """
+    if not name or len(name) >= ID_LENGTH:
+        return mill.job(name)
+    known = {job.id: job for job in (*mill.recent(most=LOOKED_AT), *mill.dead(most=LOOKED_AT))}
+    found = [job for job_id, job in known.items() if job_id.startswith(name)]
+    if len(found) == 1:
+        return found[0]
+    which = f"{len(found)} jobs begin so; give more of the id" if found else f"none of the last {LOOKED_AT} begins so"
+    raise WrongUse(f"job: {name!r}: {which}")
 
 
 def recent(
     most: Annotated[int, typer.Option(help="number of jobs to list")] = 20,
-    state: Annotated[str | None, typer.Option(help="only this state: running, failed, dead…")] = None,
+    state: Annotated[JobState | None, typer.Option(help="only the jobs in this state")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the latest jobs, newest first."""
+    """List the latest jobs, newest first. Dead jobs are listed for a week, all others for as long as their results."""
     with Querymill() as mill:
-        pictures = [picture for job in mill.recent(most=most) if (picture := _still_there(job)) is not None]
-    rows = [describe(picture) for picture in pictures if state in (None, picture.record.state)]
+        rows = [describe(picture) for picture in islice(latest(mill, most, state), most)]
     if as_json:
         echo(json.dumps(rows, ensure_ascii=False))
         return
     Console().print(table_of(rows))
 
 
+def latest(mill: Querymill, most: int, state: str | None) -> Iterator[Picture]:
+    """Yield the latest jobs, or those of them that are in one state."""
+    looked_at = most if state is None else LOOKED_AT
+    for job in mill.dead(most=most) if state == "dead" else mill.recent(most=looked_at):
+        picture = _still_there(job)
+        if picture is not None and state in (None, picture.record.state):
+            yield picture
+
+
 def table_of(rows: Iterable[Mapping[str, Any]]) -> Table:
     """Format jobs as a table, one row each."""
-    table = Table("job", "kind", "collection", "state", "submitted", "reason", box=None)
+    table = Table(box=None)
+    # An id that was cut could not be pasted.
+    table.add_column("job", no_wrap=True, min_width=ID_LENGTH)
+    for heading in ("kind", "collection", "state", "submitted", "callers", "reason"):
+        table.add_column(heading)
     for row in rows:
-        columns = ("job_id", "kind", "collection", "state", "submitted", "reason")
+        columns = ("job_id", "kind", "collection", "state", "submitted", "callers", "reason")
         table.add_row(*(str(row[name] or "") for name in columns))
     return table
 
@@ -92,13 +158,52 @@ def describe(picture: Picture) -> dict[str, Any]:
         "lane": record.lane,
         "state": record.state,
         "submitted": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="seconds"),
+        # Those who share its work: identical jobs in flight are worked once.
+        "callers": record.callers,
         "reason": record.reason,
+        "code": record.code,
         "hits": len({hit.key for hits in picture.hits.values() for hit in hits}),
         "stages": [
-            {"name": step.name, "state": step.state, "attempt": step.attempt, "reason": step.reason}
+            {
+                "name": step.name,
+                "state": step.state,
+                "attempt": step.attempt,
+                "counts": {cause: count for cause, count in asdict(step.counts).items() if count},
+                "reason": step.reason,
+            }
             for step in picture.steps
         ],
+        "steps": [_step(step) for step in picture.steps],
     }
+
+
+def _step(step: Step) -> dict[str, Any]:
+    return {
+        "name": step.name,
+        "queued": step.queued,
+        "worker": step.worker,
+        "code": step.code,
+        "attempts": [asdict(attempt) for attempt in step.attempts],
+    }
+
+
+def lines_of(drawn: Waterfall) -> Iterator[str]:
+    """Yield the waterfall as text: a line for each step, and one for each attempt where there were several."""
+    for row in drawn.rows:
+        mark = "  set the end" if row.sets_end else ""
+        why = f"  {row.code or ''} {row.reason}".rstrip() if row.state != "done" else ""
+        echoed = f"  {row.name:<14}{row.state:<9}{duration(row.took_ms):>11}  {_spent(row.bars)}{why}{mark}"
+        yield echoed.rstrip()
+        if len(row.attempts) > 1:
+            for tried in row.attempts:
+                attempt = tried.attempt
+                why = " ".join(filter(None, (attempt.worker, attempt.code, attempt.reason)))
+                yield f"    {attempt.number}. {attempt.outcome:<11}{_spent(tried.bars)}  {why}".rstrip()
+
+
+def _spent(bars: Iterable[Bar]) -> str:
+    """Say what a step spent its time on."""
+    return " · ".join(f"{NAMES.get(kind, kind)} {duration(ms)}" for kind, ms in totals_of(bars).items())
 
 
 def _still_there(job: Any) -> Picture | None:

@@ -1,6 +1,6 @@
 """The bar that shows how far an ingestion is."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rich.progress import (
@@ -14,20 +14,32 @@ from rich.progress import (
 
 from querymill.cli.terminal import Console
 from querymill.client import Querymill
-from querymill.ingestion import GoodLine, LoadProgress, ingest
+from querymill.ingestion import GoodLine, LoadProgress, Packing, ingest
 
 
-def with_bar(mill: Querymill, lines: Iterable[GoodLine[Any]], console: Console, *, size: float) -> list[LoadProgress]:
+def with_bar(
+    mill: Querymill, lines: Iterable[GoodLine[Any]], console: Console, *, size: float, packing: Packing | None = None
+) -> list[LoadProgress]:
     """Ingest with a progress bar over ``size`` bytes; returns one outcome per document."""
+    return list(outcomes_with_bar(mill, lines, console, size=size, packing=packing))
+
+
+def outcomes_with_bar(
+    mill: Querymill,
+    lines: Iterable[GoodLine[Any]],
+    console: Console,
+    *,
+    size: float | None,
+    packing: Packing | None = None,
+) -> Iterator[LoadProgress]:
+    """Ingest with a progress bar, over ``size`` bytes if that is known; yields one outcome per document."""
     bar = Progress(
         TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeElapsedColumn(),
         TimeRemainingColumn(), console=console,
     )  # fmt: skip
-    outcomes = []
     with bar:
         task = bar.add_task("ingesting", total=size)
-        for advance in ingest(mill, lines):
+        for advance in ingest(mill, lines, packing=packing):
             bar.update(task, completed=advance.size)
             if advance.document is not None:
-                outcomes.append(advance)
-    return outcomes
+                yield advance

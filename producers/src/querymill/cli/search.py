@@ -9,6 +9,8 @@ from typing import Annotated, Any, Final, Protocol
 import typer
 from pydantic import Field, TypeAdapter
 
+from querymill.cli.documents import filter_of, retriever_named
+from querymill.cli.exits import WrongUse
 from querymill.cli.request_file import fields_in
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
@@ -50,12 +52,26 @@ def request_of(kind: Kind[Any], parameters: Mapping[str, Any]) -> Search:
     """Make the request from a command's parameters; options override the fields of the request file.
 
     Raises:
-        WrongUse: The request file cannot be used.
+        WrongUse: The request file cannot be used, or no collection is named.
         pydantic.ValidationError: A field breaks a rule.
     """
     path = parameters["request"]
     from_file = {} if path is None else fields_in(path, named="--request")
-    fields = from_file | {"kind": kind.name} | kind.options(**parameters)
+    given = kind.options(**parameters)
+    if "filter" in given:
+        given["filter"] = filter_of(given["filter"], retriever_named(kind.name))
+    fields = from_file | {"kind": kind.name} | given
+    if "query" in fields and "collection" not in fields:
+        raise WrongUse("--collection: name the collection to search")
+    return search_of(fields)
+
+
+def search_of(fields: Mapping[str, Any]) -> Search:
+    """Make a request from its fields.
+
+    Raises:
+        pydantic.ValidationError: a field breaks a rule.
+    """
     return _SEARCHES.validate_json(json.dumps(fields, default=datetime.isoformat))
 
 
@@ -68,5 +84,10 @@ def run(kind: Kind[Any], request: Search, *, as_json: bool) -> None:
             echo(job.result(timeout=timeout).model_dump_json())
             return
         console = Console()
-        kind.follow(console, request.query, job.events(timeout=timeout))
-        kind.show(console, job.result(timeout=5))
+        try:
+            kind.follow(console, request.query, job.events(timeout=timeout))
+            kind.show(console, job.result(timeout=5))
+        except KeyboardInterrupt:
+            said = f"{job.id} goes on: querymill job events {job.id} follows it, querymill job cancel {job.id} ends it"
+            Console(stderr=True, soft_wrap=True).print(said)
+            raise

@@ -1,4 +1,4 @@
-"""``querymill up | down | status | doctor``: the embedded stack, and whether the configured services are available."""
+"""``querymill up | down | doctor``: the embedded stack, and whether the configured services are available."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import pydantic
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from querymill.cli.exits import Exit, Unreachable, WrongUse
+from querymill.cli.machine import read_queues, worker_command
+from querymill.cli.readiness import await_gateway, await_listeners
 from querymill.cli.terminal import Console, echo
 from querymill.doctor import broken_settings, diagnose
-from querymill.fleet import figures, tables
 from querymill_shared.addresses import mask_text
+from querymill_shared.given import given_settings, instead_of_files, names_given
 
 if TYPE_CHECKING:
     import querymill_embedded as embedded
@@ -32,11 +32,14 @@ JsonOption = Annotated[bool, typer.Option("--json", help="print JSON")]
 
 #: Settings that name a service of your own; if one of them is set, nothing embedded is started.
 OWN_SERVICES = ("REDIS_URL", "DATABASE_URL")
+#: Settings that name a model of your own; if one of them is set, the embedded server of such models is not started.
+OWN_CHAT_MODEL = ("OPENAI_BASE_URL", "CHAT_MODEL")
+OWN_EMBEDDING_MODEL = ("EMBEDDING_BASE_URL", "EMBEDDING_MODEL")
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    for command in (up, down, status, doctor):
+    for command in (up, down, doctor):
         app.command()(command)
 
 
@@ -49,18 +52,22 @@ def up(
     as_json: JsonOption = False,
 ) -> None:
     """Start the embedded stack, its workers and the gateway; prints the exports that point commands at it."""
-    stack = _stack(data)
+    stack = stack_in(data)
     say = Console(stderr=True)
     if port is None:
         port = _library().free_ports(["gateway"], preferred={"gateway": 8080})["gateway"]
     with _reported(_library(), say):
-        stack.up(programs=[*workers({}), _gateway(port)], prepare=_migrate)
+        stack.up(parts=parts_to_start(), programs=[*workers({}), _gateway(port)], prepare=_migrate)
     environment = stack.environment()
+    # A stack that ran before keeps its gateway and that one's port.
     gateway = next((f"http://{part.address}" for part in stack.status() if part.name == "gateway"), None)
+    await_listeners(environment)
+    if gateway:
+        await_gateway(int(gateway.rpartition(":")[2]))
     if as_json:
         echo(json.dumps({"data": str(stack.data), "gateway": gateway, "environment": environment}))
     else:
-        say.print(f"Gateway: {gateway} · OpenAPI at /docs · figures at /metrics")
+        say.print(f"Gateway: {gateway} · console at /console · OpenAPI at /docs · figures at /metrics")
         say.print("Running. These exports point querymill at it:", style="bold")
         for name, value in environment.items():
             echo(f"export {name}={shlex.quote(value)}")
@@ -77,40 +84,9 @@ def up(
 
 def down(data: DataOption = None, as_json: JsonOption = False) -> None:
     """Stop the embedded stack; its data stays."""
-    stack = _stack(data)
+    stack = stack_in(data)
     stack.down()
     echo(json.dumps({"data": str(stack.data), "running": False}) if as_json else f"stopped; data kept in {stack.data}")
-
-
-def status(data: DataOption = None, as_json: JsonOption = False) -> None:
-    """Show every part of the stack (state, address, log file) and how the fleet fares with its model providers."""
-    stack = _stack(data)
-    parts = stack.status()
-    fleet = figures(stack.environment()["REDIS_URL"]) if parts else None
-    if as_json:
-        rows = [
-            {"name": p.name, "state": p.state, "pid": p.pid, "address": p.address, "log": str(p.log),
-             "uptime_s": p.uptime_s, "restarts": p.restarts}
-            for p in parts
-        ]  # fmt: skip
-        echo(json.dumps({"data": str(stack.data), "parts": rows, "fleet": fleet}))
-    else:
-        console = Console(width=200 if not sys.stdout.isatty() else None)
-        console.print(table_of(parts) if parts else f"nothing runs in {stack.data}")
-        for part_of_fleet in tables(fleet) if fleet else ():
-            console.print(part_of_fleet)
-    if not parts or any(part.state != "running" for part in parts):
-        raise typer.Exit(Exit.UNREACHABLE)
-
-
-def table_of(parts: "Iterable[embedded.PartStatus]") -> Table:
-    """Lay the parts of a stack out, a row each."""
-    table = Table("part", "state", "pid", "address", "restarts", "log", box=None)
-    for part in parts:
-        state = Text(part.state, "green" if part.state == "running" else "red")
-        pid = "" if part.pid is None else str(part.pid)
-        table.add_row(part.name, state, pid, part.address, str(part.restarts), str(part.log))
-    return table
 
 
 def doctor(as_json: JsonOption = False) -> None:
@@ -135,25 +111,31 @@ def services(data: Path | None, say: Console, *, environment: Mapping[str, str] 
 
     The stack lives in ``data``, which is kept, or in a temporary folder, which is not.
     """
-    if data is None and any(name in os.environ for name in OWN_SERVICES):
+    if data is None and names_own_services():
         yield
         return
     library = _library()
     with _reported(library, say):
         stack = _temporary(environment) if data is None else _kept(library.Stack(data), environment)
         with stack as running, _exported(running.environment()):
+            await_listeners(running.environment())
             yield
 
 
+def names_own_services() -> bool:
+    """Return whether the settings name services of the caller's own."""
+    return bool(names_given(OWN_SERVICES))
+
+
 def _temporary(environment: Mapping[str, str] | None) -> "AbstractContextManager[embedded.Stack]":
-    return _library().temporary_stack(programs=workers(environment or {}), prepare=_migrate)  # type: ignore[no-any-return]  # imported when asked for
+    return _library().temporary_stack(parts=parts_to_start(), programs=workers(environment or {}), prepare=_migrate)  # type: ignore[no-any-return]  # imported when asked for
 
 
 @contextmanager
 def _kept(stack: "embedded.Stack", environment: Mapping[str, str] | None) -> "Iterator[embedded.Stack]":
     """A stack whose data stays; a stack that was running before keeps running."""
     ran_before = bool(stack.status())
-    stack.up(programs=workers(environment or {}), prepare=_migrate)
+    stack.up(parts=parts_to_start(), programs=workers(environment or {}), prepare=_migrate)
     try:
         yield stack
     finally:
@@ -161,10 +143,27 @@ def _kept(stack: "embedded.Stack", environment: Mapping[str, str] | None) -> "It
             stack.down()
 
 
+def parts_to_start() -> "set[embedded.Part]":
+    """Return the parts to start: all but the model servers that settings of the caller stand for."""
+    library = _library()
+    instead = {library.Part.CHAT: OWN_CHAT_MODEL, library.Part.EMBEDDINGS: OWN_EMBEDDING_MODEL}
+    return {part for part in library.ALL if not names_given(instead.get(part, ()))}
+
+
+def beside_the_stack() -> dict[str, str]:
+    """Return the caller's settings for a program of the stack: what leads to a started part is the stack's to say.
+
+    The supervisor starts programs in another folder, where they would not find the caller's ``.env``.
+    """
+    own = _library().settings_of(parts_to_start())
+    kept = {name: value for name, value in given_settings().items() if name not in own}
+    return kept | instead_of_files(own)
+
+
 @contextmanager
 def _exported(environment: Mapping[str, str]) -> Iterator[None]:
     before = dict(os.environ)
-    os.environ.update(environment)
+    os.environ.update({**environment, **instead_of_files(environment)})
     try:
         yield
     finally:
@@ -194,13 +193,10 @@ def workers(environment: Mapping[str, str]) -> "list[embedded.Program]":
 
 
 def _worker(name: str, *, queues: str, threads: int, environment: Mapping[str, str]) -> "embedded.Program":
-    celery = [sys.executable, "-m", "celery", "-A", "querymill_workers.app", "worker"]
-    options = ["-Q", queues, "-P", "threads", "-c", str(threads), "-n", f"{name}@%h", "-l", "WARNING"]
-    quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
     program: embedded.Program = _library().Program(
         name=name,
-        command=(*celery, *options, *quiet),
-        environment=dict(environment),
+        command=(sys.executable, *worker_command(read_queues(queues), threads=threads, name=name)),
+        environment={**beside_the_stack(), **environment},
         stop_signal="TERM",
         stop_wait_s=15,
         # A worker that refuses to start says so within this, and is then reported with its log.
@@ -213,6 +209,7 @@ def _gateway(port: int) -> "embedded.Program":
     program: embedded.Program = _library().Program(
         name="gateway",
         command=(sys.executable, "-m", "querymill.gateway", "--port", str(port)),
+        environment=beside_the_stack(),
         settle_s=3,
         port=port,
     )
@@ -222,7 +219,7 @@ def _gateway(port: int) -> "embedded.Program":
 def _migrate(environment: Mapping[str, str]) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "querymill_workers.migrate"],
-        env={**os.environ, **environment}, capture_output=True, text=True, check=False,
+        env={**os.environ, **environment, **instead_of_files(environment)}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode != 0:
         # Masked before it is cut: the rest of a URL is not recognised as a URL.
@@ -240,7 +237,12 @@ def _library() -> Any:
     return querymill_embedded
 
 
-def _stack(data: Path | None) -> "embedded.Stack":
+def stack_in(data: Path | None) -> "embedded.Stack":
+    """Return the embedded stack of a folder, or of the default one.
+
+    Raises:
+        WrongUse: It is not installed.
+    """
     library = _library()
     return library.Stack(data)  # type: ignore[no-any-return]  # imported when asked for
 

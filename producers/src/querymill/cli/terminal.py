@@ -5,7 +5,8 @@ prompt, and brackets that rich would read as markup.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import wraps
 from typing import Any
 
 import rich.console
@@ -28,6 +29,20 @@ class Console(rich.console.Console):
         """Render without the characters that a terminal would act upon; rich's own controls pass."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=_ACTED_UPON.sub("", segment.text))
+
+
+def saying_if_interrupted(command: Callable[..., None], said: str) -> Callable[..., None]:
+    """Return a command that says on stderr, when Ctrl-C ends it, what goes on without it."""
+
+    @wraps(command)
+    def run(*arguments: Any, **parameters: Any) -> None:
+        try:
+            command(*arguments, **parameters)
+        except KeyboardInterrupt:
+            Console(stderr=True, soft_wrap=True).print(said)
+            raise
+
+    return run
 
 
 def echo(text: str) -> None:

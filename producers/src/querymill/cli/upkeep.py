@@ -1,6 +1,7 @@
 """``querymill reembed``, ``reindex`` and ``forget``: rebuild or drop what a collection holds."""
 
-from typing import Annotated, Any, get_args
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, get_args
 
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -10,12 +11,34 @@ from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill.job import Job
 from querymill_shared.contracts import events
+from querymill_shared.contracts.conversations.life import ReembedConversations
+from querymill_shared.contracts.files.reembed import ReembedFiles
 from querymill_shared.contracts.messages.life import ForgetSession, ReembedMessages
+from querymill_shared.contracts.modules.embed import ReembedModules
 from querymill_shared.contracts.reindex import IndexedKind, Reindex
+from querymill_shared.contracts.reports.life import ReembedReports
 from querymill_shared.settings import Settings
 
 Collection = Annotated[str, typer.Option(help="the collection")]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON object")]
+#: What embeds a collection of a kind with another model.
+REEMBEDDED: Final[
+    Mapping[
+        str,
+        type[ReembedMessages]
+        | type[ReembedConversations]
+        | type[ReembedReports]
+        | type[ReembedFiles]
+        | type[ReembedModules],
+    ]
+] = {
+    "messages": ReembedMessages,
+    "conversations": ReembedConversations,
+    "reports": ReembedReports,
+    "files": ReembedFiles,
+    "modules": ReembedModules,
+}
+Reembedded = Annotated[str, typer.Argument(help=f"the kind of the collection: {', '.join(REEMBEDDED)}")]
 MessagesOnly = Annotated[str, typer.Argument(help="the kind of the collection: messages")]
 
 
@@ -25,12 +48,12 @@ def register(app: typer.Typer) -> None:
         app.command()(command)
 
 
-def reembed(kind: MessagesOnly, collection: Collection, as_json: Json = False) -> None:
+def reembed(kind: Reembedded, collection: Collection, as_json: Json = False) -> None:
     """Embed every text that has no vector of EMBEDDING_MODEL, then search by that model; resumes after a stop."""
-    _refuse_other(kind, "messages")
+    _refuse_other(kind, *REEMBEDDED)
     with Querymill() as mill:
-        job = mill.submit(ReembedMessages(collection=collection, model=Settings().embedding_model))
-        result = followed(job, "embedding")
+        request = REEMBEDDED[kind](collection=collection, model=Settings().embedding_model)
+        result = followed(mill.submit(request), "embedding")
     said = f"{result.total} vectors made; {collection} is searched by {result.model}"
     echo(result.model_dump_json() if as_json else said)
 
@@ -45,7 +68,8 @@ def reindex(
     with Querymill() as mill:
         request = Reindex.model_validate({"collection": collection, "of": kind})
         result = followed(mill.submit(request), "reindexing")
-    echo(result.model_dump_json() if as_json else f"{result.outcome}: {result.total} texts")
+    waiting = f"; {result.pending} passages wait for their vectors" if result.pending else ""
+    echo(result.model_dump_json() if as_json else f"{result.outcome}: {result.total} texts{waiting}")
 
 
 def forget(

@@ -43,7 +43,9 @@ class Kind(Generic[R]):
 
     ``options`` is the signature of ``querymill search NAME``: its parameters are the options, its docstring is the
     help, and it returns the fields of the request that were given. ``follow`` shows a search while it runs, ``show``
-    its result. ``ingest`` reads JSON lines, each a document, or is a command of its own.
+    its result. ``ingest`` reads JSON lines, each a document, or is a command of its own; then ``lines`` reads them. A
+    kind that ``reads_documents`` takes PDF, HTML and other files of `querymill.reading` as well, one that
+    ``reads_histories`` those of `querymill.histories`.
     """
 
     name: str
@@ -54,3 +56,18 @@ class Kind(Generic[R]):
     ingest: Lines[Any] | Load
     demo: tuple[DemoStep, ...]
     follow: Callable[[Console, str, Iterable[Event]], None] = screen.follow
+    lines: Lines[Any] | None = None
+    reads_documents: bool = False
+    reads_histories: bool = False
+
+    @property
+    def documents(self) -> Lines[Any]:
+        """How documents are read from JSON lines.
+
+        Raises:
+            TypeError: The kind was registered without that.
+        """
+        lines = self.lines or self.ingest
+        if not isinstance(lines, Lines):
+            raise TypeError(f"{self.name}: `lines` must say how documents are read from JSON lines")
+        return lines

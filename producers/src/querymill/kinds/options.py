@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from querymill.filters import HELP
 from querymill_shared.contracts.fields import Lane
 
 Query = Annotated[str | None, typer.Argument(help="the question")]
@@ -14,6 +15,9 @@ RequestFile = Annotated[Path | None, typer.Option(help="a JSON file with the req
 Deadline = Annotated[float | None, typer.Option(help="seconds until the result is due")]
 LaneOption = Annotated[Lane | None, typer.Option(help="priority under a provider's rate limit")]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON object")]
+
+#: The parameter is called ``filter_``; `querymill.cli.search` reads what it holds.
+FilterOption = Annotated[list[str] | None, typer.Option("--filter", help=HELP)]
 
 #: Parameters of every command that are not fields of a request.
 NOT_FIELDS: Final = frozenset({"request", "as_json"})
@@ -26,7 +30,7 @@ def given(parameters: Mapping[str, Any]) -> dict[str, Any]:
     {'query': 'q', 'hyde': False}
     """
     return {
-        name: value
+        name.removesuffix("_"): value
         for name, value in parameters.items()
         if name not in NOT_FIELDS and value is not None and value != []
     }

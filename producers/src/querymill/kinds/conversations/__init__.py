@@ -10,5 +10,12 @@ from querymill.kinds.kind import Kind
 from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch
 
 KIND: Final = Kind(
-    "conversations", ConversationSearch, ConversationResult, options=options, show=show, ingest=LINES, demo=STEPS
+    "conversations",
+    ConversationSearch,
+    ConversationResult,
+    options=options,
+    show=show,
+    ingest=LINES,
+    demo=STEPS,
+    reads_histories=True,
 )

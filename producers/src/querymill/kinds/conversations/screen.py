@@ -23,6 +23,8 @@ def show(console: Console, result: ConversationResult, *, limit: int | None = No
         console.print(_snippet(hit), no_wrap=True, overflow="ellipsis")
     if not result.results:
         console.print("  no hits", style="yellow")
+    for missing in result.degraded:
+        console.print(Text(f"  degraded: {missing.stage}: {missing.reason}", style="yellow"))
     if (lost := result.why_not) is not None:
         gate = "is a hit" if lost.gate is None else f"was lost at: {lost.gate}"
         console.print(Text(f"  {lost.session_id} {gate} ({lost.reason})", "yellow"))
@@ -52,8 +54,25 @@ def _heading(place: int, hit: ConversationHit) -> Text:
 
 
 def _why(hit: ConversationHit) -> str:
-    factors = " × ".join(f"{value:.3f} {name}" for name, value in hit.explanation["factors"].items())
-    return f"{hit.score:.4f} = {factors}"
+    made_of = _factors(hit) if "joined" not in hit.explanation else _joined(hit)
+    where = "" if hit.message_number is None else f" · message {hit.message_number}"
+    when = "" if hit.message_at is None else f" of {hit.message_at:%Y-%m-%d %H:%M} UTC"
+    return f"{hit.score:.4f} = {made_of}{where}{when}"
+
+
+def _factors(hit: ConversationHit) -> str:
+    return " × ".join(f"{value:.3f} {name}" for name, value in hit.explanation["factors"].items())
+
+
+def _joined(hit: ConversationHit) -> str:
+    joined = hit.explanation["joined"]
+    parts = [
+        f"{joined['weights'][channel]:g} / ({joined['k']} + {rank} by {channel})"
+        for channel, rank in joined["ranks"].items()
+    ]
+    by_words = f" · {joined['words']:.4f} by words = {_factors(hit)}" if "words" in joined else ""
+    near = f" · cosine {joined['cosine']:.3f}" if "cosine" in joined else ""
+    return " + ".join(parts) + by_words + near
 
 
 def _snippet(hit: ConversationHit) -> Text:

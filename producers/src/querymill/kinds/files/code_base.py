@@ -10,7 +10,7 @@ from typing import Protocol
 
 import pydantic
 
-from querymill.ingestion import rule_broken
+from querymill.ingestion import numbered_lines, rule_broken
 from querymill.kinds.files.ignoring import Ignored
 from querymill_shared.contracts.fields import without_nul
 from querymill_shared.contracts.files.ingest import MAX_FILE_BYTES, MAX_PATH_CHARS, SourceFile
@@ -157,9 +157,11 @@ class JsonLines:
                 yield file
 
     def _lines(self) -> Iterator[tuple[int, SourceFile | str]]:
-        with self._path.open("rb") as lines:
-            for number, line in enumerate(lines, start=1):
-                if line.strip():
+        with self._path.open("rb") as stream:
+            for number, line in numbered_lines(stream):
+                if line is None:
+                    yield number, TOO_LARGE
+                elif line.strip():
                     yield number, _parsed(line)
 
 

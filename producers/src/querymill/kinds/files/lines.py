@@ -1,8 +1,13 @@
-"""How files are joined into jobs; their JSON lines are read by `code_base.JsonLines`."""
+"""How files are joined into jobs.
+
+The command reads their JSON lines by `code_base.JsonLines`, which compares them with what is stored first. `LINES`
+reads them as they come.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
-from querymill.ingestion import GoodLine
+from querymill.ingestion import GoodLine, Lines, Packing
 from querymill_shared.contracts.files.ingest import IngestFiles, SourceFile
 
 #: Files, and characters of their contents, that are sent in one job: some seconds of work.
@@ -34,3 +39,13 @@ def _batch(number: int, files: Sequence[SourceFile], collection: str) -> GoodLin
     size = sum(len(file.content.encode()) for file in files)
     request = IngestFiles(collection=collection, files=tuple(files))
     return GoodLine(number, size, request, unit="batch", document=document_of(request))
+
+
+LINES: Final = Lines(
+    IngestFiles,
+    "files",
+    document_of=document_of,
+    counted="chunks",
+    packing=Packing(IngestFiles, many="files", one="files"),
+    in_list=True,
+)

@@ -1,8 +1,12 @@
 """``querymill ingest files``: bring a collection up to date with a code base; unchanged files are not sent."""
 
 import json
+import shutil
+import sys
+import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +17,7 @@ from querymill.cli.exits import Exit, WrongUse
 from querymill.cli.progress import with_bar
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
-from querymill.ingestion import LoadProgress
+from querymill.ingestion import STDIN, LoadProgress
 from querymill.kinds.files.code_base import CodeBase, Listed, Skipped, code_base_at
 from querymill.kinds.files.lines import batched
 from querymill_shared.contracts.errors import JobEnded
@@ -44,7 +48,24 @@ class Listing:
 
 
 def load(path: Path, collection: str, *, as_json: bool) -> None:
-    """Bring a collection up to date with a directory, or add files from JSON lines."""
+    """Bring a collection up to date with a directory, or add files from JSON lines, which may be standard input."""
+    with readable(path) as place:
+        _load(place, collection, as_json=as_json)
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[Path]:
+    """Give a path that can be read twice. Standard input is kept in a file meanwhile."""
+    if path != STDIN:
+        yield path
+        return
+    with tempfile.NamedTemporaryFile(suffix=".jsonl") as kept:
+        shutil.copyfileobj(sys.stdin.buffer, kept)
+        kept.flush()
+        yield Path(kept.name)
+
+
+def _load(path: Path, collection: str, *, as_json: bool) -> None:
     console = Console(stderr=True)
     code_base = code_base_at(path)
     found = find(code_base, path)

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from querymill.kinds.options import Collection, Deadline, Json, LaneOption, Query, RequestFile, given
+from querymill.kinds.options import Collection, Deadline, FilterOption, Json, LaneOption, Query, RequestFile, given
 
 
 def options(
@@ -25,6 +25,14 @@ def options(
     evaluator: Annotated[str | None, typer.Option(help="default, judge: who says how relevant a file is")] = None,
     token_budget: Annotated[int | None, typer.Option(help="tokens after which no further round begins")] = None,
     context_budget: Annotated[int | None, typer.Option(help="tokens of the joined high files; 0 joins none")] = None,
+    filter_: FilterOption = None,
+    under: Annotated[list[str] | None, typer.Option(help="only files below this folder; may be repeated")] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(help="leave out files that match this pattern; may be repeated")
+    ] = None,
+    kinds: Annotated[
+        list[str] | None, typer.Option(help="code, tests, documentation, generated; may be repeated (default: all)")
+    ] = None,
     return_low: Annotated[bool | None, typer.Option(help="return low files, too")] = None,
     deadline: Deadline = None,
     lane: LaneOption = None,

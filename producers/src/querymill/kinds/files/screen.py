@@ -41,7 +41,8 @@ def show(console: Console, result: FileResult, *, limit: int | None = None) -> N
     for rank, hit in enumerate(hits, start=1):
         score = f"{hit.score:.4f}" if result.mode == "oneshot" else f"{hit.relevance:.2f}"
         console.print(Text.assemble((f"{rank:>2}", "bold"), (f"  {score} {hit.band:<6} ", "green"), hit.path))
-        _dim(console, f"      {hit.why}   ({_origin(hit)})")
+        kind = "" if hit.kind == "code" else f"[{hit.kind}] "
+        _dim(console, f"      {kind}{hit.why}   ({_origin(hit)})")
     if not result.results:
         console.print("  no files", style="yellow")
     if len(result.results) > len(hits):
@@ -52,7 +53,7 @@ def show(console: Console, result: FileResult, *, limit: int | None = None) -> N
     _dim(
         console,
         f"  {len(result.rounds)} rounds ({result.stop}), {result.files_read} files read, each once; "
-        f"{cost.spent:,} tokens returned, {cost.all_candidates:,} to read every candidate whole",
+        f"{cost.spent:,} tokens returned, {cost.grep + cost.top_files:,} to grep and read the best files",
     )
     if result.context_files:
         _dim(console, f"  context of {cost.context:,} tokens, ready to paste: {_some(result.context_files)}")

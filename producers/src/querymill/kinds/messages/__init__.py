@@ -9,4 +9,6 @@ from querymill.kinds.messages.options import options
 from querymill.kinds.messages.screen import show
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 
-KIND: Final = Kind("messages", MessageSearch, MessageResult, options=options, show=show, ingest=LINES, demo=STEPS)
+KIND: Final = Kind(
+    "messages", MessageSearch, MessageResult, options=options, show=show, ingest=LINES, demo=STEPS, reads_histories=True
+)

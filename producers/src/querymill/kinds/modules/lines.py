@@ -2,9 +2,14 @@
 
 from typing import Final
 
-from querymill.ingestion import Lines
+from querymill.ingestion import Lines, Packing
 from querymill_shared.contracts.modules.ingest import IngestModule
+from querymill_shared.contracts.modules.load import LoadModules
 
 LINES: Final = Lines(
-    IngestModule, "document", document_of=lambda asked: str(asked.document.document), counted="modules"
+    IngestModule,
+    "document",
+    document_of=lambda asked: str(asked.document.document),
+    counted="modules",
+    packing=Packing(LoadModules, many="documents", one="document"),
 )

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from querymill.kinds.options import Collection, Deadline, Json, LaneOption, Query, RequestFile, given
+from querymill.kinds.options import Collection, Deadline, FilterOption, Json, LaneOption, Query, RequestFile, given
 
 #: Any number, so that the contract can refuse those that are not a weight.
 _WEIGHTED = re.compile(r"([-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+|nan|inf)):\s*(.+)", re.DOTALL | re.IGNORECASE)
@@ -25,6 +25,7 @@ def options(
     mode: Annotated[str | None, typer.Option(help="hits, coverage: what is counted")] = None,
     channels: Annotated[list[str] | None, typer.Option(help="modules, text; may be repeated")] = None,
     lexicon: Annotated[bool | None, typer.Option(help="let plain words stand for modules, as learned")] = None,
+    filter_: FilterOption = None,
     split: Annotated[bool | None, typer.Option(help="let a chat model split the request")] = None,
     prompt_tokens: Annotated[int | None, typer.Option(help="budget of the prompt; 0 builds none")] = None,
     deadline: Deadline = None,

@@ -20,6 +20,8 @@ def show(console: Console, result: ModuleResult, *, limit: int | None = None) ->
         )
     if not result.results:
         console.print("  no hits", style="yellow")
+    for name in result.unknown_modules:
+        console.print(Text(f"  no document uses {name}", style="yellow"))
     for part in result.raw_history:
         asked = ", ".join(f"{module.module} ({module.rule}: {module.text})" for module in part.modules) or "no modules"
         console.print(Text(f"  asked: {' '.join(part.description.split())[:60]} → {asked}", style="dim"))

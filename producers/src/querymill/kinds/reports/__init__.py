@@ -9,4 +9,6 @@ from querymill.kinds.reports.options import options
 from querymill.kinds.reports.screen import show
 from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
 
-KIND: Final = Kind("reports", ReportSearch, ReportResult, options=options, show=show, ingest=LINES, demo=STEPS)
+KIND: Final = Kind(
+    "reports", ReportSearch, ReportResult, options=options, show=show, ingest=LINES, demo=STEPS, reads_documents=True
+)

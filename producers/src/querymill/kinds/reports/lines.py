@@ -2,7 +2,14 @@
 
 from typing import Final
 
-from querymill.ingestion import Lines
+from querymill.ingestion import Lines, Packing
 from querymill_shared.contracts.reports.ingest import IngestReport
+from querymill_shared.contracts.reports.load import LoadReports
 
-LINES: Final = Lines(IngestReport, "report", document_of=lambda asked: asked.report.sha1, counted="passages")
+LINES: Final = Lines(
+    IngestReport,
+    "report",
+    document_of=lambda asked: asked.report.sha1,
+    counted="passages",
+    packing=Packing(LoadReports, many="reports", one="report"),
+)

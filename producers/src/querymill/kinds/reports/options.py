@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from querymill.kinds.options import Collection, Deadline, Json, LaneOption, Query, RequestFile, given
+from querymill.kinds.options import Collection, Deadline, FilterOption, Json, LaneOption, Query, RequestFile, given
 
 
 def options(
@@ -23,9 +23,18 @@ def options(
     company: Annotated[str | None, typer.Option(help="search this company's reports")] = None,
     period: Annotated[str | None, typer.Option(help="search this period's reports: 2022, FY2021 Q3")] = None,
     documents: Annotated[list[str] | None, typer.Option(help="search these reports (sha1); may be repeated")] = None,
+    filter_: FilterOption = None,
+    metadata: Annotated[bool | None, typer.Option(help="show the metadata of each report")] = None,
     today: Annotated[
         datetime | None,
         typer.Option(formats=["%Y-%m-%d"], help="today's date where you are, YYYY-MM-DD (default: today in UTC)"),
+    ] = None,
+    ranking: Annotated[
+        str | None, typer.Option(help="hybrid: vectors and words joined (the default); agreement: vectors alone")
+    ] = None,
+    rerank: Annotated[bool | None, typer.Option(help="let a judge read the best hits, and order them by it")] = None,
+    combine: Annotated[
+        str | None, typer.Option(help="how relevance and similarity become a score: product, weighted")
     ] = None,
     answer: Annotated[bool | None, typer.Option(help="let a chat model answer from the hits, citing them")] = None,
     judge: Annotated[bool | None, typer.Option(help="judge that answer: grounded, relevant, complete")] = None,

@@ -32,8 +32,30 @@ def show(console: Console, result: ReportResult, *, limit: int | None = None) ->
 
 def _why(hit: ReportHit) -> str:
     why = hit.explanation
+    if "rerank" in why:
+        return _reranked(hit)
+    if "words_rank" in why:
+        return _joined(hit)
     found = f"{why['count']} of the queries found it" if why["count"] > 1 else "one query found it"
     return f"{hit.score:.4f} = {_product(why)}   ({found}: {'; '.join(_excerpt(q)[:60] for q in why['queries'])})"
+
+
+def _reranked(hit: ReportHit) -> str:
+    own = hit.explanation["rerank"]
+    if hit.relevance is None:
+        return f"not judged: below the judged hits, in its order before (rank {own['rank']})"
+    return f"{hit.score:.4f} = {own['formula']}: relevance {hit.relevance:g}, similarity {own['similarity']:.4f}"
+
+
+def _joined(hit: ReportHit) -> str:
+    why = hit.explanation
+    parts = [
+        f"{why[f'{name}_weight']:g} / ({why['k']} + rank {why[f'{name}_rank']} by {name})"
+        for name in ("words", "vectors")
+        if why[f"{name}_rank"] is not None
+    ]
+    similar = f", similarity {hit.similarity:.4f}" if why["vectors_rank"] is not None else ""
+    return f"{hit.score:.4f} = {' + '.join(parts)}{similar}"
 
 
 def _product(why: Mapping[str, Any]) -> str:

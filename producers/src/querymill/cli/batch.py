@@ -1,0 +1,74 @@
+"""``querymill batch``: ask many questions from a file; run again, it asks those that have no result yet."""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import Progress
+
+from querymill.batch import Answered, Question, ResultsFile, ask_all, read_questions
+from querymill.cli.exits import Exit, WrongUse
+from querymill.cli.search import search_of
+from querymill.cli.terminal import Console, echo
+from querymill.client import Querymill
+from querymill.ingestion import BadLine
+from querymill.kinds import NAMES, kind_named
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(batch)
+
+
+def batch(
+    kind: Annotated[str, typer.Argument(help=f"what is searched: {NAMES}")],
+    path: Annotated[Path, typer.Argument(help='a file of JSON lines: {"query", …}, and "_id" if you like')],
+    collection: Annotated[str, typer.Option(help="the collection to search")],
+    out: Annotated[Path, typer.Option(help='append {"_id", "job_id", "result"} to this file')],
+    in_flight: Annotated[int, typer.Option(min=1, max=1_000, help="searches under way at a time")] = 50,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Ask many questions, as fast as the limits allow. Results come in the order in which they are ready."""
+    name, console = kind_named(kind).name, Console(stderr=True)
+    try:
+        lines = list(read_questions(path, name, collection, search_of))
+    except OSError as error:
+        raise WrongUse(f"path: {error}") from error
+    bad = [line for line in lines if isinstance(line, BadLine)]
+    questions = [line for line in lines if isinstance(line, Question)]
+    for line in bad:
+        console.print(f"line {line.number}: {line.reason}", style="red", markup=False)
+    if not questions:
+        raise WrongUse(f"path: {path} holds no line that can be asked")
+    with _opened(out) as file, Querymill() as mill:
+        missing = [question for question in questions if not file.holds(question)]
+        failed = 0
+        for answered in _shown(ask_all(mill, missing, in_flight=in_flight), len(missing), console):
+            file.write(answered)
+            if answered.result is None:
+                failed += 1
+                console.print(f"{answered.question.id}: {answered.reason}", style="red", markup=False)
+    counts = {
+        "questions": len(questions), "answered": len(missing) - failed,
+        "there_already": len(questions) - len(missing), "failed": failed, "bad_lines": len(bad),
+    }  # fmt: skip
+    echo(json.dumps(counts) if as_json else ", ".join(f"{count} {what}" for what, count in counts.items()))
+    if failed or bad:
+        raise typer.Exit(Exit.FAILED)
+
+
+def _shown(answers: Iterable[Answered], total: int, console: Console) -> Iterator[Answered]:
+    with Progress(console=console) as bar:
+        task = bar.add_task("asking", total=total)
+        for answered in answers:
+            yield answered
+            bar.advance(task)
+
+
+def _opened(out: Path) -> ResultsFile:
+    try:
+        return ResultsFile(out)
+    except OSError as error:
+        raise WrongUse(f"--out: {error}") from error

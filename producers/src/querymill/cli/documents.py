@@ -1,0 +1,204 @@
+"""``querymill list``, ``show``, ``export``, ``drop`` and ``collections``: what is stored, and how to be rid of it."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated, Any, TextIO, cast
+
+import typer
+from rich.table import Table
+
+from querymill.cli.exits import WrongUse
+from querymill.cli.jobs import JsonOption
+from querymill.cli.terminal import Console, echo
+from querymill.client import Querymill
+from querymill.documents import RETRIEVERS
+from querymill.filters import HELP, read_filter
+from querymill_shared.contracts.documents import DocumentCard
+from querymill_shared.contracts.filters import Retriever
+
+Kind = Annotated[str, typer.Argument(help=f"the kind: {', '.join(RETRIEVERS)}")]
+Collection = Annotated[str, typer.Option(help="the collection")]
+Filters = Annotated[list[str] | None, typer.Option("--filter", help=HELP)]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("list")(list_documents)
+    app.command("show")(show)
+    app.command("export")(export)
+    app.command("drop")(drop)
+    app.command("collections")(collections)
+
+
+def list_documents(
+    kind: Kind,
+    collection: Collection,
+    conditions: Filters = None,
+    limit: Annotated[int, typer.Option(help="documents on the page, at most 1000")] = 100,
+    cursor: Annotated[str | None, typer.Option(help="where the page before ended")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the documents of a collection in the order of their ids, and count all that pass the filter."""
+    retriever = retriever_named(kind)
+    with Querymill() as mill:
+        page = mill.list(
+            retriever, collection=collection, filter=filter_of(conditions, retriever), limit=limit, cursor=cursor
+        )
+    if as_json:
+        echo(page.model_dump_json())
+        return
+    console = Console()
+    console.print(table_of(page.documents))
+    console.print(f"{len(page.documents)} of {page.total}")
+    if page.cursor is not None:
+        console.print(f"next page: --cursor {page.cursor}", soft_wrap=True)
+
+
+def table_of(cards: Sequence[DocumentCard]) -> Table:
+    """Format documents as a table, one row each."""
+    table = Table("id", "title", "when", "size", "pending", "metadata", box=None)
+    for card in cards:
+        when = "" if card.when is None else card.when.isoformat(timespec="seconds")
+        metadata = json.dumps(dict(card.metadata), ensure_ascii=False, default=str) if card.metadata else ""
+        table.add_row(
+            card.id, card.title or "", when, f"{card.size} {card.unit}", str(card.pending or ""), metadata[:200]
+        )
+    return table
+
+
+def show(
+    kind: Kind, document: Annotated[str, typer.Argument(help="the document's id")], collection: Collection,
+    as_json: JsonOption = False,
+) -> None:  # fmt: skip
+    """Show one document whole, as JSON; it can be ingested again."""
+    with Querymill() as mill:
+        found = mill.show(retriever_named(kind), document, collection=collection)
+    echo(json.dumps(found, ensure_ascii=False, indent=None if as_json else 2))
+
+
+def export(
+    kind: Kind,
+    collection: Collection,
+    conditions: Filters = None,
+    out: Annotated[Path | None, typer.Option(help="the file to write; without it, the screen")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write documents as JSON lines, which ``querymill ingest`` reads again; with --out, --json tells how many."""
+    retriever = retriever_named(kind)
+    chosen = filter_of(conditions, retriever)
+    try:
+        target = nullcontext(sys.stdout) if out is None else out.open("w", encoding="utf-8")
+    except OSError as error:
+        raise WrongUse(f"out: {error}") from error
+    with Querymill() as mill, cast("Any", target) as lines:
+        exported = written(mill, retriever, collection, chosen, lines)
+    if out is not None:
+        echo(json.dumps({"exported": exported}) if as_json else f"{exported} {kind} exported to {out}")
+
+
+def written(
+    mill: Querymill, retriever: Retriever, collection: str, conditions: Mapping[str, Any], lines: TextIO
+) -> int:
+    """Write documents as JSON lines. Return how many there were."""
+    count = 0
+    for document in mill.export(retriever, collection=collection, filter=conditions):
+        count += 1
+        # ASCII, so that a terminal acts upon nothing and every reader splits the lines alike.
+        lines.write(json.dumps(document) + "\n")
+    return count
+
+
+def drop(
+    kind: Annotated[str, typer.Argument(help=f"the kind: {', '.join(RETRIEVERS)}, or all")],
+    collection: Collection,
+    document: Annotated[str | None, typer.Argument(help="the document's id")] = None,
+    conditions: Filters = None,
+    everything: Annotated[bool, typer.Option("--everything", help="all that the collection holds of the kind")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="do not ask")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Drop documents for good, with their words, vectors, ranks, cached results and what jobs still hold of them."""
+    if (document is not None) + bool(conditions) + everything != 1:
+        raise WrongUse("drop: give an id, --filter or --everything")
+    if kind == "all" and document is not None:
+        raise WrongUse("kind: an id belongs to one kind; give --filter or --everything")
+    chosen = RETRIEVERS if kind == "all" else (retriever_named(kind),)
+    with Querymill() as mill:
+        if not yes:
+            ask(mill, chosen, collection, document, conditions)
+        results = [
+            mill.drop(
+                retriever,
+                collection=collection,
+                ids=() if document is None else (document,),
+                filter=filter_of(conditions, retriever),
+                everything=everything,
+            )
+            for retriever in chosen
+        ]
+    for result in results:
+        said = f"{result.total} {result.retriever} dropped from {collection}"
+        echo(result.model_dump_json() if as_json else said)
+
+
+def ask(
+    mill: Querymill,
+    chosen: Sequence[Retriever],
+    collection: str,
+    document: str | None,
+    conditions: Sequence[str] | None,
+) -> None:
+    """Say what will be dropped, and ask.
+
+    Raises:
+        WrongUse: Nobody is there to ask.
+        typer.Exit: The answer is no.
+    """
+    if not sys.stdin.isatty():
+        raise WrongUse("drop: nobody can be asked here; give --yes")
+    console = Console(stderr=True)
+    for retriever in chosen:
+        found = mill.list(retriever, collection=collection, filter=filter_of(conditions, retriever), limit=1)
+        meant = f"{found.total} documents" if document is None else document
+        console.print(f"{retriever} of {collection}: {meant}")
+    if not typer.confirm("Drop for good?", err=True):
+        raise typer.Exit(1)
+
+
+def collections(as_json: JsonOption = False) -> None:
+    """List the collections that can be searched, with the kinds that each holds."""
+    with Querymill() as mill:
+        found = mill.collections()
+    if as_json:
+        echo(json.dumps(found))
+        return
+    table = Table("collection", "kinds", box=None)
+    for name, kinds in found.items():
+        table.add_row(name, ", ".join(kinds))
+    Console().print(table)
+
+
+def retriever_named(kind: str) -> Retriever:
+    """Return a kind by its name.
+
+    Raises:
+        WrongUse: There is none.
+    """
+    if kind not in RETRIEVERS:
+        raise WrongUse(f"kind: {kind!r} is not one of: {', '.join(RETRIEVERS)}")
+    return kind
+
+
+def filter_of(conditions: Sequence[str] | None, retriever: Retriever) -> dict[str, Any]:
+    """Read the conditions of a command.
+
+    Raises:
+        WrongUse: One of them cannot be read.
+    """
+    try:
+        return read_filter(conditions or (), retriever)
+    except ValueError as error:
+        raise WrongUse(str(error)) from error

@@ -1,0 +1,28 @@
+"""``querymill gateway``: serve HTTP."""
+
+from typing import Annotated
+
+import typer
+
+from querymill.cli.exits import WrongUse
+from querymill_shared.settings import Settings
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(gateway)
+
+
+def gateway(
+    host: Annotated[str, typer.Option(help="the address to listen on; without API keys loopback only")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535)] = 8080,
+) -> None:
+    """Serve the HTTP gateway until stopped. The console is at /console, OpenAPI at /openapi.json, its page at /docs."""
+    try:
+        from querymill.gateway.server import UnguardedHost, serve
+    except ImportError as error:
+        raise WrongUse("the gateway is not installed: pip install 'querymill[gateway]'") from error
+    try:
+        serve(Settings(), host=host, port=port)
+    except UnguardedHost as error:
+        raise WrongUse(str(error)) from error

@@ -1,0 +1,71 @@
+"""``querymill worker | migrate``: what a machine of one's own runs, beside the gateway."""
+
+import importlib.util
+import os
+import sys
+from typing import Annotated, NoReturn
+
+import typer
+
+from querymill.cli.exits import WrongUse
+from querymill_shared.queues import Queue
+
+#: All queues, as an option.
+ALL = "all"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(worker)
+    app.command()(migrate)
+
+
+def worker(
+    queues: Annotated[str, typer.Option(help=f"what it works on, with commas: {', '.join(Queue)}; or all")] = ALL,
+    threads: Annotated[int, typer.Option(min=1, help="steps it runs at a time")] = 16,
+    name: Annotated[
+        str | None,
+        typer.Option(help="one per process; a worker that comes back under its name takes its steps up at once"),
+    ] = None,
+) -> None:
+    """Run a worker until stopped. SIGTERM lets it finish what it has begun."""
+    _replace_by(*worker_command(read_queues(queues), threads=threads, name=name or f"worker-{os.getpid()}"))
+
+
+def migrate(
+    check: Annotated[bool, typer.Option("--check", help="change nothing; say what is missing")] = False,
+) -> None:
+    """Bring the database of DATABASE_URL to the newest schema. Run it before workers of a new release start."""
+    _replace_by("-m", "querymill_workers.migrate", *(["--check"] if check else []))
+
+
+def worker_command(queues: list[Queue], *, threads: int, name: str) -> list[str]:
+    """Return the arguments of Python that start a worker process."""
+    return [
+        "-m", "celery", "-A", "querymill_workers.app", "worker",
+        "-Q", ",".join(queues), "-P", "threads", "-c", str(threads), "-n", f"{name}@%h", "-l", "WARNING",
+    ]  # fmt: skip
+
+
+def read_queues(written: str) -> list[Queue]:
+    """Return the queues that an option names.
+
+    Raises:
+        WrongUse: one of them does not exist.
+    """
+    names = [word.strip() for word in written.split(",") if word.strip()]
+    if names == [ALL]:
+        return list(Queue)
+    if wrong := [word for word in names if word not in tuple(Queue)]:
+        raise WrongUse(f"--queues: {', '.join(wrong)}: no such queue; there are {', '.join(Queue)}, and all")
+    if not names:
+        raise WrongUse(f"--queues: names no queue; there are {', '.join(Queue)}, and all")
+    return [Queue(word) for word in dict.fromkeys(names)]
+
+
+def _replace_by(*arguments: str) -> NoReturn:
+    """Go on as another program, with this process's id, so that signals reach it."""
+    if importlib.util.find_spec("querymill_workers") is None:
+        raise WrongUse("the workers are not installed: pip install 'querymill[all]', or querymill-workers")
+    sys.stdout.flush()
+    os.execv(sys.executable, [sys.executable, *arguments])  # noqa: S606 - a list, no shell

@@ -1,0 +1,65 @@
+"""Whether a fleet that was just started is ready: a worker listens on each queue, and the gateway says so itself."""
+
+import time
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
+
+import redis
+
+from querymill.cli.exits import Unreachable
+from querymill_shared.board import lives
+from querymill_shared.board.connections import open_commands
+from querymill_shared.queues import Queue
+
+#: Workers and a gateway that are not ready after this long, in seconds, need a look at their logs.
+READY_WITHIN_S = 60.0
+_PAUSE_S = 0.1
+
+
+def await_listeners(environment: Mapping[str, str], *, within_s: float = READY_WITHIN_S) -> None:
+    """Return once a worker listens on each queue of the board that ``REDIS_URL`` names.
+
+    Raises:
+        Unreachable: a queue is without a worker after ``within_s`` seconds; the message names it.
+    """
+    with open_commands(environment["REDIS_URL"]) as client:
+        missing = _await(lambda: _deserted(client), within_s)
+    if missing:
+        raise Unreachable(f"no worker listens on {', '.join(missing)}; `querymill status` names the logs")
+
+
+def await_gateway(port: int, *, within_s: float = READY_WITHIN_S) -> None:
+    """Return once the gateway on this port of the loopback address answers 200 to ``/readyz``.
+
+    Raises:
+        Unreachable: it does not within ``within_s`` seconds; the message ends with its last answer.
+    """
+    missing = _await(lambda: _unready(port), within_s)
+    if missing:
+        raise Unreachable(f"the gateway on port {port} is not ready: {missing[0]}")
+
+
+def _await(missing: Callable[[], list[str]], within_s: float) -> list[str]:
+    """Return what is still missing when the time is up."""
+    end = time.monotonic() + within_s
+    while (still := missing()) and time.monotonic() < end:
+        time.sleep(_PAUSE_S)
+    return still
+
+
+def _deserted(client: redis.Redis) -> list[str]:
+    heard = lives.listening(lives.read_lives(client))
+    return [queue.value for queue in Queue if not heard[queue]]
+
+
+def _unready(port: int) -> list[str]:
+    connection = HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("GET", "/readyz")
+        status = connection.getresponse().status
+    except (OSError, HTTPException) as error:
+        return [f"/readyz did not answer ({type(error).__name__})"]
+    finally:
+        connection.close()
+    return [] if status == HTTPStatus.OK else [f"/readyz answered {status}"]

@@ -1,0 +1,77 @@
+"""Filters as they are written on a command line: ``name=value`` and the like."""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from querymill_shared.contracts.filters import RESERVED, Retriever
+
+#: A name, an operator, a value. The first operator ends the name.
+_WRITTEN: Final = re.compile(r"(?P<name>[^=<>^]+)(?P<operator>\^=|>=|<=|=)(?P<value>.*)", re.DOTALL)
+HELP: Final = "name=value, name>=from, name<=to, name^=prefix or name=null; a name given twice: either value"
+
+
+def read_filter(written: Sequence[str], retriever: Retriever) -> dict[str, Any]:
+    """Read conditions, each as `HELP` says. A value that begins with { or [ is a condition as JSON.
+
+    The values of a kind's own fields are texts. Elsewhere a number, true or false means that value or its text.
+
+    Raises:
+        ValueError: One cannot be read, or two of one name cannot be joined; the message says which.
+    """
+    found: dict[str, Any] = {}
+    for each in written:
+        match = _WRITTEN.fullmatch(each)
+        if match is None:
+            raise ValueError(f"filter: {each!r} is not {HELP}")
+        name = match["name"].strip()
+        found[name] = _joined(found[name], match, retriever) if name in found else _condition(match, retriever)
+    return found
+
+
+def _condition(match: re.Match[str], retriever: Retriever) -> Any:
+    value, is_text = match["value"], match["name"].strip() in RESERVED[retriever]
+    match match["operator"]:
+        case "^=":
+            return {"prefix": value}
+        case ">=":
+            return {"from": value if is_text else _scalar(value)}
+        case "<=":
+            return {"to": value if is_text else _scalar(value)}
+        case _:
+            pass
+    if value == "null":
+        return None
+    if value.startswith(("{", "[")):
+        return _json(value)
+    return value if is_text or _scalar(value) == value else [_scalar(value), value]
+
+
+def _joined(before: Any, match: re.Match[str], retriever: Retriever) -> Any:
+    more = _condition(match, retriever)
+    if isinstance(before, dict) and isinstance(more, dict) and not before.keys() & more.keys():
+        return before | more
+    if before is None or more is None or isinstance(before, dict) or isinstance(more, dict):
+        raise ValueError(f"filter: the conditions on {match['name'].strip()!r} cannot be joined")
+    return [*_listed(before), *_listed(more)]
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _scalar(written: str) -> Any:
+    """Return a number, true or false, or the text itself."""
+    try:
+        value = json.loads(written, parse_constant=str)
+    except ValueError:
+        return written
+    return value if isinstance(value, int | float) else written
+
+
+def _json(written: str) -> Any:
+    try:
+        return json.loads(written)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"filter: {written!r} is not JSON") from error

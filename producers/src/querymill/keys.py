@@ -1,0 +1,198 @@
+"""The API keys of the gateway: what a key may do, and how keys are made, rotated and revoked.
+
+A key is shown once, when it is made. The board holds a SHA-256 hash of its secret. The secret is 256 random bits, so a
+slow hash would protect nothing.
+"""
+
+import hashlib
+import hmac
+import re
+import secrets
+import time
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated, Final, Self
+
+import redis
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from querymill_shared.board.connections import CLIENT_COMMANDS, open_commands
+from querymill_shared.contracts.errors import QuerymillError
+from querymill_shared.contracts.fields import CollectionName
+from querymill_shared.settings import Settings
+
+#: A hash on the board: the id of a key, and the key as JSON.
+STORED_AT: Final = "qm:keys"
+#: The collection of a key that may see all.
+ALL: Final = "*"
+#: A secret that was rotated stays valid for this long, in seconds, unless told otherwise.
+GRACE_S: Final = 3600.0
+_WRITTEN: Final = re.compile(r"qm_(?P<id>[0-9a-f]{12})_(?P<secret>[A-Za-z0-9_-]{43})")
+
+
+class Scope(StrEnum):
+    """What a key allows: to search and read, to ingest, to delete, to operate the fleet."""
+
+    SEARCH = "search"
+    INGEST = "ingest"
+    DELETE = "delete"
+    OPERATE = "operate"
+
+
+class Secret(BaseModel):
+    """The hash of a secret, and until when it is valid (s since the epoch), None for ever."""
+
+    model_config = ConfigDict(frozen=True)
+
+    digest: str
+    until: float | None = None
+
+
+class ApiKey(BaseModel):
+    """A key. ``requests_per_minute`` and ``concurrency`` are None where there is no limit; times are s since the epoch.
+
+    ``collections`` are those that it may see, or "*" for all. The compatible route searches ``default_collection`` if
+    a request names none.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    name: Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]+$")]
+    scopes: Annotated[frozenset[Scope], Field(min_length=1)]
+    collections: Annotated[frozenset[CollectionName | Annotated[str, Field(pattern=r"^\*$")]], Field(min_length=1)]
+    default_collection: CollectionName | None = None
+    requests_per_minute: Annotated[int, Field(ge=1)] | None = None
+    concurrency: Annotated[int, Field(ge=1)] | None = None
+    created: float
+    revoked: float | None = None
+    secrets: tuple[Secret, ...] = ()
+
+    def sees(self, collection: str) -> bool:
+        """Return whether it may see a collection."""
+        return ALL in self.collections or collection in self.collections
+
+    def accepts(self, secret: str, now: float) -> bool:
+        """Return whether a secret is one of its own. The time that takes does not depend on the secret."""
+        given = _digest(secret)
+        found = [
+            hmac.compare_digest(given, each.digest) for each in self.secrets if each.until is None or each.until > now
+        ]
+        return any(found) and self.revoked is None
+
+
+#: Who calls a gateway without keys, which serves loopback only.
+LOOPBACK_CALLER: Final = ApiKey(
+    id="", name="loopback", scopes=frozenset(Scope), collections=frozenset((ALL,)), created=0.0
+)  # fmt: skip
+#: What an unknown id is compared with, so that it takes as long as a wrong secret.
+NOBODY: Final = LOOPBACK_CALLER.model_copy(update={"secrets": (Secret(digest="0" * 64),)})
+
+
+class UnknownKey(QuerymillError):
+    """Raised when no key has an id."""
+
+    def __init__(self, key_id: str) -> None:
+        super().__init__(f"no API key has the id {key_id!r}; `querymill keys list` shows the ids")
+
+
+def parts_of(written: str) -> tuple[str, str] | None:
+    """Return the id and the secret of a key as it is written, or None if it is not written as a key is."""
+    found = _WRITTEN.fullmatch(written)
+    return (found["id"], found["secret"]) if found else None
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+class Keyring:
+    """The keys on the board, for those who manage them."""
+
+    def __init__(self, client: redis.Redis) -> None:
+        self._client = client
+
+    @classmethod
+    def connect(cls, settings: Settings) -> Self:
+        """Open it at the settings' Redis URL."""
+        return cls(open_commands(settings.redis_url, most=CLIENT_COMMANDS))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def is_empty(self) -> bool:
+        """Return whether no key was ever made."""
+        return self._client.hlen(STORED_AT) == 0
+
+    def add(
+        self,
+        name: str,
+        *,
+        scopes: Sequence[Scope],
+        collections: Sequence[str],
+        default_collection: str | None = None,
+        requests_per_minute: int | None = None,
+        concurrency: int | None = None,
+    ) -> tuple[ApiKey, str]:
+        """Make a key. Return it with how it is written, which nobody can find out later.
+
+        Raises:
+            pydantic.ValidationError: A field breaks a rule.
+        """
+        key = ApiKey(
+            id=secrets.token_hex(6),
+            name=name,
+            scopes=frozenset(scopes),
+            collections=frozenset(collections),
+            default_collection=default_collection,
+            requests_per_minute=requests_per_minute,
+            concurrency=concurrency,
+            created=time.time(),
+        )
+        return self._with_new_secret(key, ())
+
+    def all(self) -> list[ApiKey]:
+        """Return every key, also the revoked ones, the oldest first."""
+        stored: dict[str, str] = self._client.hgetall(STORED_AT)  # type: ignore[assignment]  # the client is synchronous
+        return sorted((ApiKey.model_validate_json(text) for text in stored.values()), key=lambda key: key.created)
+
+    def rotate(self, key_id: str, *, grace_s: float = GRACE_S) -> tuple[ApiKey, str]:
+        """Give a key a new secret. The old ones stay valid for ``grace_s``.
+
+        Raises:
+            UnknownKey: No key has this id, or it is revoked.
+        """
+        key = self._find(key_id)
+        if key.revoked is not None:
+            raise UnknownKey(key_id)
+        now = time.time()
+        ends = now + grace_s
+        kept = [each for each in key.secrets if each.until is None or each.until > now]
+        old = tuple(Secret(digest=each.digest, until=min(each.until or ends, ends)) for each in kept)
+        return self._with_new_secret(key, old if grace_s > 0 else ())
+
+    def revoke(self, key_id: str) -> ApiKey:
+        """Make a key invalid at once. Its id stays known, for the audit.
+
+        Raises:
+            UnknownKey: No key has this id.
+        """
+        key = self._find(key_id).model_copy(update={"revoked": time.time(), "secrets": ()})
+        self._store(key)
+        return key
+
+    def _find(self, key_id: str) -> ApiKey:
+        stored = self._client.hget(STORED_AT, key_id)
+        if not isinstance(stored, str):
+            raise UnknownKey(key_id)
+        return ApiKey.model_validate_json(stored)
+
+    def _with_new_secret(self, key: ApiKey, old: tuple[Secret, ...]) -> tuple[ApiKey, str]:
+        secret = secrets.token_urlsafe(32)
+        made = key.model_copy(update={"secrets": (Secret(digest=_digest(secret)), *old)})
+        self._store(made)
+        return made, f"qm_{made.id}_{secret}"
+
+    def _store(self, key: ApiKey) -> None:
+        self._client.hset(STORED_AT, key.id, key.model_dump_json())
