@@ -5,15 +5,21 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
 from querymill_evaluation.measures import percentile
-from querymill_evaluation.message_sets import read_message_set
+from querymill_evaluation.message_sets import read_message_set, session_of
+from querymill_evaluation.sets import BadSet
 
 Vector = Sequence[float]
 #: The smallest distance between two points of the map, in raw cosine.
 MIN_STEP: Final = 0.002
+#: Where the bands begin, and the default threshold among them.
+BANDS: Final = (("low", 0.4), ("medium", 0.6), ("the default threshold", 0.7), ("high", 0.8), ("exact", 1.0))
+#: Unrelated pairs of real texts by which the price of the bands is measured, at least.
+MIN_PAIRS: Final = 1_000
 #: Messages that each query of a set is compared with besides those that answer it.
 OTHERS: Final = 5
 
@@ -87,6 +93,67 @@ def fit_points(related: Sequence[float], unrelated: Sequence[float]) -> list[tup
     if points[-1][0] >= 1.0:
         raise ValueError(f"related pairs: their cosines leave no room below 1 ({points})")
     return [*points, (1.0, 1.0)]
+
+
+def folder_comparisons(folder: Path, *, max_queries: int) -> list[Comparison]:
+    """Take a sample of each evaluation set of messages in a folder, to measure what the bands are worth on real pairs.
+
+    Raises:
+        BadSet: No folder in it is such a set, or together they have fewer than `MIN_PAIRS` unrelated pairs.
+    """
+    comparisons: list[Comparison] = []
+    for each in sorted(folder.iterdir()) if folder.is_dir() else []:
+        try:
+            if not _is_of_messages(each):
+                continue
+            comparisons += set_comparisons(each, max_queries=max_queries)
+        except (BadSet, OSError):
+            continue  # a set of another kind, or none
+    unrelated = sum(not pair.related for pair in comparisons)
+    if unrelated < MIN_PAIRS:
+        raise BadSet(f"{folder}: its sets have {unrelated} unrelated pairs; at least {MIN_PAIRS} are needed")
+    return comparisons
+
+
+def _is_of_messages(folder: Path) -> bool:
+    """Tell whether the queries of a set name the session that they are asked in."""
+    first = (folder / "queries.jsonl").read_text(encoding="utf-8").partition("\n")[0]
+    return bool(first) and session_of(json.loads(first).get("metadata") or {}) is not None
+
+
+def band_prices(
+    points: Sequence[tuple[float, float]], related: Sequence[float], unrelated: Sequence[float]
+) -> dict[str, Any]:
+    """Return what each band costs: the share of unrelated real pairs that reach it, beside that of related ones.
+
+    Of the unrelated cosines 0.1, 0.2, 0.7 and 0.9, a band that begins at the cosine 0.65 is reached by 0.5.
+    """
+    return {
+        "pairs": {"related": len(related), "unrelated": len(unrelated)},
+        "bands": [
+            {
+                "band": name,
+                "similarity": least,
+                "cosine": round(cosine_at(points, least), 4),
+                "unrelated": round(share_from(unrelated, cosine_at(points, least)), 4),
+                "related": round(share_from(related, cosine_at(points, least)), 4),
+            }
+            for name, least in BANDS
+        ],
+    }
+
+
+def cosine_at(points: Sequence[tuple[float, float]], similarity: float) -> float:
+    """Return the least raw cosine that the map takes to a similarity, which lies between its ends."""
+    for (left, low), (right, high) in pairwise(points):
+        if similarity <= high:
+            return left + (max(similarity, low) - low) * (right - left) / (high - low)
+    return points[-1][0]
+
+
+def share_from(cosines: Sequence[float], least: float) -> float:
+    """Return the share of cosines that are at least so large."""
+    return sum(value >= least for value in cosines) / len(cosines) if cosines else 0.0
 
 
 def profile(model: str, related: Sequence[float], unrelated: Sequence[float]) -> dict[str, Any]:

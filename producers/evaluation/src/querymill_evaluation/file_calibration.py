@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from querymill_evaluation.measures import percentile
 
-#: The evidence that has a weight. The share of words that a file covers adds nothing: its weight came out negative.
-WORDS: Final = ("lexical", "path", "names", "passage")
+#: The evidence that has a weight. BM25 over the fields holds what path, names and body say each on their own.
+WORDS: Final = ("fields", "definitions")
 VECTORS: Final = (*WORDS, "vector")
 
 #: Keeps the weights finite if one kind of evidence alone separates the relevant files from the others.

@@ -7,8 +7,8 @@ Run = Mapping[str, Mapping[str, float]]
 Qrels = Mapping[str, Mapping[str, int]]
 
 
-def measure_run(run: Run, qrels: Qrels) -> dict[str, float]:
-    """Average nDCG@10, recall@10 and MRR@10 over the queries of a run.
+def measure_run(run: Run, qrels: Qrels, *, digits: int = 4) -> dict[str, float]:
+    """Average nDCG@10, recall@10 and MRR@10 over the queries of a run, rounded to ``digits``.
 
     A query without hits counts as 0. A judged query that is not in the run does not count.
     """
@@ -20,7 +20,7 @@ def measure_run(run: Run, qrels: Qrels) -> dict[str, float]:
     asked = {query: dict(grades) for query, grades in qrels.items() if query in run}
     found = {query: dict(scores) for query, scores in run.items()}
     aggregated = ir_measures.calc_aggregate(list(names), asked, found)
-    return {name: round(float(aggregated[measure]), 4) for measure, name in names.items()}
+    return {name: round(float(aggregated[measure]), digits) for measure, name in names.items()}
 
 
 def percentile(values: Sequence[float], percent: int) -> float:

@@ -12,10 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from querymill.ingestion import rule_broken
 from querymill_shared.contracts.reports.ingest import Report
+
+#: The columns of judgements.
+_COLUMNS: Final = ("query-id", "corpus-id", "score")
 
 Routing = Literal["documents", "given", "question"]
 
@@ -170,6 +173,8 @@ def read_lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """
     plain, packed = folder / f"{name}.jsonl", folder / f"{name}.jsonl.gz"
     path, read = (packed, gzip.open) if packed.exists() else (plain, open)
+    if not path.exists():
+        raise BadSet(f"{folder}: a set must have {plain.name}, or {packed.name}")
     with read(path, "rt", encoding="utf-8") as lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():
@@ -181,10 +186,19 @@ def read_lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def read_qrels(path: Path) -> dict[str, dict[str, int]]:
-    """Read the judgements: query id → document id → grade."""
+    """Read the judgements: query id → document id → grade.
+
+    Raises:
+        BadSet: The file is missing, or its first line does not name the columns.
+    """
     qrels: dict[str, dict[str, int]] = {}
+    if not path.is_file():
+        raise BadSet(f"{path.parent}: a set must have {path.name}, with the columns {', '.join(_COLUMNS)}")
     with path.open(encoding="utf-8", newline="") as rows:
-        for row in csv.DictReader(rows, delimiter="\t"):
+        reader = csv.DictReader(rows, delimiter="\t")
+        if not set(_COLUMNS) <= set(reader.fieldnames or ()):
+            raise BadSet(f"{path}: line 1 must name the columns {', '.join(_COLUMNS)}, separated by tabs")
+        for row in reader:
             qrels.setdefault(row["query-id"], {})[row["corpus-id"]] = int(row["score"])
     return qrels
 

@@ -20,7 +20,7 @@ from querymill_evaluation.sets import Routing, SetQuery, read_report_set, routin
 from querymill_shared.contracts.conversations.ingest import IngestConversation
 from querymill_shared.contracts.conversations.ranks import RecomputeRanks
 from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch
-from querymill_shared.contracts.jobs import Search, decode_request
+from querymill_shared.contracts.jobs import Search, validate_request
 from querymill_shared.contracts.messages.ingest import IngestSession
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.modules.ingest import IngestModule
@@ -92,7 +92,7 @@ def prepare_reports(folder: Path, options: Mapping[str, Any], sample: Sample) ->
 
     def asked(query: SetQuery) -> ReportSearch:
         own = {"kind": "reports", "collection": chosen.name, "query": query.text, "return_parent_pages": True}
-        request = decode_request(json.dumps(own | routing_fields(query, routing) | fields))
+        request = validate_request(json.dumps(own | routing_fields(query, routing) | fields))
         assert isinstance(request, ReportSearch)  # noqa: S101  # the kind says so
         return request
 
@@ -124,7 +124,7 @@ def prepare_modules(folder: Path, options: Mapping[str, Any], sample: Sample) ->
 
     def asked(query: SetQuery) -> ModuleSearch:
         own = module_request(query, chosen.name) | {"top_k": _DEPTH}
-        request = decode_request(json.dumps(own | dict(options)))
+        request = validate_request(json.dumps(own | dict(options)))
         assert isinstance(request, ModuleSearch)  # noqa: S101  # the kind says so
         return request
 
