@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from querymill_embedded import Part, Stack, temporary_stack
 from querymill_workers.postgres.migrate import migrate
@@ -11,15 +12,19 @@ from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.vectors import DIMENSIONS
 from tests.fixtures import own_services  # noqa: F401  # read before the settings are hidden below
 from tests.fixtures.command_line import querymill
+from tests.fixtures.databases import empty_url
 from tests.fixtures.deployment import board_client, database, deployment, filings, fresh_accounts, mill, worker
 from tests.fixtures.inference import provider, wired
+from tests.fixtures.releases import former_release
 
 # One definition for the whole run: a fixture of the session that two conftests import would exist twice.
 __all__ = [
     "board_client",
     "database",
     "deployment",
+    "empty_url",
     "filings",
+    "former_release",
     "fresh_accounts",
     "mill",
     "provider",
@@ -27,6 +32,13 @@ __all__ = [
     "wired",
     "worker",
 ]
+
+#: No test depends on how fast the machine is just now.
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("unhurried", UNHURRIED)
+settings.load_profile("unhurried")
+#: What `make faults` asks for.
+settings.register_profile("thorough", UNHURRIED, max_examples=2_000)
 
 for name in list(os.environ):
     # Whoever runs the tests may use Querymill too: their settings are none of ours.

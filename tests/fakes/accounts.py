@@ -1,9 +1,9 @@
 """A provider's account in memory: it grants what a test tells it to, and writes down what is reported to it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.meters import Meters
+from querymill_shared.meters import Meters, Refusal
 from querymill_workers.inference.account import Account, Grant, LimitReached, Outcome, RateLimitHeaders
 
 
@@ -26,13 +26,17 @@ class ScriptedAccount(Account):
         self.reserved: list[tuple[int, int]] = []
         self.reported: list[tuple[Outcome, int, int | None]] = []
         self.limits: list[RateLimitHeaders | None] = []
+        self.refusals: list[Refusal | None] = []
         self._void = void
         self._refuse_after = refuse_after
 
     def max_tokens(self, lane: Lane) -> int | None:  # the account's signature
         return None
 
-    def reserve(self, *, lane: Lane, tokens: int, until: float | None, requests: int = 1) -> Grant:
+    def reserve(
+        self, *, lane: Lane, tokens: int, until: float | None, requests: int = 1, collection: str = "",
+        has_left: Callable[[], bool] = lambda: False,
+    ) -> Grant:  # fmt: skip
         if self._refuse_after is not None and len(self.reserved) >= self._refuse_after:
             raise LimitReached("no call can start before the deadline")
         self.reserved.append((requests, tokens))
@@ -43,8 +47,10 @@ class ScriptedAccount(Account):
         return self._void < 0
 
     def report(
-        self, grant: Grant, outcome: Outcome, *, tokens: int | None = None, limits: RateLimitHeaders | None = None
-    ) -> None:
+        self, grant: Grant, outcome: Outcome, *, tokens: int | None = None, limits: RateLimitHeaders | None = None,
+        refusal: Refusal | None = None,
+    ) -> None:  # fmt: skip
+        self.refusals.append(refusal)
         self.reported.append((outcome, grant.tokens, tokens))
         self.limits.append(limits)
 

@@ -1,9 +1,10 @@
 """A board and a clock by hand, and pictures of jobs, for tests of the toolkit under every job."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from querymill_shared.board import Board, Claim, MemoryBoard, Picture, Step
+from querymill_shared.board import Board, Claim, MemoryBoard, Picture, Step, Verdict
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.settings import Settings
 from querymill_workers.jobs.bell import Heartbeat
@@ -20,11 +21,39 @@ class Clock:
         return self.now
 
 
+class Ticking(Clock):
+    """Goes on by a millisecond whenever it is read, however slow the machine is."""
+
+    def __call__(self) -> float:
+        self.now += 0.001
+        return self.now
+
+
+class KeepingBoard(MemoryBoard):
+    """Still shows what the steps of a job that is done found and noted."""
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        super().__init__(Settings(), clock=clock)
+
+    def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> tuple[str, bool]:
+        """Accept jobs more than a millisecond apart, as over a network: the order of acceptance is by milliseconds."""
+        time.sleep(0.0011)
+        return super().submit(request, idempotency_key=idempotency_key)
+
+    def settle(self, job_id: str, verdict: Verdict) -> bool:
+        job = self._jobs.get(job_id)
+        kept = None if job is None else (job.steps, job.hits, job.queries)
+        ended = super().settle(job_id, verdict)
+        if job is not None and kept is not None:
+            job.steps, job.hits, job.queries = kept
+        return ended
+
+
 @dataclass
 class CommonPorts:
     """No more than `Common`: a flow that needs more fails at once."""
 
-    board: Board = field(default_factory=lambda: MemoryBoard(Settings()))
+    board: Board = field(default_factory=KeepingBoard)
     heartbeat: Heartbeat = field(default_factory=NoHeartbeat)
     clock: Callable[[], float] = field(default_factory=Clock)
     max_attempts: int = 3

@@ -33,6 +33,8 @@ class Answer:
     #: Instead of a body: events sent one by one, so many seconds apart; "cut" then ends the connection after them.
     events: Sequence[bytes] = ()
     apart_s: float = 0.0
+    #: Called before each event with the number of those sent; the event waits until it returns.
+    gate: Callable[[int], object] = lambda sent: None
 
 
 def chat_answer(content: object, *, after_s: float = 0.0) -> Answer:
@@ -52,7 +54,7 @@ def chat_answer(content: object, *, after_s: float = 0.0) -> Answer:
 
 def chat_stream(
     *parts: str, after_s: float = 0.0, apart_s: float = 0.0, ends: Literal["well", "cut"] = "well",
-    finish: str | None = "stop",
+    finish: str | None = "stop", gate: Callable[[int], object] = lambda sent: None,
 ) -> Answer:  # fmt: skip
     """Answer a chat request that asks for a stream with these parts; one that is cut has no end."""
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}, *({"content": part} for part in parts)]
@@ -65,7 +67,7 @@ def chat_stream(
         usage = {"prompt_tokens": 10, "completion_tokens": len(parts), "total_tokens": 10 + len(parts)}
         chunks += [_chunk([], usage=usage), b"data: [DONE]\n\n"]
     headers = {"Content-Type": "text/event-stream"}
-    return Answer(b"", after_s=after_s, headers=headers, ends=ends, events=chunks, apart_s=apart_s)
+    return Answer(b"", after_s=after_s, headers=headers, ends=ends, events=chunks, apart_s=apart_s, gate=gate)
 
 
 def _chunk(choices: list[dict[str, Any]], **more: Any) -> bytes:
@@ -84,6 +86,16 @@ def embedding_answer(vectors: list[list[float]], *, after_s: float = 0.0) -> Ans
 def embedded(request: dict[str, Any]) -> Answer:
     """Embed honestly: by the words of each text."""
     return embedding_answer([vector_of(text).tolist() for text in request["input"]])
+
+
+def held(opened: threading.Event, script: Callable[[dict[str, Any]], Answer]) -> Callable[[dict[str, Any]], Answer]:
+    """Answer as scripted, but not before something has happened. In vain it waits for a minute."""
+
+    def wait(request: dict[str, Any]) -> Answer:
+        opened.wait(60)
+        return script(request)
+
+    return wait
 
 
 def method_of(request: dict[str, Any]) -> str:
@@ -108,7 +120,8 @@ def stream_events(handler: BaseHTTPRequestHandler, answer: Answer) -> bool:
     handler.end_headers()
     handler.close_connection = answer.ends != "well"
     try:
-        for event in answer.events:
+        for sent, event in enumerate(answer.events):
+            answer.gate(sent)
             handler.wfile.write(b"%x\r\n%s\r\n" % (len(event), event))
             handler.wfile.flush()
             time.sleep(answer.apart_s)

@@ -5,7 +5,7 @@ from typing import Any
 
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.retrievers.files.parsing.lexical import LexicalParser
-from querymill_workers.wiring import ports_in_memory
+from querymill_workers.wiring import ports_in_memory, with_documents
 from tests.fakes.answers import ScriptedAnswers
 from tests.fakes.models import ScriptedJudge, ScriptedRewriter, WordEmbeddings
 
@@ -24,4 +24,4 @@ def memory_ports(**chosen: Any) -> Ports:
         count_tokens=lambda text: len(text.split()),
         max_attempts=3,
     )
-    return replace(ports, **chosen)
+    return replace(with_documents(replace(ports, **chosen)), **chosen)

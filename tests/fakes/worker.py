@@ -6,9 +6,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+#: A busy machine needs its time to start a worker, in seconds.
+PATIENCE_S = 120
 
 
 class WorkerProcess:
@@ -16,12 +20,12 @@ class WorkerProcess:
 
     def __init__(
         self, environment: dict[str, str], *, queues: str = "search,expand,ingest,embed,rerank,ranks",
-        threads: int = 32, app: str = "querymill_workers.app",
+        threads: int = 32, app: str = "querymill_workers.app", name: str = "celery", options: Sequence[str] = (),
     ) -> None:  # fmt: skip
         self._environment = os.environ | environment
         self._command = [
             sys.executable, "-m", "celery", "-A", app, "worker", "-Q", queues, "-P", "threads", "-c", str(threads),
-            "-l", "INFO", "--without-gossip", "--without-mingle", "--without-heartbeat",
+            "-n", f"{name}@%h", "-l", "INFO", *options,
         ]  # fmt: skip
         self._log = Path(tempfile.mkstemp(prefix="worker-", suffix=".log")[1])
         self.process: subprocess.Popen[bytes] | None = None
@@ -44,11 +48,19 @@ class WorkerProcess:
         with self._log.open("ab") as log:
             begun = log.tell()
             self.process = subprocess.Popen(self._command, env=self._environment, stdout=log, stderr=log)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE_S
         while "worker ready" not in self._log.read_text(errors="replace")[begun:]:
             if self.process.poll() is not None or time.monotonic() > deadline:
+                self.kill()
                 raise RuntimeError(f"the worker did not start:\n{self.log[-3000:]}")
             time.sleep(0.05)
+
+    def terminate(self) -> None:
+        """Ask the worker to finish what it runs and to end, and wait until it has."""
+        if self.process is not None:
+            self.process.terminate()
+            self.process.wait(timeout=60)
+            self.process = None
 
     def kill(self) -> None:
         """kill -9, as a node that dies would."""

@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -21,27 +20,16 @@ from querymill_shared.contracts.events import (
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.hits import BoardHit
 from querymill_shared.settings import Settings
-from tests.fixtures.boards import KINDS, claimed, empty_board
+from tests.fixtures.boards import claimed, with_settings
 
 LEASE, GRACE = 0.2, 0.1
-SEARCH = ReportSearch(query="revenue?", collection="filings", hyde=True, deadline=5)
+SEARCH = ReportSearch(query="revenue?", collection="filings", hyde=True, deadline=60)
 HIT = BoardHit("r1/page/1", 0.8, 3)
 
 
 @pytest.fixture
-def settings(valkey_url: str) -> Settings:
-    return Settings(
-        redis_url=valkey_url,
-        querymill_lease_s=LEASE,
-        querymill_ring_grace_s=GRACE,
-        querymill_result_ttl_s=0.3,
-    )
-
-
-@pytest.fixture(params=KINDS)
-def board(request: pytest.FixtureRequest, settings: Settings) -> Iterator[Board]:
-    with empty_board(request.param, settings) as board:
-        yield board
+def settings(request: pytest.FixtureRequest, valkey_url: str) -> Settings:
+    return Settings(redis_url=valkey_url, **{"querymill_result_ttl_s": 60.0} | getattr(request, "param", {}))
 
 
 def submitted(board: Board, request: ReportSearch = SEARCH) -> str:
@@ -56,7 +44,7 @@ def test_a_submitted_job_waits_with_all_its_steps(board: Board) -> None:
         ("hyde", "waiting"),
     ]
     assert picture.request == SEARCH
-    assert picture.record.deadline == pytest.approx(picture.record.created + 5)
+    assert picture.record.deadline == pytest.approx(picture.record.created + 60)
 
 
 def test_a_job_nobody_submitted_is_unknown(board: Board) -> None:
@@ -67,7 +55,7 @@ def test_a_job_nobody_submitted_is_unknown(board: Board) -> None:
 def test_an_empty_id_is_that_of_no_job(board: Board) -> None:
     with pytest.raises(UnknownJob, match="''"):
         board.picture("")
-    assert board.events("", after="0-0", wait_s=0.01) == []
+    assert board.events("") == []
     assert board.result("") is None
 
 
@@ -105,9 +93,10 @@ def test_a_claim_carries_the_request_and_the_time_left(board: Board) -> None:
     claim = claimed(board, submitted(board))
     assert claim.request == SEARCH
     assert claim.expires_at is not None
-    assert 4 < claim.expires_at - time.monotonic() <= 5
+    assert 50 < claim.expires_at - time.monotonic() <= 60
 
 
+@with_settings(querymill_lease_s=LEASE)
 def test_an_expired_lease_lets_another_attempt_in_and_fences_the_first_out(board: Board) -> None:
     job_id = submitted(board)
     first = claimed(board, job_id)
@@ -120,13 +109,16 @@ def test_an_expired_lease_lets_another_attempt_in_and_fences_the_first_out(board
     assert board.finish(second, Outcome(hits={"revenue?": (HIT,)})) is not None
 
 
+@with_settings(querymill_lease_s=LEASE)
 def test_a_heartbeat_keeps_a_step(board: Board) -> None:
     job_id = submitted(board)
     claim = claimed(board, job_id)
     for _ in range(4):
         time.sleep(LEASE / 2)
+        extended = time.monotonic()
         assert board.extend(claim)
-    assert board.claim(job_id, "original") is None
+    other = board.claim(job_id, "original")
+    assert other is None or time.monotonic() - extended >= LEASE, "unless the machine stood still meanwhile"
 
 
 def test_a_closed_step_is_not_claimed_again(board: Board) -> None:
@@ -203,7 +195,7 @@ def test_nothing_is_written_to_a_job_that_is_over(board: Board) -> None:
     assert not board.extend(claim)
     assert board.finish(claim, Outcome(hits={"revenue?": (HIT,)})) is None
     assert not board.tell(job_id, Progress(stage="original", done=1, total=2))
-    assert not board.postpone(claim, delay_s=0, reason="again")
+    assert not board.postpone(claim, delay_s=0, reason="again", cause="failure")
     assert board.claim(job_id, "hyde") is None
     assert board.picture(job_id).hits == {}
 
@@ -240,32 +232,22 @@ def test_the_last_event_says_how_the_job_ended(board: Board, verdict: Verdict, e
     assert board.events(job_id)[-1][1] == event
 
 
-def test_a_reader_waits_for_an_event_and_gets_it_at_once(board: Board) -> None:
-    job_id = submitted(board)
-    after = board.events(job_id)[-1][0]
-    timer = threading.Timer(0.1, lambda: board.settle(job_id, Verdict("cancelled")))
-    timer.start()
-    started = time.monotonic()
-    assert [event for _, event in board.events(job_id, after=after, wait_s=5)] == [Cancelled()]
-    assert time.monotonic() - started < 1
-    timer.join()
-
-
-def test_a_reader_that_waits_in_vain_gets_nothing(board: Board) -> None:
-    job_id = submitted(board)
-    assert board.events(job_id, after=board.events(job_id)[-1][0], wait_s=0.05) == []
-
-
+@with_settings(querymill_ring_grace_s=GRACE)
 def test_a_bell_that_nobody_answers_comes_due_again_and_again(board: Board) -> None:
-    job_id = submitted(board)
-    assert board.due() == []
-    time.sleep(GRACE + 0.05)
-    assert {due.step for due in board.due()} == {"original", "hyde"}
-    assert board.due() == []
-    time.sleep(2 * GRACE + 0.05)
-    assert {due.step for due in board.due() if due.job_id == job_id} == {"original", "hyde"}
+    pauses, both = (0, GRACE + 0.05, 0, 2 * GRACE + 0.05), {"original", "hyde"}
+    for _ in range(20):
+        job_id, begun = submitted(board), time.monotonic()
+        seen = []
+        for pause in pauses:
+            time.sleep(pause)
+            seen.append({due.step for due in board.due()})
+        board.settle(job_id, Verdict("cancelled"))
+        if time.monotonic() - begun < sum(pauses) + GRACE / 2:
+            break  # otherwise the machine stood still, and a bell came due meanwhile
+    assert seen == [set(), both, set(), both]
 
 
+@with_settings(querymill_lease_s=LEASE)
 def test_a_step_whose_worker_fell_silent_comes_due(board: Board) -> None:
     job_id = submitted(board)
     claimed(board, job_id)
@@ -276,7 +258,7 @@ def test_a_step_whose_worker_fell_silent_comes_due(board: Board) -> None:
 def test_a_postponed_step_comes_due_after_its_delay_and_is_claimed_anew(board: Board) -> None:
     job_id = submitted(board)
     claim = claimed(board, job_id)
-    assert board.postpone(claim, delay_s=0.05, reason="provider away")
+    assert board.postpone(claim, delay_s=0.05, reason="provider away", cause="outage")
     assert board.picture(job_id).steps[0].reason == "provider away"
     time.sleep(0.07)
     assert "original" in {due.step for due in board.due()}
@@ -285,9 +267,10 @@ def test_a_postponed_step_comes_due_after_its_delay_and_is_claimed_anew(board: B
 
 def test_a_job_comes_due_shortly_before_its_deadline(board: Board) -> None:
     job_id = submitted(board, SEARCH.model_copy(update={"deadline": 0.5}))
-    board.due()
+    found = board.due()
     time.sleep(0.46)
-    assert (job_id, None, True) in [(due.job_id, due.step, due.past_deadline) for due in board.due()]
+    found = [*found, *board.due()]
+    assert (job_id, None, True) in [(due.job_id, due.step, due.past_deadline) for due in found]
     assert not board.picture(job_id).record.is_over
 
 
@@ -299,6 +282,7 @@ def test_a_job_whose_steps_are_all_closed_comes_due_to_be_settled(board: Board) 
     assert [(due.job_id, due.step) for due in board.due()] == [(job_id, None)]
 
 
+@with_settings(querymill_lease_s=LEASE, querymill_ring_grace_s=GRACE)
 def test_a_settled_job_is_never_due(board: Board) -> None:
     job_id = submitted(board)
     claimed(board, job_id)
@@ -307,6 +291,7 @@ def test_a_settled_job_is_never_due(board: Board) -> None:
     assert board.due() == []
 
 
+@with_settings(querymill_result_ttl_s=0.3)
 def test_a_finished_job_expires(board: Board) -> None:
     job_id = submitted(board)
     board.settle(job_id, Verdict("done", result="{}"))
@@ -332,13 +317,7 @@ def test_a_job_that_is_not_over_is_not_released(board: Board) -> None:
     assert board.claim(job_id, "original") is not None
 
 
-def test_a_released_job_keeps_its_idempotency_key(board: Board) -> None:
-    job_id, _ = board.submit(SEARCH, idempotency_key="turn-1")
-    board.settle(job_id, Verdict("done", result="{}"))
-    board.release(job_id)
-    assert board.submit(SEARCH, idempotency_key="turn-1") == (job_id, False)
-
-
+@with_settings(querymill_result_ttl_s=0.3)
 def test_an_unfinished_job_does_not_expire(board: Board) -> None:
     job_id = submitted(board)
     time.sleep(0.4)
@@ -359,20 +338,16 @@ def test_collections_are_known_by_kind(board: Board) -> None:
     assert board.collections("reports") == {"filings", "minutes"}
 
 
-def test_whoever_waits_for_the_end_is_woken_by_it_alone(board: Board) -> None:
-    job_id = submitted(board)
-    assert board.ended(job_id) is None
-    board.finish(claimed(board, job_id), Outcome())
-    assert board.ended(job_id, wait_s=0.05) is None
-    timer = threading.Timer(0.1, lambda: board.settle(job_id, Verdict("failed", reason="why")))
-    timer.start()
-    assert board.ended(job_id, wait_s=5) == Failed(reason="why")
-    assert board.ended(job_id) == Failed(reason="why")
-    timer.join()
-
-
 def test_the_board_remembers_when_the_ranking_was_last_told(board: Board) -> None:
     job_id = submitted(board)
     assert board.picture(job_id).record.told is None
     board.tell(job_id, Hits(after_stage="original", total=0, hits=()))
     assert board.picture(job_id).record.told == pytest.approx(time.time(), abs=5)
+
+
+def test_a_job_has_ended_if_it_is_over_or_unknown(board: Board) -> None:
+    job_id, _ = board.submit(SEARCH)
+    assert not board.has_ended(job_id)
+    board.settle(job_id, Verdict("cancelled"))
+    assert board.has_ended(job_id)
+    assert board.has_ended("0nobody")

@@ -1,6 +1,7 @@
 """What others write onto a real board: no element of it stops the sweep, the election, or a job beside it."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -10,11 +11,14 @@ import redis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from querymill_shared.board import Due, ValkeyBoard, keys
+from querymill_shared.board import Due, Outcome, ValkeyBoard, keys
 from querymill_shared.contracts.errors import UnreadableJob
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.settings import Settings
 from tests.fixtures.boards import empty_board
+
+#: A version of a search that no worker of this release knows.
+NEWER = ReportSearch.newest_version + 1
 
 SEARCH = ReportSearch(query="revenue?", collection="filings", deadline=0.01)
 TERM_S = 2.0
@@ -25,12 +29,6 @@ def board(valkey_url: str) -> Iterator[ValkeyBoard]:
     with empty_board("valkey", Settings(redis_url=valkey_url, querymill_ring_grace_s=0.001)) as opened:
         assert isinstance(opened, ValkeyBoard)
         yield opened
-
-
-@pytest.fixture
-def server(valkey_url: str) -> Iterator[redis.Redis]:
-    with redis.Redis.from_url(valkey_url, decode_responses=True) as client:
-        yield client
 
 
 def due_key(shard: str) -> str:
@@ -58,6 +56,7 @@ def test_a_due_member_that_is_none_is_removed_and_the_jobs_beside_it_are_swept(
     server.zadd(due_key(job_id[0]), {member: 1})
     assert swept(board, job_id) == {Due(job_id, "original"), Due(job_id, None, past_deadline=True)}
     assert server.zscore(due_key(job_id[0]), member) is None
+    assert board.counts().due_dropped == (len(member.split()) != 2)
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -119,7 +118,8 @@ def changed(request: str, **fields: Any) -> str:
 
 
 UNREADABLE: dict[str, Callable[[str], str]] = {
-    "a field of a newer release": lambda request: changed(request, boost=2),
+    "a version of a newer release": lambda request: changed(request, version=NEWER),
+    "a value of a newer release": lambda request: changed(request, lane="express"),
     "an unknown kind": lambda request: changed(request, kind="songs"),
     "no JSON": lambda request: request[:-5],
     "gone": lambda _: "",
@@ -133,10 +133,69 @@ def test_a_request_that_cannot_be_read_is_shown_as_such(board: ValkeyBoard, serv
     server.set(key, UNREADABLE[how](str(server.get(key))))
     picture = board.picture(job_id)
     assert picture.request is None
-    assert "cannot read its request" in picture.unreadable
+    assert ": " in picture.unreadable
     assert "revenue" not in picture.unreadable
-    with pytest.raises(UnreadableJob, match="cannot read its request"):
+    with pytest.raises(UnreadableJob, match=re.escape(picture.unreadable)):
         board.claim(job_id, "original")
+
+
+def submitted(board: ValkeyBoard, server: redis.Redis, **changes: Any) -> tuple[str, str]:
+    """Put a search on the board whose request another release wrote. Return its id and its request as it was."""
+    job_id, _ = board.submit(SEARCH.model_copy(update={"deadline": 60.0}))
+    (key,) = keys.of_job(job_id, "request")
+    known = str(server.get(key))
+    server.set(key, changed(known, **changes))
+    return job_id, known
+
+
+def test_a_field_of_a_newer_release_is_ignored(board: ValkeyBoard, server: redis.Redis) -> None:
+    job_id, known = submitted(board, server, boost=2)
+    claim = board.claim(job_id, "original")
+    assert claim is not None
+    assert claim.request.model_dump_json() == known
+
+
+def test_a_step_of_a_job_that_cannot_be_read_is_left_unused_to_a_worker_that_can(
+    board: ValkeyBoard, server: redis.Redis
+) -> None:
+    job_id, known = submitted(board, server, version=NEWER)
+    waits = []
+    for _ in range(8):
+        with pytest.raises(UnreadableJob) as caught:
+            board.claim(job_id, "original")
+        (step,) = board.picture(job_id).steps
+        assert (step.state, step.attempt) == ("waiting", 0)
+        assert "a worker cannot read its request: reports.version" in step.reason
+        now_s, micros = server.time()
+        due_ms: Any = server.zscore(due_key(job_id[0]), f"{job_id} original")
+        waits.append(due_ms - now_s * 1000 - micros / 1000)
+    assert caught.value.left_for_s >= 0
+    assert waits == sorted(waits)
+    assert waits[0] < 100
+    assert 3_000 < waits[-1] < 10_000
+    server.set(keys.of_job(job_id, "request")[0], known)
+    claim = board.claim(job_id, "original")
+    assert claim is not None
+    assert claim.attempt == 1
+    assert board.finish(claim, Outcome()) is not None
+
+
+def test_how_long_a_step_was_left_is_forgotten_once_a_worker_has_tried_it(
+    board: ValkeyBoard, server: redis.Redis
+) -> None:
+    job_id, known = submitted(board, server, version=NEWER)
+    with pytest.raises(UnreadableJob):
+        board.claim(job_id, "original")
+    (steps,) = keys.of_job(job_id, "steps")
+    server.hset(steps, "original.left_at", 1)
+    server.set(keys.of_job(job_id, "request")[0], known)
+    claim = board.claim(job_id, "original")
+    assert claim is not None
+    board.postpone(claim, delay_s=0, reason="away", cause="outage")
+    server.set(keys.of_job(job_id, "request")[0], changed(known, version=NEWER))
+    with pytest.raises(UnreadableJob) as caught:
+        board.claim(job_id, "original")
+    assert caught.value.left_for_s < 60
 
 
 def test_a_malformed_record_is_named(board: ValkeyBoard, server: redis.Redis) -> None:

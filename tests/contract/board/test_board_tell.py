@@ -12,7 +12,7 @@ from querymill_shared.settings import Settings
 from tests.fixtures.boards import KINDS, claimed, empty_board
 
 LEASE, GRACE = 0.2, 0.1
-SEARCH = ReportSearch(query="revenue?", collection="filings", deadline=5)
+SEARCH = ReportSearch(query="revenue?", collection="filings", deadline=60)
 
 
 @pytest.fixture(params=KINDS)

@@ -16,13 +16,14 @@ from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.postgres.connection import (
     STATEMENT_TIMEOUT_MS,
     Pool,
-    fetch_all,
     joined,
     lent,
     literal,
     open_pool,
+    unhurried,
 )
 from querymill_workers.postgres.queries import SESSION
+from querymill_workers.postgres.reading import fetch_all
 
 
 def test_a_busy_pool_makes_its_callers_wait_however_many_they_are(database_url: str) -> None:
@@ -129,11 +130,11 @@ def test_the_time_limit_of_statements_is_lifted_for_one_transaction(pool: Pool) 
 
     with lent(pool) as connection:
         usual = limit(connection)
-        connection.execute(SESSION["unhurried"])
+        assert usual == f"{STATEMENT_TIMEOUT_MS // 1000}s"
+        unhurried(connection)
         assert limit(connection) == "0"
-        connection.execute(SESSION["hurried"])
-        assert limit(connection) == usual == f"{STATEMENT_TIMEOUT_MS // 1000}s"
-        connection.execute(SESSION["unhurried"])
+        unhurried(connection, limit_ms=300_000)
+        assert limit(connection) == "5min"
     with lent(pool) as connection:
         assert limit(connection) == usual
 

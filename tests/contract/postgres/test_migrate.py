@@ -1,6 +1,6 @@
 """Migrations on a real server: once each, whoever starts first, and never for another dimension."""
 
-from collections.abc import Iterator
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
@@ -9,18 +9,9 @@ import pytest
 
 from querymill_workers.postgres.migrate import SchemaMismatch, check, migrate, migrations
 from tests.fakes.vectors import DIMENSIONS
+from tests.fixtures.databases import own_database
 
 NAMES = [migration.name for migration in migrations()]
-
-
-@pytest.fixture
-def empty_url(database_url: str) -> Iterator[str]:
-    """A database without a schema."""
-    name = f"m{uuid4().hex}"
-    with psycopg.connect(database_url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-        yield f"{database_url.rsplit('/', 1)[0]}/{name}"
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def applied(url: str) -> list[str]:
@@ -31,7 +22,7 @@ def applied(url: str) -> list[str]:
 def test_an_empty_database_gets_every_migration_in_order(empty_url: str) -> None:
     assert migrate(empty_url, dimensions=DIMENSIONS) == NAMES
     assert applied(empty_url) == NAMES
-    check(empty_url, dimensions=DIMENSIONS)
+    check(empty_url)
 
 
 def test_processes_that_start_together_apply_each_migration_once(empty_url: str) -> None:
@@ -42,8 +33,8 @@ def test_processes_that_start_together_apply_each_migration_once(empty_url: str)
 
 
 def test_a_database_without_a_schema_is_refused_with_what_to_run(empty_url: str) -> None:
-    with pytest.raises(SchemaMismatch, match=r"missing migrations 0001_reports\.sql.*run python -m querymill_workers"):
-        check(empty_url, dimensions=DIMENSIONS)
+    with pytest.raises(SchemaMismatch, match=r"missing migrations 0001_reports\.sql.*run querymill migrate"):
+        check(empty_url)
 
 
 def test_a_missing_migration_is_named(empty_url: str) -> None:
@@ -51,14 +42,17 @@ def test_a_missing_migration_is_named(empty_url: str) -> None:
     with psycopg.connect(empty_url) as connection:
         connection.execute("DELETE FROM schema_migrations WHERE number = 3")
     with pytest.raises(SchemaMismatch, match=r"missing migrations 0003_words\.sql;"):
-        check(empty_url, dimensions=DIMENSIONS)
+        check(empty_url)
 
 
-def test_another_dimension_is_refused_with_the_one_that_fits(empty_url: str) -> None:
+def test_a_model_of_another_dimension_uses_the_same_database(empty_url: str) -> None:
     migrate(empty_url, dimensions=DIMENSIONS)
-    for refuse in (check, migrate):
-        with pytest.raises(SchemaMismatch, match=f"model has 7 dimensions.*use a model with {DIMENSIONS} dimensions"):
-            refuse(empty_url, dimensions=7)
+    assert migrate(empty_url, dimensions=7) == []
+    with psycopg.connect(empty_url) as connection:
+        fixed = connection.execute(
+            "SELECT attrelid::regclass::text FROM pg_attribute WHERE atttypid = to_regtype('vector') AND atttypmod > 0"
+        ).fetchall()
+    assert fixed == []
 
 
 def test_a_migration_that_fails_leaves_nothing_behind(empty_url: str) -> None:
@@ -69,3 +63,16 @@ def test_a_migration_that_fails_leaves_nothing_behind(empty_url: str) -> None:
     with psycopg.connect(empty_url) as connection:
         tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
     assert tables == [("text_vectors",)]
+
+
+def test_a_database_is_dropped_although_a_session_that_we_may_not_end_is_left(database: psycopg.Connection) -> None:
+    role, host = f"r{uuid4().hex}", database.info
+    database.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'plain'".encode())
+    with own_database(database) as name:
+        other = psycopg.connect(f"postgresql://{role}:plain@{host.host}:{host.port}/{name}")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match="terminate process"):
+            database.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+        closing = threading.Timer(1, other.close)
+        closing.start()
+    closing.join()
+    database.execute(f"DROP ROLE {role}".encode())

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from uuid import uuid4
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.revisions import ContentHash
 from querymill_workers.postgres.connection import open_pool
-from querymill_workers.services.ports import TextVector, TextVectors
+from querymill_workers.services.ports import TextVector, TextVectors, content_of
 from querymill_workers.services.stores.memory import MemoryTextVectors
 from querymill_workers.services.stores.postgres import PostgresTextVectors
 from tests.fakes.vectors import DIMENSIONS, vector_of
@@ -93,12 +94,52 @@ def test_jobs_that_write_the_same_rows_at_once_do_not_deadlock(database_url: str
         assert len(rows.stored(collection, [vector.text_id for vector in there], model="words")) == 200
 
 
-def test_a_vector_of_a_wrong_dimension_never_reaches_the_table(database_url: str, collection: str) -> None:
-    wrong = TextVector("a", ContentHash("h"), np.ones(DIMENSIONS + 1, np.float32))
-    with open_pool(database_url, max_size=1) as pool, pytest.raises(psycopg.errors.DataException):
-        PostgresTextVectors(pool).store(collection, [wrong], model="words")
+def test_models_of_two_dimensions_stand_side_by_side(text_vectors: TextVectors, collection: str) -> None:
+    wide = TextVector("a", ContentHash("h"), np.ones(DIMENSIONS + 1, np.float32))
+    text_vectors.store(collection, [vector("a", "ships")], model="words")
+    text_vectors.store(collection, [wide], model="wide")
+    assert text_vectors.stored(collection, ["a"], model="words") == {"a": "hash of ships"}
+    assert text_vectors.stored(collection, ["a"], model="wide") == {"a": "h"}
+
+
+def test_parts_of_a_document_are_forgotten_with_it_and_a_changed_text_is_no_part_of_it(
+    text_vectors: TextVectors, collection: str
+) -> None:
+    rows = [replace(vector(text_id, text_id), document="doc") for text_id in "abc"]
+    text_vectors.store(collection, rows, model="words")
+    text_vectors.store(collection, [vector("a", "a"), vector("b", "soup"), vector("d", "d")], model="words")
+    text_vectors.assign(collection, {"d": "doc", "unknown": "doc"}, model="words")
+    text_vectors.assign(collection, {"c": "other"}, model="words")
+    text_vectors.forget(collection, text_ids=["doc"], texts=[])
+    assert ids_of(text_vectors, collection) == {"b", "c"}
+    text_vectors.store(collection, [replace(vector("b", "soup"), document="other")], model="words")
+    text_vectors.forget(collection, text_ids=["other"], texts=[])
+    assert ids_of(text_vectors, collection) == set()
 
 
 def test_a_database_that_is_away_is_unavailable() -> None:
     with open_pool("postgresql://127.0.0.1:1/none", max_size=1, timeout_s=0.3) as pool, pytest.raises(Unavailable):
         PostgresTextVectors(pool).stored("c", ["a"], model="words")
+
+
+def ids_of(text_vectors: TextVectors, collection: str, model: str = "words") -> set[str]:
+    return set(text_vectors.stored(collection, ["a", "b", "c", "d"], model=model))
+
+
+def test_texts_are_forgotten_by_their_ids_and_where_they_are_the_same(
+    text_vectors: TextVectors, collection: str
+) -> None:
+    rows = [
+        TextVector("a", content_of("ships", "query"), np.ones(384, np.float32)),
+        TextVector("b", content_of("ships", "passage"), np.ones(384, np.float32)),
+        TextVector("c", content_of("soup", "passage"), np.ones(384, np.float32)),
+        TextVector("d", content_of("salt", "passage"), np.ones(384, np.float32)),
+    ]
+    other = f"{collection}x"
+    for model, into in (("words", collection), ("others", collection), ("words", other)):
+        text_vectors.store(into, rows, model=model)
+    text_vectors.forget(collection, text_ids=["d"], texts=["ships"])
+    assert [ids_of(text_vectors, collection, model) for model in ("words", "others")] == [{"c"}, {"c"}]
+    assert ids_of(text_vectors, other) == {"a", "b", "c", "d"}
+    text_vectors.clear(collection)
+    assert [text_vectors.holds(each) for each in (collection, other)] == [False, True]

@@ -17,10 +17,12 @@ from querymill_workers.postgres.connection import open_pool
 from querymill_workers.postgres.queries import statements
 from querymill_workers.text import bm25
 from querymill_workers.text.words import WORDS_VERSION
-from querymill_workers.words import postgres as postgres_words
+from querymill_workers.words import folder
 from querymill_workers.words.memory import MemoryWords
+from querymill_workers.words.parts import part_id, part_of
 from querymill_workers.words.ports import WordHit, Words, WordUnit
 from querymill_workers.words.postgres import PostgresWords
+from tests.fixtures.words import see
 
 SPACE = "messages"
 VOCABULARY = ["ship", "soup", "harbour", "crew", "rope", "渲染", "汽车", "vtkActor"]
@@ -63,8 +65,9 @@ def age(words: Words, collection: str) -> None:
         words._spaces[collection, SPACE, 0] = words._spaces.pop((collection, SPACE, WORDS_VERSION))
         return
     assert isinstance(words, PostgresWords)
-    with words._pool.connection() as connection:
-        connection.execute("UPDATE word_spaces SET version = 0 WHERE collection = %s", [collection])
+    with words._pool.connection() as connection, connection.transaction():
+        see(connection, collection)
+        connection.execute("UPDATE word_indexes SET version = 0 WHERE collection = %s", [collection])
 
 
 def test_the_unit_with_the_rarer_word_comes_first(words: Words, collection: str) -> None:
@@ -219,11 +222,13 @@ def test_words_of_the_old_tokeniser_are_gone_after_the_new_ones_are_searched(
     age(stored, collection)
     stored.refill(collection, SPACE, [WordUnit("u0", "ship")])
     stored.publish(collection, SPACE)
-    rows = database.execute(
-        "SELECT s.version, s.whole, (SELECT count(*) FROM word_postings AS p WHERE p.space = s.number)"
-        " FROM word_spaces AS s WHERE collection = %s",
-        [collection],
-    ).fetchall()
+    with database.transaction():
+        see(database, collection)
+        rows = database.execute(
+            "SELECT s.version, s.whole, (SELECT count(*) FROM word_entries AS e WHERE e.word_index = s.number)"
+            " FROM word_indexes AS s WHERE collection = %s",
+            [collection],
+        ).fetchall()
     assert rows == [(WORDS_VERSION, True, 1)]
 
 
@@ -247,70 +252,46 @@ changes = st.lists(
     st.one_of(
         st.tuples(st.just("put"), st.lists(st.tuples(st.integers(0, 9), texts, st.sampled_from("ab")), max_size=5)),
         st.tuples(st.just("drop"), st.lists(st.integers(0, 9), max_size=4)),
+        st.tuples(st.just("fold"), st.sampled_from([[1], [10], [1_000]])),
     ),
-    max_size=8,
+    max_size=10,
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(changes=changes, query=texts, limit=st.integers(1, 6), groups=st.sampled_from([None, ["a"], ["a", "b"]]))
-@pytest.mark.parametrize("cheap", [0, 2_000])
 def test_after_any_changes_postgres_finds_what_brute_force_finds(
-    stored: PostgresWords, monkeypatch: pytest.MonkeyPatch, cheap: int, changes: list[tuple[str, list[Any]]],
+    stored: PostgresWords, monkeypatch: pytest.MonkeyPatch, changes: list[tuple[str, list[Any]]],
     query: str, limit: int, groups: list[str] | None,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(postgres_words, "CHEAP_POSTINGS", cheap)
+    monkeypatch.setattr(folder, "BLOCK_POSTINGS", 4)
+    monkeypatch.setattr(folder, "FEW_POSTINGS", 2)
     brute, collection = MemoryWords(), f"c{uuid4().hex}"
-    for words in (brute, stored):
-        for kind, change in changes:
+    for kind, change in changes:
+        if kind == "fold":
+            monkeypatch.setattr(folder, "FOLD_POSTINGS", change[0])
+            stored.fold(collection, SPACE)
+        for words in (brute, stored):
             if kind == "put":
                 words.put(collection, SPACE, [WordUnit(f"u{id_}", text, group) for id_, text, group in change])
-            else:
+            elif kind == "drop":
                 words.drop(collection, SPACE, [f"u{id_}" for id_ in change])
-    expected = brute.search(collection, SPACE, query, limit=limit, groups=groups)
-    assert stored.search(collection, SPACE, query, limit=limit, groups=groups) == expected
+    expected, ours = (words.search(collection, SPACE, query, limit=limit, groups=groups) for words in (brute, stored))
+    assert ours == expected
+    assert [terms(hit) for hit in ours] == [terms(hit) for hit in expected]
+    assert stored.near(collection, SPACE, ["shop", "soap"]) == brute.near(collection, SPACE, ["shop", "soap"])
 
 
-def test_frequent_words_are_not_read_whole_and_the_list_is_the_same(
-    stored: PostgresWords, collection: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    units = [
-        WordUnit(
-            f"u{number}", "crew " * (number % 3) + "rope sail " + "ship " * (number % 40 == 0) + "x " * (number % 7)
-        )
-        for number in range(400)
-    ]
-    brute = MemoryWords()
-    for words in (brute, stored):
-        words.put(collection, SPACE, units)
-    monkeypatch.setattr(postgres_words, "CHEAP_POSTINGS", 20)
-    read: list[int] = []
-    values = postgres_words._CountedQuery.values
-
-    def noted(counted: postgres_words._CountedQuery, leading: int, limit: int) -> dict[str, object]:
-        read.append(leading)
-        return values(counted, leading, limit)
-
-    monkeypatch.setattr(postgres_words._CountedQuery, "values", noted)
-    for limit in (1, 5, 10, 11, 300):
-        expected = brute.search(collection, SPACE, "ship rope sail crew", limit=limit)
-        assert stored.search(collection, SPACE, "ship rope sail crew", limit=limit) == expected
-    assert read[:2] == [1, 1]
-    assert read[-1] == 4
-
-
-def test_a_statement_reads_postings_by_the_primary_key_alone(stored: PostgresWords, collection: str) -> None:
+def test_a_search_reads_only_the_blocks_of_its_words(stored: PostgresWords, collection: str) -> None:
     put(stored, collection, *["ship soup"] * 50)
-    statement = statements("querymill_workers.words", "postgres.sql")["word_bar"]
-    values = postgres_words._CountedQuery(
-        1, bm25.Statistics(50, 100), (bm25.QueryTerm("ship", 1, 50),), (1.0,), None
-    ).values(1, 5)
+    statement = statements("querymill_workers.words", "postgres.sql")["word_snapshot"]
+    values = {"collection": collection, "space": SPACE, "version": 1, "terms": ["ship"], "groups": None}
     with stored._pool.connection() as connection:
         connection.execute("SET LOCAL enable_seqscan = off")
         connection.execute("SET LOCAL enable_bitmapscan = off")
         plan = "\n".join(row[0] for row in connection.execute(f"EXPLAIN {statement}", values))
-    assert "Index Only Scan using word_postings_pkey" in plan
-    assert "term = query.term" in plan.split("Index Cond", 1)[1]
+    assert "Index Scan using word_blocks_pkey" in plan
+    assert "term = ANY" in plan.split("word_blocks_pkey", 1)[1].split("Index Cond", 1)[1].split("\n", 1)[0]
 
 
 def terms(hit: WordHit) -> set[bm25.TermScore]:
@@ -354,18 +335,6 @@ def test_writers_at_once_leave_exact_counts_and_no_deadlock(stored: PostgresWord
         ours, expected = (words.search(collection, SPACE, query, limit=99) for words in (stored, brute))
         assert ours == expected
         assert [terms(hit) for hit in ours] == [terms(hit) for hit in expected]
-
-
-def test_no_counted_term_is_left_behind(stored: PostgresWords, collection: str) -> None:
-    put(stored, collection, "ship soup", "ship")
-    stored.drop(collection, SPACE, ["u0"])
-    with stored._pool.connection() as connection:
-        counted = connection.execute(
-            "SELECT term, df FROM word_frequencies JOIN word_spaces ON number = word_frequencies.space"
-            " WHERE collection = %s",
-            [collection],
-        ).fetchall()
-    assert counted == [("ship", 1)]
 
 
 def test_a_search_sees_a_change_whole_or_not_at_all(stored: PostgresWords, collection: str) -> None:
@@ -423,3 +392,29 @@ def test_terms_that_no_unit_has_come_with_those_they_may_be_a_misspelling_of(wor
         "渲梁": ["渲染"],
     }
     assert list(words.near(collection, "elsewhere", ["ship"]).get("ship", [])) == []
+
+
+def test_an_entry_that_is_extended_is_one_that_was_put_with_both_texts(words: Words, collection: str) -> None:
+    put(words, collection, "nine ships and a ship", "soup")
+    whole = f"{collection}x"
+    put(words, whole, "nine ships and a ship\nsoup, ships, 渲染器", "soup")
+    assert words.extend(collection, SPACE, WordUnit("u0", "soup, ships, 渲染器", group="g"))
+    assert not words.extend(collection, SPACE, WordUnit("nowhere", "soup"))
+    for query in ("ship", "soup", "nine", "渲染", "nowhere"):
+        hits, expected = (words.search(name, SPACE, query, limit=9) for name in (collection, whole))
+        assert [(hit.id, hit.score, hit.scored) for hit in hits] == [
+            (hit.id, hit.score, hit.scored) for hit in expected
+        ]
+    words.drop(collection, SPACE, ["u0"])
+    assert found(words, collection, "ship nine 渲染") == []
+
+
+def test_parts_of_a_document_are_dropped_from_a_number_on_and_others_stay(words: Words, collection: str) -> None:
+    units = [WordUnit(part_id(name, number), f"ship{number}") for name in ("a", "ab") for number in range(12)]
+    words.put(collection, SPACE, units)
+    words.trim(collection, SPACE, {"a": 2, "nowhere": 0})
+    query = " ".join(f"ship{number}" for number in range(12))
+    left = {part_of(hit.id) for hit in words.search(collection, SPACE, query, limit=99)}
+    assert left == {("a", 0), ("a", 1)} | {("ab", number) for number in range(12)}
+    words.trim(collection, SPACE, {"a": 0, "ab": 1})
+    assert found(words, collection, query) == ["ab"]

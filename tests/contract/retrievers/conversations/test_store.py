@@ -1,6 +1,5 @@
 """What every store of conversations must do: run on the one in memory and on PostgreSQL."""
 
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -16,6 +15,7 @@ from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.connection import open_pool
+from querymill_workers.retrievers.conversations.ports.ranks import Underway
 from querymill_workers.retrievers.conversations.ports.sessions import info_of
 from querymill_workers.retrievers.conversations.prepare import facts_in, prepare_session
 from querymill_workers.retrievers.conversations.rules.rank import RankParts
@@ -113,42 +113,6 @@ def test_a_session_that_somebody_else_changed_is_not_overwritten(store: Store, c
         store.conversations.put(collection, first, replacing=first.revision)
 
 
-def test_one_writer_at_a_time_changes_a_session(store: Store, collection: str) -> None:
-    order, begun = [], threading.Event()
-
-    def second() -> None:
-        begun.set()
-        with store.conversations.changing(collection, "s"):
-            order.append("second")
-
-    other = threading.Thread(target=second)
-    with store.conversations.changing(collection, "s"):
-        other.start()
-        begun.wait(5)
-        for elsewhere in ((collection, "t"), (f"{collection}x", "s")):
-            with store.conversations.changing(*elsewhere):
-                order.append("others")
-        other.join(0.2)
-        order.append("first")
-    other.join(5)
-    assert order == ["others", "others", "first", "second"]
-
-
-def test_writers_side_by_side_lose_no_update(store: Store, collection: str) -> None:
-    def add(number: int) -> None:
-        with store.conversations.changing(collection, "s"):
-            known = store.conversations.stored(collection, "s")
-            texts = [] if known is None else [message.text for message in known.session.messages]
-            before = None if known is None else known.revision
-            store.conversations.put(collection, draft("s", *texts, f"text {number}"), replacing=before)
-
-    with ThreadPoolExecutor(8) as writers:
-        list(writers.map(add, range(16)))
-    known = store.conversations.stored(collection, "s")
-    assert known is not None
-    assert {message.text for message in known.session.messages} == {f"text {number}" for number in range(16)}
-
-
 def test_references_raise_the_rank_of_the_earlier_session_and_explain_themselves(store: Store, collection: str) -> None:
     referring(store, collection)
     assert store.conversations.references(collection, ["early", "late"]) == {
@@ -169,7 +133,7 @@ def test_sessions_are_active_when_a_message_is_in_the_range(store: Store, collec
         store.put(collection, draft(name, "one", "two", day=day))
 
     def active(start: datetime | None, end: datetime | None) -> list[str]:
-        return list(store.conversations.active_between(collection, start, end))
+        return list(store.conversations.passing(collection, {}, start=start, end=end))
 
     minute = timedelta(minutes=1)
     assert active(None, None) == ["a", "b", "c"]
@@ -228,11 +192,36 @@ def test_what_changes_while_a_rebuild_is_under_way_is_updated_after_it(store: St
     assert parts(store, collection, "early").reference == 0.1
 
 
+def test_a_rebuild_does_not_begin_while_another_is_under_way(store: Store, collection: str) -> None:
+    store.put(collection, draft("s"))
+    store.ranks.begin(collection, "older", mode="count")
+    with pytest.raises(Underway, match="older"):
+        store.ranks.begin(collection, "younger", mode="count", over=["oldest"])
+    table = store.ranks.table(collection)
+    store.ranks.draft(collection, "older", 0, ReferenceSearch(table).find(np.arange(1)), table)
+    assert store.ranks.publish(collection, "older", parts=1) is not None
+    assert store.ranks.begin(collection, "younger", mode="count") == set()
+
+
+def test_of_rebuilds_that_begin_at_once_one_is_under_way(store: Store, collection: str) -> None:
+    store.put(collection, draft("s"))
+
+    def begin(number: int) -> str:
+        try:
+            store.ranks.begin(collection, f"rebuild {number}", mode="count")
+        except Underway as other:
+            return other.rebuild
+        return f"rebuild {number}"
+
+    with ThreadPoolExecutor(8) as workers:
+        assert len(set(workers.map(begin, range(8)))) == 1
+
+
 def test_of_two_rebuilds_the_younger_one_counts(store: Store, collection: str) -> None:
     store.put(collection, draft("s"))
     store.ranks.begin(collection, "older", mode="count")
     table = store.ranks.table(collection)
-    store.ranks.begin(collection, "younger", mode="count")
+    store.ranks.begin(collection, "younger", mode="count", over=["older"])
     nothing = ReferenceSearch(table).find(np.zeros(0, np.int64))
     for late in (
         lambda: store.ranks.draft(collection, "older", 0, nothing, table),

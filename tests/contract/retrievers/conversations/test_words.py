@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from uuid import uuid4
 
@@ -14,13 +14,15 @@ import pytest
 
 from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation, UpdateConversation
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.jobs.faults import Conflict, Unavailable
+from querymill_workers.ledger.ports import Subject, Version
+from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres import connection
 from querymill_workers.postgres.connection import Pool, lent, open_pool
-from querymill_workers.retrievers.conversations.ports.sessions import SPACE
-from querymill_workers.retrievers.conversations.prepare import entry_of
-from querymill_workers.retrievers.conversations.stores import postgres as conversations
+from querymill_workers.retrievers.conversations.ports.sessions import KIND, SPACE
+from querymill_workers.retrievers.conversations.prepare import entries_of
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
+from querymill_workers.retrievers.conversations.stores.postgres_passages import PostgresPassages
 from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
 from querymill_workers.text.words import words
 from tests.fixtures.chats import session
@@ -48,8 +50,10 @@ def processes(world: World, database_url: str) -> Iterator[list[World]]:
                 ports=replace(
                     world.ports,
                     conversations=PostgresConversations(pool),
+                    conversation_passages=PostgresPassages(pool, ef_search=40),
                     ranks=PostgresRanks(pool),
                     words=SlowWords(pool),
+                    ledger=PostgresLedger(pool),
                 ),
             )
             for pool in pools
@@ -78,7 +82,7 @@ def at_once(processes: list[World], requests: list[JobRequest]) -> None:
 
 def expected(process: World, collection: str) -> dict[str, Counter[str]]:
     known = process.ports.conversations.stored(collection, "s")
-    return {} if known is None else {"s": Counter(words(entry_of(known.session).text))}
+    return {} if known is None else {entry.id: Counter(words(entry.text)) for entry in entries_of(known.session)}
 
 
 def test_updates_at_once_are_all_stored_and_found_at_their_first_attempt(
@@ -110,52 +114,57 @@ def test_whole_sessions_updates_and_drops_at_once_leave_the_words_of_the_rows(
 
 
 def test_words_and_rows_are_committed_together_or_not_at_all(pool: Pool, collection: str) -> None:
-    store, postings, made = PostgresConversations(pool), SlowWords(pool), draft("s", "nine ships")
+    ledger, store, postings, made = (
+        PostgresLedger(pool),
+        PostgresConversations(pool),
+        SlowWords(pool),
+        draft("s", "nine ships"),
+    )
 
     def change() -> None:
-        with store.changing(collection, "s"):
-            postings.put(collection, SPACE, [entry_of(made.session)])
+        with alone(ledger, collection):
+            postings.put(collection, SPACE, entries_of(made.session))
             store.put(collection, made, replacing=None)
             raise Unavailable("killed")
 
     with pytest.raises(Unavailable, match="killed"):
         change()
     assert (store.stored(collection, "s"), postings.search(collection, SPACE, "ships", limit=1)) == (None, [])
-    with store.changing(collection, "s"):
-        postings.put(collection, SPACE, [entry_of(made.session)])
+    with alone(ledger, collection):
+        postings.put(collection, SPACE, entries_of(made.session))
         with ThreadPoolExecutor(1) as other:
             assert other.submit(postings.search, collection, SPACE, "ships", limit=1).result() == []
         store.put(collection, made, replacing=None)
     assert [hit.id for hit in postings.search(collection, SPACE, "ships", limit=1)] == ["s"]
 
 
-def test_a_writer_waits_longer_than_a_statement_may_take(
-    database_url: str, collection: str, monkeypatch: pytest.MonkeyPatch
+def test_a_writer_who_waits_too_long_comes_again_later(
+    pool: Pool, collection: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "STATEMENT_TIMEOUT_MS", 500)
-    with open_pool(database_url, max_size=4) as pool, ThreadPoolExecutor(1) as other:
-        store = PostgresConversations(pool)
+    monkeypatch.setattr(connection, "CONTENDED_MS", 300)
+    ledger = PostgresLedger(pool)
 
-        def wait() -> object:
-            with store.changing(collection, "s"), lent(pool) as joined:
-                return joined.execute("SHOW statement_timeout").fetchone()
+    def change() -> object:
+        with alone(ledger, collection), lent(pool) as joined:
+            return joined.execute("SHOW lock_timeout").fetchone()
 
-        with store.changing(collection, "s"):
-            waiting = other.submit(wait)
-            until_somebody_waits(pool)
-            time.sleep(0.8)
-        assert waiting.result(5) == ("500ms",)
+    with ThreadPoolExecutor(1) as other:
+        with alone(ledger, collection):
+            until_free = other.submit(change)
+            with pytest.raises(Conflict, match="LockNotAvailable"):
+                until_free.result(5)
+        assert other.submit(change).result(5) == ("10s",)
 
 
 def test_many_who_wait_leave_connections_to_others(pool: Pool, collection: str) -> None:
-    store = PostgresConversations(pool)
+    ledger, store = PostgresLedger(pool), PostgresConversations(pool)
 
     def wait() -> None:
-        with store.changing(collection, "s"):
+        with alone(ledger, collection):
             pass
 
     with ThreadPoolExecutor(24) as others:
-        with store.changing(collection, "s"):
+        with alone(ledger, collection):
             waiting = [others.submit(wait) for _ in range(24)]
             until_somebody_waits(pool)
             with ThreadPoolExecutor(1) as reader:
@@ -164,16 +173,15 @@ def test_many_who_wait_leave_connections_to_others(pool: Pool, collection: str) 
             one.result(5)
 
 
-def test_a_writer_that_is_frozen_loses_the_session_to_those_who_wait(
-    pool: Pool, collection: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(conversations, "MAX_SILENCE_MS", 300)
-    store = PostgresConversations(pool)
+def test_a_writer_that_is_frozen_loses_the_session_to_those_who_wait(pool: Pool, collection: str) -> None:
+    ledger, store = PostgresLedger(pool), PostgresConversations(pool)
 
     holds, thaw = threading.Event(), threading.Event()
 
     def freeze() -> None:
-        with store.changing(collection, "s"):
+        with alone(ledger, collection):
+            with lent(pool) as joined:
+                joined.execute("SET LOCAL idle_in_transaction_session_timeout = 300")
             holds.set()
             thaw.wait(10)
             store.put(collection, draft("s", "too late"), replacing=None)
@@ -181,7 +189,7 @@ def test_a_writer_that_is_frozen_loses_the_session_to_those_who_wait(
     with ThreadPoolExecutor(1) as other:
         frozen = other.submit(freeze)
         holds.wait(5)
-        with store.changing(collection, "s"):
+        with alone(ledger, collection):
             store.put(collection, draft("s", "in time"), replacing=None)
         thaw.set()
         with pytest.raises(Unavailable, match="IdleInTransaction"):
@@ -189,6 +197,11 @@ def test_a_writer_that_is_frozen_loses_the_session_to_those_who_wait(
     known = store.stored(collection, "s")
     assert known is not None
     assert [message.text for message in known.session.messages] == ["in time"]
+
+
+def alone(ledger: PostgresLedger, collection: str) -> AbstractContextManager[object]:
+    """Hold a session as its writers do."""
+    return ledger.changing(collection, KIND, [Subject("s")], Version(1, "a job"), whole=False)
 
 
 def until_somebody_waits(pool: Pool) -> None:

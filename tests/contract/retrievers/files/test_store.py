@@ -1,6 +1,5 @@
 """What every store of code must do: run on the one in memory and on PostgreSQL."""
 
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -64,7 +63,7 @@ def called(name: str, line: int = 1, times: int = 1) -> Symbol:
 
 def embed(files: Files, collection: str, *, model: str = MODEL) -> None:
     pending = files.pending(collection, model=model, limit=1_000)
-    files.fill(collection, pending, np.stack([vector_of(chunk.chunk.text) for chunk in pending]), model=model)
+    files.fill(collection, pending, [vector_of(chunk.chunk.text) for chunk in pending], model=model)
 
 
 def test_a_file_comes_back_as_it_was_stored(files: Files, collection: str) -> None:
@@ -79,26 +78,6 @@ def test_a_file_comes_back_as_it_was_stored(files: Files, collection: str) -> No
         "empty.txt": set(),
     }
     assert files.revisions(collection) == {"a/b.py": "first", "empty.txt": "first"}
-
-
-def test_one_at_a_time_changes_a_file(files: Files, collection: str) -> None:
-    order, begun = [], threading.Event()
-
-    def second() -> None:
-        begun.set()
-        with files.changing(collection, ["c.py", "a.py", "a.py"]):
-            order.append("second")
-
-    other = threading.Thread(target=second)
-    with files.changing(collection, ["a.py", "b.py"]):
-        other.start()
-        begun.wait(5)
-        with files.changing(collection, ["d.py"]), files.changing(f"{collection}x", ["a.py"]):
-            order.append("others")
-        other.join(0.2)
-        order.append("first")
-    other.join(5)
-    assert order == ["others", "first", "second"]
 
 
 def test_a_file_stored_again_replaces_what_was_there(files: Files, collection: str) -> None:
@@ -123,7 +102,9 @@ def test_a_dropped_file_is_found_no_more(files: Files, collection: str) -> None:
     files.drop(collection, ["a.py", "never.py"])
     assert files.glob(collection, "*.py", limit=9) == ["b.py"]
     assert files.frequencies(collection, ["soup"]) == {"soup": 1}
-    assert [found.path for found in files.nearest(collection, vector_of("soup"), model=MODEL, limit=9)] == ["b.py"]
+    assert [found.path for found in files.nearest(collection, vector_of("soup"), model=MODEL, limit=9).found] == [
+        "b.py"
+    ]
     assert files.counts(collection, model=MODEL) == FileCounts(1, 4, 1, 0)
 
 
@@ -241,20 +222,20 @@ def test_rarity_counts_files_and_not_places(files: Files, collection: str) -> No
 def test_the_nearest_files_come_first_with_their_nearest_chunk(files: Files, collection: str) -> None:
     files.put(collection, [draft("a.py", "nine ships\nhot soup"), draft("b.py", "hot soup of ships"), draft("c.py")])
     embed(files, collection)
-    first, second = files.nearest(collection, vector_of("hot soup"), model=MODEL, limit=9)
+    first, second = files.nearest(collection, vector_of("hot soup"), model=MODEL, limit=9).found
     assert (first.path, first.chunk) == ("a.py", CodeChunk(1, 2, 2, "hot soup", "part 1"))
     assert first.cosine == pytest.approx(1, abs=1e-5)
     assert second.path == "b.py"
     assert second.cosine < 0.99
-    assert len(files.nearest(collection, vector_of("hot soup"), model=MODEL, limit=1)) == 1
+    assert len(files.nearest(collection, vector_of("hot soup"), model=MODEL, limit=1).found) == 1
     only = files.nearest(collection, vector_of("hot soup"), model=MODEL, limit=9, paths=["b.py", "never.py"])
-    assert [found.path for found in only] == ["b.py"]
+    assert [found.path for found in only.found] == ["b.py"]
 
 
 def test_the_cosine_of_a_zero_vector_is_zero(files: Files, collection: str) -> None:
     files.put(collection, [draft("a.py", "soup")])
     embed(files, collection)
-    (found,) = files.nearest(collection, np.zeros(DIMENSIONS, np.float32), model=MODEL, limit=9)
+    (found,) = files.nearest(collection, np.zeros(DIMENSIONS, np.float32), model=MODEL, limit=9).found
     assert found.cosine == 0
 
 
@@ -272,7 +253,7 @@ def test_chunks_without_a_vector_of_the_model_are_pending(files: Files, collecti
     assert files.pending(collection, model=MODEL, limit=9) == []
     assert len(files.pending(collection, model="other", limit=9)) == 3
     assert files.counts(collection, model="other") == FileCounts(2, 14, 3, 3)
-    assert files.nearest(collection, vector_of("soup"), model="other", limit=9) == []
+    assert files.nearest(collection, vector_of("soup"), model="other", limit=9).found == []
 
 
 def test_an_unchanged_chunk_keeps_its_vector_wherever_it_moves(files: Files, collection: str) -> None:
@@ -280,7 +261,7 @@ def test_an_unchanged_chunk_keeps_its_vector_wherever_it_moves(files: Files, col
     embed(files, collection)
     files.put(collection, [draft("a.py", "new\nships\nsoup", revision="second")])
     assert [chunk.chunk.text for chunk in files.pending(collection, model=MODEL, limit=9)] == ["new"]
-    (found,) = files.nearest(collection, vector_of("soup"), model=MODEL, limit=9)
+    (found,) = files.nearest(collection, vector_of("soup"), model=MODEL, limit=9).found
     assert (found.chunk.number, found.chunk.line) == (2, 3)
 
 
@@ -288,7 +269,7 @@ def test_a_vector_whose_chunk_is_gone_is_dropped(files: Files, collection: str) 
     files.put(collection, [draft("a.py", "soup")])
     pending = files.pending(collection, model=MODEL, limit=9)
     files.put(collection, [draft("a.py", "ships", revision="second")])
-    files.fill(collection, pending, np.stack([vector_of("soup")]), model=MODEL)
+    files.fill(collection, pending, [vector_of("soup")], model=MODEL)
     assert files.counts(collection, model=MODEL).pending == 1
 
 
@@ -304,6 +285,70 @@ def test_no_collection_sees_anothers_files(files: Files, collection: str) -> Non
         FileSymbol("a.py", defined("soup"))
     ]
     assert files.frequencies(collection, ["secret", "soup"]) == {"secret": 0, "soup": 1}
-    assert files.nearest(collection, vector_of("soup"), model=MODEL, limit=9) == []
+    assert files.nearest(collection, vector_of("soup"), model=MODEL, limit=9).found == []
     files.drop(collection, ["b.py"])
     assert files.counts(other, model=MODEL).files == 2
+
+
+def test_what_was_not_compared_is_told_with_what_was(files: Files, collection: str) -> None:
+    files.put(collection, [draft("a.py", "soup"), draft("b.py", "ships")])
+    embed(files, collection)
+    files.put(collection, [draft("b.py", "ships\nsoup"), draft("c.py", "tea\nsoup")])
+    near = files.nearest(collection, vector_of("soup"), model=MODEL, limit=9, beside=["a.py", "b.py", "never.py"])
+    assert ([found.path for found in near.found], near.pending, near.waiting) == (
+        ["a.py", "b.py"],
+        3,
+        frozenset({"b.py"}),
+    )
+    nothing = files.nearest(f"{collection}x", vector_of("soup"), model=MODEL, limit=9)
+    assert (list(nothing.found), nothing.pending, nothing.waiting) == ([], 0, frozenset())
+
+
+def test_a_refused_chunk_waits_no_longer_until_it_is_tried_again_or_its_file_changes(
+    files: Files, collection: str
+) -> None:
+    files.put(collection, [draft("a.py", "soup\nships")])
+    soup, ships = files.pending(collection, model=MODEL, limit=9)
+    files.fill(collection, [soup, ships], [None, vector_of("ships")], model=MODEL)
+    assert files.pending(collection, model=MODEL, limit=9) == []
+    assert files.counts(collection, model=MODEL).pending == 0
+    assert [found.chunk.text for found in files.nearest(collection, vector_of("soup"), model=MODEL, limit=9).found] == [
+        "ships"
+    ]
+    files.retry(collection, model=MODEL)
+    assert files.pending(collection, model=MODEL, limit=9) == [soup]
+    files.fill(collection, [soup], [None], model=MODEL)
+    files.put(collection, [draft("a.py", "soup\ntea", revision="second")])
+    assert [chunk.chunk.text for chunk in files.pending(collection, model=MODEL, limit=9)] == ["soup", "tea"]
+
+
+def test_only_chunks_that_are_stored_and_without_a_vector_are_still_pending(files: Files, collection: str) -> None:
+    files.put(collection, [draft("a.py", "soup\nships"), draft("b.py", "tea")])
+    listed = files.pending(collection, model=MODEL, limit=9)
+    files.fill(collection, listed[:1], [vector_of("soup")], model=MODEL)
+    files.drop(collection, ["b.py"])
+    assert [chunk.chunk.text for chunk in files.still_pending(collection, listed, model=MODEL)] == ["ships"]
+
+
+def test_vectors_of_two_models_and_dimensions_stand_side_by_side_until_the_switch(
+    files: Files, collection: str
+) -> None:
+    assert files.searched_by(collection) is None
+    files.put(collection, [draft("a.py", "soup\nships")])
+    assert files.searched_by(collection, first=MODEL) == files.searched_by(collection, first="wide") == MODEL
+    embed(files, collection)
+    pending = files.pending(collection, model="wide", limit=9)
+    wide = [np.eye(1_000, dtype=np.float32)[number] for number in range(2)]
+    files.fill(collection, pending[:1], wide[:1], model="wide")
+    assert not files.switch(collection, model="wide")
+    assert files.searched_by(collection) == MODEL
+    assert len(files.nearest(collection, vector_of("soup"), model=MODEL, limit=9).found) == 1
+    files.fill(collection, pending[1:], wide[1:], model="wide")
+    assert files.switch(collection, model="wide")
+    assert files.searched_by(collection) == "wide"
+    (found,) = files.nearest(collection, wide[1], model="wide", limit=9).found
+    assert found.chunk.text == "ships"
+    assert found.cosine == pytest.approx(1)
+    files.drop_other_models(collection, model="wide")
+    assert files.counts(collection, model=MODEL).pending == 2
+    assert files.counts(collection, model="wide").pending == 0

@@ -18,11 +18,12 @@ from querymill_workers.retrievers.messages.ingest import prepare_session
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
 from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
 from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
-from querymill_workers.retrievers.reports.rules.chunking import Chunk
 from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
+from querymill_workers.retrievers.reports.stores.postgres_life import PostgresReportLife
 from querymill_workers.services.ports import TextVector
 from querymill_workers.services.stores.postgres import PostgresTextVectors
-from tests.fixtures.chats import session
+from tests.fixtures.chats import put, session
+from tests.fixtures.reports import prepared_report
 
 TEXTS = ("nine ships", "hot soup", "cold tea")
 
@@ -51,8 +52,8 @@ def test_chunks_of_files_get_wide_vectors(wide: tuple[Pool, int]) -> None:
     long_path = f"{'folder/' * 120}a.py"
     files.put("c", [PreparedFile(FileInfo(long_path, Revision("r"), "python", 9, 3, 9, "words"), "", (), chunks)])
     pending = files.pending("c", model="wide", limit=9)
-    files.fill("c", pending, np.stack([known[chunk.chunk.text] for chunk in pending]), model="wide")
-    (nearest,) = files.nearest("c", known["hot soup"], model="wide", limit=1)
+    files.fill("c", pending, [known[chunk.chunk.text] for chunk in pending], model="wide")
+    (nearest,) = files.nearest("c", known["hot soup"], model="wide", limit=1).found
     assert nearest.chunk.text == "hot soup"
     assert nearest.cosine == pytest.approx(1)
 
@@ -60,8 +61,8 @@ def test_chunks_of_files_get_wide_vectors(wide: tuple[Pool, int]) -> None:
 def test_messages_get_wide_vectors(wide: tuple[Pool, int]) -> None:
     known, sessions, draft = vectors(wide[1]), PostgresSessions(wide[0]), prepare_session(session("s", *TEXTS))
     sessions.searched_by("c", first="wide")
-    sessions.put("c", draft, models=["wide"])
-    pending = sessions.pending("c", "s", model="wide")
+    put(sessions, "c", draft, models=["wide"])
+    pending = sessions.pending("c", ["s"], model="wide", limit=99)
     rows = [known.get(passage.content, known["cold tea"]) for passage in pending]  # what is around a message too
     sessions.fill("c", pending, np.stack(rows), model="wide")
     found = PostgresMessages(wide[0], ef_search=100).nearest(
@@ -74,10 +75,14 @@ def test_messages_get_wide_vectors(wide: tuple[Pool, int]) -> None:
 
 def test_passages_of_reports_get_wide_vectors(wide: tuple[Pool, int]) -> None:
     known = vectors(wide[1])
-    chunks = [Chunk(number + 1, number, text, 2) for number, text in enumerate(TEXTS)]
-    reports = PostgresReports(wide[0])
-    reports.draft("c", "a", Revision("r"), chunks, np.stack([known[text] for text in TEXTS]))
-    assert reports.drafted("c", "a", Revision("r")) == {0, 1, 2}
+    life = PostgresReportLife(wide[0])
+    life.put("c", prepared_report("a", *TEXTS), models=["wide"])
+    pending = life.pending("c", "a", model="wide", limit=9)
+    life.fill("c", pending, np.stack([known[passage.text] for passage in pending]))
+    found = PostgresReports(wide[0]).search(
+        "c", {"q": known["hot soup"]}, model="wide", documents=["a"], depth=1, per_document=True, pages=False
+    )
+    assert [passage.chunk for passage in found] == [1]
 
 
 def test_single_texts_get_wide_vectors(wide: tuple[Pool, int]) -> None:

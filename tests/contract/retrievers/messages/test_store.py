@@ -7,6 +7,8 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
+from querymill_shared.contracts.sessions import ChatSession
+from querymill_workers.postgres import near as near_indexes
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.messages.ingest import prepare_session
 from querymill_workers.retrievers.messages.ports import Messages, Sessions
@@ -15,8 +17,9 @@ from querymill_workers.retrievers.messages.stores import postgres as postgres_me
 from querymill_workers.retrievers.messages.stores.memory import MemoryMessages
 from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
 from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
+from querymill_workers.words.postgres import PostgresWords
 from tests.fakes.vectors import DIMENSIONS, vector_of
-from tests.fixtures.chats import session, store
+from tests.fixtures.chats import put, session, store
 
 
 @pytest.fixture(params=["memory", "postgres"])
@@ -134,7 +137,8 @@ def test_contexts_are_found_when_asked_for(messages: Messages, sessions: Session
     store(sessions, collection, session("s", "ships", "soup"))
     assert {row.vector_type for row in near(messages, of(collection), "ships")} == {"message"}
     both = near(messages, of(collection, vector_types=("message", "context")), "ships")
-    assert sorted(row.vector_type for row in both) == ["context", "context", "message", "message"]
+    assert len(both) == 2
+    assert {row.vector_type for row in both} == {"message", "context"}  # each message once, by its nearest row
     (context, _) = near(messages, of(collection, vector_types=("context",)), "ships")
     assert context.content == "ships\nsoup"
 
@@ -144,7 +148,7 @@ def test_rows_of_another_model_and_pending_ones_are_skipped_and_counted(
 ) -> None:
     store(sessions, collection, session("old", "ships"), model="older")
     store(sessions, collection, session("new", "ships"), model="words")
-    sessions.put(collection, prepare_session(session("late", "ships", "ship")), models=["words"])
+    put(sessions, collection, prepare_session(session("late", "ships", "ship")), models=["words"])
     assert [row.session_id for row in near(messages, of(collection), "ships")] == ["new"]
     assert skipped(messages, of(collection), "words") == 3
     assert skipped(messages, of(collection, session_id="new"), "words") == 0
@@ -171,14 +175,14 @@ def test_rows_that_lack_a_vector_are_found_alone_with_their_sessions(
 ) -> None:
     store(sessions, collection, session("old", "ships"))
     for name in ("new", "newer"):
-        sessions.put(collection, prepare_session(session(name, "ships", "ships")), models=["words"])
+        put(sessions, collection, prepare_session(session(name, "ships", "ships")), models=["words"])
     where = of(collection, lacking="words")
     rows, count = messages.containing(where, "ship", limit=9)
     assert ({row.session_id for row in rows}, count) == ({"new", "newer"}, 4)
-    assert messages.lacking_sessions(where, limit=9) == ["new", "newer"]
-    assert messages.lacking_sessions(where, limit=1) == ["new"]
-    assert messages.lacking_sessions(of(collection, lacking="words", session_id="old"), limit=9) == []
-    assert messages.lacking_sessions(of(collection, lacking="other"), limit=9) == []
+    assert sorted(messages.sessions_of(where, limit=9)) == ["new", "newer"]
+    assert len(messages.sessions_of(where, limit=1)) == 1
+    assert messages.sessions_of(of(collection, lacking="words", session_id="old"), limit=9) == []
+    assert messages.sessions_of(of(collection, lacking="other"), limit=9) == []
 
 
 @pytest.mark.parametrize(
@@ -206,12 +210,30 @@ def test_named_rows_come_with_their_cosine_under_the_filter(
     assert row.raw is None
 
 
+def test_brief_rows_are_ranked_as_whole_ones_are(messages: Messages, sessions: Sessions, collection: str) -> None:
+    store(sessions, collection, session("s", "nine ships", "hot soup", "nine soups"), session("t", "ships"))
+    where, vector = of(collection), vector_of("nine ships")
+    found = {
+        brief: messages.nearest(where, vector, model="words", limit=3, floor=0.1, brief=brief)
+        for brief in (False, True)
+    }
+    told = {brief: [(row.vector_id, row.message, row.raw) for row in near.rows] for brief, near in found.items()}
+    assert told[True] == told[False]
+    assert (found[True].passed, found[True].skipped) == (found[False].passed, found[False].skipped)
+    named = [row.vector_id for row in found[False].rows]
+    whole = messages.rows(where, named, vector, model="words")
+    brief = messages.rows(where, named, vector, model="words", brief=True)
+    assert {id_: (row.message, row.created_at, row.raw) for id_, row in brief.items()} == {
+        id_: (row.message, row.created_at, row.raw) for id_, row in whole.items()
+    }
+
+
 def test_an_edited_message_loses_its_vector_and_the_others_keep_theirs(
     messages: Messages, sessions: Sessions, collection: str
 ) -> None:
     store(sessions, collection, session("s", "ships", "soup", "rope", "sail", "mast"))
-    sessions.put(collection, prepare_session(session("s", "ships", "soup", "rope", "sail", "crew")), models=["words"])
-    pending = sessions.pending(collection, "s", model="words")
+    put(sessions, collection, prepare_session(session("s", "ships", "soup", "rope", "sail", "crew")), models=["words"])
+    pending = sessions.pending(collection, ["s"], model="words", limit=99)
     assert [passage.vector_type for passage in pending] == ["message", "context", "context", "context"]
     contents = {passage.content for passage in pending}
     assert contents == {"crew", "ships\nsoup\nrope\nsail\ncrew", "soup\nrope\nsail\ncrew", "rope\nsail\ncrew"}
@@ -219,35 +241,26 @@ def test_an_edited_message_loses_its_vector_and_the_others_keep_theirs(
 
 def test_what_a_session_has_no_more_is_named_and_goes(messages: Messages, sessions: Sessions, collection: str) -> None:
     store(sessions, collection, session("s", "ships", "soup"))
-    shorter = prepare_session(session("s", "ships"))
-    kept = [passage.vector_id for passage in shorter.passages]
-    leaving = sessions.passages_except(collection, "s", keeping=kept)
-    assert sorted(passage.vector_type for passage in leaving) == ["context", "message"]
-    sessions.put(collection, shorter, models=["words"])
-    assert sessions.passages_except(collection, "s", keeping=kept) == []
+    changed = put(sessions, collection, prepare_session(session("s", "ships")), models=["words"])
+    assert sorted(text.vector_type for text in changed.dropped) == ["context", "context", "message"]
     assert ids(near(messages, of(collection), "soup")) == ["a"]
+    assert len(sessions.texts(collection, "s")) == 2
 
 
-def test_a_revision_is_known_once_it_is_complete_and_not_when_another_is_wanted(
-    messages: Messages, sessions: Sessions, collection: str
-) -> None:
+def test_the_revision_is_that_of_the_last_session_put(messages: Messages, sessions: Sessions, collection: str) -> None:
     (draft,) = store(sessions, collection, session("s", "ships"))
-    assert sessions.revision(collection, "s") == draft.revision
+    assert sessions.revisions(collection, ["s"]) == {"s": draft.revision}
     later = prepare_session(session("s", "soup"))
-    sessions.put(collection, later, models=["words"])
-    assert sessions.revision(collection, "s") is None
-    sessions.complete(collection, "s", draft.revision)
-    assert sessions.revision(collection, "s") is None
+    put(sessions, collection, later, models=["words"])
+    assert sessions.revisions(collection, ["s"]) == {"s": later.revision}
 
 
 def test_a_vector_of_what_a_message_was_is_not_stored(messages: Messages, sessions: Sessions, collection: str) -> None:
-    sessions.put(collection, prepare_session(session("s", "ships")), models=["words"])
-    was = sessions.pending(collection, "s", model="words")
-    sessions.put(collection, prepare_session(session("s", "soup")), models=["words"])
+    put(sessions, collection, prepare_session(session("s", "ships")), models=["words"])
+    was = sessions.pending(collection, ["s"], model="words", limit=99)
+    put(sessions, collection, prepare_session(session("s", "soup")), models=["words"])
     sessions.fill(collection, was, np.stack([vector_of("ships")] * len(was)), model="words")
-    sessions.mark_indexed(collection, was)
-    assert len(sessions.pending(collection, "s", model="words")) == 2
-    assert len(sessions.unindexed(collection, "s")) == 2
+    assert len(sessions.pending(collection, ["s"], model="words", limit=99)) == 2
 
 
 def test_a_large_filter_is_searched_by_the_index_and_never_gives_fewer_rows_than_there_are(
@@ -258,6 +271,9 @@ def test_a_large_filter_is_searched_by_the_index_and_never_gives_fewer_rows_than
     vectors = {texts[3]: axis()}  # a zero vector is in no index
     store(PostgresSessions(stored._pool), collection, *some, vectors=vectors)
     monkeypatch.setattr(postgres_messages, "EXACT_ROWS", 10)
+    monkeypatch.setattr(near_indexes, "LARGE_ROWS", 10)
+    assert stored.index_if_large(collection, model="words", dimensions=DIMENSIONS)
+    assert not stored.index_if_large(collection, model="words", dimensions=DIMENSIONS)
     question = vector_of("ship 17 of 3 rope 2")
     found = stored.nearest(of(collection), question, model="words", limit=5, floor=-2)
     assert (found.exact, len(found.rows)) == (False, 5)
@@ -269,3 +285,81 @@ def test_a_large_filter_is_searched_by_the_index_and_never_gives_fewer_rows_than
     monkeypatch.setattr(postgres_messages, "EXACT_ROWS", 10)
     every = stored.nearest(of(collection), question, model="words", limit=120, floor=-2)
     assert (every.exact, len(every.rows)) == (True, 120)
+
+
+def test_a_small_collection_has_no_index_and_one_of_another_dimension_stands_beside_it(
+    stored: PostgresMessages, collection: str
+) -> None:
+    sessions = PostgresSessions(stored._pool)
+    store(sessions, collection, session("s", "ships", "soup"))
+    sessions.add_model(collection, "s", model="wide")
+    wide = {content: np.eye(7, dtype=np.float32)[place] for place, content in enumerate(("ships", "soup"))}
+    pending = sessions.pending(collection, ["s"], model="wide", limit=9)
+    rows = np.stack([wide.get(passage.content, wide["soup"]) for passage in pending])
+    sessions.fill(collection, pending, rows, model="wide")
+    assert not stored.index_if_large(collection, model="wide", dimensions=7)
+    found = stored.nearest(of(collection), wide["ships"], model="wide", limit=9, floor=-2)
+    assert [(row.content, row.raw) for row in found.rows] == [("ships", 1), ("soup", 0)]
+    assert ids(near(stored, of(collection), "soup", limit=1)) == ["b"]
+
+
+CONDITIONS = [
+    ({"user_name": "Ada"}, {"a1", "a2"}),
+    ({"session_id": ["t", "nowhere"]}, {"b1", "b2"}),
+    ({"role": "assistant"}, {"a2", "b2"}),
+    ({"time": {"from": "2026-03-01"}}, {"b1", "b2"}),
+    ({"topic": "boats"}, {"a1", "a2"}),
+    ({"tags": "x"}, {"b2"}),
+    ({"topic": None}, {"b1", "b2"}),
+    ({"user_name": "Ada", "role": "user"}, {"a1"}),
+    ({"user_name": {"prefix": "B"}}, {"b1", "b2"}),
+    ({"user_name": "Eve"}, set()),
+]
+
+
+def talk(session_id: str, user: str, month: int, *, topic: str | None = None, name: str = "a") -> ChatSession:
+    at = f"2026-0{month}-05T10:00:00Z"
+    messages: list[dict[str, object]] = [
+        {"message_id": f"{name}1", "role": "user", "text": "nine ships", "created_at": at},
+        {"message_id": f"{name}2", "role": "assistant", "text": "ten ships", "created_at": at, "tags": ["x", "y"]},
+    ]
+    if topic is not None:
+        del messages[1]["tags"]
+    return ChatSession.model_validate(
+        {"session_id": session_id, "user_name": user, "started_at": at, "messages": messages}
+        | ({} if topic is None else {"topic": topic})
+    )
+
+
+@pytest.mark.parametrize(("conditions", "expected"), CONDITIONS)
+def test_a_filter_holds_in_every_way_of_searching(
+    messages: Messages, sessions: Sessions, collection: str, conditions: dict[str, object], expected: set[str]
+) -> None:
+    drafts = store(sessions, collection, talk("s", "Ada", 1, topic="boats", name="a"), talk("t", "Bob", 4, name="b"))
+    where = of(collection, conditions=conditions)
+    assert set(ids(near(messages, where, "ships"))) == expected
+    assert set(ids(list(messages.containing(where, "ships", limit=9)[0]))) == expected
+    every = [passage.vector_id for draft in drafts for passage in draft.passages]
+    assert {row.message_id for row in messages.rows(where, every, None, model="words").values()} == expected
+    assert len(messages.sessions_of(where, limit=9)) == len({id_[0] for id_ in expected})
+    for row in near(messages, where, "ships"):
+        assert row.metadata == ({"topic": "boats"} if row.session_id == "s" else
+                                {} if row.message_id == "b1" else {"tags": ["x", "y"]})  # fmt: skip
+
+
+def test_a_message_is_excluded_within_its_session(messages: Messages, sessions: Sessions, collection: str) -> None:
+    store(sessions, collection, session("s", "ships"), session("t", "ships"))
+    where = of(collection, exclude_message_id="a", exclude_session_id="s")
+    assert [row.session_id for row in near(messages, where, "ships")] == ["t"]
+
+
+def test_a_snapshot_sees_nothing_that_comes_meanwhile(
+    stored: PostgresMessages, collection: str, database_url: str
+) -> None:
+    store(PostgresSessions(stored._pool), collection, session("s", "ships"))
+    with open_pool(database_url, max_size=2) as other, stored.snapshot():
+        assert len(near(stored, of(collection), "ships")) == 1
+        store(PostgresSessions(other), collection, session("t", "ships"))
+        assert len(near(stored, of(collection), "ships")) == 1
+        assert PostgresWords(stored._pool).search(collection, "messages", "ships", limit=9) == []
+    assert len(near(stored, of(collection), "ships")) == 2

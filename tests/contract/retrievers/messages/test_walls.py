@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from psycopg import sql
 
 from querymill_workers.postgres.connection import open_pool
+from querymill_workers.postgres.near import NearIndexes
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow
 from querymill_workers.retrievers.messages.stores import postgres as postgres_messages
 from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
@@ -92,6 +93,7 @@ def test_no_row_of_another_session_or_collection_ever_appears(
     asked = placed(chats, where)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(postgres_messages, "EXACT_ROWS", exact_rows)
+        patched.setattr(NearIndexes, "exists", lambda *_: True)
         found = chats.every_way(asked, text)
         assert strangers(found, asked) == []
         if asked.session_id in (None, *SESSIONS):
@@ -102,7 +104,7 @@ def test_with_a_filter_that_lets_everything_through_row_level_security_still_hol
     chats: Chats, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     honest = postgres_messages.predicates
-    monkeypatch.setattr(postgres_messages, "predicates", lambda where: honest(where) + LEAK)
+    monkeypatch.setattr(postgres_messages, "predicates", lambda where, *rest: honest(where, *rest) + LEAK)
     where = MessageFilter(chats.collections[0], ("message",), "s", "a")
     leaked = strangers(chats.every_way(where, "ships"), where)
     # The rule above bites: rows of other sessions came through the broken predicates …
@@ -115,13 +117,13 @@ def test_without_row_level_security_the_same_bug_would_leak(
     chats: Chats, database: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     honest = postgres_messages.predicates
-    monkeypatch.setattr(postgres_messages, "predicates", lambda where: honest(where) + LEAK)
+    monkeypatch.setattr(postgres_messages, "predicates", lambda where, *rest: honest(where, *rest) + LEAK)
     where = MessageFilter(chats.collections[0], ("message",), "s")
     statement = postgres_messages._statement("containing", where)
     values = postgres_messages._values(where) | {"pattern": "%ships%", "limit": 100_000}
     with database.transaction(force_rollback=True):
         database.execute("ALTER TABLE chat_message_vectors DISABLE ROW LEVEL SECURITY")
-        rows = [MessageRow(*row) for _, *row in database.execute(statement, values)]
+        rows = [postgres_messages._row(row) for _, *row in database.execute(statement, values)]
     assert any(chats.collections[1] in row.content for row in rows)
 
 
@@ -148,7 +150,7 @@ def test_the_role_cannot_write_into_another_collection(chats: Chats, database: p
 
 def test_a_connection_comes_back_as_it_was(chats: Chats, database_url: str) -> None:
     with open_pool(database_url, max_size=1) as pool:
-        PostgresSessions(pool).revision(chats.collections[0], "s")
+        PostgresSessions(pool).revisions(chats.collections[0], ["s"])
         with pool.connection() as connection:
             row = connection.execute(
                 "SELECT current_user = session_user, current_setting('querymill.collection', true)"

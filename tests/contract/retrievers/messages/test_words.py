@@ -2,19 +2,25 @@
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import nullcontext
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from uuid import uuid4
 
 import psycopg
 import pytest
 
+from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages.ingest import IngestSession
 from querymill_shared.contracts.messages.life import ForgetSession
+from querymill_shared.contracts.sessions import ChatSession
+from querymill_shared.meters import Meters
+from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import open_pool
+from querymill_workers.retrievers.messages.ingest import prepare_session
+from querymill_workers.retrievers.messages.ports import NEIGHBOURS, SPACES
+from querymill_workers.retrievers.messages.rules.neighbours import entries_of
 from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
 from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
+from querymill_workers.set_aside.postgres import PostgresSetAside
 from querymill_workers.text.words import words
 from querymill_workers.words.postgres import PostgresWords
 from tests.fixtures.chats import session
@@ -31,7 +37,11 @@ def stored(world: World, database_url: str) -> Iterator[World]:
     """The world with the stores of PostgreSQL."""
     with open_pool(database_url, max_size=16) as pool:
         world.with_ports(
-            messages=PostgresMessages(pool, ef_search=100), sessions=PostgresSessions(pool), words=SlowWords(pool)
+            messages=PostgresMessages(pool, ef_search=100),
+            sessions=PostgresSessions(pool),
+            words=SlowWords(pool),
+            ledger=PostgresLedger(pool),
+            set_aside=PostgresSetAside(pool, Meters(None)),
         )
         yield world
 
@@ -39,51 +49,74 @@ def stored(world: World, database_url: str) -> Iterator[World]:
 def expected(world: World, collection: str) -> dict[str, Counter[str]]:
     sessions = world.ports.sessions
     return {
-        passage.vector_id: Counter(words(passage.content))
+        text.text_id: Counter(words(text.content))
         for session_id in sessions.ids(collection)
-        for passage in sessions.passages(collection, session_id)
+        for text in sessions.texts(collection, session_id)
     }
 
 
-def at_once(world: World, collection: str) -> None:
-    """Ingest five states of one session, and forget it, at once."""
-    requests = [
-        IngestSession(collection=collection, session=session("s", *TEXTS[number : number + 3 + number % 2]))
-        for number in range(5)
+def expected_neighbours(world: World, collection: str) -> dict[str, Counter[str]]:
+    """Return the entries with neighbours that all messages have if their sessions are indexed from scratch."""
+    sessions = world.ports.sessions
+    prepared = [
+        prepare_session(ChatSession.model_validate(whole))
+        for whole in sessions.whole(collection, sessions.ids(collection)).values()
     ]
-    some = [*requests, ForgetSession(collection=collection, session_id="s")]
-    threads = [threading.Thread(target=world.run, args=(request,)) for request in some]
+    return {
+        entry.id: Counter(entry.counts)
+        for each in prepared
+        for entry in entries_of(each.session.session_id, each.messages, words)
+    }
+
+
+def ingest(collection: str, *texts: str, speakers: Sequence[str] = ("Ada",)) -> IngestSession:
+    """Have a session ingested whose messages are by the speakers in turn."""
+    given = session("s", *texts).model_dump(mode="json")
+    for place, message in enumerate(given["messages"]):
+        message["user_name"] = speakers[place % len(speakers)]
+    return IngestSession(collection=collection, session=ChatSession.model_validate(given))
+
+
+#: Five states of a session that share texts, some of them by more than two speakers.
+CHANGED = [(TEXTS[n : n + 3 + n % 2], ("Ada", "Bob", "Cy")[: 1 + n % 3]) for n in range(5)]
+#: Five states of a session that grows: what is new changes the entries of the messages just before it.
+GROWN = [(TEXTS[: n + 2], ("Ada", "Bob")) for n in range(5)]
+
+
+def at_once(world: World, *requests: JobRequest) -> None:
+    """Run jobs at once, and wait until all have ended."""
+    threads = [threading.Thread(target=world.run, args=(request,)) for request in requests]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
 
 
-def test_several_who_change_a_session_at_once_leave_the_words_of_its_rows(
-    stored: World, database: psycopg.Connection
+@pytest.mark.parametrize("forgets", [True, False])
+@pytest.mark.parametrize("states", [CHANGED, GROWN], ids=["changed", "grown"])
+def test_several_who_change_a_session_at_once_leave_the_words_of_its_rows_and_of_their_neighbours(
+    stored: World, database: psycopg.Connection, states: Sequence[tuple[Sequence[str], Sequence[str]]], *, forgets: bool
 ) -> None:
-    for _ in range(3):
+    for _ in range(2):
         collection = f"c{uuid4().hex}"
-        at_once(stored, collection)
-        assert spelled(database, collection) == expected(stored, collection)
-
-
-def test_without_one_at_a_time_old_words_would_be_left(
-    stored: World, database: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(PostgresSessions, "changing", lambda *_: nullcontext())
-    differ = []
-    for _ in range(10):
-        collection = f"c{uuid4().hex}"
-        at_once(stored, collection)
-        differ.append(spelled(database, collection) != expected(stored, collection))
-    assert any(differ)
+        forgetting = [ForgetSession(collection=collection, session_id="s")] if forgets else []
+        requests = [ingest(collection, *texts, speakers=speakers) for texts, speakers in states]
+        at_once(stored, *requests, *forgetting)
+        assert spelled(database, collection, *SPACES.values()) == expected(stored, collection)
+        assert spelled(database, collection, NEIGHBOURS) == expected_neighbours(stored, collection)
+        assert forgets or expected_neighbours(stored, collection)
 
 
 def test_more_sessions_at_once_than_connections_still_all_get_in(stored: World, database_url: str) -> None:
     collection = f"c{uuid4().hex}"
     with open_pool(database_url, max_size=8) as pool:
-        stored.ports = replace(stored.ports, sessions=PostgresSessions(pool), words=PostgresWords(pool))
+        stored.with_ports(
+            sessions=PostgresSessions(pool),
+            words=PostgresWords(pool),
+            ledger=PostgresLedger(pool),
+            set_aside=PostgresSetAside(pool, Meters(None)),
+        )
         requests = [IngestSession(collection=collection, session=session(f"s{n}", *TEXTS)) for n in range(24)]
         threads = [threading.Thread(target=stored.run, args=(request,)) for request in requests]
         for thread in threads:

@@ -16,6 +16,8 @@ from querymill_workers.retrievers.modules.rules.lexicon import EMPTY, Lexicon
 from querymill_workers.retrievers.modules.rules.names import Match, hits, key_of
 from querymill_workers.retrievers.modules.stores.memory import MemoryModules
 from querymill_workers.retrievers.modules.stores.mongo import MongoModules
+from querymill_workers.retrievers.modules.stores.mongo_rows import code_row, document_row
+from querymill_workers.retrievers.modules.stores.register import MemoryRegister
 from tests.fixtures.own_services import MONGODB_URI
 
 #: The embedded server, and a mongod where one is given.
@@ -34,14 +36,14 @@ def modules(request: pytest.FixtureRequest) -> Iterator[Modules]:
     if request.param == "memory":
         yield MemoryModules()
         return
-    store = MongoModules(uri_of(request.param, request))
+    store = MongoModules(uri_of(request.param, request), MemoryRegister())
     yield store
     store.close()
 
 
 @pytest.fixture(params=SERVERS)
 def mongo(request: pytest.FixtureRequest) -> Iterator[MongoModules]:
-    store = MongoModules(uri_of(request.param, request))
+    store = MongoModules(uri_of(request.param, request), MemoryRegister())
     yield store
     store.close()
 
@@ -60,7 +62,8 @@ def document(
 
 
 def store(modules: Modules, collection: str, *documents: ModuleDocument, revision: Revision = FIRST) -> None:
-    modules.put(collection, [(document, revision) for document in documents])
+    modules.put(collection, [(document, revision) for document in documents], record=uuid4().hex)
+    modules.settle(collection, [document.document for document in documents])
 
 
 def found(modules: Modules, collection: str, module: str, match: Match = "suffix") -> set[int | str]:
@@ -197,7 +200,8 @@ def test_several_modules_are_recalled_by_their_keys(modules: Modules, collection
 
 def test_of_two_versions_put_at_once_the_later_counts(modules: Modules, collection: str) -> None:
     versions = [(document(1, "vtkActor", code="old"), FIRST), (document(1, "vtkPlane", code="new"), SECOND)]
-    modules.put(collection, versions)
+    modules.put(collection, versions, record="both")
+    modules.settle(collection, [1])
     assert (found(modules, collection, "vtkActor"), found(modules, collection, "vtkPlane")) == (set(), {1})
     assert (modules.revision(collection, 1), modules.documents(collection, [1])[1].code) == (SECOND, "new")
 
@@ -272,31 +276,86 @@ def test_a_half_written_document_is_neither_scored_nor_shown(
     assert mongo.describe(collection, [1]) == []
 
 
-def test_a_document_that_is_stored_has_its_names_in_the_vocabulary_whatever_failed_after(
+def test_a_version_that_could_not_be_written_leaves_no_trace_once_it_is_repaired(
     mongo: MongoModules, collection: str
 ) -> None:
+    store(mongo, collection, document(1, "vtkPlane", code="old"))
     too_large = document(1, "vtkActor").model_copy(update={"code": "x" * 17_000_000})
     with pytest.raises(Unavailable):
-        mongo.put(collection, [(too_large, FIRST)])
-    assert mongo.vocabulary(collection).names == ("vtkActor",)
+        mongo.put(collection, [(too_large, FIRST)], record="r")
+    assert mongo.documents(collection, [1])[1].code == "old"
+    assert list(mongo.unsettled(collection)) == [1]
+    mongo.repair(collection, 1)
+    assert list(mongo.unsettled(collection)) == []
+    assert mongo.describe(collection, [1])[0].names == ("vtkPlane",)
+    assert mongo.vocabulary(collection).names == ("vtkPlane",)
+    assert (found(mongo, collection, "vtkActor"), found(mongo, collection, "vtkPlane")) == (set(), {1})
 
 
-def test_a_document_counts_as_ingested_only_once_the_lexicon_is_told_that_something_changed(
+def test_a_document_is_settled_only_once_the_lexicon_is_told_that_something_changed(
     mongo: MongoModules, collection: str
 ) -> None:
     with pymongo.MongoClient[dict[str, Any]](mongo._uri) as client:
         states = client.get_default_database("querymill")["module_states"]
-        states.insert_one({"_id": collection, "changes": "not a number"})
+        mongo.put(collection, [(document(1, "vtkActor"), FIRST)], record="r")
+        states.update_one({"_id": collection}, {"$set": {"changes": "not a number"}})
         with pytest.raises(Refused):
-            store(mongo, collection, document(1, "vtkActor"))
+            mongo.settle(collection, [1])
         states.update_one({"_id": collection}, {"$set": {"changes": 0}})
-    assert mongo.revision(collection, 1) is None
-    store(mongo, collection, document(1, "vtkActor"))
-    assert (mongo.revision(collection, 1), mongo.vocabulary(collection).changes) == (FIRST, 1)
+    assert list(mongo.unsettled(collection)) == [1]
+    mongo.settle(collection, [1])
+    assert (list(mongo.unsettled(collection)), mongo.vocabulary(collection).changes) == ([], 1)
+
+
+def test_a_dropped_document_is_found_no_more_and_its_names_are_no_shorthands(modules: Modules, collection: str) -> None:
+    store(modules, collection, document(1, "vtkActor", "vtkPlane"), document("a.js", "vtkPlane"))
+    changes = modules.vocabulary(collection).changes
+    assert modules.drop(collection, 1)
+    assert not modules.drop(collection, 1)
+    assert (modules.revision(collection, 1), modules.describe(collection, [1])) == (None, [])
+    assert modules.documents(collection, [1]) == {}
+    assert (found(modules, collection, "vtkActor"), found(modules, collection, "vtkPlane")) == (set(), {"a.js"})
+    vocabulary = modules.vocabulary(collection)
+    assert (vocabulary.names, vocabulary.changes > changes) == (("vtkPlane",), True)
+    modules.drop(collection, "a.js")
+    assert collection not in modules.collections()
+
+
+def test_a_document_that_was_dropped_can_be_stored_again(modules: Modules, collection: str) -> None:
+    store(modules, collection, document(1, "vtkActor", code="old"))
+    modules.drop(collection, 1)
+    store(modules, collection, document(1, "vtkActor", code="new"))
+    assert modules.documents(collection, [1])[1].code == "new"
+    assert modules.vocabulary(collection).names == ("vtkActor",)
+
+
+def test_a_document_of_the_release_before_is_found_replaced_and_dropped(mongo: MongoModules, collection: str) -> None:
+    """A record without a name: former releases wrote one record per document, whole or ``uncounted``."""
+    with pymongo.MongoClient[dict[str, Any]](mongo._uri) as client:
+        database = client.get_default_database("querymill")
+        for number in (1, 2, 3):
+            old = document(number, "vtkActor", "vtkOld", code="old")
+            for kind, row in (
+                ("documents", document_row(collection, old, FIRST, "")), ("codes", code_row(collection, old, ""))
+            ):  # fmt: skip
+                for unknown in ("record", "facts", "fact_names"):
+                    row.pop(unknown, None)
+                database[f"module_{kind}"].insert_one(row)
+        database["module_documents"].update_one({"_id": f"{collection}/3"}, {"$set": {"uncounted": True}})
+    assert {summary.document for summary in mongo.describe_all(collection)} == {1, 2, 3}
+    assert [mongo.revision(collection, number) for number in (1, 2, 3)] == [FIRST, FIRST, None]
+    mongo.put(collection, [(document(1, "vtkActor", code="new"), SECOND)], record="new")
+    assert mongo.revision(collection, 1) == SECOND
+    store(mongo, collection, document(3, "vtkActor", code="new"), revision=SECOND)
+    mongo.drop(collection, 2)
+    mongo.repair(collection, 1)
+    assert {id_: whole.code for id_, whole in mongo.documents(collection, [1, 2, 3]).items()} == {1: "new", 3: "new"}
+    assert found(mongo, collection, "vtkActor") == {1, 3}
+    assert mongo.revision(collection, 3) == SECOND
 
 
 def test_a_server_that_is_away_is_unavailable() -> None:
-    store = MongoModules("mongodb://127.0.0.1:1/x", timeout_s=0.2)
+    store = MongoModules("mongodb://127.0.0.1:1/x", MemoryRegister(), timeout_s=0.2)
     with pytest.raises(Unavailable, match="MongoDB"):
         store.vocabulary("c")
     store.close()

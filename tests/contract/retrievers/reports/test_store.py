@@ -1,125 +1,49 @@
-"""What every store of reports must do: run on the one in memory and on PostgreSQL."""
+"""What every store of reports must do when it is searched: run on the one in memory and on PostgreSQL."""
 
-from collections.abc import Iterator
-from uuid import uuid4
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import psycopg
 import pytest
 
-from querymill_shared.contracts.reports.ingest import Report
 from querymill_workers.jobs.faults import Unavailable
-from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.connection import open_pool
-from querymill_workers.postgres.migrate import SchemaMismatch, check, migrate
-from querymill_workers.retrievers.reports.ports import Reports
+from querymill_workers.postgres.migrate import migrate
+from querymill_workers.retrievers.reports.ports import SPACE, Waiting
 from querymill_workers.retrievers.reports.rules.chunking import Chunk
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
-from querymill_workers.retrievers.reports.stores.memory import MemoryReports
 from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
+from querymill_workers.retrievers.reports.stores.postgres_life import PostgresReportLife
+from querymill_workers.words.ports import WordUnit
+from querymill_workers.words.postgres import PostgresWords
 from tests.fakes.vectors import DIMENSIONS, vector_of
-
-FIRST, SECOND = Revision("first"), Revision("second")
-
-
-@pytest.fixture(params=["memory", "postgres"])
-def reports(request: pytest.FixtureRequest) -> Iterator[Reports]:
-    if request.param == "memory":
-        yield MemoryReports()
-        return
-    with open_pool(request.getfixturevalue("database_url"), max_size=4) as pool:
-        yield PostgresReports(pool)
+from tests.fixtures.reports import Stores, best, embed, prepared_report, store
 
 
-@pytest.fixture
-def collection() -> str:
-    return f"c{uuid4().hex}"
-
-
-def store(
-    reports: Reports, collection: str, sha1: str, *pages: str, revision: Revision = FIRST, model: str = "words"
-) -> Report:
-    report = _report(sha1, *pages)
-    chunks = [Chunk(page=number, number=number - 1, text=text, tokens=1) for number, text in enumerate(pages, start=1)]
-    vectors = np.stack([vector_of(text) for text in pages])
-    reports.draft(collection, sha1, revision, chunks, vectors)
-    reports.publish(collection, report, revision, model=model, chunks=len(chunks))
-    return report
-
-
-def _report(sha1: str, *pages: str) -> Report:
-    return Report.model_validate({
-        "sha1": sha1,
-        "title": f"Report {sha1}",
-        "company": "Acme",
-        "aliases": ["ACM", "艾克美"],
-        "period": "2022",
-        "published_at": "2023-03-01",
-        "note": "kept",
-        "pages": [{"page": number, "text": text} for number, text in enumerate(pages, start=1)],
-    })  # fmt: skip
-
-
-def best(reports: Reports, collection: str, *queries: str, **options: object) -> list[tuple[str, str, int]]:
-    cards = [card.sha1 for card in reports.cards(collection, model="words")]
-    chosen: dict[str, object] = {"model": "words", "documents": cards, "depth": 1, "per_document": True, "pages": False}
-    vectors = {query: vector_of(query) for query in queries}
-    found = reports.search(collection, vectors, **(chosen | options))  # type: ignore[arg-type]
-    return [(hit.query, hit.document, hit.chunk) for hit in found]
-
-
-def test_a_published_report_has_a_card(reports: Reports, collection: str) -> None:
-    store(reports, collection, "a", "ships")
-    (card,) = reports.cards(collection, model="words")
+def test_a_published_report_has_a_card(stores: Stores, collection: str) -> None:
+    store(stores, collection, prepared_report("a", "ships"))
+    (card,) = stores.reports.cards(collection, model="words")
     assert (card.sha1, card.company, card.aliases, card.period) == ("a", "Acme", ("ACM", "艾克美"), "2022")
     assert str(card.published_at) == "2023-03-01"
 
 
-def test_a_draft_is_not_searchable(reports: Reports, collection: str) -> None:
-    reports.draft(collection, "a", FIRST, [Chunk(1, 0, "ships", 1)], np.stack([vector_of("ships")]))
-    assert reports.cards(collection, model="words") == []
-    assert reports.drafted(collection, "a", FIRST) == {0}
-    assert reports.revision(collection, "a") is None
-
-
-def test_drafting_twice_changes_nothing(reports: Reports, collection: str) -> None:
-    store(reports, collection, "a", "ships", "soup")
-    reports.draft(collection, "a", FIRST, [Chunk(9, 0, "other", 1)], np.stack([vector_of("other")]))
-    assert best(reports, collection, "ships", depth=5) == [("ships", "a", 0), ("ships", "a", 1)]
-
-
-def test_each_query_finds_its_best_passages_in_each_document(reports: Reports, collection: str) -> None:
-    store(reports, collection, "a", "nine ships", "tomato soup")
-    store(reports, collection, "b", "seven ships", "pea soup")
-    found = best(reports, collection, "ships", "soup")
+def test_each_query_finds_its_best_passages_in_each_document(stores: Stores, collection: str) -> None:
+    store(stores, collection, prepared_report("a", "nine ships", "tomato soup"))
+    store(stores, collection, prepared_report("b", "seven ships", "pea soup"))
+    found = best(stores, collection, "ships", "soup")
     assert sorted(found) == [("ships", "a", 0), ("ships", "b", 0), ("soup", "a", 1), ("soup", "b", 1)]
 
 
-@pytest.mark.parametrize("per_document", [True, False])
-def test_with_pages_only_the_best_passage_of_each_page_counts(
-    reports: Reports, collection: str, per_document: bool
-) -> None:
-    texts = ["nine ships", "nine ships sail", "tomato soup"]
-    chunks = [Chunk(page=min(number, 1), number=number, text=text, tokens=1) for number, text in enumerate(texts, 1)]
-    chunks[2] = Chunk(page=2, number=3, text=texts[2], tokens=1)
-    store(reports, collection, "a", "x", "y", revision=SECOND)
-    reports.draft(collection, "a", FIRST, chunks, np.stack([vector_of(text) for text in texts]))
-    reports.publish(collection, _report("a", "x", "y"), FIRST, model="words", chunks=3)
-    assert best(reports, collection, "nine ships", depth=2, pages=True, per_document=per_document) == [
-        ("nine ships", "a", 1),
-        ("nine ships", "a", 3),
-    ]
+def test_over_all_documents_only_the_best_are_found(stores: Stores, collection: str) -> None:
+    store(stores, collection, prepared_report("a", "nine ships", "tomato soup"))
+    store(stores, collection, prepared_report("b", "cargo", "pea"))
+    assert best(stores, collection, "nine ships", per_document=False) == [("nine ships", "a", 0)]
 
 
-def test_over_all_documents_only_the_best_are_found(reports: Reports, collection: str) -> None:
-    store(reports, collection, "a", "nine ships", "tomato soup")
-    store(reports, collection, "b", "cargo", "pea")
-    assert best(reports, collection, "nine ships", per_document=False) == [("nine ships", "a", 0)]
-
-
-def test_the_inner_product_is_the_vectors_own(reports: Reports, collection: str) -> None:
-    store(reports, collection, "a", "nine ships sail")
-    (hit,) = reports.search(
+def test_the_inner_product_is_the_vectors_own(stores: Stores, collection: str) -> None:
+    store(stores, collection, prepared_report("a", "nine ships sail"))
+    (hit,) = stores.reports.search(
         collection,
         {"ships": vector_of("ships")},
         model="words",
@@ -132,49 +56,51 @@ def test_the_inner_product_is_the_vectors_own(reports: Reports, collection: str)
     assert hit.page == 1
 
 
-def test_only_the_documents_asked_for_are_searched(reports: Reports, collection: str) -> None:
-    store(reports, collection, "a", "nine ships")
-    store(reports, collection, "b", "nine ships")
-    assert best(reports, collection, "ships", documents=["b"]) == [("ships", "b", 0)]
+def test_named_passages_are_measured_with_their_vectors_if_they_have_one(stores: Stores, collection: str) -> None:
+    store(stores, collection, prepared_report("a", "nine ships sail", "soup"))
+    stores.life.put(collection, prepared_report("b", "seven ships"), models=["words"])
+    keys = [HitKey("a", "chunk", 0), HitKey("a", "chunk", 9), HitKey("b", "chunk", 0)]
+    vectors = {"ships": vector_of("ships"), "soup": vector_of("soup")}
+    found = stores.reports.measured(collection, keys, vectors, model="words")
+    assert {(key.document, key.number): passage.page for key, passage in found.items()} == {("a", 0): 1, ("b", 0): 1}
+    assert found[HitKey("b", "chunk", 0)].inner_products == {}
+    own = found[HitKey("a", "chunk", 0)].inner_products
+    assert own["ships"] == pytest.approx(float(vector_of("ships") @ vector_of("nine ships sail")), abs=1e-5)
+    assert own["ships"] > own["soup"]
 
 
-def test_no_collection_sees_anothers_reports(reports: Reports, collection: str) -> None:
-    store(reports, collection, "a", "nine ships")
+def test_tickers_of_the_cover_are_names_of_the_company(stores: Stores, collection: str) -> None:
+    store(stores, collection, replace(prepared_report("a", "ships"), tickers=("ACME",)))
+    (card,) = stores.reports.cards(collection, model="words")
+    assert card.aliases == ("ACM", "艾克美", "ACME")
+    assert stores.life.whole(collection, ["a"])["a"].aliases == ("ACM", "艾克美")
+
+
+def test_only_the_documents_asked_for_are_searched(stores: Stores, collection: str) -> None:
+    store(stores, collection, prepared_report("a", "nine ships"))
+    store(stores, collection, prepared_report("b", "nine ships"))
+    assert best(stores, collection, "ships", documents=["b"]) == [("ships", "b", 0)]
+
+
+def test_no_collection_sees_anothers_reports(stores: Stores, collection: str) -> None:
+    store(stores, collection, prepared_report("a", "nine ships"))
     other = f"{collection}x"
-    store(reports, other, "b", "nine ships")
-    assert best(reports, collection, "ships", documents=["a", "b"]) == [("ships", "a", 0)]
-    assert set(reports.texts(collection, [HitKey("b", "page", 1)])) == set()
-    assert reports.revision(collection, "b") is None
+    store(stores, other, prepared_report("b", "nine ships"))
+    assert best(stores, collection, "ships", documents=["a", "b"]) == [("ships", "a", 0)]
+    assert set(stores.reports.texts(collection, [HitKey("b", "page", 1)])) == set()
+    assert stores.life.content(collection, "b") is None
 
 
-def test_reports_of_another_model_are_neither_listed_nor_searched(reports: Reports, collection: str) -> None:
-    store(reports, collection, "a", "nine ships", model="other")
-    assert reports.cards(collection, model="words") == []
-    assert best(reports, collection, "ships", documents=["a"]) == []
+def test_reports_of_another_model_are_neither_listed_nor_searched(stores: Stores, collection: str) -> None:
+    store(stores, collection, prepared_report("a", "nine ships"), model="other")
+    assert stores.reports.cards(collection, model="words") == []
+    assert best(stores, collection, "ships", documents=["a"]) == []
 
 
-def test_a_new_revision_replaces_the_old_one(reports: Reports, collection: str) -> None:
-    store(reports, collection, "a", "nine ships", "tomato soup")
-    store(reports, collection, "a", "seven trains", revision=SECOND)
-    assert reports.revision(collection, "a") == SECOND
-    assert reports.drafted(collection, "a", FIRST) == set()
-    assert best(reports, collection, "soup", depth=5) == [("soup", "a", 0)]
-    assert set(reports.texts(collection, [HitKey("a", "page", 2)])) == set()
-
-
-def test_a_version_that_lost_passages_to_another_is_not_published_with_holes(reports: Reports, collection: str) -> None:
-    reports.draft(collection, "a", SECOND, [Chunk(1, 0, "ships", 1)], np.stack([vector_of("ships")]))
-    store(reports, collection, "a", "nine ships", "tomato soup")
-    reports.draft(collection, "a", SECOND, [Chunk(1, 1, "soup", 1)], np.stack([vector_of("soup")]))
-    with pytest.raises(Unavailable, match="another version"):
-        reports.publish(collection, _report("a", "ships soup"), SECOND, model="words", chunks=2)
-    assert reports.revision(collection, "a") == FIRST
-
-
-def test_texts_are_fetched_for_pages_and_for_chunks(reports: Reports, collection: str) -> None:
-    store(reports, collection, "a", "nine ships", "tomato soup")
+def test_texts_are_fetched_for_pages_and_for_chunks(stores: Stores, collection: str) -> None:
+    store(stores, collection, prepared_report("a", "nine ships", "tomato soup"))
     page, chunk, gone = HitKey("a", "page", 2), HitKey("a", "chunk", 0), HitKey("z", "page", 1)
-    texts = reports.texts(collection, [page, chunk, gone])
+    texts = stores.reports.texts(collection, [page, chunk, gone])
     assert {key: (text.page, text.text) for key, text in texts.items()} == {
         page: (2, "tomato soup"),
         chunk: (1, "nine ships"),
@@ -182,30 +108,16 @@ def test_texts_are_fetched_for_pages_and_for_chunks(reports: Reports, collection
     assert texts[page].card.title == "Report a"
 
 
-def test_cards_are_fresh_at_once(reports: Reports, collection: str) -> None:
-    store(reports, collection, "a", "ships")
-    assert len(reports.cards(collection, model="words")) == 1
-    store(reports, collection, "b", "ships")
-    assert len(reports.cards(collection, model="words")) == 2
+def test_cards_are_fresh_at_once(stores: Stores, collection: str) -> None:
+    store(stores, collection, prepared_report("a", "ships"))
+    assert len(stores.reports.cards(collection, model="words")) == 1
+    store(stores, collection, prepared_report("b", "ships"))
+    assert len(stores.reports.cards(collection, model="words")) == 2
 
 
-def test_collections_are_listed(reports: Reports, collection: str) -> None:
-    store(reports, collection, "a", "ships")
-    assert collection in reports.collections()
-
-
-def test_a_vector_of_a_wrong_dimension_never_reaches_the_table(database_url: str, collection: str) -> None:
-    with open_pool(database_url, max_size=1) as pool, pytest.raises(psycopg.errors.DataException):
-        PostgresReports(pool).draft(
-            collection, "a", FIRST, [Chunk(1, 0, "x", 1)], np.ones((1, DIMENSIONS + 1), np.float32)
-        )
-
-
-def test_not_a_number_never_reaches_the_table(database_url: str, collection: str) -> None:
-    with open_pool(database_url, max_size=1) as pool, pytest.raises(psycopg.errors.DataException):
-        PostgresReports(pool).draft(
-            collection, "a", FIRST, [Chunk(1, 0, "x", 1)], np.full((1, DIMENSIONS), np.nan, np.float32)
-        )
+def test_collections_are_listed(stores: Stores, collection: str) -> None:
+    store(stores, collection, prepared_report("a", "ships"))
+    assert collection in stores.reports.collections()
 
 
 def test_a_database_that_is_away_is_unavailable() -> None:
@@ -217,26 +129,82 @@ def test_migrating_twice_applies_nothing(database_url: str) -> None:
     assert migrate(database_url, dimensions=DIMENSIONS) == []
 
 
-def test_a_model_of_another_dimension_is_refused(database_url: str) -> None:
-    with pytest.raises(SchemaMismatch, match="1536 dimensions, the tables were made for 384"):
-        check(database_url, dimensions=1536)
+@pytest.mark.parametrize("per_document", [True, False])
+def test_with_pages_only_the_best_passage_of_each_page_counts(
+    stores: Stores, collection: str, per_document: bool
+) -> None:
+    chunks = [Chunk(1, 1, "nine ships", 1), Chunk(1, 2, "nine ships sail", 1), Chunk(2, 3, "tomato soup", 1)]
+    store(stores, collection, prepared_report("a", "x", "y", chunks=chunks))
+    assert best(stores, collection, "nine ships", depth=2, pages=True, per_document=per_document) == [
+        ("nine ships", "a", 1),
+        ("nine ships", "a", 3),
+    ]
 
 
-def test_a_table_added_later_is_not_made_for_another_dimension(database_url: str, database: psycopg.Connection) -> None:
-    database.execute("CREATE DATABASE upgraded")
-    url = f"{database_url.rsplit('/', 1)[0]}/upgraded"
-    migrate(url, dimensions=DIMENSIONS)
-    with psycopg.connect(url) as upgraded:
-        upgraded.execute("DROP TABLE text_vectors")
-        upgraded.execute("DELETE FROM schema_migrations WHERE number = 2")
-    with pytest.raises(SchemaMismatch, match="1536 dimensions, the tables were made for 384"):
-        migrate(url, dimensions=1536)
-    assert migrate(url, dimensions=DIMENSIONS) == ["0002_text_vectors.sql"]
+def test_a_new_revision_replaces_the_old_one(stores: Stores, collection: str) -> None:
+    store(stores, collection, prepared_report("a", "nine ships", "tomato soup"))
+    store(stores, collection, prepared_report("a", "seven trains"))
+    assert best(stores, collection, "soup", depth=5) == [("soup", "a", 0)]
+    assert set(stores.reports.texts(collection, [HitKey("a", "page", 2)])) == set()
+    assert stores.life.indexed(collection, "a") == 1
+
+
+def test_an_unchanged_passage_keeps_its_vector(stores: Stores, collection: str) -> None:
+    store(stores, collection, prepared_report("a", "nine ships", "tomato soup", "nine ships"))
+    stores.life.put(collection, prepared_report("a", "pea soup", "nine ships", "tomato soup"), models=["words"])
+    assert [passage.text for passage in stores.life.pending(collection, "a", model="words", limit=9)] == ["pea soup"]
+    assert best(stores, collection, "nine ships", depth=5)[0] == ("nine ships", "a", 1)
+    embed(stores, collection, "a")
+    assert len(best(stores, collection, "soup", depth=5)) == 3
+
+
+@pytest.mark.parametrize("pages", [True, False])
+@pytest.mark.parametrize("per_document", [True, False])
+def test_passages_without_a_vector_are_waiting_and_not_found(
+    stores: Stores, collection: str, per_document: bool, pages: bool
+) -> None:
+    store(stores, collection, prepared_report("b", "pea soup"))
+    stores.life.put(collection, prepared_report("a", "nine ships", "tomato soup", "cold tea"), models=["words"])
+    embed(stores, collection, "a", limit=1)
+    stores.life.set_aside(collection, stores.life.pending(collection, "a", model="words", limit=1))
+    assert [card.sha1 for card in stores.reports.cards(collection, model="words")] == ["a", "b"]
+    found = best(stores, collection, "soup", depth=9, per_document=per_document, pages=pages)
+    assert sorted(hit[1:] for hit in found) == [("a", 0), ("b", 0)]
+    assert stores.reports.waiting(collection, ["a", "b"], model="words") == Waiting(["a"], 1, 1)
+    assert stores.reports.waiting(collection, ["b"], model="words") == Waiting([])
+    chunks = [HitKey(sha1, "chunk", number) for sha1 in "abz" for number in range(3)]
+    assert stores.reports.unembedded(collection, chunks, model="words") == {chunks[1]: 2, chunks[2]: 3}
+
+
+def test_reading_within_one_snapshot_sees_no_change_of_others(database_url: str, collection: str) -> None:
+    with open_pool(database_url, max_size=4) as pool:
+        stores = Stores(PostgresReports(pool), PostgresReportLife(pool))
+        store(stores, collection, prepared_report("b", "pea soup"))
+        words = PostgresWords(pool)
+        words.put(collection, SPACE, [WordUnit("b/chunk/0", "pea soup", "b")])
+        with stores.reports.reading():
+            assert len(best(stores, collection, "soup")) == 1
+            with ThreadPoolExecutor(1) as other:
+                other.submit(store, stores, collection, prepared_report("a", "tomato soup")).result()
+                other.submit(words.drop, collection, SPACE, ["b/chunk/0"]).result()
+            assert len(best(stores, collection, "soup")) == 1
+            assert len(words.search(collection, SPACE, "soup", limit=9)) == 1
+        assert len(best(stores, collection, "soup")) == 2
+        assert words.search(collection, SPACE, "soup", limit=9) == []
+
+
+def test_not_a_number_never_reaches_the_table(database_url: str, collection: str) -> None:
+    with open_pool(database_url, max_size=1) as pool:
+        life = PostgresReportLife(pool)
+        life.put(collection, prepared_report("a", "x"), models=["words"])
+        pending = life.pending(collection, "a", model="words", limit=1)
+        with pytest.raises(psycopg.errors.DataException):
+            life.fill(collection, pending, np.full((1, DIMENSIONS), np.nan, np.float32))
 
 
 def test_each_branch_searches_by_the_primary_key(database_url: str, collection: str) -> None:
     with open_pool(database_url, max_size=1) as pool:
-        store(PostgresReports(pool), collection, "a", "ships")
+        store(Stores(PostgresReports(pool), PostgresReportLife(pool)), collection, prepared_report("a", "ships"))
         statement = "EXPLAIN SELECT 1 FROM report_passages WHERE collection = 'c' AND sha1 = 'a' AND revision = 'r'"
         with pool.connection() as connection:
             connection.execute("SET enable_seqscan = off")

@@ -1,0 +1,130 @@
+"""Bells that are still queued, and work that cannot begin in time: on the board in memory and on a real Valkey."""
+
+import time
+
+import pytest
+import redis
+
+from querymill_shared.board import Board, ValkeyBoard, calls, keys
+from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
+from querymill_shared.contracts.errors import Overloaded
+from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_shared.queues import Queue
+from querymill_shared.settings import Settings
+from tests.fixtures.boards import claimed, empty_board
+
+GRACE = 0.1
+SEARCH = ReportSearch(query="revenue?", collection="filings", deadline=5)
+#: Two branches that share a queue, next to the original.
+BRANCHES = ReportSearch(query="revenue?", collection="filings", hyde=True, multi_query=("synonym",), deadline=5)
+
+
+@pytest.fixture
+def settings(valkey_url: str) -> Settings:
+    return Settings(redis_url=valkey_url, querymill_lease_s=1, querymill_ring_grace_s=GRACE)
+
+
+def due_steps(board: Board, queued_since: dict[str, float]) -> list[str]:
+    return sorted(due.step or "" for due in board.due(queued_since=queued_since))
+
+
+def test_a_step_whose_bell_is_still_queued_is_not_rung_again(board: Board) -> None:
+    board.submit(SEARCH)
+    oldest = time.time() - 60
+    time.sleep(GRACE * 1.5)
+    assert due_steps(board, {"search": oldest}) == []
+
+
+def test_a_step_whose_bell_was_lost_is_rung_once_the_queue_has_moved_on(board: Board) -> None:
+    board.submit(SEARCH)
+    time.sleep(GRACE * 1.5)
+    before = time.time() - 0.01
+    assert due_steps(board, {"search": time.time() + 60}) == ["original"]
+    # That bell is in the queue now.
+    time.sleep(GRACE * 2.5)
+    assert due_steps(board, {"search": before}) == []
+    time.sleep(GRACE * 5)
+    assert due_steps(board, {}) == ["original"]
+
+
+def test_the_backlog_of_another_queue_holds_back_nothing(board: Board) -> None:
+    board.submit(SEARCH)
+    time.sleep(GRACE * 1.5)
+    assert due_steps(board, {"expand": time.time() - 60}) == ["original"]
+
+
+def test_the_steps_of_a_queue_share_a_bell(board: Board) -> None:
+    board.submit(BRANCHES)
+    time.sleep(GRACE * 1.5)
+    assert due_steps(board, {}) in (["hyde", "original"], ["original", "synonym"])
+
+
+def test_a_step_that_was_put_back_needs_a_bell_of_its_own(board: Board) -> None:
+    job_id, _ = board.submit(BRANCHES)
+    popped = time.time()
+    held = claimed(board, job_id, "hyde")
+    board.postpone(held, delay_s=GRACE, reason="r", cause="outage")
+    time.sleep(GRACE * 1.5)
+    # The queue has moved on since its bell was taken.
+    assert "hyde" in due_steps(board, {"expand": popped + 0.001})
+
+
+def test_a_held_step_is_due_whatever_is_queued(settings: Settings) -> None:
+    with empty_board("memory", settings.model_copy(update={"querymill_lease_s": GRACE})) as board:
+        job_id, _ = board.submit(SEARCH)
+        claimed(board, job_id)
+        time.sleep(GRACE * 1.5)
+        assert due_steps(board, {"search": time.time() - 60}) == ["original"]
+
+
+def test_work_that_cannot_begin_in_time_is_refused_and_nothing_is_enqueued(board: Board) -> None:
+    board.report_backlog({"search": 12.5})
+    with pytest.raises(Overloaded, match="try again in 13 s") as refused:
+        board.submit(SEARCH, idempotency_key="turn-1")
+    assert refused.value.retry_after_s == 12.5
+    assert board.recent() == []
+    assert board.counts().submitted == {}
+    # The key was not used up.
+    board.report_backlog({})
+    assert board.submit(SEARCH, idempotency_key="turn-1")[1]
+
+
+def test_work_that_can_begin_in_time_is_accepted(board: Board) -> None:
+    board.report_backlog({"search": 4.5, "ingest": 900})
+    assert board.submit(SEARCH)[1]
+
+
+def test_a_job_of_which_any_step_can_begin_is_accepted(board: Board) -> None:
+    board.report_backlog({"expand": 900})
+    assert board.submit(BRANCHES)[1]
+
+
+def test_work_without_a_deadline_waits_as_long_as_it_takes(board: Board) -> None:
+    board.report_backlog(dict.fromkeys(Queue, 900.0))
+    assert board.submit(EmbedTexts(collection="c", texts=(TextToEmbed(id="a", text="x"),)))[1]
+
+
+def test_a_known_key_returns_its_job_whatever_waits(board: Board) -> None:
+    job_id, _ = board.submit(SEARCH, idempotency_key="turn-1")
+    board.report_backlog({"search": 900})
+    assert board.submit(SEARCH, idempotency_key="turn-1") == (job_id, False)
+
+
+def test_an_old_report_refuses_nothing(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (calls, "querymill_shared.board.memory_counts"):
+        monkeypatch.setattr(f"{getattr(module, '__name__', module)}.BACKLOG_TTL_MS", 50)
+    board.report_backlog({"search": 900})
+    time.sleep(0.1)
+    assert board.submit(SEARCH)[1]
+
+
+def test_work_is_accepted_beside_a_report_that_another_program_wrote(settings: Settings) -> None:
+    with empty_board("valkey", settings) as board, redis.Redis.from_url(settings.redis_url) as client:
+        assert isinstance(board, ValkeyBoard)
+        for number, shard in enumerate(keys.SHARDS):
+            if number % 2:
+                client.set(keys.backlog(shard), "no hash")
+            else:
+                client.hset(keys.backlog(shard), "search", "soon")
+        searches = [SEARCH.model_copy(update={"query": f"year {number}?"}) for number in range(24)]
+        assert all(board.submit(search)[1] for search in searches)

@@ -1,0 +1,165 @@
+"""What a board counts, and what it says of a job that ends: run on the one in memory and on a real Valkey."""
+
+import re
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import redis
+
+from querymill_shared.board import Board, Ended, MemoryBoard, Outcome, ValkeyBoard, Verdict, keys
+from querymill_shared.board.counts import BOUNDS, bound_of
+from querymill_shared.board.valkey import source
+from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
+from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_shared.settings import Settings
+from tests.fixtures.boards import claimed, empty_board
+
+SEARCH = ReportSearch(query="revenue?", collection="filings", hyde=True, deadline=5)
+EMBED = EmbedTexts(collection="filings", texts=(TextToEmbed(id="a", text="x"),))
+
+
+@pytest.fixture
+def settings(valkey_url: str) -> Settings:
+    return Settings(redis_url=valkey_url, querymill_lease_s=0.1, querymill_ring_grace_s=0.1)
+
+
+def submitted(board: Board, count: int) -> list[str]:
+    """Submit questions that differ, so that each is worked alone."""
+    return [board.submit(SEARCH.model_copy(update={"query": f"year {number}?"}))[0] for number in range(count)]
+
+
+def test_an_empty_board_has_counted_nothing(board: Board) -> None:
+    counts = board.counts()
+    assert (counts.submitted, counts.ended, counts.latency) == ({}, {}, {})
+    assert (counts.leases_lost, counts.dead_letters) == (0, 0)
+
+
+def test_a_job_counts_once_when_it_is_submitted_and_once_when_it_ends(board: Board) -> None:
+    first, _ = board.submit(SEARCH, idempotency_key="turn-1")
+    board.submit(SEARCH, idempotency_key="turn-1")
+    board.submit(EMBED)
+    for _ in range(3):
+        board.settle(first, Verdict("done", result="{}"))
+    counts = board.counts()
+    assert counts.submitted == {"reports": 1, "embed": 1}
+    assert counts.ended == {("reports", "done"): 1}
+    assert counts.latency["reports"].jobs == 1
+
+
+def test_callers_that_end_a_job_together_count_it_once(board: Board) -> None:
+    jobs = submitted(board, 8)
+    verdicts = [Verdict("done", result="{}"), Verdict("failed", reason="r"), Verdict("cancelled")]
+    with ThreadPoolExecutor(6) as callers:
+        wins = list(callers.map(lambda pair: board.settle(*pair), [(job, v) for job in jobs for v in verdicts]))
+    assert sum(wins) == sum(board.counts().ended.values()) == 8
+
+
+def test_callers_that_share_work_count_each_for_itself(board: Board) -> None:
+    leader, cancelled, _ = [board.submit(SEARCH)[0] for _ in range(3)]
+    board.settle(cancelled, Verdict("cancelled"))
+    board.settle(leader, Verdict("dead", reason="why"))
+    counts = board.counts()
+    assert counts.submitted == {"reports": 3}
+    assert counts.ended == {("reports", state): 1 for state in ("cancelled", "dead", "failed")}
+
+
+def test_a_latency_is_in_the_first_class_that_holds_it(board: Board) -> None:
+    job_id, _ = board.submit(SEARCH)
+    time.sleep(0.03)
+    board.settle(job_id, Verdict("failed", reason="r"))
+    latency = board.counts().latency["reports"]
+    assert latency.buckets[0] == (0.025, 0)
+    assert latency.buckets[-1] == (float("inf"), 1)
+    assert 0.03 <= latency.total_s < 5
+
+
+def test_a_cancelled_job_has_no_latency(board: Board) -> None:
+    job_id, _ = board.submit(SEARCH)
+    board.settle(job_id, Verdict("cancelled"))
+    assert board.counts().ended == {("reports", "cancelled"): 1}
+    assert board.counts().latency == {}
+
+
+def test_a_step_that_another_worker_takes_over_is_a_lease_lost(board: Board) -> None:
+    job_id, _ = board.submit(SEARCH)
+    claimed(board, job_id)
+    assert board.counts().leases_lost == 0
+    time.sleep(0.15)
+    claimed(board, job_id)
+    assert board.counts().leases_lost == 1
+
+
+def test_each_step_of_a_buried_worker_is_a_lease_lost(board: Board) -> None:
+    job_id, _ = board.submit(SEARCH)
+    board.beat("w#1", {"name": "w", "queues": ["search", "expand"], "slots": 2})
+    for step in ("original", "hyde"):
+        assert board.claim_steps(job_id, step, life="w#1", most=1).held
+    assert len(board.bury("w#1")) == 2
+    assert board.counts().leases_lost == 2
+
+
+def test_whoever_ends_a_job_is_told_what_it_was_once(valkey_url: str, settings: Settings) -> None:
+    told: list[Ended] = []
+    with redis.Redis.from_url(valkey_url) as client:
+        client.flushdb()
+    on_valkey = ValkeyBoard.connect(settings, on_end=told.append)
+    boards: tuple[Board, ...] = (MemoryBoard(settings, on_end=told.append), on_valkey)
+    for board in boards:
+        job_id, _ = board.submit(SEARCH)
+        board.finish(claimed(board, job_id), Outcome())
+        verdict = Verdict("done", result="{}", complete=False, degraded=1)
+        assert board.settle(job_id, verdict)
+        assert not board.settle(job_id, verdict)
+        (ended,) = told
+        assert ended == Ended(job_id, "reports", "filings", "done", ended.ms, steps=2, degraded=1)
+        assert 0 <= ended.ms < 5_000
+        told.clear()
+    on_valkey.close()
+
+
+def test_a_job_ends_beside_counts_that_another_program_wrote(settings: Settings) -> None:
+    with empty_board("valkey", settings) as board, redis.Redis.from_url(settings.redis_url) as client:
+        for number, shard in enumerate(keys.SHARDS):
+            key = keys.prefix(shard) + "counts"
+            if number % 2:
+                client.set(key, "no hash")
+            else:
+                client.hset(key, mapping={"submitted/reports": "many", "a/b/c/d": 3, b"\xff": 1})
+        jobs = submitted(board, 24)
+        assert all(board.settle(job_id, Verdict("failed")) for job_id in jobs)
+        assert board.counts().dead_letters == 0
+
+
+def test_a_record_that_lacks_its_fields_ends(settings: Settings) -> None:
+    with empty_board("valkey", settings) as board, redis.Redis.from_url(settings.redis_url) as client:
+        job_id, _ = board.submit(SEARCH)
+        client.hdel(keys.of_job(job_id, "job")[0], "kind", "collection", "created", "order")
+        assert board.settle(job_id, Verdict("failed"))
+        assert board.counts().ended == {("unknown", "failed"): 1}
+
+
+def test_the_script_has_the_same_bounds() -> None:
+    written = re.search(r"BOUNDS = \{(.*?)\}", source("settle"))
+    assert written is not None
+    assert tuple(float(bound) for bound in written[1].split(",")) == BOUNDS
+    assert [bound_of(seconds) for seconds in (0, 0.025, 0.026, 1800, 1801)] == ["0.025", "0.025", "0.05", "1800", "inf"]
+
+
+def test_counts_are_kept_while_many_submit(board: Board) -> None:
+    submitters = [threading.Thread(target=lambda: [board.submit(SEARCH) for _ in range(20)]) for _ in range(5)]
+    for submitter in submitters:
+        submitter.start()
+    for submitter in submitters:
+        submitter.join()
+    assert board.counts().submitted == {"reports": 100}
+
+
+def test_a_kind_is_announced_even_if_it_has_no_collection(board: Board) -> None:
+    board.add_collections("reports", ["filings"])
+    assert board.unannounced(["reports", "modules"]) == ["reports", "modules"]
+    board.announce("reports", [])
+    board.announce("messages", ["chats"])
+    assert board.unannounced(["reports", "modules", "messages"]) == ["modules"]
+    assert (board.collections("reports"), board.collections("messages")) == ({"filings"}, {"chats"})

@@ -1,0 +1,194 @@
+"""Jobs that hold a forgotten text: found by collection, and deleted with all that the board holds of them."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import redis
+
+from querymill_shared.board import Board, Verdict
+from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
+from querymill_shared.contracts.errors import UnknownJob
+from querymill_shared.contracts.events import Progress
+from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_shared.settings import Settings
+from tests.fixtures.boards import KINDS, claimed, empty_board
+
+CANARY = "canary-4711"
+SEARCH = ReportSearch(query=f"who is {CANARY}?", collection="acme", deadline=30)
+EMBED = EmbedTexts(collection="acme", texts=(TextToEmbed(id="1", text=CANARY),))
+
+
+@pytest.fixture
+def settings(valkey_url: str) -> Settings:
+    return Settings(redis_url=valkey_url, querymill_result_ttl_s=60)
+
+
+@pytest.fixture(params=KINDS)
+def board(request: pytest.FixtureRequest, settings: Settings) -> Iterator[Board]:
+    with empty_board(request.param, settings) as opened:
+        yield opened
+
+
+def begin(board: Board, request: JobRequest = SEARCH) -> str:
+    """A job whose only step has told of hits."""
+    job_id, _ = board.submit(request)
+    step = request.steps[0]
+    board.take_queries(claimed(board, job_id, step), [CANARY])
+    return job_id
+
+
+def end(board: Board, job_id: str, verdict: Verdict, request: JobRequest = SEARCH) -> None:
+    held = board.picture(job_id).steps[0]
+    assert held.state == "running"
+    board.settle(job_id, verdict)
+
+
+def result_of(job_id: str) -> str:
+    return f'{{"job_id":"{job_id}","text":"{CANARY}"}}'
+
+
+def wait_until_gone(board: Board, job_id: str) -> None:
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        try:
+            board.picture(job_id)
+        except UnknownJob:
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{job_id} is still there")
+
+
+def raw(settings: Settings) -> str:
+    """Everything that the server holds."""
+    with redis.Redis.from_url(settings.redis_url) as client:
+        return "\n".join(f"{key!r} {client.dump(key)!r}" for key in client.scan_iter())
+
+
+def test_the_jobs_of_a_collection_are_listed_and_no_others(board: Board) -> None:
+    mine = {board.submit(SEARCH)[0], board.submit(SEARCH)[0], board.submit(EMBED)[0]}
+    board.submit(SEARCH.model_copy(update={"collection": "other"}))
+    found = list(board.jobs_of("acme"))
+    assert {job.job_id for job in found} == mine
+    assert {(job.kind, job.state) for job in found} == {("reports", "queued"), ("embed", "queued")}
+    assert list(board.jobs_of("nobody")) == []
+
+
+@pytest.mark.parametrize("verdict", ["done", "failed", "dead", "cancelled"])
+def test_a_job_that_ended_before_is_gone_at_once(board: Board, verdict: Any) -> None:
+    job_id = begin(board, EMBED)
+    end(board, job_id, Verdict(verdict, result=result_of(job_id) if verdict == "done" else ""), EMBED)
+    time.sleep(2.1)
+    assert board.forget_jobs([job_id]) == 0
+    with pytest.raises(UnknownJob):
+        board.picture(job_id)
+    assert (board.result(job_id), board.events(job_id), board.dead()) == (None, [], [])
+
+
+def test_a_job_that_ended_just_now_stays_readable_for_a_moment(board: Board) -> None:
+    job_id = begin(board)
+    end(board, job_id, Verdict("done", result=result_of(job_id)))
+    assert board.forget_jobs([job_id]) == 1
+    assert board.result(job_id) == result_of(job_id)
+    wait_until_gone(board, job_id)
+
+
+def test_what_is_under_way_ends_as_always_and_is_gone_a_moment_later(board: Board) -> None:
+    job_id = begin(board)
+    assert board.forget_jobs([job_id]) == 1
+    assert not board.has_ended(job_id)
+    end(board, job_id, Verdict("done", result=result_of(job_id)))
+    assert board.result(job_id) == result_of(job_id)
+    wait_until_gone(board, job_id)
+
+
+def test_a_forgotten_job_does_not_stay_as_a_dead_letter(board: Board) -> None:
+    job_id = begin(board, EMBED)
+    board.forget_jobs([job_id])
+    end(board, job_id, Verdict("dead", reason="away"), EMBED)
+    wait_until_gone(board, job_id)
+    assert board.dead() == []
+
+
+OTHER = EMBED.model_copy(update={"texts": (TextToEmbed(id="2", text="of somebody else"),)})
+
+
+@pytest.mark.parametrize("verdict", ["failed", "dead"])
+def test_a_job_that_holds_other_texts_too_is_trimmed_and_kept(board: Board, verdict: Any) -> None:
+    job_id = begin(board, EMBED)
+    assert board.trim_job(job_id, OTHER)
+    end(board, job_id, Verdict(verdict, reason="away"), EMBED)
+    time.sleep(2.1)
+    assert board.picture(job_id).request == OTHER
+    assert board.trim_job(job_id, EMBED), "an ended one too"
+    assert board.picture(job_id).request == EMBED
+    assert board.dead() == ([job_id] if verdict == "dead" else [])
+
+
+def test_a_trimmed_job_that_is_done_is_gone_a_moment_later(board: Board) -> None:
+    job_id = begin(board, EMBED)
+    assert board.trim_job(job_id, OTHER)
+    end(board, job_id, Verdict("done", result=result_of(job_id)), EMBED)
+    wait_until_gone(board, job_id)
+    assert not board.trim_job(job_id, OTHER)
+
+
+def test_what_is_done_has_no_request_to_trim(board: Board) -> None:
+    job_id = begin(board, EMBED)
+    end(board, job_id, Verdict("done", result=result_of(job_id)), EMBED)
+    assert not board.trim_job(job_id, OTHER)
+
+
+def test_nobody_joins_work_that_may_have_read_what_is_forgotten(board: Board) -> None:
+    leader = begin(board)
+    board.forget_jobs([leader])
+    assert board.submit(SEARCH)[1], "this search starts work of its own"
+
+
+def test_those_who_joined_are_forgotten_with_the_work(board: Board) -> None:
+    leader = begin(board)
+    follower, starts = board.submit(SEARCH)
+    assert not starts
+    assert {job.job_id for job in board.jobs_of("acme")} == {leader, follower}
+    board.forget_jobs([leader, follower])
+    end(board, leader, Verdict("done", result=result_of(leader)))
+    assert board.result(follower) == result_of(follower)
+    for job_id in (leader, follower):
+        wait_until_gone(board, job_id)
+
+
+def test_forgetting_what_is_not_there_changes_nothing(board: Board) -> None:
+    assert board.forget_jobs(["0" * 32]) == 0
+    assert board.forget_jobs([]) == 0
+
+
+def test_a_collection_is_struck_off_the_list(board: Board) -> None:
+    board.add_collections("reports", ["acme", "other"])
+    board.remove_collections("reports", ["acme", "never"])
+    board.remove_collections("reports", [])
+    assert board.collections("reports") == {"other"}
+
+
+def test_no_byte_of_a_forgotten_job_stays_on_the_server(settings: Settings) -> None:
+    with empty_board("valkey", settings) as board, redis.Redis.from_url(settings.redis_url) as client:
+        job_id = begin(board)
+        client.hset(f"qm:{{{job_id[0]}}}:{job_id}:job", "watch", "me:all")
+        board.tell(job_id, Progress(stage=CANARY, done=1, total=2))
+        assert CANARY in raw(settings)
+        board.forget_jobs([job_id])
+        board.tell(job_id, Progress(stage=CANARY, done=2, total=2))
+        end(board, job_id, Verdict("done", result=result_of(job_id)))
+        wait_until_gone(board, job_id)
+        assert CANARY not in raw(settings)
+        assert client.exists(f"qm:{{{job_id[0]}}}:watch:me"), "who watches is told of the end"
+
+
+def test_a_key_of_another_type_is_passed_over(settings: Settings) -> None:
+    with empty_board("valkey", settings) as board, redis.Redis.from_url(settings.redis_url) as client:
+        client.set(f"qm:{{a}}:{'a' * 32}:job", "rubbish")
+        client.set("qm:{a}:watch:rubbish", "rubbish")
+        job_id = begin(board)
+        assert [job.job_id for job in board.jobs_of("acme")] == [job_id]
+        assert board.forget_jobs([job_id]) == 1

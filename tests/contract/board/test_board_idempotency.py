@@ -1,0 +1,103 @@
+"""How long an idempotency key leads to its job: for as long as the job is on the board, on every board."""
+
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import redis
+
+from querymill_shared.board import Board, Verdict
+from querymill_shared.contracts.errors import IdempotencyConflict
+from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.reports.ingest import IngestReport
+from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_shared.settings import Settings
+from tests.fixtures.boards import empty_board, with_settings
+
+RESULT_TTL = 0.3
+KEY = "turn-1"
+SEARCH = ReportSearch(query="revenue?", collection="filings", deadline=60)
+INGEST = IngestReport.model_validate({
+    "collection": "filings",
+    "report": {
+        "sha1": "a1", "title": "A", "company": "A", "period": "2022", "pages": [{"page": 1, "text": "nine ships"}]
+    },
+})  # fmt: skip
+REQUESTS: dict[str, JobRequest] = {"search": SEARCH, "ingestion": INGEST}
+
+
+@pytest.fixture
+def settings(request: pytest.FixtureRequest, valkey_url: str) -> Settings:
+    return Settings(redis_url=valkey_url, **getattr(request, "param", {}))
+
+
+@pytest.fixture(params=REQUESTS)
+def asked(request: pytest.FixtureRequest) -> JobRequest:
+    return REQUESTS[str(request.param)]
+
+
+def done(board: Board, job_id: str) -> None:
+    board.settle(job_id, Verdict("done", result="{}"))
+
+
+def test_the_key_of_an_ended_job_leads_to_it(board: Board, asked: JobRequest) -> None:
+    first, _ = board.submit(asked, idempotency_key=KEY)
+    done(board, first)
+    assert board.submit(asked, idempotency_key=KEY) == (first, False)
+
+
+def test_after_its_job_was_released_a_key_starts_the_work_again(board: Board, asked: JobRequest) -> None:
+    first, _ = board.submit(asked, idempotency_key=KEY)
+    done(board, first)
+    board.release(first)
+    again, is_new = board.submit(asked, idempotency_key=KEY)
+    assert is_new
+    assert again != first
+    assert not board.picture(again).record.is_over
+    assert board.submit(asked, idempotency_key=KEY) == (again, False)
+
+
+@with_settings(querymill_result_ttl_s=RESULT_TTL)
+def test_after_its_job_has_expired_a_key_starts_the_work_again(board: Board, asked: JobRequest) -> None:
+    first, _ = board.submit(asked, idempotency_key=KEY)
+    done(board, first)
+    time.sleep(RESULT_TTL + 0.05)
+    again, is_new = board.submit(asked, idempotency_key=KEY)
+    assert is_new
+    assert again != first
+    assert not board.picture(again).record.is_over
+
+
+def test_a_key_whose_job_is_gone_takes_another_request(board: Board, asked: JobRequest) -> None:
+    other = INGEST if asked is SEARCH else SEARCH
+    first, _ = board.submit(asked, idempotency_key=KEY)
+    done(board, first)
+    with pytest.raises(IdempotencyConflict, match=KEY):
+        board.submit(other, idempotency_key=KEY)
+    board.release(first)
+    again, is_new = board.submit(other, idempotency_key=KEY)
+    assert is_new
+    with pytest.raises(IdempotencyConflict, match=again):
+        board.submit(asked, idempotency_key=KEY)
+
+
+def test_repeats_of_a_key_at_once_are_one_job(board: Board, asked: JobRequest) -> None:
+    with ThreadPoolExecutor(16) as callers:
+        submitted = list(callers.map(lambda _: board.submit(asked, idempotency_key=KEY), range(64)))
+    assert len({job_id for job_id, _ in submitted}) == 1
+    assert Counter(is_new for _, is_new in submitted) == {True: 1, False: 63}
+    assert board.recent() == [submitted[0][0]]
+
+
+@with_settings(querymill_result_ttl_s=RESULT_TTL)
+@pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
+def test_a_key_takes_no_memory_after_its_job(settings: Settings, request_: JobRequest) -> None:
+    with empty_board("valkey", settings) as board, redis.Redis.from_url(settings.redis_url) as server:
+        hurried = request_ if request_.deadline is None else request_.model_copy(update={"deadline": 0.2})
+        submitted = time.monotonic()
+        job_id, _ = board.submit(hurried, idempotency_key=KEY)
+        assert list(server.scan_iter("*idem*")) or time.monotonic() - submitted >= 0.2, "unless the machine stood still"
+        done(board, job_id)
+        time.sleep(RESULT_TTL + 0.25)
+        assert list(server.scan_iter("*idem*")) == []

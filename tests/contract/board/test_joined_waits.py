@@ -1,0 +1,164 @@
+"""Callers that share one work wait for it through readers of their own, whatever release does the work."""
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import redis
+
+from querymill.job import Job
+from querymill.watch import Watch
+from querymill_shared.board import Board, Outcome, ValkeyBoard, ValkeyWatchedBoard, Verdict, keys
+from querymill_shared.contracts.errors import JobCancelled, UnknownJob
+from querymill_shared.contracts.events import Done, Failed
+from querymill_shared.contracts.reports.search import ReportResult, ReportSearch, Routing
+from querymill_shared.settings import Settings
+from tests.fixtures.boards import claimed, open_watched
+
+SEARCH = ReportSearch(query="revenue?", collection="filings", deadline=60)
+WHOLE = ["queued", "stage_started", "stage_finished", "done"]
+
+
+@pytest.fixture
+def watch(board: Board, settings: Settings) -> Iterator[Watch]:
+    watch = Watch(lambda: open_watched(board, settings))
+    yield watch
+    watch.close()
+
+
+def submitted(board: Board, watch: Watch, count: int) -> list[Job[Any]]:
+    return [Job(board.submit(SEARCH)[0], board, watch) for _ in range(count)]
+
+
+def result_of(job_id: str) -> str:
+    result = ReportResult(
+        job_id=job_id, total=0, complete=True, query="revenue?", collection="filings", results=(),
+        routing=Routing(documents=0, reason="none"),
+    )  # fmt: skip
+    return result.model_dump_json()
+
+
+def work(board: Board, leader: str) -> None:
+    held = claimed(board, leader)
+    time.sleep(0.1)
+    board.finish(held, Outcome())
+    board.settle(leader, Verdict("done", result=result_of(leader)))
+
+
+def test_every_caller_hears_all_of_it_and_gets_a_result_of_its_own(board: Board, watch: Watch) -> None:
+    jobs = submitted(board, watch, 5)
+    heard: dict[str, list[str]] = {}
+    followers = [
+        threading.Thread(target=lambda job=job: heard.update({job.id: [e.type for e in job.events(timeout=60)]}))
+        for job in jobs
+    ]
+    for follower in followers:
+        follower.start()
+    work(board, jobs[0].id)
+    assert [job.result(timeout=60).job_id for job in jobs] == [job.id for job in jobs]
+    for follower in followers:
+        follower.join()
+    assert heard == {job.id: WHOLE for job in jobs}
+
+
+def test_whoever_cancels_hears_that_and_the_others_get_the_result(board: Board, watch: Watch) -> None:
+    first, second, third = submitted(board, watch, 3)
+    timers = [threading.Timer(0.1, job.cancel) for job in (first, second)]
+    for timer in timers:
+        timer.start()
+    for job in (first, second):
+        with pytest.raises(JobCancelled):
+            job.result(timeout=60)
+        assert [event.type for event in job.events(timeout=60)][-1] == "cancelled"
+        assert job.picture().record.state == "cancelled"
+        assert job.release()
+        with pytest.raises(UnknownJob):
+            job.picture()
+    work(board, first.id)
+    assert third.result(timeout=60).job_id == third.id
+    for timer in timers:
+        timer.join()
+
+
+def settle_as_before(server: redis.Redis, job_id: str) -> None:
+    """End a job as the release before joining did: it knows nothing of those who follow."""
+    job, events, result, ended = keys.of_job(job_id, "job", "events", "result", "ended")
+    body: dict[Any, Any] = {"type": "done", "body": Done(complete=True).model_dump_json()}
+    with server.pipeline(transaction=True) as pipe:  # it was one script
+        pipe.hset(job, mapping={"state": "done", "reason": "", "ended": int(time.time() * 1000)})
+        pipe.set(result, result_of(job_id))
+        pipe.xadd(events, body)
+        pipe.xadd(ended, body)
+        for key in keys.of_job(job_id, "job", "steps", "events", "result", "ended"):
+            pipe.pexpire(key, 30_000)
+        pipe.execute()
+
+
+def test_whoever_waits_hears_the_end_that_an_older_worker_wrote(
+    on_valkey: ValkeyBoard, server: redis.Redis, settings: Settings
+) -> None:
+    watch = Watch(lambda: ValkeyWatchedBoard.connect(settings))
+    leader, *followers = submitted(on_valkey, watch, 3)
+    timer = threading.Timer(0.2, settle_as_before, [server, leader.id])
+    timer.start()
+    for job in followers:
+        assert job.result(timeout=60).job_id == job.id
+        assert [event.type for event in job.events(timeout=60)] == ["queued", "done"]
+    timer.join()
+    watch.close()
+
+
+def test_without_a_reader_a_follower_shows_the_end_that_an_older_worker_wrote(
+    on_valkey: ValkeyBoard, server: redis.Redis
+) -> None:
+    leader, shown, cancelled, released = (on_valkey.submit(SEARCH)[0] for _ in range(4))
+    settle_as_before(server, leader)
+    assert on_valkey.picture(shown).record.state == "done"
+    assert on_valkey.result(shown) == result_of(shown)
+    assert not on_valkey.settle(cancelled, Verdict("cancelled"))
+    assert on_valkey.release(released)
+    ttl_ms: Any = server.pttl(keys.of_job(shown, "job")[0])
+    assert 0 < ttl_ms <= 30_000
+
+
+def test_an_older_release_shows_a_follower(on_valkey: ValkeyBoard, server: redis.Redis) -> None:
+    """It reads the record, and the state and the attempt of each step that this names."""
+    _, follower = (on_valkey.submit(SEARCH)[0] for _ in range(2))
+    job, steps = keys.of_job(follower, "job", "steps")
+    record: Any = server.hgetall(job)
+    fields: Any = server.hgetall(steps)
+    read = {"id", "kind", "collection", "lane", "state", "created", "deadline", "open", "order"}
+    assert read <= record.keys()
+    for name in record["order"].split(" "):
+        assert fields[f"{name}.state"] == "done"
+        assert fields[f"{name}.attempt"] == "0"
+
+
+def test_a_follower_whose_work_is_gone_is_unknown(on_valkey: ValkeyBoard, server: redis.Redis) -> None:
+    leader, follower = (on_valkey.submit(SEARCH)[0] for _ in range(2))
+    server.delete(*keys.of_job(leader, "job", "steps", "events"))
+    with pytest.raises(UnknownJob):
+        on_valkey.picture(follower)
+
+
+def test_a_follower_takes_little_memory(on_valkey: ValkeyBoard, server: redis.Redis) -> None:
+    leader = on_valkey.submit(SEARCH)[0]
+    followers = [on_valkey.submit(SEARCH)[0] for _ in range(10)]
+    on_valkey.finish(claimed(on_valkey, leader), Outcome())
+    long = result_of(leader).replace('"none"', f'"{"x" * 100_000}"')
+    on_valkey.settle(leader, Verdict("done", result=long))
+    of_one = [key for key in server.scan_iter("*") if followers[0] in key]
+    used = sum(int(str(server.memory_usage(key))) for key in of_one)
+    assert used < 6_000
+    assert len(on_valkey.result(followers[0]) or "") == len(long)
+
+
+def test_a_failure_that_an_older_worker_wrote_without_its_event_ends_a_follower(
+    on_valkey: ValkeyBoard, server: redis.Redis
+) -> None:
+    leader, follower = (on_valkey.submit(SEARCH)[0] for _ in range(2))
+    server.hset(keys.of_job(leader, "job")[0], mapping={"state": "failed", "reason": "why"})
+    assert on_valkey.picture(follower).record.state == "failed"
+    assert on_valkey.events(follower)[-1][1] == Failed(reason="why")

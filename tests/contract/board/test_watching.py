@@ -1,0 +1,234 @@
+"""What a board tells those who watch its jobs: in memory and on a real Valkey."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+import redis
+
+from querymill_shared.board import Board, Look, Outcome, Seen, ValkeyBoard, Verdict, WatchedBoard, keys
+from querymill_shared.board.valkey_watching import MAX_WATCHERS
+from querymill_shared.contracts.errors import UnknownJob
+from querymill_shared.contracts.events import Progress
+from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_shared.settings import Settings
+from tests.fixtures.boards import claimed, watched
+
+SEARCH = ReportSearch(query="revenue?", collection="filings", deadline=60)
+WATCHER = "0123456789abcdef"
+
+
+@pytest.fixture
+def watching(board: Board, settings: Settings) -> Iterator[WatchedBoard]:
+    with watched(board, settings) as watching:
+        yield watching
+
+
+@pytest.fixture
+def job_id(board: Board) -> str:
+    return board.submit(SEARCH)[0]
+
+
+def submitted(board: Board, number: int) -> str:
+    """Submit a question that differs from the others, so that it is worked alone."""
+    return board.submit(SEARCH.model_copy(update={"query": f"revenue in year {number}?"}))[0]
+
+
+def every_event(job_id: str, after: str = "0-0") -> Look:
+    return Look(job_id, every_event=True, after=after)
+
+
+def the_end(job_id: str) -> Look:
+    return Look(job_id, every_event=False)
+
+
+def seen(watching: WatchedBoard, look: Look) -> Seen:
+    (reply,) = watching.watch([look], WATCHER)
+    assert isinstance(reply, Seen)
+    return reply
+
+
+def types(told: Seen) -> list[str]:
+    return [event.type for event in told.told]
+
+
+def test_what_was_before_is_seen_and_what_comes_after_is_told(
+    board: Board, watching: WatchedBoard, job_id: str
+) -> None:
+    listener = watching.listen(WATCHER)
+    held = claimed(board, job_id)
+    before = seen(watching, every_event(job_id))
+    assert (types(before), before.count) == (["queued", "stage_started"], 2)
+    board.tell(job_id, Progress(stage="original", done=1, total=2), held=held)
+    board.finish(held, Outcome())
+    board.settle(job_id, Verdict("done", result="{}"))
+    told = listener.hear(wait_s=10)
+    assert [(event.job_id, event.type, event.count) for event in told] == [
+        (job_id, "progress", 3),
+        (job_id, "stage_finished", 4),
+        (job_id, "done", 5),
+    ]
+    assert [event.event_id for event in told] == [event_id for event_id, _ in board.events(job_id)][2:]
+    assert [event.is_last for event in told] == [False, False, True]
+
+
+def test_who_waits_for_the_end_is_told_of_nothing_else(board: Board, watching: WatchedBoard, job_id: str) -> None:
+    listener = watching.listen(WATCHER)
+    assert seen(watching, the_end(job_id)) == Seen((), 0)
+    board.finish(claimed(board, job_id), Outcome())
+    assert listener.hear(wait_s=0.05) == []
+    board.settle(job_id, Verdict("failed", reason="why"))
+    assert [event.type for event in listener.hear(wait_s=10)] == ["failed"]
+    assert listener.hear(wait_s=0.01) == []
+
+
+def test_who_watches_every_event_still_does_after_asking_for_the_end(
+    board: Board, watching: WatchedBoard, job_id: str
+) -> None:
+    listener = watching.listen(WATCHER)
+    for look in (every_event(job_id), the_end(job_id)):
+        seen(watching, look)
+    board.claim(job_id, "original")
+    assert [event.type for event in listener.hear(wait_s=10)] == ["stage_started"]
+
+
+def test_each_watcher_hears_by_itself(board: Board, watching: WatchedBoard, job_id: str) -> None:
+    listeners = {name: watching.listen(name) for name in ("aaaa", "bbbb", "cccc")}
+    for name in ("aaaa", "bbbb"):
+        watching.watch([the_end(job_id)], name)
+    board.settle(job_id, Verdict("cancelled"))
+    assert [len(listeners[name].hear(wait_s=0.2)) for name in listeners] == [1, 1, 0]
+
+
+def test_of_a_job_that_is_over_its_end_and_its_result_are_seen(
+    board: Board, watching: WatchedBoard, job_id: str
+) -> None:
+    board.settle(job_id, Verdict("done", result='{"n": 1}'))
+    end = seen(watching, the_end(job_id))
+    assert (types(end), end.result) == (["done"], '{"n": 1}')
+    assert types(seen(watching, every_event(job_id))) == ["queued", "done"]
+
+
+def test_only_what_came_later_is_seen_by_who_knows_the_rest(board: Board, watching: WatchedBoard, job_id: str) -> None:
+    board.claim(job_id, "original")
+    (queued, _), _ = board.events(job_id)
+    again = seen(watching, every_event(job_id, after=queued))
+    assert (types(again), again.count) == (["stage_started"], 2)
+
+
+def test_an_unknown_job_stands_between_the_others(watching: WatchedBoard, job_id: str) -> None:
+    replies = watching.watch([the_end("0404"), every_event(job_id), every_event("")], WATCHER)
+    assert [type(reply) for reply in replies] == [UnknownJob, Seen, UnknownJob]
+
+
+def test_overlooked_are_the_jobs_that_went_on_ended_or_vanished(board: Board, watching: WatchedBoard) -> None:
+    quiet, going_on, ended, gone = (submitted(board, number) for number in range(4))
+    last = {job_id: board.events(job_id)[-1][0] for job_id in (quiet, going_on)}
+    board.claim(going_on, "original")
+    for job_id in (ended, gone):
+        board.settle(job_id, Verdict("cancelled"))
+    board.release(gone)
+    looks = [every_event(job_id, last[job_id]) for job_id in last]
+    looks += [the_end(job_id) for job_id in (quiet, going_on, ended, gone)]
+    assert set(watching.overlooked(looks)) == {looks[1], looks[4], looks[5]}
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_a_shared_result_names_each_caller(board: Board, watching: WatchedBoard, count: int) -> None:
+    leader, *followers = (board.submit(SEARCH)[0] for _ in range(count + 1))
+    board.settle(leader, Verdict("done", result=f'{{"job_id":"{leader}"}}'))
+    assert watching.results(followers) == [f'{{"job_id":"{job_id}"}}' for job_id in followers]
+
+
+def test_results_come_in_the_order_asked_for(board: Board, watching: WatchedBoard) -> None:
+    jobs = [submitted(board, number) for number in range(3)]
+    for number in (0, 2):
+        board.settle(jobs[number], Verdict("done", result=str(number)))
+    assert watching.results(jobs) == ["0", None, "2"]
+    assert watching.results([]) == []
+
+
+def test_the_result_of_shared_work_is_the_same_asked_for_alone_and_among_others(
+    board: Board, watching: WatchedBoard
+) -> None:
+    jobs = [board.submit(SEARCH)[0] for _ in range(2)]
+    board.settle(jobs[0], Verdict("done", result="shared"))
+    assert watching.results(jobs) == ["shared", "shared"]
+    assert [watching.results([job_id]) for job_id in jobs] == [["shared"], ["shared"]]
+
+
+def test_closing_wakes_the_listener(watching: WatchedBoard) -> None:
+    listener = watching.listen(WATCHER)
+    ended = threading.Event()
+
+    def hear() -> None:
+        with suppress(redis.RedisError):
+            listener.hear(wait_s=60)
+        ended.set()
+
+    threading.Thread(target=hear).start()
+    time.sleep(0.1)
+    watching.close()
+    assert ended.wait(20)
+
+
+def test_the_stream_of_a_watcher_that_died_goes_away(
+    on_valkey: ValkeyBoard, settings: Settings, valkey_url: str
+) -> None:
+    with watched(on_valkey, settings) as watching, redis.Redis.from_url(valkey_url) as server:
+        job_id, _ = on_valkey.submit(SEARCH)
+        assert server.keys("*watch:*") == []
+        seen(watching, every_event(job_id))
+        assert server.keys("*watch:*") == []
+        on_valkey.settle(job_id, Verdict("cancelled"))
+        (stream,) = server.keys("*watch:*")
+        assert 0 < server.pttl(stream) <= 600_000
+
+
+def test_a_listener_deletes_what_it_has_read(on_valkey: ValkeyBoard, settings: Settings, valkey_url: str) -> None:
+    with watched(on_valkey, settings) as watching, redis.Redis.from_url(valkey_url) as server:
+        listener = watching.listen(WATCHER)
+        job_id, _ = on_valkey.submit(SEARCH)
+        seen(watching, every_event(job_id))
+        heard = 0
+        for number in range(1, 2_101):
+            on_valkey.tell(job_id, Progress(stage="original", done=number, total=9_999))
+            if number % 300 == 0:
+                heard += len(listener.hear(wait_s=10))
+        assert heard == 2_100
+        (stream,) = server.keys("*watch:*")
+        assert server.xlen(stream) < 1_000
+
+
+def test_a_job_has_a_limited_number_of_watchers(on_valkey: ValkeyBoard, settings: Settings, valkey_url: str) -> None:
+    job_id, _ = on_valkey.submit(SEARCH)
+    with watched(on_valkey, settings) as watching, redis.Redis.from_url(valkey_url) as server:
+        for number in range(MAX_WATCHERS + 3):
+            watching.watch([the_end(job_id)], f"{number:016x}")
+        (job,) = keys.of_job(job_id, "job")
+        names = str(server.hget(job, "watch")).split(" ")
+    assert len(names) == MAX_WATCHERS
+
+
+def test_a_watchers_key_that_is_no_stream_does_not_keep_a_job_from_ending(
+    on_valkey: ValkeyBoard, settings: Settings, valkey_url: str
+) -> None:
+    job_id, _ = on_valkey.submit(SEARCH)
+    with watched(on_valkey, settings) as watching, redis.Redis.from_url(valkey_url) as server:
+        seen(watching, the_end(job_id))
+        server.set(f"{keys.prefix(job_id[0])}watch:{WATCHER}", "no stream")
+        assert on_valkey.settle(job_id, Verdict("cancelled"))
+        assert types(seen(watching, the_end(job_id))) == ["cancelled"]
+
+
+def test_a_server_that_forgot_the_scripts_gets_them_again(
+    on_valkey: ValkeyBoard, settings: Settings, valkey_url: str
+) -> None:
+    job_id, _ = on_valkey.submit(SEARCH)
+    with watched(on_valkey, settings) as watching, redis.Redis.from_url(valkey_url) as server:
+        for _ in range(2):
+            server.script_flush()
+            assert types(seen(watching, every_event(job_id))) == ["queued"]
+            assert watching.overlooked([the_end(job_id)]) == []

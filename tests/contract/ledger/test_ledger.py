@@ -1,0 +1,360 @@
+"""What every ledger must do: run on the one in memory and on PostgreSQL."""
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from uuid import uuid4
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from querymill_shared.board import Claim
+from querymill_shared.contracts.messages.life import ForgetSession
+from querymill_workers.ledger.memory import MemoryLedger
+from querymill_workers.ledger.ports import Ledger, Standing, Subject, Version, version_of
+from querymill_workers.ledger.postgres import PostgresLedger
+from querymill_workers.postgres.connection import Pool, lent, open_pool, within
+
+KIND = "messages"
+
+
+@pytest.fixture
+def pool(database_url: str) -> Iterator[Pool]:
+    with open_pool(database_url, max_size=12) as opened:
+        yield opened
+
+
+@pytest.fixture(params=["memory", "postgres"])
+def ledger(request: pytest.FixtureRequest) -> Ledger:
+    return MemoryLedger() if request.param == "memory" else PostgresLedger(request.getfixturevalue("pool"))
+
+
+@pytest.fixture
+def collection() -> str:
+    return f"c{uuid4().hex}"
+
+
+def at(ms: int, job_id: str = "0a") -> Version:
+    return Version(ms, job_id)
+
+
+def write(ledger: Ledger, collection: str, version: Version, *documents: str, whole: bool = True) -> list[bool]:
+    """Write documents, and return for each whether the write was the newest."""
+    subjects = [Subject(document) for document in documents]
+    with ledger.changing(collection, KIND, subjects, version, whole=whole) as standings:
+        return [standings[document].newest for document in documents]
+
+
+def look(ledger: Ledger, collection: str, document: str = "d") -> Standing:
+    """Return the standing of a write that is newer than all others, without writing."""
+    with ledger.changing(collection, KIND, [Subject(document)], at(2**40), whole=False) as standings:
+        return standings[document]
+
+
+def drop(ledger: Ledger, collection: str, version: Version, document: str = "d") -> bool:
+    with ledger.dropping(collection, KIND, document, version) as standing:
+        return standing.newest
+
+
+def test_an_older_version_never_replaces_a_newer_one(ledger: Ledger, collection: str) -> None:
+    assert write(ledger, collection, at(2), "d") == [True]
+    assert write(ledger, collection, at(1), "d") == [False]
+    assert look(ledger, collection).known == at(2)
+    assert write(ledger, collection, at(3), "d") == [True]
+
+
+def test_a_repeated_attempt_of_the_same_job_counts(ledger: Ledger, collection: str) -> None:
+    assert [write(ledger, collection, at(2), "d") for _ in range(2)] == [[True], [True]]
+
+
+def test_two_writes_of_the_same_microsecond_are_ordered_by_their_jobs(ledger: Ledger, collection: str) -> None:
+    assert write(ledger, collection, at(2, "b"), "d") == [True]
+    assert write(ledger, collection, at(2, "a"), "d") == [False]
+
+
+def test_a_write_that_adds_to_a_document_replaces_no_version(ledger: Ledger, collection: str) -> None:
+    write(ledger, collection, at(1), "d")
+    assert write(ledger, collection, at(3), "d", whole=False) == [True]
+    assert write(ledger, collection, at(2), "d") == [True]
+    assert write(ledger, collection, at(1), "d", whole=False) == [False]
+
+
+def test_what_was_dropped_does_not_come_back_with_a_late_write(ledger: Ledger, collection: str) -> None:
+    write(ledger, collection, at(1), "d")
+    assert drop(ledger, collection, at(3))
+    assert write(ledger, collection, at(2), "d") == [False]
+    assert write(ledger, collection, at(2), "d", whole=False) == [False]
+    assert look(ledger, collection).known is None
+    assert write(ledger, collection, at(4), "d") == [True]
+    assert write(ledger, collection, at(2), "d", whole=False) == [False], "the tombstone outlives the new version"
+
+
+def test_a_late_drop_leaves_what_is_newer(ledger: Ledger, collection: str) -> None:
+    write(ledger, collection, at(3), "d")
+    assert not drop(ledger, collection, at(2))
+    assert look(ledger, collection).known == at(3)
+    assert write(ledger, collection, at(1), "d", whole=False) == [False]
+
+
+def test_drops_may_come_in_any_order(ledger: Ledger, collection: str) -> None:
+    drop(ledger, collection, at(5))
+    drop(ledger, collection, at(3))
+    assert write(ledger, collection, at(4), "d") == [False]
+
+
+def test_forgetting_a_collection_covers_every_earlier_write(ledger: Ledger, collection: str) -> None:
+    write(ledger, collection, at(1), "a")
+    write(ledger, collection, at(5), "b")
+    ledger.forget(collection, KIND, at(3))
+    assert [look(ledger, collection, document).known for document in "ab"] == [None, at(5)]
+    assert write(ledger, collection, at(2), "a", "new") == [False, False]
+    assert write(ledger, collection, at(4), "a", "new") == [True, True]
+
+
+def write_one(ledger: Ledger, collection: str, version: Version, subject: Subject) -> bool:
+    with ledger.changing(collection, KIND, [subject], version) as standings:
+        return standings[subject.document].newest
+
+
+def test_forgetting_a_filter_covers_what_passes_it(ledger: Ledger, collection: str) -> None:
+    ada = Subject("a", {"user_name": "Ada"}, {"team": "red", "n": 7})
+    bob = Subject("b", {"user_name": "Bob"}, {"team": "blue", "n": [7.0]})
+    assert write_one(ledger, collection, at(1), bob)
+    ledger.forget(collection, KIND, at(5), conditions={"user_name": ["Ada", "Eve"]})
+    assert not write_one(ledger, collection, at(4), ada)
+    assert write_one(ledger, collection, at(6), ada)
+    assert write_one(ledger, collection, at(4), bob)
+    assert look(ledger, collection, "b").known == at(4)
+    ledger.forget(collection, KIND, at(8), conditions={"team": {"prefix": "bl"}, "n": 7})
+    assert [write_one(ledger, collection, at(7), subject) for subject in (ada, bob)] == [True, False]
+
+
+BLUE = {"team": "blue"}
+
+
+def write_team(ledger: Ledger, collection: str, version: Version, team: str, document: str = "d") -> Standing:
+    with ledger.changing(collection, KIND, [Subject(document, metadata={"team": team})], version) as standings:
+        return standings[document]
+
+
+def test_a_late_write_that_was_forgotten_has_replaced_what_is_older(ledger: Ledger, collection: str) -> None:
+    write_team(ledger, collection, at(1), "red")
+    ledger.forget(collection, KIND, at(9), conditions=BLUE)
+    late = write_team(ledger, collection, at(5), "blue")
+    assert (late.newest, late.buried, late.forgotten) == (False, at(9), True)
+    assert look(ledger, collection).known is None
+    assert not write_team(ledger, collection, at(4), "red").newest, "it was replaced"
+    assert write_team(ledger, collection, at(6), "red").newest, "it was not forgotten"
+    assert not write(ledger, collection, at(8), "d", whole=False)[0], "a part belongs to what was forgotten"
+    assert write(ledger, collection, at(10), "d", whole=False) == [True]
+
+
+def test_what_replaced_a_forgotten_document_is_not_buried(ledger: Ledger, collection: str) -> None:
+    write_team(ledger, collection, at(6), "red")
+    ledger.forget(collection, KIND, at(9), conditions=BLUE)
+    late = write_team(ledger, collection, at(5), "blue")
+    assert (late.newest, late.buried) == (False, None)
+    assert look(ledger, collection).known == at(6)
+
+
+def test_a_buried_document_stays_replaceable_by_what_came_between(ledger: Ledger, collection: str) -> None:
+    write_team(ledger, collection, at(2), "blue")
+    with ledger.changing(collection, KIND, [Subject("d")], at(9), whole=False):
+        ledger.bury(collection, KIND, "d", written=at(2), parts=at(9))
+    assert look(ledger, collection).known is None
+    assert [write(ledger, collection, at(ms), "d", whole=False)[0] for ms in (8, 10)] == [False, True]
+    assert [write_team(ledger, collection, at(ms), "red").newest for ms in (1, 5)] == [False, True]
+
+
+def test_a_filter_can_be_for_some_documents(ledger: Ledger, collection: str) -> None:
+    ledger.forget(collection, KIND, at(9), conditions=BLUE, documents=["a", "b"])
+    standings = [write_team(ledger, collection, at(5), team, document) for team in ("blue", "red") for document in "ac"]
+    assert [standing.newest for standing in standings] == [False, True, True, True]
+
+
+def test_a_part_is_told_of_the_filters_that_came_after_it(ledger: Ledger, collection: str) -> None:
+    for ms, team in ((3, "red"), (9, "blue"), (11, "blue")):
+        ledger.forget(collection, KIND, at(ms), conditions={"team": team})
+    with ledger.changing(collection, KIND, [Subject("d")], at(5), whole=False) as standings:
+        assert standings["d"].newest
+        found = [standings["d"].buried_as(Subject("d", metadata={"team": team})) for team in ("blue", "red")]
+    assert found == [at(11), None]
+
+
+def test_a_tombstone_keeps_nothing_of_a_person(pool: Pool, collection: str) -> None:
+    ledger = PostgresLedger(pool)
+    drop(ledger, collection, at(1), "session of Ada")
+    ledger.forget(collection, KIND, at(2), conditions={"user_name": "Ada", "path": {"prefix": "home/Ada"}})
+    ledger.forget(collection, KIND, at(3), conditions=BLUE, documents=["session of Ada"])
+    with ledger.changing(collection, KIND, [Subject("session of Ada")], at(4), whole=False):
+        ledger.bury(collection, KIND, "session of Ada", written=at(2), parts=at(4))
+    with within(pool, collection) as connection:
+        rows = connection.execute(
+            "SELECT v::text FROM document_versions AS v WHERE collection = %(c)s UNION ALL"
+            " SELECT t::text FROM tombstones AS t WHERE collection = %(c)s",
+            {"c": collection},
+        ).fetchall()
+    assert len(rows) == 4
+    assert "Ada" not in str(rows)
+
+
+def test_collections_and_kinds_do_not_see_each_other(ledger: Ledger, collection: str) -> None:
+    write(ledger, collection, at(5), "d")
+    ledger.forget(collection, KIND, at(6))
+    assert write(ledger, f"{collection}-other", at(1), "d") == [True]
+    with ledger.changing(collection, "reports", [Subject("d")], at(1)) as standings:
+        assert standings["d"].newest
+
+
+def test_a_write_that_fails_leaves_no_version(pool: Pool, collection: str) -> None:
+    ledger = PostgresLedger(pool)
+
+    def fail_after_writing() -> None:
+        values = {"collection": collection}
+        with (
+            ledger.changing(collection, KIND, [Subject("d")], at(1)),
+            within(pool, collection) as connection,
+        ):
+            connection.execute("INSERT INTO chat_models (collection, model) VALUES (%(collection)s, 'm')", values)
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail_after_writing()
+    assert look(ledger, collection).known is None
+    with lent(pool) as connection:
+        assert not connection.execute("SELECT FROM chat_models WHERE collection = %s", [collection]).fetchall()
+
+
+def test_stores_join_the_transaction_of_the_change(pool: Pool, collection: str) -> None:
+    values = {"collection": collection}
+    with (
+        PostgresLedger(pool).changing(collection, KIND, [Subject("d")], at(1)),
+        within(pool, collection) as connection,
+    ):
+        connection.execute("INSERT INTO chat_models (collection, model) VALUES (%(collection)s, 'm')", values)
+        with ThreadPoolExecutor(1) as other:
+            query = "SELECT model FROM chat_models WHERE collection = %(collection)s"
+            assert not other.submit(lambda: _rows(pool, query, values)).result()
+    assert _rows(pool, query, values) == [("m",)]
+
+
+def _rows(pool: Pool, query: str, values: Mapping[str, str]) -> list[tuple[object, ...]]:
+    with lent(pool) as connection:
+        return connection.execute(query, values).fetchall()
+
+
+def test_one_writer_at_a_time_changes_a_document(ledger: Ledger, collection: str) -> None:
+    """Each reads, and writes what it read plus one: with two at once, one would be lost."""
+    total = [0]
+
+    def add(ms: int) -> None:
+        with ledger.changing(collection, KIND, [Subject("d"), Subject(f"own {ms}")], at(ms)):
+            before = total[0]
+            look_elsewhere()
+            total[0] = before + 1
+
+    with ThreadPoolExecutor(8) as writers:
+        list(writers.map(add, range(40)))
+    assert total[0] == 40
+    assert look(ledger, collection).known == at(39)
+
+
+def test_nobody_changes_a_collection_that_another_has_alone(ledger: Ledger, collection: str) -> None:
+    """Both that came before and that comes in between would be seen by who is alone."""
+    told: list[str] = []
+
+    def write_and_tell() -> None:
+        write(ledger, collection, at(1), "d")
+        told.append("written")
+
+    with ThreadPoolExecutor(1) as other:
+        with ledger.alone(collection, KIND):
+            writing = other.submit(write_and_tell)
+            for _ in range(50):
+                look_elsewhere()
+            told.append("alone")
+        writing.result()
+    assert told == ["alone", "written"]
+    assert write(ledger, f"{collection}-other", at(1), "d") == [True]
+
+
+def test_others_are_buried_within_a_change_once_their_writers_are_done(ledger: Ledger, collection: str) -> None:
+    """An older write of one that is buried is told so, or is done before the tombstone stands."""
+    told: list[str] = []
+
+    def bury_other() -> None:
+        with ledger.dropping(collection, KIND, "d", at(5)):
+            ledger.bury_others(collection, "texts", ["t"], at(5))
+            told.append("buried")
+
+    with ThreadPoolExecutor(1) as other:
+        with ledger.changing(collection, "texts", [Subject("t")], at(3), whole=False) as standings:
+            assert not standings["t"].forgotten
+            burying = other.submit(bury_other)
+            for _ in range(50):
+                look_elsewhere()
+            told.append("written")
+        burying.result()
+    assert told == ["written", "buried"]
+    for version, forgotten in ((at(3), True), (at(6), False)):
+        with ledger.changing(collection, "texts", [Subject("t"), Subject("other")], version, whole=False) as standings:
+            assert (standings["t"].forgotten, standings["other"].forgotten) == (forgotten, False)
+
+
+def look_elsewhere() -> None:
+    """Give other threads time to run."""
+    sum(random.random() for _ in range(20_000))
+
+
+def test_writers_of_the_same_documents_in_any_order_do_not_deadlock(pool: Pool, collection: str) -> None:
+    ledger, names = PostgresLedger(pool), [f"d{number}" for number in range(12)]
+
+    def write_shuffled(ms: int) -> list[bool]:
+        return write(ledger, collection, at(ms), *random.Random(ms).sample(names, len(names)))
+
+    with ThreadPoolExecutor(8) as writers:
+        list(writers.map(write_shuffled, range(40)))
+    assert {look(ledger, collection, name).known for name in names} == {at(39)}
+
+
+def bury(ledger: Ledger, collection: str, version: Version, document: str) -> Standing:
+    """Bury what is known of a document as of a version, as dropping by a filter does."""
+    with ledger.changing(collection, KIND, [Subject(document)], version, whole=False) as standings:
+        standing = standings[document]
+        ledger.bury(collection, KIND, document, written=standing.known or version, parts=version)
+        return standing
+
+
+MOVES = ("red", "blue", "part", "drop", "bury", "forget", "forget blue", "forget one")
+_STEPS = st.lists(st.tuples(st.sampled_from(MOVES), st.sampled_from("ab"), st.integers(1, 9)), max_size=12)
+
+
+@given(steps=_STEPS)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_server_agrees_with_the_reference(pool: Pool, steps: list[tuple[str, str, int]]) -> None:
+    collection = f"c{uuid4().hex}"
+
+    def told_by(ledger: Ledger) -> list[object]:
+        moves: Mapping[str, Callable[[str, Version], object]] = {
+            "red": lambda document, version: write_team(ledger, collection, version, "red", document),
+            "blue": lambda document, version: write_team(ledger, collection, version, "blue", document),
+            "part": lambda document, version: write(ledger, collection, version, document, whole=False),
+            "drop": lambda document, version: drop(ledger, collection, version, document),
+            "bury": lambda document, version: bury(ledger, collection, version, document),
+            "forget": lambda _, version: ledger.forget(collection, KIND, version),
+            "forget blue": lambda _, version: ledger.forget(collection, KIND, version, conditions=BLUE),
+            "forget one": lambda document, version: ledger.forget(
+                collection, KIND, version, conditions=BLUE, documents=[document]
+            ),
+        }
+        told = [moves[move](document, at(ms, f"{place:02}")) for place, (move, document, ms) in enumerate(steps)]
+        return [*told, *(look(ledger, collection, document) for document in "ab")]
+
+    assert told_by(PostgresLedger(pool)) == told_by(MemoryLedger())
+
+
+def test_the_version_of_a_job_is_its_acceptance_in_us() -> None:
+    request = ForgetSession(collection="c", session_id="s")
+    claim = Claim("7f", "forget", 1, request, None, 1_700_000_000.123457)
+    assert version_of(claim) == Version(1_700_000_000_123_457, "7f")

@@ -1,0 +1,244 @@
+"""Behind row-level security the indexes still serve: read from the plans of the stores' own statements, as they ran."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+import psycopg
+import pytest
+
+from querymill_workers.postgres import near
+from querymill_workers.postgres.connection import Pool, open_pool
+from querymill_workers.postgres.migrate import migrate
+from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
+from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
+from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
+from querymill_workers.retrievers.messages.stores import postgres as messages
+from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
+from querymill_workers.retrievers.messages.stores.postgres_listing import SessionListing
+from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
+from querymill_workers.words.ports import WordUnit
+from querymill_workers.words.postgres import PostgresWords
+from tests.fakes.vectors import DIMENSIONS
+from tests.fixtures.databases import own_database
+from tests.fixtures.plans import plans_of, recorded
+
+ROWS: Final = 4_000
+NARROW: Final = {"topic": "t7"}
+VECTOR: Final = np.eye(1, 8, dtype=np.float32)[0]
+#: Rows of two collections. The metadata of a few has the same topic.
+FILL: Final = """
+INSERT INTO chat_sessions (collection, session_id, user_name, started_at, metadata, draft)
+SELECT c, 's' || i, 'u' || i % 400, '2026-01-01Z'::timestamptz + make_interval(hours => i), {metadata}, 'r'
+FROM unnest('{a,b}'::text[]) AS c, {numbers};
+INSERT INTO chat_messages (collection, session_id, message_key, number, content, created_at, metadata)
+SELECT c, 's' || i, 'k', 0, 'ships ' || i, now(), {metadata}
+FROM unnest('{a,b}'::text[]) AS c, {numbers};
+INSERT INTO chat_message_vectors (collection, vector_id, model, session_id, message_key, vector_type, content,
+    embedding, indexed, created_at, metadata, user_name)
+SELECT collection, session_id, 'm', session_id, 'k', 'message', 'ships ' || session_id,
+    (SELECT array_agg(sin(hashtext(session_id || d))::real) FROM generate_series(1, 8) AS d)::vector,
+    true, started_at, metadata, user_name
+FROM chat_sessions;
+INSERT INTO conversations (collection, session_id, started_at, last_active, times, document, revision, messages,
+    keywords, solved, explicit, phrases, lead_phrases, facts_version, metadata, user_name)
+SELECT collection, session_id, started_at, started_at, ARRAY[started_at], '{}', 'r', 1, 0, false, false, '{}', '{}',
+    '1', metadata, user_name FROM chat_sessions;
+INSERT INTO reports (collection, sha1, title, company, period, published_at, aliases, metadata, revision, model,
+    passages)
+SELECT collection, session_id, user_name, user_name, user_name, started_at, '{}', metadata, 'r', 'm', 1
+FROM chat_sessions;
+INSERT INTO code_files (collection, path, revision, language, size, lines, tokens, parsed_by, content, metadata)
+SELECT collection, session_id, 'r', user_name, 1, 1, 1, 'p', 'x', metadata FROM chat_sessions;
+"""
+METADATA: Final = "jsonb_build_object('topic', 't' || i % 400, 'rank', i, 'name', 'n' || lpad(i::text, 6, '0'))"
+
+
+@pytest.fixture(scope="module")
+def filled_url(database_url: str) -> Iterator[str]:
+    """A database with two collections of every kind."""
+    with psycopg.connect(database_url, autocommit=True) as connection, own_database(connection) as name:
+        url = f"{database_url.rsplit('/', 1)[0]}/{name}"
+        migrate(url, dimensions=DIMENSIONS)
+        with psycopg.connect(url, autocommit=True) as filling:
+            filling.execute("SET querymill.across = on")
+            filling.execute(
+                FILL.replace("{numbers}", f"generate_series(1, {ROWS}) AS i").replace("{metadata}", METADATA)
+            )
+            with open_pool(url, max_size=2) as pool:
+                fill_words(PostgresWords(pool))
+            filling.execute("VACUUM ANALYZE")
+        yield url
+
+
+def fill_words(words: PostgresWords) -> None:
+    for collection in "ab":
+        units = [WordUnit(f"u{number}", f"ship w{number % 97} w{number % 89}") for number in range(ROWS)]
+        for start in range(0, ROWS, 500):
+            words.put(collection, "messages", units[start : start + 500])
+        while words.fold(collection, "messages"):
+            pass
+
+
+def of_messages(conditions: dict[str, Any]) -> MessageFilter:
+    return MessageFilter("a", ("message",), conditions=conditions)
+
+
+#: Who is asked with a filter, in every kind.
+FILTERED: Final[dict[str, Callable[[Pool, dict[str, Any]], Any]]] = {
+    "messages by vector": lambda pool, conditions: PostgresMessages(pool, ef_search=40).nearest(
+        of_messages(conditions), VECTOR, model="m", limit=5, floor=-2
+    ),
+    "messages by substring": lambda pool, conditions: PostgresMessages(pool, ef_search=40).containing(
+        of_messages(conditions), "ships", limit=5
+    ),
+    "sessions": lambda pool, conditions: SessionListing(pool).count("a", conditions),
+    "conversations": lambda pool, conditions: PostgresConversations(pool).count("a", conditions),
+    "reports": lambda pool, conditions: PostgresReports(pool).matching("a", conditions),
+    "files": lambda pool, conditions: PostgresFiles(pool).count("a", conditions),
+}
+#: Conditions that a few documents meet, and the index that must serve each.
+CONDITIONS: Final[dict[str, tuple[dict[str, Any], str]]] = {
+    "value": (NARROW, "metadata_values_pkey"),
+    "range of numbers": ({"rank": {"from": 70, "to": 79.5}}, "metadata_values_number"),
+    "range of texts": ({"name": {"from": "n000070", "to": "n000079"}}, "metadata_values_text"),
+    "open range": ({"rank": {"from": ROWS - 9}}, "metadata_values_number"),
+    "prefix": ({"name": {"prefix": "n00007"}}, "metadata_values_text"),
+}
+LATE: Final = {"from": "2026-06-15T00:00:00Z"}
+#: The same with fields of the kind. A role, of which there are few, is checked row by row.
+FIELDS: Final[dict[str, dict[str, tuple[Any, str]]]] = {
+    "messages by vector": {
+        "user_name": ("u7", "chat_message_vectors_user"), "time": (LATE, "chat_message_vectors_time"),
+        "session_id": ("s7", "chat_message_vectors_"),
+    },
+    "sessions": {
+        "user_name": ("u7", "chat_sessions_user"), "time": (LATE, "chat_sessions_started_at"),
+        "session_id": ("s7", "chat_sessions_pkey"),
+    },
+    "conversations": {
+        "user_name": ("u7", "conversations_user"), "time": (LATE, "conversations_active"),
+        "session_id": ("s7", "conversations_pkey"),
+    },
+    "reports": {
+        "company": ("u7", "reports_company"), "period": ("u7", "reports_period"), "title": ("u7", "reports_title"),
+        "published_at": ({"from": "2026-06-15"}, "reports_published_at"),
+    },
+    "files": {"path": ({"prefix": "s77"}, "code_files_pkey"), "language": ("u7", "code_files_known_language")},
+}  # fmt: skip
+#: What is asked, and the index that must serve it.
+ASKED: Final[dict[str, tuple[Callable[[Pool], Any], str]]] = (
+    {
+        f"{name}, {how}": (partial(lambda asks, given, pool: asks(pool, given), asks, given), index)
+        for name, asks in FILTERED.items()
+        for how, (given, index) in CONDITIONS.items()
+    }
+    | {
+        f"{name}, {field}": (
+            partial(lambda asks, given, pool: asks(pool, given), FILTERED[name], {field: given}),
+            index,
+        )
+        for name, fields in FIELDS.items()
+        for field, (given, index) in fields.items()
+    }
+    | {
+        "words": (lambda pool: PostgresWords(pool).search("a", "messages", "w7 w11", limit=5), "word_blocks_pkey"),
+    }
+)
+#: Tables of which a narrow filter reads a few rows only.
+LARGE: Final = ("chat_message_vectors", "chat_sessions", "conversations", "reports", "code_files", "word_blocks")
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_the_index_serves_behind_the_wall(filled_url: str, asked: str) -> None:
+    ask, index = ASKED[asked]
+    with open_pool(filled_url, max_size=2) as pool:
+        ask(pool)
+        with recorded() as statements:
+            assert ask(pool)
+    plans = "\n".join(plans_of(filled_url, statements))
+    assert index in plans
+    assert [table for table in LARGE if f"Seq Scan on {table}" in plans] == []
+    removed = [int(line.split()[-1]) for line in plans.splitlines() if "Rows Removed by Filter" in line]
+    assert max(removed, default=0) < ROWS / 20, plans
+
+
+def test_near_vectors_of_a_large_collection_are_found_by_their_index_behind_the_wall(
+    filled_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(near, "LARGE_ROWS", ROWS // 2)
+    monkeypatch.setattr(messages, "EXACT_ROWS", ROWS // 2)
+    with open_pool(filled_url, max_size=2) as pool:
+        store = PostgresMessages(pool, ef_search=40)
+        assert store.index_if_large("a", model="m", dimensions=8)
+        store.nearest(of_messages({}), VECTOR, model="m", limit=5, floor=-2)
+        with recorded() as statements:
+            assert not store.nearest(of_messages({}), VECTOR, model="m", limit=5, floor=-2).exact
+        plans = "\n".join(plans_of(filled_url, statements))
+        store.drop_index("a", model="m")
+    assert "Index Scan using chat_message_vectors_near_" in plans
+
+
+#: Tables whose metadata is looked up, with the columns that name a row.
+NOTED: Final = {
+    "chat_sessions": ("session_id", "''"),
+    "chat_messages": ("session_id", "message_key"),
+    "conversations": ("session_id", "''"),
+    "reports": ("sha1", "''"),
+    "code_files": ("path", "''"),
+}
+FEW: Final = """WHERE metadata @> '{"topic": "t7"}' OR metadata ? 'n'"""
+CHANGES: Final = (
+    f"""UPDATE %s SET metadata = '{{"n": 1.50, "many": [true, null, "x", [1]]}}' {FEW}""",
+    f"""UPDATE %s SET metadata = metadata || '{{"more": "x"}}' {FEW}""",
+    "DELETE FROM %s WHERE collection = 'b'",
+    "DELETE FROM %s WHERE metadata ? 'n'",
+)
+
+
+@pytest.mark.parametrize("table", NOTED)
+def test_what_is_looked_up_is_what_the_rows_say(filled_url: str, table: str) -> None:
+    document, part = NOTED[table]
+    said = (
+        f"SELECT t.collection, entry.value, entry.field, entry.number, entry.text, {document}, {part}"
+        f" FROM {table} AS t, metadata_entries(metadata) AS entry"
+    )
+    noted = f"SELECT collection, value, field, number, text, document, part FROM metadata_values WHERE kind = '{table}'"
+    with psycopg.connect(filled_url) as connection:
+        connection.execute("SET LOCAL querymill.across = on")
+        for change in CHANGES:
+            assert connection.execute((change % table).encode()).rowcount > 0
+            different = f"(({said}) EXCEPT ({noted})) UNION ALL (({noted}) EXCEPT ({said}))"
+            assert connection.execute(different.encode()).fetchall() == []
+        connection.rollback()
+
+
+def test_what_is_looked_up_goes_when_its_table_is_truncated(filled_url: str) -> None:
+    """The tables come from the triggers that keep the lookup: one that is added is truncated here, too."""
+    kept = "SELECT DISTINCT tgrelid::regclass::text FROM pg_trigger WHERE tgname = 'metadata_added'"
+    with psycopg.connect(filled_url) as connection:
+        tables = [table for (table,) in connection.execute(kept)]
+        assert set(tables) == NOTED.keys()
+        for table in tables:
+            connection.execute(f"TRUNCATE {table} CASCADE".encode())
+            connection.execute("SET LOCAL querymill.across = on")
+            left = connection.execute("SELECT DISTINCT collection, kind FROM metadata_values").fetchall()
+            assert {kind for _, kind in left}.isdisjoint({table}), table
+            connection.execute("SET LOCAL querymill.across = off")
+        assert left == []
+        connection.rollback()
+
+
+def test_nothing_is_left_of_the_words_whose_indexes_are_truncated(filled_url: str) -> None:
+    """The tables come from the columns: what names an index by its number goes with it, also if numbers begin again."""
+    named = "SELECT table_name FROM information_schema.columns WHERE column_name = 'word_index'"
+    with psycopg.connect(filled_url) as connection:
+        tables = [table for (table,) in connection.execute(named)]
+        assert len(tables) >= 5
+        connection.execute("TRUNCATE word_indexes RESTART IDENTITY")
+        connection.execute("SET LOCAL querymill.across = on")
+        for table in tables:
+            counted = connection.execute(f"SELECT count(*) FROM {table}".encode()).fetchone()
+            assert counted == (0,), table
+        connection.rollback()

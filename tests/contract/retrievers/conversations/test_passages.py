@@ -1,0 +1,139 @@
+"""Long sessions in PostgreSQL: their passages follow live messages, and those of the former release are rebuilt."""
+
+from collections import Counter
+from collections.abc import Iterator
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation, UpdateConversation
+from querymill_shared.contracts.conversations.ranks import RecomputeRanks
+from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch
+from querymill_shared.contracts.reindex import Reindex, ReindexResult
+from querymill_workers.ledger.postgres import PostgresLedger
+from querymill_workers.postgres.connection import Pool, open_pool, within
+from querymill_workers.retrievers.conversations.ports.sessions import SPACE
+from querymill_workers.retrievers.conversations.prepare import cut_session, entries_of
+from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
+from querymill_workers.retrievers.conversations.stores.postgres_passages import PostgresPassages
+from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
+from querymill_workers.text.words import words
+from querymill_workers.words.ports import WordUnit
+from querymill_workers.words.postgres import PostgresWords
+from tests.fixtures.conversation_jobs import session
+from tests.fixtures.words import see, spelled
+from tests.fixtures.world import World, world
+
+__all__ = ["world"]
+
+LONG = [f"{'lorem ' * 500} {word}" for word in ("ships", "soup", "rope")]
+
+
+@pytest.fixture
+def pool(database_url: str) -> Iterator[Pool]:
+    with open_pool(database_url, max_size=4) as opened:
+        yield opened
+
+
+@pytest.fixture
+def served(world: World, pool: Pool) -> World:
+    world.with_ports(
+        conversations=PostgresConversations(pool), ranks=PostgresRanks(pool), words=PostgresWords(pool),
+        ledger=PostgresLedger(pool), conversation_passages=PostgresPassages(pool, ef_search=40),
+    )  # fmt: skip
+    return world
+
+
+@pytest.fixture
+def collection() -> str:
+    return f"c{uuid4().hex}"
+
+
+def indexed(database: psycopg.Connection, collection: str) -> dict[str, Counter[str]]:
+    return spelled(database, collection)
+
+
+def as_stored(served: World, collection: str) -> dict[str, Counter[str]]:
+    known = served.ports.conversations.stored(collection, "s")
+    return {} if known is None else {entry.id: Counter(words(entry.text)) for entry in entries_of(known.session)}
+
+
+def embedded(database: psycopg.Connection, collection: str) -> list[str]:
+    """List the texts of the stored passages that have a vector."""
+    with database.transaction():
+        see(database, collection)
+        rows = database.execute(
+            "SELECT p.text FROM conversation_passages AS p"
+            " JOIN conversation_vectors AS v USING (collection, session_id, key)"
+            " WHERE collection = %s ORDER BY p.number",
+            [collection],
+        ).fetchall()
+    return [text for (text,) in rows]
+
+
+def cut_as_stored(served: World, collection: str) -> list[str]:
+    known = served.ports.conversations.stored(collection, "s")
+    return [] if known is None else [each.text for each in cut_session(known.session, known.revision).passages]
+
+
+def ids(served: World, collection: str, query: str) -> list[str]:
+    result = served.result(served.run(ConversationSearch(collection=collection, query=query)))
+    assert isinstance(result, ConversationResult)
+    return [hit.session_id for hit in result.results]
+
+
+def test_live_messages_fill_the_last_passage_and_begin_others(
+    served: World, database: psycopg.Connection, collection: str
+) -> None:
+    for number in range(9):
+        said = {"message_id": f"m{number}", "text": f"{'lorem ' * 190} word{number}"}
+        update = {"session_id": "s", "name": "Gamma", "messages": [said]}
+        served.run(UpdateConversation.model_validate({"collection": collection, "update": update}))
+    expected = as_stored(served, collection)
+    assert (len(expected), indexed(database, collection)) == (5, expected)
+    assert embedded(database, collection) == cut_as_stored(served, collection)
+    assert len(embedded(database, collection)) > 9
+    assert ids(served, collection, "word8") == ids(served, collection, "Gamma") == ["s"]
+    served.run(DropConversation(collection=collection, session_id="s"))
+    assert indexed(database, collection) == {}
+
+
+@pytest.mark.parametrize("by", ["the daily rebuild", "a reindex"])
+def test_sessions_of_the_former_release_are_found_and_then_indexed_in_passages(
+    served: World, pool: Pool, database: psycopg.Connection, collection: str, by: str
+) -> None:
+    served.run(IngestConversation(collection=collection, session=session("s", *LONG)))
+    expected = indexed(database, collection)
+    assert len(expected) == 3
+    as_former(served, pool, collection)
+    assert ids(served, collection, "soup") == ["s"]
+    if by == "a reindex":
+        result = served.result(served.run(Reindex(collection=collection, of="conversations")))
+        assert isinstance(result, ReindexResult)
+        assert (result.outcome, result.total) == ("reindexed", 1)
+    else:
+        served.run(RecomputeRanks(collection=collection))
+    assert indexed(database, collection) == expected
+    assert served.ports.conversations.in_one_entry(collection, limit=9) == []
+    assert served.ports.conversation_passages.uncut(collection, limit=9) == []
+    assert embedded(database, collection) == cut_as_stored(served, collection)
+    assert ids(served, collection, "soup") == ["s"]
+
+
+def test_a_live_message_of_a_session_of_the_former_release_has_it_indexed_in_passages(
+    served: World, pool: Pool, database: psycopg.Connection, collection: str
+) -> None:
+    served.run(IngestConversation(collection=collection, session=session("s", *LONG)))
+    as_former(served, pool, collection)
+    update = {"session_id": "s", "messages": [{"message_id": "x", "text": "bread"}]}
+    served.run(UpdateConversation.model_validate({"collection": collection, "update": update}))
+    assert indexed(database, collection) == as_stored(served, collection)
+
+
+def as_former(served: World, pool: Pool, collection: str) -> None:
+    """Leave the session as the release before wrote it: in one entry, and without what it did not know."""
+    served.ports.words.trim(collection, SPACE, {"s": 1})
+    served.ports.words.put(collection, SPACE, [WordUnit("s", "\n".join(LONG), group="s")])
+    with within(pool, collection) as connection:
+        connection.execute("UPDATE conversations SET tended = NULL, revision = 'former'")

@@ -1,0 +1,120 @@
+"""Reports as documents, in memory and on PostgreSQL: the suite of all kinds, and filters of searches."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from querymill_shared.contracts.filters import passes
+from querymill_shared.contracts.reports.ingest import Report
+from querymill_workers.documents.ports import Documents
+from querymill_workers.postgres.connection import open_pool
+from querymill_workers.retrievers.reports.ports import SPACE, PreparedReport, ReportLife
+from querymill_workers.retrievers.reports.rules.chunking import Chunk
+from querymill_workers.retrievers.reports.rules.fusion import entry_id
+from querymill_workers.retrievers.reports.rules.revisions import content_of
+from querymill_workers.retrievers.reports.stores.documents import ReportDocuments
+from querymill_workers.retrievers.reports.stores.memory import MemoryReports, filterable
+from querymill_workers.retrievers.reports.stores.memory_life import MemoryReportLife
+from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
+from querymill_workers.retrievers.reports.stores.postgres_life import PostgresReportLife
+from querymill_workers.set_aside.memory import MemorySetAside
+from querymill_workers.set_aside.ports import AsideText
+from querymill_workers.words.memory import MemoryWords
+from querymill_workers.words.ports import Words, WordUnit
+from querymill_workers.words.postgres import PostgresWords
+from tests.fixtures.document_suite import LATER, DocumentSuite
+from tests.fixtures.reports import Stores, prepared_report, report_of
+
+
+class TestReportDocuments(DocumentSuite):
+    life: ReportLife
+    words: Words
+
+    @pytest.fixture(params=["memory", "postgres"])
+    def documents(self, request: pytest.FixtureRequest) -> Iterator[Documents]:
+        self.set_aside = MemorySetAside()
+        if request.param == "memory":
+            self.reports: Any = MemoryReports()
+            self.life, self.words = MemoryReportLife(self.reports), MemoryWords()
+            yield ReportDocuments(self.life, self.words, self.set_aside)
+            return
+        with open_pool(request.getfixturevalue("database_url"), max_size=4) as pool:
+            self.reports, self.life, self.words = PostgresReports(pool), PostgresReportLife(pool), PostgresWords(pool)
+            yield ReportDocuments(self.life, self.words, self.set_aside)
+
+    def document(self, number: int, **metadata: Any) -> Mapping[str, Any]:
+        return {
+            "sha1": f"r{number}", "title": f"Report {number}", "company": "Acme", "aliases": ["ACM"],
+            "published_at": "2023-03-01", "pages": [{"page": 1, "text": "nine ships"}, {"page": 2, "text": "soup"}],
+            **metadata,
+        }  # fmt: skip
+
+    def id_of(self, document: Mapping[str, Any]) -> str:
+        return str(document["sha1"])
+
+    def put(self, documents: Documents, collection: str, found: Sequence[Mapping[str, Any]]) -> None:
+        self.life.searched_by(collection, first="words")
+        for document in found:
+            report = Report.model_validate(document)
+            chunks = [Chunk(page.page, number, page.text, 1) for number, page in enumerate(report.pages)]
+            prepared = PreparedReport(report, content_of(report.model_dump_json()), chunks)
+            self.life.put(collection, prepared, models=["words"])
+            entries = [WordUnit(entry_id(report.sha1, chunk.number), chunk.text, report.sha1) for chunk in chunks]
+            self.words.put(collection, SPACE, entries)
+
+    def test_a_list_tells_of_pages_and_of_passages_that_wait(self, documents: Documents, collection: str) -> None:
+        self.put_teams(documents, collection)
+        card = documents.list(collection, {}, limit=1, after=None)[0]
+        assert (card.title, card.size, card.unit, card.pending) == ("Report 0", 2, "pages", 2)
+        assert str(card.when) == "2023-03-01 00:00:00+00:00"
+
+    def test_dropping_takes_the_words_and_what_was_set_aside(self, documents: Documents, collection: str) -> None:
+        ids = self.put_teams(documents, collection)
+        self.set_aside.add(collection, "reports", [AsideText(ids[0], "r0/chunk/0", "words", "no")])
+        documents.drop(collection, ids[0], LATER)
+        assert len(self.words.search(collection, SPACE, "soup", limit=99)) == 4
+        assert self.set_aside.texts(collection, limit=9) == []
+
+    def test_a_collection_that_was_left_is_not_listed_until_a_report_comes(
+        self, documents: Documents, collection: str
+    ) -> None:
+        ids = self.put_teams(documents, collection)
+        for sha1 in ids:
+            documents.drop(collection, sha1, LATER)
+        documents.leave(collection)
+        assert collection not in self.reports.collections()
+        assert self.reports.searched_by(collection) is None
+        self.put_teams(documents, collection)
+        assert collection in self.reports.collections()
+        assert len(self.reports.cards(collection, model="words")) == 5
+
+
+FILTERS: list[dict[str, Any]] = [
+    {},
+    {"company": "Borough"},
+    {"company": {"prefix": "B"}, "period": "2022"},
+    {"period": None},
+    {"title": ["Report a", "Report c"]},
+    {"published_at": {"from": "2023-01-01", "to": "2023-12-31"}},
+    {"published_at": {"from": "2024-01-01"}},
+    {"type": "10-K"},
+    {"type": ["10-K", "10-Q"], "year": {"from": 2022}},
+    {"type": None},
+]
+
+
+@pytest.mark.parametrize("number", range(len(FILTERS)))
+def test_a_store_agrees_with_the_rule_of_filters(stores: Stores, collection: str, number: int) -> None:
+    reports = [
+        report_of("a", "x", type="10-K", year=2022),
+        report_of("b", "x", company="Borough", period=None, type=["10-Q", "10-K"], year=2021),
+        report_of("c", "x", company="Borough", published_at="2024-02-29"),
+        report_of("d", "x", company="Beta", published_at=None, year=2023, type="10-Q"),
+    ]
+    for report in reports:
+        fields = report.model_dump(mode="json", exclude={"pages", "sha1"})
+        stores.life.put(collection, prepared_report(report.sha1, "x", **fields), models=["words"])
+    expected = {report.sha1 for report in reports if passes(FILTERS[number], filterable(report))}
+    assert stores.reports.matching(collection, FILTERS[number]) == expected
+    assert stores.reports.matching(f"{collection}x", FILTERS[number]) == set()

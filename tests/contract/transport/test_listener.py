@@ -1,0 +1,212 @@
+"""Bells fetched from a real Valkey: several at once, for free threads only, and nothing that is no bell."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+import redis
+
+from querymill_shared import bells
+from querymill_shared.board import MemoryBoard
+from querymill_shared.contracts.embed import EmbedTexts
+from querymill_shared.queues import Queue
+from querymill_shared.settings import Settings
+from querymill_workers.dispatch.crew import Crew
+from querymill_workers.inference.ports import InputType, Vectors
+from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.deadline import Caller
+from querymill_workers.jobs.usage import Usage
+from querymill_workers.listener import LOOK_PAST_S, Listener
+from tests.fakes.ports import memory_ports
+
+PATIENCE_S = 20
+
+
+class Heard:
+    """Keeps the bells that were answered, and holds their threads until it is told not to."""
+
+    def __init__(self) -> None:
+        self.bells: list[Bell] = []
+        self.may_end = threading.Event()
+
+    def __call__(self, bell: Bell) -> None:
+        self.bells.append(bell)
+        self.may_end.wait(PATIENCE_S)
+
+    def wait_for(self, count: int) -> list[Bell]:
+        until = time.monotonic() + PATIENCE_S
+        while len(self.bells) < count:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        return self.bells
+
+
+@pytest.fixture
+def server(valkey_url: str) -> Iterator[redis.Redis]:
+    with redis.Redis.from_url(valkey_url) as client:
+        client.flushdb()
+        yield client
+
+
+@pytest.fixture
+def heard() -> Iterator[Heard]:
+    heard = Heard()
+    yield heard
+    heard.may_end.set()
+
+
+Listening = Callable[..., Listener]
+
+
+@pytest.fixture
+def listening(valkey_url: str, heard: Heard) -> Iterator[Listening]:
+    """Start a listener for a crew."""
+    started: list[Listener] = []
+
+    def start(*, threads: int, queues: tuple[str, ...] = ("search", "expand"), url: str = valkey_url) -> Listener:
+        crew = Crew()
+        crew.widen(threads)
+        listener = Listener(
+            lambda: redis.Redis.from_url(url), lambda: queues, crew, heard, lambda jobs: [""] * len(jobs)
+        )
+        started.append(listener)
+        listener.start()
+        return listener
+
+    yield start
+    heard.may_end.set()
+    for listener in started:
+        listener.stop()
+    for thread in threading.enumerate():
+        if thread.name == "listener":
+            thread.join(PATIENCE_S)  # its last fetch must not take the bells of the next test
+
+
+def ring(server: redis.Redis, *steps: str, queue: Queue = Queue.SEARCH) -> None:
+    server.lpush(queue.value, *(bells.message(queue, "0a", step) for step in steps))
+
+
+def test_bells_are_answered_in_order_each_on_a_thread(server: redis.Redis, heard: Heard, listening: Listening) -> None:
+    ring(server, *(f"step-{number}" for number in range(20)))
+    listening(threads=30)
+    assert {bell.step for bell in heard.wait_for(20)} == {f"step-{number}" for number in range(20)}
+    assert heard.bells[0] == Bell("0a", heard.bells[0].step, Queue.SEARCH)
+
+
+def test_no_more_bells_are_fetched_than_threads_are_free(
+    server: redis.Redis, heard: Heard, listening: Listening
+) -> None:
+    ring(server, *(f"step-{number}" for number in range(10)))
+    listening(threads=3)
+    heard.wait_for(3)
+    time.sleep(0.3)
+    assert (len(heard.bells), server.llen("search")) == (3, 7)
+    heard.may_end.set()
+    assert len(heard.wait_for(10)) == 10
+
+
+def test_no_queue_waits_for_ever_behind_another(server: redis.Redis, heard: Heard, listening: Listening) -> None:
+    ring(server, *(f"step-{number}" for number in range(50)))
+    ring(server, "hyde", queue=Queue.EXPAND)
+    heard.may_end.set()
+    listening(threads=1)
+    assert "hyde" in {bell.step for bell in heard.wait_for(20)[:20]}
+
+
+def test_what_is_no_bell_is_passed_over(server: redis.Redis, heard: Heard, listening: Listening) -> None:
+    server.lpush("search", "garbage", b"\xff", "null")
+    ring(server, "original")
+    listening(threads=2)
+    assert [bell.step for bell in heard.wait_for(1)] == ["original"]
+    assert server.llen("search") == 0
+
+
+def test_a_queue_that_nobody_asked_for_is_left_alone(server: redis.Redis, heard: Heard, listening: Listening) -> None:
+    ring(server, "ranks", queue=Queue.RANKS)
+    ring(server, "original")
+    listening(threads=2, queues=("search", "of another program"))
+    assert [bell.step for bell in heard.wait_for(1)] == ["original"]
+    assert server.llen("ranks") == 1
+
+
+def test_a_server_without_blmpop_is_asked_for_one_bell_at_a_time(
+    server: redis.Redis, heard: Heard, listening: Listening, valkey_url: str
+) -> None:
+    address = urlsplit(valkey_url)
+    server.acl_setuser("old", enabled=True, passwords=["+old"], keys=["*"], commands=["+@all", "-blmpop"])
+    try:
+        ring(server, "original", "hyde")
+        listening(threads=4, url=f"redis://old:old@127.0.0.1:{address.port}{address.path}")
+        assert {bell.step for bell in heard.wait_for(2)} == {"original", "hyde"}
+    finally:
+        server.acl_deluser("old")
+
+
+def test_a_broker_that_is_away_is_asked_again(server: redis.Redis, heard: Heard, listening: Listening) -> None:
+    listening(threads=2)
+    ring(server, "first")
+    heard.wait_for(1)
+    server.client_kill_filter(_type="normal", skipme=True)
+    ring(server, "second")
+    assert [bell.step for bell in heard.wait_for(2)] == ["first", "second"]
+
+
+class Blocked:
+    """Embeds nothing until it may, and tells for whom it was asked."""
+
+    model, dimensions, max_text_tokens = "scripted", 4, 8_191
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.may_end = threading.Event()
+
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
+        self.asked.append(caller.collection)
+        self.may_end.wait(PATIENCE_S)
+        return np.ones((len(texts), 4), np.float32), Usage(1, 1)
+
+
+def test_the_flood_of_one_collection_does_not_keep_the_bells_of_another_in_the_queue(server: redis.Redis) -> None:
+    board, crew, embeddings = MemoryBoard(Settings()), Crew(), Blocked()
+    ports = memory_ports(board=board, embeddings=embeddings)
+    crew.widen(16)
+
+    def submit(collection: str, number: int) -> None:
+        texts = ({"id": "a", "text": f"{collection} {number}"},)
+        job_id, _ = board.submit(EmbedTexts.model_validate({"collection": collection, "texts": texts}))
+        server.lpush("embed", bells.message(Queue.EMBED, job_id, "embed"))
+
+    for number in range(40):
+        submit("hog", number)
+    for number in range(5):
+        submit("shy", number)
+    listener = Listener(
+        lambda: server,
+        lambda: ("embed",),
+        crew,
+        lambda bell: crew.answer(bell, ports, lambda rung: None),
+        lambda jobs: [board.picture(job).record.collection for job in jobs],
+    )
+    listener.start()
+    try:
+        wait_until(lambda: embeddings.asked.count("shy") == 2)
+        time.sleep(3 * LOOK_PAST_S)
+        assert Counter(embeddings.asked) == {"hog": 16, "shy": 2}, (
+            "two threads are spare, and the hog takes none of them"
+        )
+        embeddings.may_end.set()
+        wait_until(lambda: len(embeddings.asked) == 45)
+    finally:
+        embeddings.may_end.set()
+        listener.stop()
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    until = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.01)
