@@ -1,5 +1,5 @@
 """The world of a flow without any server, for every unit test that asks for it."""
 
-from tests.fixtures.world import world
+from tests.fixtures.world import fresh, world
 
-__all__ = ["world"]
+__all__ = ["fresh", "world"]

@@ -31,7 +31,19 @@ SEEDS = {
     "Rules are pure: no clock, chance, logs, settings or I/O": (f"{W}.retrievers.reports.rules.fusion", "redis"),
     "Celery only in the glue": (f"{W}.retrievers.files.search", "celery"),
     "The client knows Celery in one file": ("querymill.fleet", "celery"),
+    "The client knows MCP in its server alone": ("querymill.agents.tools.search", "mcp"),
     "In the client, a terminal carries the kinds": ("querymill.cli.progress", "querymill.kinds.kind"),
+    "Reading documents knows no command, no kind, no gateway and no board": (
+        "querymill.reading.reports",
+        "querymill.ingestion",
+    ),
+    "Histories know no command, no kind, no gateway and no board": (
+        "querymill.histories.rows",
+        "querymill.ingestion",
+    ),
+    "Rules of histories are pure": ("querymill.histories.rules.times", "sqlite3"),
+    "Rules of reading are pure": ("querymill.reading.rules.tables", "zipfile"),
+    "The engines of documents are imported by their formats only": ("querymill.reading.process", "pypdfium2"),
     "In the client, no kind knows another": ("querymill.kinds.reports.lines", "querymill.kinds.files.lines"),
     "No cycles": (f"{W}.text.stemming", f"{W}.text.words"),
 }

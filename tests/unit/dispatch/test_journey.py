@@ -5,10 +5,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+import redis
 
-from querymill_shared.board import Claim, MemoryBoard, Picture, Verdict
+from querymill_shared.board import Claim, Claims, Counts, MemoryBoard, Picture, Verdict
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import UnreadableJob
 from querymill_shared.contracts.events import StageFinished
@@ -16,10 +15,10 @@ from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.rerank import Rerank, RerankCandidate
 from querymill_shared.settings import Settings
 from querymill_workers.dispatch import journey
-from querymill_workers.dispatch.journey import BACKOFF_S, DURABLE_BACKOFF_S, run_step, try_again_or_fail
+from querymill_workers.dispatch.journey import insist, run_step, try_again_or_fail
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.faults import Refused, Unavailable
+from querymill_workers.jobs.faults import Conflict, Failed, Refused, Unavailable
 from tests.fakes.models import WordEmbeddings
 from tests.fakes.ports import memory_ports
 
@@ -38,17 +37,21 @@ class Clock:
 
 
 class UnreadableBoard(MemoryBoard):
-    """Holds requests that this release cannot read."""
+    """Holds requests that this release cannot read, left by workers for ``left_for_s`` seconds."""
 
-    def claim(self, job_id: str, step: str) -> Claim | None:
-        raise UnreadableJob(job_id, "its request has no kind that this release knows")
+    left_for_s = 0.0
+
+    def claim_steps(self, job_id: str, step: str, *, life: str, most: int) -> Claims:
+        raise UnreadableJob(job_id, "kind: unknown", left_for_s=self.left_for_s)
 
     def picture(self, job_id: str) -> Picture:
-        return replace(super().picture(job_id), request=None, unreadable="no kind that this release knows")
+        return replace(super().picture(job_id), request=None, unreadable="kind: unknown")
 
 
 class Watched:
     """A heartbeat that notes for which claims it beat, and whether it still does."""
+
+    life = ""
 
     def __init__(self) -> None:
         self.kept: list[str] = []
@@ -122,7 +125,7 @@ def test_what_another_attempt_may_mend_is_put_back_and_then_done(ports: Ports, c
     assert (step.state, step.reason) == ("waiting", "embedding unavailable: HTTP 503")
     (told,) = [e for _, e in ports.board.events(bell.job_id) if isinstance(e, StageFinished)]
     assert (told.state, told.reason) == ("retrying", "embedding unavailable: HTTP 503")
-    clock.now += DURABLE_BACKOFF_S[0]
+    clock.now += 1.0
     failing(ports, None)
     run_step(bell, ports)
     assert record(ports, bell) == ("done", "")
@@ -135,13 +138,13 @@ def test_what_no_attempt_would_mend_fails_at_once(ports: Ports) -> None:
     assert record(ports, bell) == ("failed", "embedding rejected: HTTP 400")
 
 
-def test_a_step_that_keeps_failing_is_given_up_after_its_attempts(ports: Ports) -> None:
+def test_a_durable_step_that_keeps_failing_is_dead_after_its_attempts(ports: Ports) -> None:
     bell = submitted(ports)
-    failing(ports, Unavailable("away"))
+    failing(ports, Failed("PostgreSQL: QueryCanceled"))
     for attempt in range(1, 4):
         assert record(ports, bell)[0] == ("queued" if attempt == 1 else "running")
         run_step(bell, ports)
-    assert record(ports, bell) == ("failed", "away")
+    assert record(ports, bell) == ("dead", "PostgreSQL: QueryCanceled")
 
 
 def test_a_bug_is_tried_again_and_its_message_is_told_to_nobody(ports: Ports) -> None:
@@ -149,7 +152,7 @@ def test_a_bug_is_tried_again_and_its_message_is_told_to_nobody(ports: Ports) ->
     failing(ports, ZeroDivisionError("the secret text of a passage"))
     for _ in range(3):
         run_step(bell, ports)
-    assert record(ports, bell) == ("failed", "internal error: ZeroDivisionError")
+    assert record(ports, bell) == ("dead", "internal error: ZeroDivisionError")
     assert "secret" not in repr(ports.board.events(bell.job_id))
 
 
@@ -160,9 +163,9 @@ def test_a_durable_step_waits_longer_each_time_and_no_shorter_than_the_provider_
     for error, wait in [(Unavailable("away"), 1.0), (Unavailable("paused", again_in_s=25.0), 25.0)]:
         failing(ports, error)
         run_step(bell, ports)
-        clock.now += wait - 0.01
+        clock.now += max(wait / 2, error.again_in_s) - 0.01
         assert ports.board.due() == []
-        clock.now += 0.02
+        clock.now += wait / 2 + 0.02
         assert [due.step for due in ports.board.due()] == ["embed"]
 
 
@@ -178,30 +181,97 @@ def test_a_step_whose_next_attempt_would_miss_the_deadline_fails_now(
     assert (step.state, step.reason) == (state, "away")
 
 
-@pytest.mark.parametrize(("expires_in", "waits"), [(1_000.0, BACKOFF_S), (None, DURABLE_BACKOFF_S)])
-@given(attempt=st.integers(1, 40))
-def test_the_wait_grows_to_its_longest_and_stays_there(
-    attempt: int, expires_in: float | None, waits: tuple[float, ...]
-) -> None:
-    postponed: list[float] = []
-
-    class Board(MemoryBoard):
-        def postpone(self, held: Claim, *, delay_s: float, reason: str) -> bool:
-            postponed.append(delay_s)
-            return True
-
-    ports = memory_ports(board=Board(Settings()), max_attempts=99)
-    expires = None if expires_in is None else ports.clock() + expires_in
-    claim = Claim("j", "embed", attempt, EMBED, expires, 0.0)
-    assert try_again_or_fail(claim, "away", ports) == []
-    assert postponed == [waits[min(attempt, len(waits)) - 1]]
-
-
-def test_a_durable_job_that_no_release_here_can_read_fails_at_once_with_the_reason(clock: Clock) -> None:
-    ports = memory_ports(board=UnreadableBoard(Settings(), clock=clock))
+def test_a_conflict_is_tried_again_soon_and_counted_apart(ports: Ports, clock: Clock) -> None:
     bell = submitted(ports)
-    assert run_step(bell, ports) == []
-    assert record(ports, bell) == ("failed", "no kind that this release knows")
+    failing(ports, Conflict("PostgreSQL: LockNotAvailable"))
+    for _ in range(20):
+        run_step(bell, ports)
+    assert ports.board.picture(bell.job_id).steps[0].counts == Counts(conflicts=20)
+    clock.now += 3.0
+    assert [due.step for due in ports.board.due()] == ["embed"]
+    failing(ports, None)
+    run_step(bell, ports)
+    assert record(ports, bell) == ("done", "")
+
+
+def test_an_outage_costs_time_and_no_attempt(ports: Ports) -> None:
+    bell = submitted(ports)
+    failing(ports, Unavailable("away"))
+    for _ in range(50):
+        run_step(bell, ports)
+    assert ports.board.picture(bell.job_id).steps[0].counts == Counts(outages=50)
+    failing(ports, None)
+    run_step(bell, ports)
+    assert record(ports, bell) == ("done", "")
+
+
+@pytest.mark.parametrize("error", [Unavailable("away"), Conflict("held")])
+def test_a_durable_job_whose_patience_ends_is_dead(ports: Ports, clock: Clock, error: Unavailable) -> None:
+    bell = submitted(ports)
+    failing(ports, error)
+    clock.now += ports.outage_patience_s - 1
+    run_step(bell, ports)
+    assert record(ports, bell)[0] == "running"
+    clock.now += 2
+    run_step(bell, ports)
+    assert record(ports, bell) == ("dead", str(error))
+
+
+def test_a_job_with_a_deadline_waits_for_a_store_as_long_as_it_has_time(ports: Ports) -> None:
+    bell = submitted(ports, RERANK)
+    claim = ports.board.claim(bell.job_id, bell.step)
+    assert claim is not None
+    assert claim.expires_at is not None
+    worn = replace(claim, counts=Counts(outages=40))
+    try_again_or_fail(worn, "away", ports, cause="outage")
+    assert ports.board.picture(bell.job_id).steps[0].state == "waiting"
+    late = replace(claim, attempt=2, expires_at=ports.clock() + 0.1)
+    assert ports.board.claim(bell.job_id, bell.step) is not None
+    try_again_or_fail(late, "away", ports, cause="outage")
+    assert ports.board.picture(bell.job_id).steps[0].state == "failed"
+
+
+def test_a_board_that_is_away_is_an_outage_for_the_step(ports: Ports) -> None:
+    bell = submitted(ports)
+    failing(ports, redis.ConnectionError("refused"))
+    run_step(bell, ports)
+    (step,) = ports.board.picture(bell.job_id).steps
+    assert (step.state, step.reason, step.counts) == ("waiting", "board: ConnectionError", Counts(outages=1))
+
+
+def test_the_fate_of_a_step_is_reported_until_the_board_hears_it() -> None:
+    heard: list[str] = []
+    away = [redis.ConnectionError("refused"), redis.TimeoutError("silent")]
+
+    def report() -> str:
+        if away:
+            raise away.pop()
+        return "reported"
+
+    assert insist(report, pause=lambda _: heard.append("paused")) == "reported"
+    assert heard == ["paused", "paused"]
+
+
+def test_a_step_whose_workers_keep_dying_is_not_begun_again(ports: Ports, clock: Clock) -> None:
+    bell = submitted(ports)
+    for _ in range(3):
+        assert ports.board.claim(bell.job_id, bell.step) is not None
+        clock.now += 11
+    run_step(bell, ports)
+    assert record(ports, bell) == ("dead", "no worker finished it in 3 attempts")
+
+
+def test_a_durable_job_that_nobody_can_read_waits_for_hours_and_is_then_dead_with_the_reason(clock: Clock) -> None:
+    board = UnreadableBoard(Settings(), clock=clock)
+    ports = memory_ports(board=board)
+    bell = submitted(ports)
+    for board.left_for_s, expected in (
+        (0.0, ("queued", "")),
+        (ports.outage_patience_s - 1, ("queued", "")),
+        (ports.outage_patience_s, ("dead", "no worker of this fleet can read its request: kind: unknown")),
+    ):
+        assert run_step(bell, ports) == []
+        assert record(ports, bell) == expected
 
 
 def test_a_job_with_a_deadline_waits_for_a_worker_that_can_read_it(clock: Clock) -> None:
@@ -209,8 +279,20 @@ def test_a_job_with_a_deadline_waits_for_a_worker_that_can_read_it(clock: Clock)
     bell = submitted(ports, RERANK)
     assert run_step(bell, ports) == []
     assert record(ports, bell)[0] == "queued"
-    journey.fail_unreadable(ports.board.picture(bell.job_id), ports, past_deadline=True)
-    assert record(ports, bell) == ("failed", "no kind that this release knows")
+    journey.fail_unreadable(ports.board.picture(bell.job_id), ports)
+    assert record(ports, bell) == ("failed", "no worker of this fleet can read its request: kind: unknown")
+
+
+def test_the_reason_is_another_if_a_worker_that_could_read_it_was_there(clock: Clock) -> None:
+    board = UnreadableBoard(Settings(), clock=clock)
+    ports = memory_ports(board=board)
+    bell = submitted(ports, RERANK)
+    MemoryBoard.claim_steps(board, bell.job_id, bell.step, life="", most=1)
+    journey.fail_unreadable(ports.board.picture(bell.job_id), ports)
+    assert record(ports, bell) == (
+        "failed",
+        "its deadline passed, and the sweeper cannot read its request: kind: unknown",
+    )
 
 
 def test_a_step_that_was_cancelled_under_way_changes_nothing_any_more(ports: Ports) -> None:
@@ -218,7 +300,7 @@ def test_a_step_that_was_cancelled_under_way_changes_nothing_any_more(ports: Por
     claim = ports.board.claim(bell.job_id, bell.step)
     assert claim is not None
     ports.board.settle(bell.job_id, Verdict("cancelled"))
-    assert journey.fail(claim, "too late", ports) == []
+    assert journey.fail(claim, "too late", ports, code="deadline") == []
     assert record(ports, bell) == ("cancelled", "")
 
 

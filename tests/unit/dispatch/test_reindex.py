@@ -10,6 +10,9 @@ from querymill_shared.contracts.messages.search import MessageResult, MessageSea
 from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
 from querymill_shared.contracts.reindex import IndexedKind, Reindex, ReindexResult
 from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.retrievers.messages import ingest
+from querymill_workers.retrievers.messages import reindex as rebuild
+from querymill_workers.retrievers.modules.rules import fields
 from querymill_workers.text.words import words
 from querymill_workers.words import memory
 from tests.fixtures.chats import session
@@ -24,7 +27,8 @@ def bumped(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 def bump(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(memory, "WORDS_VERSION", 2)
-    patched.setattr(memory, "words", lambda text: [word[::-1] for word in words(text)])
+    for tokenising in (memory, ingest, rebuild, fields):
+        patched.setattr(tokenising, "words", lambda text: [word[::-1] for word in words(text)])
 
 
 def take_in(world: World, *texts: str, session_id: str = "s") -> None:
@@ -34,7 +38,7 @@ def take_in(world: World, *texts: str, session_id: str = "s") -> None:
 def by_words(world: World, query: str, **fields: object) -> MessageResult:
     """Search while no vector can be had."""
     world.embeddings.fails_with = Unavailable("away")
-    request = MessageSearch.model_validate({"collection": "chats", "query": query} | fields)
+    request = MessageSearch.model_validate({"collection": "chats", "query": query, "ranking": "vectors"} | fields)
     result = world.result(world.run(request))
     world.embeddings.fails_with = None
     assert isinstance(result, MessageResult)

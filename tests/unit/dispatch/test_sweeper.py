@@ -1,17 +1,51 @@
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
 import pytest
 
 from querymill_shared.board import MemoryBoard, Outcome, Picture
+from querymill_shared.contracts.conversations.ranks import RecomputeRanks
+from querymill_shared.contracts.conversations.search import ConversationSearch
+from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
+from querymill_shared.contracts.files.search import FileSearch
+from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.messages.life import ReembedMessages
 from querymill_shared.contracts.messages.search import MessageSearch
+from querymill_shared.contracts.modules.search import ModuleSearch
+from querymill_shared.contracts.reindex import Reindex
 from querymill_shared.contracts.reports.ingest import IngestReport, Report
 from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_shared.contracts.rerank import Rerank, RerankCandidate
+from querymill_shared.hits import BoardHit
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
+from querymill_workers.dispatch import journey
+from querymill_workers.dispatch.errands import LIMIT_S
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.dispatch.sweeper import sweep
+from querymill_workers.dispatch.sweeper import Sweeper, recover, sweep
 from querymill_workers.jobs.bell import Bell
+from querymill_workers.retrievers.reports.ports import PassageText
+from querymill_workers.retrievers.reports.rules.fusion import HitKey
+from querymill_workers.retrievers.reports.stores.memory import MemoryReports
 from tests.fakes.ports import memory_ports
+from tests.fixtures.boards import claimed
 
 SEARCH = ReportSearch(query="q", collection="filings", hyde=True, deadline=30)
+#: The ports that a sweeper must not wait for.
+STORES = ("reports", "text_vectors", "words", "modules", "messages", "sessions", "files", "conversations", "ranks")
+SEVERAL_KINDS: tuple[JobRequest, ...] = (
+    SEARCH,
+    MessageSearch(query="q", collection="chats", deadline=30),
+    ConversationSearch(query="q", collection="chats", deadline=30),
+    ModuleSearch(query="q", collection="code", deadline=30),
+    FileSearch(query="q", collection="code", deadline=30),
+    Rerank(query="q", collection="c", hits=(RerankCandidate(id="1", text="t", score=1.0),), deadline=30),
+    EmbedTexts(collection="c", texts=(TextToEmbed(id="1", text="nine ships"),)),
+    RecomputeRanks(collection="chats"),
+    ReembedMessages(collection="chats", model="words"),
+    Reindex(collection="chats", of="messages"),
+)
 INGEST = IngestReport(
     collection="filings",
     report=Report.model_validate({"sha1": "a", "title": "t", "company": "c", "pages": [{"page": 1, "text": "x"}]}),
@@ -90,6 +124,18 @@ def test_a_step_whose_workers_keep_dying_ends_the_job_as_dead(ports: Ports, cloc
     assert (record.state, record.reason) == ("dead", "no worker finished it in 2 attempts")
 
 
+def test_a_step_that_was_claimed_since_it_became_due_is_not_taken_for_one_of_dead_workers(
+    ports: Ports, clock: Clock
+) -> None:
+    job_id, _ = ports.board.submit(INGEST)
+    assert ports.board.claim(job_id, "ingest") is not None
+    clock.now += 10
+    (due,) = ports.board.due()
+    assert ports.board.claim(job_id, "ingest") is not None
+    assert recover(due, ports) == []
+    assert ports.board.picture(job_id).record.state == "running"
+
+
 def test_a_search_that_found_nothing_by_its_deadline_fails_with_the_reason(ports: Ports, clock: Clock) -> None:
     job_id, _ = ports.board.submit(SEARCH)
     clock.now += 29.95
@@ -117,3 +163,104 @@ def test_a_job_that_cannot_be_looked_at_keeps_no_other_from_its_deadline(clock: 
     clock.now += 30
     sweep(memory_ports(board=board))
     assert board.picture(job_id).record.reason == "its deadline passed"
+
+
+class Silent(MemoryReports):
+    """A store that does not respond until it is opened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened = threading.Event()
+
+    def texts(self, collection: str, keys: Sequence[HitKey]) -> Mapping[HitKey, PassageText]:
+        assert self.opened.wait(10)
+        return super().texts(collection, keys)
+
+
+def test_a_store_that_is_silent_keeps_no_other_job_from_its_deadline(clock: Clock) -> None:
+    board, reports = MemoryBoard(Settings(querymill_ring_grace_s=2), clock=clock), Silent()
+    ports = memory_ports(board=board, reports=reports, clock=clock)
+    stuck, _ = board.submit(SEARCH)
+    claim = board.claim(stuck, "original")
+    assert claim is not None
+    board.finish(claim, Outcome(hits={"q": (BoardHit("r1/page/1", 0.8, 3),)}))
+    other, _ = board.submit(MessageSearch(query="q", collection="chats", deadline=30))
+    sweeper = Sweeper(ports, ring=lambda _: None, elect=lambda: True)
+    clock.now += 30
+    sweeper.turn()
+    assert board.picture(other).record.reason == "its deadline passed"
+    assert not board.picture(stuck).record.is_over
+    clock.now += LIMIT_S
+    sweeper.turn()
+    record = board.picture(stuck).record
+    assert (record.state, record.reason) == ("failed", "PostgreSQL did not respond when the deadline passed")
+    reports.opened.set()
+
+
+class Untouchable:
+    """A store that nobody may touch here."""
+
+    def __getattr__(self, name: str) -> object:
+        raise AssertionError(f"the sweeper would wait for a store: {name}")
+
+
+@pytest.mark.parametrize("request_", SEVERAL_KINDS, ids=lambda asked: asked.kind)
+def test_a_flow_that_reads_a_store_to_settle_says_so(request_: JobRequest) -> None:
+    """Settle and conclude a job whose steps are all done, with stores that raise at any touch."""
+    for close in (False, True):
+        ports = memory_ports(**{name: Untouchable() for name in STORES})
+        job_id, _ = ports.board.submit(request_)
+        for step in request_.steps if close else ():
+            claim = ports.board.claim(job_id, step)
+            assert claim is not None
+            ports.board.finish(claim, Outcome("failed", "broken"))
+        flow = journey.flow_of(request_)
+        if flow.reads is None:
+            picture = ports.board.picture(job_id)
+            (flow.conclude if close else flow.settle)(picture, ports)
+
+
+class UnreadableBoard(MemoryBoard):
+    """Holds requests that this release cannot read."""
+
+    def picture(self, job_id: str) -> Picture:
+        return replace(super().picture(job_id), request=None, unreadable="kind: unknown")
+
+
+def test_a_job_that_the_sweeper_cannot_read_is_rung_for_those_that_can_and_fails_at_its_deadline(clock: Clock) -> None:
+    ports = memory_ports(board=UnreadableBoard(Settings(querymill_ring_grace_s=2), clock=clock))
+    job_id, _ = ports.board.submit(SEARCH)
+    clock.now += 2
+    assert sorted(sweep(ports), key=lambda bell: bell.step) == [
+        Bell(job_id, "hyde", Queue.EXPAND),
+        Bell(job_id, "original", Queue.SEARCH),
+    ]
+    clock.now += 30
+    sweep(ports)
+    record = ports.board.picture(job_id).record
+    assert (record.state, record.reason) == ("failed", "no worker of this fleet can read its request: kind: unknown")
+
+
+def test_a_step_on_a_queue_that_this_release_does_not_have_is_not_rung(clock: Clock) -> None:
+    class NewerBoard(UnreadableBoard):
+        def picture(self, job_id: str) -> Picture:
+            return replace(super().picture(job_id), queues={"original": "search", "hyde": "dreams"})
+
+    ports = memory_ports(board=NewerBoard(Settings(querymill_ring_grace_s=2), clock=clock))
+    job_id, _ = ports.board.submit(SEARCH)
+    clock.now += 2
+    assert sweep(ports) == [Bell(job_id, "original", Queue.SEARCH)]
+
+
+@pytest.mark.parametrize("wait_s", [3, 30])
+def test_a_job_that_cannot_be_concluded_from_what_is_on_the_board_fails_with_the_reason(
+    clock: Clock, wait_s: float
+) -> None:
+    board = MemoryBoard(Settings(), clock=clock)
+    ports = memory_ports(board=board)
+    job_id, _ = board.submit(ReportSearch(query="q", collection="filings", deadline=30))
+    board.finish(claimed(board, job_id), Outcome(notes={"texts": 7}))
+    clock.now += wait_s
+    sweep(ports)
+    record = board.picture(job_id).record
+    assert (record.state, record.reason) == ("failed", "its steps left what cannot be concluded from: ValidationError")

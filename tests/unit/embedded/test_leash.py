@@ -58,7 +58,7 @@ def leashed(tmp_path: Path) -> Iterator[Leashed]:
                     leash.kill()
 
 
-def eventually(holds: Callable[[], bool], *, within_s: float = 15) -> bool:
+def eventually(holds: Callable[[], bool], *, within_s: float = 60) -> bool:
     until = time.monotonic() + within_s
     while not holds() and time.monotonic() < until:
         time.sleep(0.02)

@@ -4,13 +4,22 @@ from querymill_embedded.parts import ALL, Part, Program, check_programs, endpoin
 
 
 def test_only_started_parts_have_settings() -> None:
-    assert endpoints({Part.VALKEY: 20001}) == {"REDIS_URL": "redis://127.0.0.1:20001/0"}
-    assert endpoints({}) == {}
+    assert endpoints({Part.VALKEY: 20001}, {}) == {"REDIS_URL": "redis://127.0.0.1:20001/0"}
+    assert endpoints({}, {}) == {}
+
+
+def test_a_part_with_a_password_is_reached_with_it() -> None:
+    ports = {Part.VALKEY: 20001, Part.POSTGRES: 20002, Part.MONGO: 20003}
+    assert endpoints(ports, {Part.VALKEY: "a1", Part.POSTGRES: "b2", Part.MONGO: "c3"}) == {
+        "REDIS_URL": "redis://:a1@127.0.0.1:20001/0",
+        "DATABASE_URL": "postgresql://querymill:b2@127.0.0.1:20002/querymill",
+        "MONGODB_URI": "mongodb://querymill:c3@127.0.0.1:20003/querymill?directConnection=true",
+    }
 
 
 def test_every_part_leads_to_its_own_port() -> None:
     ports = {part: 20000 + number for number, part in enumerate(Part)}
-    assert endpoints(ports) == {
+    assert endpoints(ports, {}) == {
         "REDIS_URL": "redis://127.0.0.1:20000/0",
         "DATABASE_URL": "postgresql://querymill@127.0.0.1:20001/querymill",
         "MONGODB_URI": "mongodb://127.0.0.1:20002/querymill?directConnection=true",

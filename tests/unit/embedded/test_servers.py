@@ -12,7 +12,9 @@ import pytest
 
 from querymill_embedded import program as launcher_module
 from querymill_embedded.errors import StackError
+from querymill_embedded.mongo_server import server_command
 from querymill_embedded.parts import Part, Program
+from querymill_embedded.passwords import choose_passwords
 from querymill_embedded.processes import ProcessIdentity
 from querymill_embedded.servers import leash_process, part_process, prepare_parts, program_process
 from querymill_embedded.supervisor import Group
@@ -47,8 +49,26 @@ def test_valkey_loses_nothing_evicts_nothing_and_listens_on_the_loopback_only(da
     }
 
 
-def test_mongo_reads_no_configuration_of_the_machine(data: Path) -> None:
+def test_the_password_of_valkey_is_in_a_private_file_and_not_in_its_command(data: Path) -> None:
+    password = choose_passwords([Part.VALKEY], data)[Part.VALKEY]
+    command = part_process(Part.VALKEY, data=data, port=20_001, durable=True).program.command
+    configuration = Path(command[1])
+    assert configuration.read_text() == f"requirepass {password}\n"
+    assert stat.S_IMODE(configuration.stat().st_mode) == 0o600
+    assert password not in " ".join(command)
+
+
+def test_mongo_is_started_by_a_module_that_sets_its_password(data: Path) -> None:
     command = part_process(Part.MONGO, data=data, port=20_002, durable=True).program.command
+    assert command == (
+        sys.executable, "-m", "querymill_embedded.mongo_server", "--port", "20002", "--data", str(data),
+    )  # fmt: skip
+
+
+def test_mongo_reads_no_configuration_of_the_machine(data: Path) -> None:
+    command = server_command(data, 20_002, "--auth")
+    assert command[-1] == "--auth"
+    command = command[:-1]
     assert command[:3] == (sys.executable, "-m", "secantus")
     configuration = Path(options(command)["--config"])
     assert configuration.is_relative_to(data)
@@ -84,7 +104,7 @@ def test_postgres_waits_for_its_cluster_and_stops_without_waiting_for_clients(da
 
 
 def test_a_program_is_started_by_the_launcher_and_keeps_what_it_asked_for(data: Path) -> None:
-    program = Program(name="search", command=("celery", "-A", "x"), environment={"KEY": "secret"}, stop_wait_s=25)
+    program = Program(name="search", command=("celery", "-A", "x"), environment={"KEY": "HUNTER"}, stop_wait_s=25)
     process = program_process(program, data)
     *launcher, path, name = process.program.command
     assert launcher == [
@@ -94,7 +114,7 @@ def test_a_program_is_started_by_the_launcher_and_keeps_what_it_asked_for(data: 
     ]
     assert (path, name) == (str(data / "programs.json"), "search")
     assert (process.program.stop_wait_s, process.group, process.autostart) == (25, Group.PROGRAMS, False)
-    assert "secret" not in " ".join(process.program.command)
+    assert "HUNTER" not in " ".join(process.program.command)
 
 
 def test_the_leash_is_given_its_owner_exactly(data: Path) -> None:

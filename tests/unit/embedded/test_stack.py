@@ -3,10 +3,12 @@
 import os
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from querymill_embedded.errors import StackError
@@ -27,6 +29,10 @@ def supervising(tmp_path: Path) -> Iterator[ProcessIdentity]:
     with subprocess.Popen(
         ["sleep", "60"], start_new_session=True, env={**os.environ, STACK_VARIABLE: str(tmp_path)}
     ) as child:
+        # A process that has just been made does not have its own environment at once.
+        until = time.monotonic() + 30
+        while STACK_VARIABLE not in psutil.Process(child.pid).environ() and time.monotonic() < until:
+            time.sleep(0.01)
         yield ProcessIdentity.of(child.pid)
         child.kill()
 

@@ -1,5 +1,6 @@
 """From measured pairs to the calibration of a model."""
 
+import gzip
 import itertools
 import json
 from pathlib import Path
@@ -9,7 +10,17 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from querymill_evaluation.calibration import cosine, fit_points, profile, sample_comparisons, set_comparisons
+from querymill_evaluation.calibration import (
+    band_prices,
+    cosine,
+    cosine_at,
+    fit_points,
+    folder_comparisons,
+    profile,
+    sample_comparisons,
+    set_comparisons,
+)
+from querymill_evaluation.sets import BadSet
 from querymill_workers.text.calibration import Calibration
 
 
@@ -92,3 +103,41 @@ def test_cosine_of_vectors() -> None:
     assert cosine([3, 4], [6, 8]) == pytest.approx(1)
     assert cosine([1, 0], [0, 2]) == 0
     assert cosine([0, 0], [1, 2]) == 0
+
+
+POINTS = [(0.5, 0.0), (0.6, 0.4), (0.7, 0.6), (0.8, 0.8), (1.0, 1.0)]
+
+
+def test_the_price_of_a_band_is_the_share_of_unrelated_pairs_that_reach_it() -> None:
+    priced = band_prices(POINTS, related=[0.65, 0.9], unrelated=[0.1, 0.2, 0.7, 0.9])
+    assert priced["pairs"] == {"related": 2, "unrelated": 4}
+    assert [(band["similarity"], band["unrelated"], band["related"]) for band in priced["bands"]] == [
+        (0.4, 0.5, 1.0), (0.6, 0.5, 0.5), (0.7, 0.25, 0.5), (0.8, 0.25, 0.5), (1.0, 0.0, 0.0),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("similarity", "cosine"), [(0.0, 0.5), (0.2, 0.55), (0.7, 0.75), (1.0, 1.0)])
+def test_a_similarity_begins_at_the_cosine_of_the_map(similarity: float, cosine: float) -> None:
+    assert cosine_at(POINTS, similarity) == pytest.approx(cosine)
+
+
+def write_set(folder: Path, *, field: str) -> None:
+    folder.mkdir(parents=True)
+    messages = [{"_id": f"m{n}", "text": f"word {n}", "metadata": {field: "s"}} for n in range(9)]
+    queries = [{"_id": f"q{n}", "text": "word", "metadata": {field: "s"}} for n in range(300)]
+    with gzip.open(folder / "corpus.jsonl.gz", "wt") as file:
+        file.write("\n".join(map(json.dumps, messages)))
+    (folder / "queries.jsonl").write_text("\n".join(map(json.dumps, queries)))
+    (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(f"q{n}\tm0\t1\n" for n in range(300)))
+
+
+def test_the_sets_of_messages_in_a_folder_are_compared_and_no_others(tmp_path: Path) -> None:
+    write_set(tmp_path / "chats", field="session_id")
+    write_set(tmp_path / "code", field="repo")
+    (tmp_path / "README.md").write_text("no set")
+    pairs = folder_comparisons(tmp_path, max_queries=300)
+    assert sum(pair.related for pair in pairs) == 300
+    with pytest.raises(BadSet, match="at least 1000 are needed"):
+        folder_comparisons(tmp_path, max_queries=20)
+    with pytest.raises(BadSet, match="0 unrelated pairs"):
+        folder_comparisons(tmp_path / "nowhere", max_queries=300)

@@ -9,7 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from querymill_evaluation.file_calibration import VECTORS, WORDS, JudgedFile, bands, fit_weights, profile
+from querymill_workers.retrievers.files.profiles import file_profiles
 
+#: Kinds of evidence whose weights a solver written by hand once fitted.
+FORMER_WORDS = ("lexical", "path", "names", "passage")
+FORMER = (*FORMER_WORDS, "vector")
 SMALL = [[n / 10, (n * 7 % 10) / 10] for n in range(10)] * 5
 
 
@@ -21,7 +25,7 @@ def judged_files(count: int = 600) -> list[JudgedFile]:
     for _ in range(count):
         evidence = [chance.random() for _ in true_weights]
         total = sum(weight * value for weight, value in zip(true_weights, evidence, strict=True))
-        files.append(JudgedFile(dict(zip(VECTORS, evidence, strict=True)), total + chance.gauss(0, 1.0) > 5.0))
+        files.append(JudgedFile(dict(zip(FORMER, evidence, strict=True)), total + chance.gauss(0, 1.0) > 5.0))
     return files
 
 
@@ -40,12 +44,12 @@ def test_the_weights_are_those_that_the_solver_written_by_hand_found() -> None:
 
 def test_the_profiles_are_those_that_the_solver_written_by_hand_gave() -> None:
     judged = judged_files()
-    words = profile(judged, WORDS)
+    words = profile(judged, FORMER_WORDS)
     assert words["weights"] == {"lexical": 2.054, "path": 1.055, "names": 0.569, "passage": 3.238}
     assert words["bands"] == [[0.521, 0.0], [2.421, 0.2], [2.643, 0.5], [3.694, 0.8], [6.688, 1.0]]
     assert words["relevant"] == {"files": 130, "p5": 2.643, "p25": 3.694, "p50": 4.364, "p75": 4.96, "p95": 5.588}
     assert words["others"] == {"files": 470, "p5": 1.404, "p25": 2.421, "p50": 3.194, "p75": 3.973, "p95": 5.055}
-    vectors = profile(judged, VECTORS)
+    vectors = profile(judged, FORMER)
     assert vectors["weights"] == {"lexical": 2.323, "path": 0.995, "names": 0.676, "passage": 3.689, "vector": 4.489}
     assert vectors["bands"] == [[0.97, 0.0], [4.22, 0.2], [5.803, 0.5], [7.126, 0.8], [10.68, 1.0]]
 
@@ -75,9 +79,9 @@ def test_the_fit_ends_where_the_slope_is_nought(scale: float) -> None:
 
 
 def test_missing_evidence_counts_as_nought() -> None:
-    judged = [*judged_files(60), JudgedFile({**dict.fromkeys(WORDS, 0.5), "vector": None}, relevant=False)]
-    nought = [*judged[:-1], JudgedFile({**dict.fromkeys(WORDS, 0.5), "vector": 0.0}, relevant=False)]
-    assert profile(judged, VECTORS) == profile(nought, VECTORS)
+    judged = [*judged_files(60), JudgedFile({**dict.fromkeys(FORMER_WORDS, 0.5), "vector": None}, relevant=False)]
+    nought = [*judged[:-1], JudgedFile({**dict.fromkeys(FORMER_WORDS, 0.5), "vector": 0.0}, relevant=False)]
+    assert profile(judged, FORMER) == profile(nought, FORMER)
 
 
 def test_the_bands_rise_even_where_the_two_kinds_of_files_overlap() -> None:
@@ -107,3 +111,11 @@ def test_three_quarters_of_the_relevant_files_are_high_and_nearly_all_medium() -
 def test_a_set_that_tells_nothing_apart_is_refused(relevant: bool) -> None:
     with pytest.raises(ValueError, match="tell candidates apart"):
         profile([JudgedFile({"lexical": 1.0}, relevant=relevant)], ["lexical"])
+
+
+def test_the_command_fits_the_evidence_that_the_rules_weigh() -> None:
+    # It once went on fitting evidence that the profile of the package no longer weighed.
+    built_in = file_profiles()
+    assert tuple(built_in.words.weights) == WORDS
+    assert built_in.vectors is not None
+    assert tuple(built_in.vectors.weights) == VECTORS

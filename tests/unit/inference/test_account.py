@@ -28,7 +28,7 @@ class ScriptedRedis:
         decides = "Decide when one call may start" in text
 
         def run(*, keys: Sequence[str], args: Sequence[Any]) -> list[bytes | int]:
-            assert len(keys) == 1
+            assert len(keys) == 3
             self.asked.append(list(args))
             return self.decisions.pop(0) if decides else self.reported
 

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from querymill_shared.contracts.fields import Lane
@@ -38,7 +38,7 @@ class Provider:
         self.arrived.release()
         assert self.open.wait(10)
         if self.rejects & set(texts):
-            raise Rejected("HTTP 400")
+            raise Rejected("HTTP 400", of_content=True)
         vectors = np.array([[len(text)] for text in texts], np.float32)
         return ProviderResponse(vectors, 10 * len(texts), RateLimitHeaders())
 
@@ -75,7 +75,8 @@ def test_when_idle_a_text_does_not_linger(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_what_comes_while_a_request_is_under_way_travels_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batching, "LINGER_S", 0.2)
+    added = threading.Event()
+    monkeypatch.setattr(time, "sleep", lambda _: added.wait(10))  # it lingers until both are there
     provider = Provider()
     provider.open.clear()
     first, second, third = texts("a"), texts("bb"), texts("ccc")
@@ -84,11 +85,13 @@ def test_what_comes_while_a_request_is_under_way_travels_together(monkeypatch: p
     assert provider.arrived.acquire(timeout=10)
     way.add(second)
     way.add(third)
+    added.set()
     provider.open.set()
     assert values([*first, *second, *third]) == [1, 2, 3]
     assert provider.requests == [["a"], ["bb", "ccc"]]
 
 
+@settings(deadline=None)  # it starts threads
 @given(
     st.lists(st.tuples(st.text("ab", min_size=1, max_size=6), st.integers(1, 60)), max_size=30),
     st.integers(1, 8),
@@ -154,11 +157,11 @@ def test_a_refused_reservation_fails_every_text_that_waits_for_it_and_the_next_o
 
 def test_who_cannot_wait_for_the_grant_is_told_at_once_and_the_others_stay() -> None:
     way = batcher(Provider())
-    way._gathering = True  # as while a request waits for its grant
+    way._gathering = {""}  # as while a request waits for its grant
     early, late, patient = *texts("a", until=19.9), *texts("b", until=20.0), *texts("c")
     way.add([early, late, patient])
-    way.leave(20.0)
-    assert [text.text for text in way.peek()] == ["b", "c"]
+    way.leave("", 20.0)
+    assert [text.text for text in way.peek("")] == ["b", "c"]
     with pytest.raises(Refused, match="rate limit: no call can start before the deadline"):
         early.vector.result(0)
     assert not late.vector.done()
@@ -181,14 +184,14 @@ def test_no_more_requests_are_under_way_than_may_be() -> None:
 def test_a_request_may_wait_as_long_as_the_most_patient_of_its_texts(
     times: list[float | None], latest: float | None
 ) -> None:
-    batch = Batch(batcher(Provider()), Lane.BULK, [Waiting("a", 1, until) for until in times] or None)
+    batch = Batch(batcher(Provider()), Lane.BULK, "", [Waiting("a", 1, until) for until in times] or None)
     assert batch.until() == latest
 
 
 @given(st.integers(2, 9))
 def test_halves_are_the_whole_in_order(count: int) -> None:
     whole = texts(*map(str, range(count)))
-    halves = Batch(batcher(Provider()), Lane.BULK, whole).halves()
+    halves = Batch(batcher(Provider()), Lane.BULK, "", whole).halves()
     assert [text for half in halves for text in half.texts] == whole
     assert all(half.texts for half in halves)
 
@@ -207,5 +210,51 @@ def test_a_text_that_was_failed_before_is_not_failed_twice() -> None:
     (text,) = texts("a")
     text.vector.set_result((np.zeros(1, np.float32), None))  # type: ignore[arg-type]  # never looked at
     assert isinstance(text.vector, Future)
-    Batch(batcher(Provider()), Lane.BULK, [text]).fail(Refused("late"))
+    Batch(batcher(Provider()), Lane.BULK, "", [text]).fail(Refused("late"))
     assert text.vector.exception() is None
+
+
+def gathered(*waiting: Waiting, collection: str) -> list[str]:
+    """Return the texts that a request of a collection takes, before any is sent."""
+    way = batcher(Provider(), tokens=200)
+    way._gathering = {text.collection for text in waiting}  # as while their requests wait for their grants
+    way.add(waiting)
+    return [text.text for text in way.take(collection)]
+
+
+def test_short_texts_of_other_collections_travel_along_in_turn_and_long_ones_do_not() -> None:
+    given_texts = (
+        Waiting("own", 60, None, "a"),
+        Waiting("b1", 60, None, "b"),
+        Waiting("b2", 60, None, "b"),
+        Waiting("c long", 65, None, "c"),
+        Waiting("c1", 60, None, "c"),
+    )
+    assert gathered(*given_texts, collection="a") == ["own", "b1", "c1"]
+    assert gathered(*given_texts, collection="c") == ["c long", "c1"], "nobody travels with a long text of another"
+
+
+def test_a_text_that_is_late_when_its_request_is_made_is_not_sent() -> None:
+    provider = Provider()
+    late, fresh = Waiting("late", 1, time.monotonic() - 1), Waiting("fresh", 1, None)
+    batcher(provider).add([late, fresh])
+    assert values([fresh]) == [5]
+    assert provider.requests == [["fresh"]]
+    with pytest.raises(Refused, match="no call can start before the deadline"):
+        late.vector.result(0)
+
+
+def test_a_request_that_is_refused_for_its_key_is_not_split() -> None:
+    asked: list[int] = []
+
+    def locked(words: Sequence[str], timeout_s: float) -> ProviderResponse[Vectors]:
+        asked.append(len(words))
+        raise Rejected("HTTP 401")
+
+    way: Gateway[Vectors] = Gateway(ScriptedAccount(), "embedding", timeout_s=5)
+    waiting = texts(*"abcdefgh")
+    MicroBatcher(way, locked, lane=Lane.BULK, bounds=BatchBounds(10, 10)).add(waiting)
+    for text in waiting:
+        with pytest.raises(Refused, match="embedding rejected: HTTP 401"):
+            text.vector.result(10)
+    assert asked == [8]

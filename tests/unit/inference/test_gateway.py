@@ -1,5 +1,6 @@
 """A call's way to a provider with a scripted account: what is tried again, what is given up, what is reported."""
 
+import threading
 import time
 from collections.abc import Callable
 
@@ -13,6 +14,7 @@ from querymill_workers.inference.gateway import MAX_LIMITED, CutShort, Gateway, 
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
 from tests.fakes.accounts import ScriptedAccount
+from tests.fakes.jobs import Clock
 
 NO_DEADLINE = Caller("c", Lane.NORMAL)
 LIMITS = RateLimitHeaders(retry_after_s=1.5)
@@ -27,8 +29,15 @@ def in_time(seconds: float = 60.0) -> Caller:
     return Caller("c", Lane.INTERACTIVE, time.monotonic() + seconds)
 
 
-def gateway(account: ScriptedAccount, timeout_s: float = 20.0) -> Gateway[str]:
-    return Gateway(account, "model", timeout_s=timeout_s)
+def gateway(
+    account: ScriptedAccount, timeout_s: float = 20.0, clock: Callable[[], float] = time.monotonic
+) -> Gateway[str]:
+    return Gateway(account, "model", timeout_s=timeout_s, clock=clock)
+
+
+def hasty(clock: Clock) -> Caller:
+    """Return a caller that waits a moment, which is over only when a test moves the clock: the call is made in time."""
+    return Caller("c", Lane.INTERACTIVE, clock.now + 0.05)
 
 
 def replies(*script: Exception | ProviderResponse[str]) -> Callable[[float], ProviderResponse[str]]:
@@ -109,27 +118,63 @@ def test_a_caller_without_a_deadline_gives_up_after_many_rate_limits() -> None:
     assert account.outcomes == ["limited"] * MAX_LIMITED
 
 
-@pytest.mark.parametrize(
-    ("left_s", "outcome"), [(60.0, "failed"), (5.0, "cut")], ids=["as long as it may take", "less"]
-)
-def test_a_time_out_counts_against_the_provider_only_if_it_had_all_its_time(left_s: float, outcome: str) -> None:
-    account = ScriptedAccount()
-    with pytest.raises(Refused, match="no response in time"):
-        gateway(account, timeout_s=20).call_once(in_time(left_s), 10, replies(TimedOut()))
-    assert set(account.outcomes) == {outcome}
+def until(condition: Callable[[], object]) -> None:
+    """Wait for what a call does after its caller has left."""
+    stop = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < stop
+        time.sleep(0.005)
 
 
-def test_a_call_gets_no_more_time_than_its_caller_has() -> None:
+def test_every_call_gets_all_the_time_a_provider_may_take() -> None:
     given: list[float] = []
 
     def ask(timeout_s: float) -> ProviderResponse[str]:
         given.append(timeout_s)
         return FINE
 
-    for caller in (in_time(3), in_time(-1), NO_DEADLINE):
+    for caller in (in_time(3), NO_DEADLINE):
         gateway(ScriptedAccount(), timeout_s=20).call_once(caller, 10, ask)
-    assert given[0] == pytest.approx(3, abs=0.5)
-    assert given[1:] == [0.01, 20]
+    assert given == [20, 20]
+
+
+def test_a_call_that_could_not_be_made_in_time_is_not_made() -> None:
+    account = ScriptedAccount()
+    with pytest.raises(Refused):
+        gateway(account).call_once(in_time(-1), 10, replies(AssertionError("it was made")))
+    until(lambda: account.outcomes == ["unused"])
+
+
+def test_a_reply_too_late_for_its_caller_still_comes_and_counts_as_answered() -> None:
+    account, clock, said = ScriptedAccount(), Clock(), threading.Event()
+
+    def ask(timeout_s: float) -> ProviderResponse[str]:
+        assert said.wait(10)
+        return FINE
+
+    with pytest.raises(CutShort, match="model unavailable: no response in time") as caught:
+        gateway(account, clock=clock).call_once(hasty(clock), 10, ask)
+    assert account.outcomes == []
+    said.set()
+    assert caught.value.reply.result(10) is FINE
+    until(lambda: account.outcomes == ["answered"])
+
+
+def test_a_provider_that_is_silent_for_all_its_time_has_failed_although_its_caller_left() -> None:
+    account, clock, time_is_up = ScriptedAccount(), Clock(), threading.Event()
+
+    def silent(timeout_s: float) -> ProviderResponse[str]:
+        assert time_is_up.wait(10)
+        raise TimedOut
+
+    with pytest.raises(CutShort):
+        gateway(account, clock=clock).call_once(hasty(clock), 10, silent)
+    assert account.outcomes == []
+    clock.now += 20
+    time_is_up.set()
+    until(lambda: account.outcomes == ["failed"])
+    time.sleep(0.05)
+    assert len(account.reserved) == 1, "nobody waits for another try"
 
 
 def test_a_grant_that_a_pause_made_void_is_asked_for_again() -> None:
@@ -207,9 +252,9 @@ class Ear:
         return len(self.parts) < self._enough
 
 
-def listen(account: ScriptedAccount, reply: Parts, hear: Callable[[str], bool], caller: Caller | None = None) -> Parts:
+def listen(account: ScriptedAccount, reply: Parts, hear: Callable[[str], bool]) -> Parts:
     begun = ProviderResponse(reply, None, LIMITS)
-    return gateway(account).listen(caller or in_time(), 10, lambda _: begun, hear)
+    return gateway(account).listen(in_time(), 10, lambda _: begun, hear)
 
 
 def test_a_reply_is_heard_to_its_end_then_charged_as_the_provider_says() -> None:
@@ -235,10 +280,29 @@ def test_a_reply_that_breaks_off_is_not_begun_again() -> None:
 
 
 def test_a_reply_beyond_the_deadline_is_cut_and_not_held_against_the_provider() -> None:
-    account = ScriptedAccount()
+    account, ear, said, silent = ScriptedAccount(), Ear(), threading.Event(), threading.Event()
+    listener, now = threading.current_thread(), time.monotonic()
+
+    class Slow(Parts):
+        def next(self) -> str | None:
+            part = super().next()
+            if part == "b":
+                silent.set()
+                assert said.wait(10)
+            return part
+
+    def clock() -> float:
+        # The caller looks at the clock once: when it begins to wait, and here "a" has come by then.
+        assert threading.current_thread() is not listener or silent.wait(10)
+        return now
+
+    reply = Slow("a", "b", "c")
+    begun = ProviderResponse(reply, None, LIMITS)
     with pytest.raises(CutShort, match="cut by the deadline"):
-        listen(account, Parts("a", "b"), lambda _: True, in_time(-1))
-    assert account.outcomes == ["cut"]
+        gateway(account, clock=clock).listen(hasty(Clock(now)), 10, lambda _: begun, ear)
+    said.set()
+    until(lambda: account.outcomes == ["cut"])
+    assert (ear.parts, reply.closed) == (["a"], 1), "a caller that has left hears nothing"
 
 
 def test_the_beginning_of_a_reply_is_tried_again() -> None:

@@ -16,12 +16,16 @@ def test_an_unknown_model_needs_its_dimensions() -> None:
     assert profile_of("own-model", dimensions=7).dimensions == 7
 
 
-def test_the_model_before_must_have_the_dimension_of_the_one_after() -> None:
+def test_the_model_before_may_have_another_dimension() -> None:
     named = {"embedding_model": "e5-newer", "querymill_embedding_dimensions": 384}
-    before = Settings.model_validate(named | {"querymill_former_embedding_model": "multilingual-e5-small"})
+    before = Settings.model_validate(named | {"querymill_former_embedding_model": "own-model"})
     profile = wiring.former_profile(before)
-    assert (profile and profile.model, profile and profile.dimensions) == ("multilingual-e5-small", 384)
-    wider = Settings.model_validate(named | {"querymill_former_embedding_model": "text-embedding-3-small"})
-    with pytest.raises(ValueError, match=r"has 1536 dimensions but EMBEDDING_MODEL has 384; use another database"):
-        wiring.former_profile(wider)
+    assert (profile and profile.model, profile and profile.dimensions) == ("own-model", 384)
+    set_too = before.model_copy(update={"querymill_former_embedding_dimensions": 1024})
+    assert wiring.former_profile(set_too) == profile_of("own-model", dimensions=1024)
+    wider = wiring.former_profile(
+        Settings.model_validate(named | {"querymill_former_embedding_model": "text-embedding-3-small"})
+    )
+    assert wider is not None
+    assert wider.dimensions == 1536
     assert wiring.former_profile(Settings.model_validate(named)) is None

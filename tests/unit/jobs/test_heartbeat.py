@@ -1,76 +1,192 @@
-import threading
-from dataclasses import replace
+"""One sign of life for all the steps of a process: beats, burials, former lives."""
 
-from querymill_shared.board import Claim, MemoryBoard
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from querymill_shared.board import Claim, MemoryBoard, WorkerLife
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.settings import Settings
-from querymill_workers.jobs.heartbeat import Heartbeat
+from querymill_workers.jobs import heartbeat as room
+from querymill_workers.jobs.heartbeat import Heartbeat, is_dead, this_host
 from tests.fakes.jobs import CommonPorts, claimed
 
 REQUEST = EmbedTexts.model_validate({"collection": "c", "texts": [{"id": "a", "text": "ships"}]})
 #: Long enough for any machine; every wait ends as soon as what it waits for has happened.
 PATIENCE_S = 30
+LEASE_S = 0.2
 
 
 class BeatenBoard(MemoryBoard):
-    """Records whose lease is extended; fails at the first beats if it is told to."""
+    """Tells the tests of beats and renewals; fails at the first beats if it is told to."""
 
-    def __init__(self, *, failures: int = 0) -> None:
-        super().__init__(Settings())
-        self.beats: list[Claim] = []
+    def __init__(self, *, failures: int = 0, lease_s: float = LEASE_S) -> None:
+        super().__init__(Settings(querymill_lease_s=lease_s))
+        self.beats = 0
+        self.renewed: list[str] = []
         self._failures = failures
         self._beaten = threading.Condition()
 
+    def beat(self, life: str, about: Mapping[str, Any]) -> list[str]:
+        with self._beaten:
+            self.beats += 1
+            self._beaten.notify_all()
+            if self.beats <= self._failures:
+                raise ConnectionError("the board is away")
+        return super().beat(life, about)
+
     def extend(self, held: Claim) -> bool:
         with self._beaten:
-            self.beats.append(held)
+            self.renewed.append(held.job_id)
             self._beaten.notify_all()
-            if len(self.beats) <= self._failures:
-                raise ConnectionError("the board is away")
         return super().extend(held)
 
-    def wait_for_beats(self, claim: Claim, count: int) -> None:
+    def wait_until(self, holds: Callable[[], bool]) -> None:
         with self._beaten:
-            assert self._beaten.wait_for(lambda: self.beats.count(claim) >= count, timeout=PATIENCE_S)
+            assert self._beaten.wait_for(holds, timeout=PATIENCE_S)
 
 
-def beating(board: MemoryBoard) -> tuple[Heartbeat, Claim]:
-    return Heartbeat(board, lease_s=0.03), claimed(REQUEST, CommonPorts(board=board))
+def beating(board: MemoryBoard, name: str = "a@host", lease_s: float = LEASE_S) -> Heartbeat:
+    return Heartbeat(board, name=name, lease_s=lease_s)
 
 
-def test_a_kept_lease_is_renewed_again_and_again() -> None:
+def dead_process() -> int:
+    """Return the id of a process that has ended."""
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    return child.pid
+
+
+def test_a_process_is_on_the_board_before_it_holds_anything() -> None:
     board = BeatenBoard()
-    heartbeat, claim = beating(board)
-    with heartbeat.keep(claim):
-        board.wait_for_beats(claim, 3)
+    heartbeat = beating(board)
+    life = heartbeat.life
+    assert [(worker.life, worker.name, worker.slots) for worker in board.workers()] == [(life, "a@host", 0)]
+    heartbeat.describe(queues=["search"], slots=3)
+    assert [(worker.queues, worker.slots, worker.pid) for worker in board.workers()] == [(("search",), 3, os.getpid())]
+    heartbeat.end()
 
 
-def test_after_the_block_the_lease_is_left_to_end() -> None:
+def test_one_thread_beats_again_and_again_whatever_the_process_holds() -> None:
     board = BeatenBoard()
-    heartbeat, claim = beating(board)
-    other = replace(claim, job_id="another job")
-    with heartbeat.keep(other):
-        with heartbeat.keep(claim):
-            board.wait_for_beats(claim, 1)
-        board.wait_for_beats(other, board.beats.count(other) + 2)  # the round under way is over
-        known = board.beats.count(claim)
-        board.wait_for_beats(other, board.beats.count(other) + 3)
-    assert board.beats.count(claim) == known
+    heartbeat = beating(board)
+    heartbeat.begin()
+    heartbeat.begin()
+    board.wait_until(lambda: board.beats >= 4)
+    assert [thread.name for thread in threading.enumerate()].count("heartbeat") == 1
+    heartbeat.end()
 
 
 def test_a_board_that_is_away_is_beaten_again() -> None:
     board = BeatenBoard(failures=2)
-    heartbeat, claim = beating(board)
-    with heartbeat.keep(claim):
-        board.wait_for_beats(claim, 4)
+    heartbeat = beating(board)
+    heartbeat.begin()
+    board.wait_until(lambda: board.beats >= 4)
+    assert len(board.workers()) == 1
+    heartbeat.end()
 
 
-def test_one_thread_beats_for_every_claim_of_the_process() -> None:
+def test_two_lives_of_one_name_differ() -> None:
+    board = MemoryBoard(Settings())
+    first, second = beating(board), beating(board)
+    assert first.life != second.life
+    first.end()
+    second.end()
+
+
+def test_a_process_that_ends_puts_back_what_it_still_holds_at_once() -> None:
     board = BeatenBoard()
-    heartbeat, claim = beating(board)
-    second = replace(claim, attempt=2)
-    with heartbeat.keep(claim), heartbeat.keep(second):
-        board.wait_for_beats(claim, 1)
-        board.wait_for_beats(second, 1)
-        names = [thread.name for thread in threading.enumerate() if thread is getattr(heartbeat, "_beating")]  # noqa: B009
-    assert names == ["heartbeat"]
+    heartbeat = beating(board)
+    job_id, _ = board.submit(REQUEST)
+    board.claim_steps(job_id, "embed", life=heartbeat.life, most=1)
+    heartbeat.end()
+    assert board.workers() == []
+    assert [due.step for due in board.due()] == ["embed"]
+
+
+def test_a_silent_process_is_buried_by_any_other() -> None:
+    board = BeatenBoard()
+    job_id, _ = board.submit(REQUEST)
+    board.beat("b@host#1", {"name": "b@host"})
+    board.claim_steps(job_id, "embed", life="b@host#1", most=1)
+    heartbeat = beating(board)
+    heartbeat.begin()
+    board.wait_until(lambda: [worker.name for worker in board.workers()] == ["a@host"])
+    assert board.picture(job_id).steps[0].state == "waiting"
+    heartbeat.end()
+
+
+def test_a_process_buries_its_former_life_as_soon_as_it_starts() -> None:
+    board = BeatenBoard()
+    job_id, _ = board.submit(REQUEST)
+    board.beat("a@host#1", {"name": "a@host", "host": this_host(), "pid": dead_process()})
+    board.claim_steps(job_id, "embed", life="a@host#1", most=1)
+    heartbeat = beating(board)
+    heartbeat.begin()
+    assert board.picture(job_id).steps[0].state == "waiting"
+    assert [worker.life for worker in board.workers()] == [heartbeat.life]
+    heartbeat.end()
+
+
+def test_two_living_processes_of_one_name_leave_each_other_alone() -> None:
+    board = BeatenBoard(lease_s=10)  # neither is taken for silent
+    board.beat("a@host#1", {"name": "a@host", "host": this_host(), "pid": os.getppid()})
+    heartbeat = beating(board, lease_s=10)
+    heartbeat.begin()
+    assert {worker.life for worker in board.workers()} == {"a@host#1", heartbeat.life}
+    heartbeat.end()
+
+
+@pytest.mark.parametrize(
+    ("host", "pid", "age_s", "dead"),
+    [
+        ("", os.getpid(), 0.0, True),  # the id was given to this process
+        ("", os.getppid(), 3.0, False),
+        ("", 1, 3.0, False),
+        ("", 0, 3.0, False),
+        ("elsewhere", os.getpid(), 1.0, False),
+        ("elsewhere", os.getpid(), 1.6, True),
+    ],
+    ids=["its own id", "its parent's", "the first process's", "none", "elsewhere, heard of", "elsewhere, silent"],
+)
+def test_a_process_id_tells_only_on_its_own_host(host: str, pid: int, age_s: float, dead: bool) -> None:
+    former = WorkerLife("a#1", "a", (), 1, age_s, host=host or this_host(), pid=pid)
+    assert is_dead(former) == dead
+
+
+def test_a_step_that_takes_long_is_renewed_for_workers_that_know_only_leases(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "RENEW_EVERY_S", LEASE_S)
+    board = BeatenBoard()
+    heartbeat, claim = beating(board), claimed(REQUEST, CommonPorts(board=board))
+    heartbeat.begin()
+    with heartbeat.keep(claim):
+        board.wait_until(lambda: board.renewed.count(claim.job_id) >= 2)
+    heartbeat.end()
+
+
+def test_after_the_board_was_away_nobody_is_buried_who_is_still_heard_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1_000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    board = MemoryBoard(Settings(querymill_lease_s=4), clock=lambda: now[0])
+    one, other = (Heartbeat(board, name=name, lease_s=4) for name in ("one@host", "other@elsewhere"))
+    for heartbeat in (one, other):
+        heartbeat._began_at = now[0]
+        heartbeat._beat()
+
+    def pass_time(seconds: float, *beating: Heartbeat) -> list[str]:
+        for _ in range(int(seconds / 0.5)):
+            now[0] += 0.5
+            for heartbeat in beating:
+                heartbeat._beat()
+        return sorted(worker.name for worker in board.workers())
+
+    pass_time(30)  # the board is away
+    assert pass_time(1, one) == ["one@host", "other@elsewhere"]
+    assert pass_time(10, one, other) == ["one@host", "other@elsewhere"]
+    assert pass_time(5, one) == ["one@host"]  # this one has died

@@ -47,7 +47,7 @@ def test_handing_in_closes_the_step_and_settles_the_job_with_its_result(ports: C
     assert (result["job_id"], result["model"], result["total"]) == (claim.job_id, "words", 1)
     picture = ports.board.picture(claim.job_id)
     assert picture.record.state == "done"
-    assert picture.steps[0].notes == {"model": "words"}
+    assert picture.steps[0].state == "done"
 
 
 def test_an_attempt_that_lost_its_step_hands_in_nothing() -> None:

@@ -41,7 +41,7 @@ def test_each_part_that_is_not_done_is_missing_with_its_reason() -> None:
     ]
     assert missing(steps) == (
         Degradation(stage="hyde", reason="chat model: HTTP 503"),
-        Degradation(stage="synonym", reason="cut by the deadline"),
+        Degradation(stage="synonym", reason="cut by the deadline", code="deadline"),
         Degradation(stage="variant", reason="embedding unavailable"),
     )
 
@@ -110,6 +110,14 @@ def test_usage_is_added_up_over_all_steps() -> None:
         step("variant", "failed", notes={"dead": False}),
     ]
     assert used(pictured(*steps)) == {"provider_calls": 3, "tokens": 15}
+
+
+def test_the_tokens_of_an_answer_are_told_where_they_are_known() -> None:
+    steps = [
+        step(notes={"usage": {"provider_calls": 1, "tokens": 10}}),
+        step("answer", notes={"usage": {"provider_calls": 1, "tokens": 30, "completion_tokens": 7}}),
+    ]
+    assert used(pictured(*steps)) == {"provider_calls": 2, "tokens": 40, "completion_tokens": 7}
 
 
 def test_usage_of_steps_that_called_nothing_is_zero() -> None:

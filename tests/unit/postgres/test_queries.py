@@ -7,15 +7,15 @@ from querymill_workers.postgres.queries import statements
 
 def test_a_heading_begins_each_statement() -> None:
     session = statements("querymill_workers.postgres", "session.sql")
-    assert session["unhurried"] == "SET LOCAL statement_timeout = 0;"
+    assert session["lock_limit"] == "SELECT set_config('lock_timeout', %(limit)s, true);"
 
 
 def test_a_name_given_twice_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"session\.sql: the statement 'unhurried' is defined twice"):
+    with pytest.raises(ValueError, match=r"session\.sql: the statement 'statement_limit' is defined twice"):
         statements("querymill_workers.postgres", "session.sql", "session.sql")
 
 
 def test_every_statement_file_is_a_stores_own() -> None:
     package = resources.files("querymill_workers")
     found = {path.name for path in (package / "postgres").iterdir() if path.name.endswith(".sql")}
-    assert found == {"session.sql"}
+    assert found == {"near.sql", "session.sql", "walls.sql"}

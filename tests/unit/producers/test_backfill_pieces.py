@@ -69,3 +69,8 @@ def test_other_fields_are_no_concern_of_ours(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="nowhere"):
         list(read_pieces(tmp_path / "nowhere.jsonl"))
+
+
+def test_a_line_may_name_the_document_that_its_text_is_a_part_of(tmp_path: Path) -> None:
+    (piece,) = pieces(tmp_path, line("a", document="report-7"), line("b"))
+    assert [text.document for text in piece.texts] == ["report-7", None]

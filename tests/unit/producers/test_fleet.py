@@ -11,9 +11,14 @@ COUNTS = {
 }  # fmt: skip
 
 
+NOTHING: dict[str, Any] = {
+    "workers": [], "jobs": {}, "leases_lost": 0, "dead_letters": 0, "queues": [], "providers": [], "counts": {},
+}  # fmt: skip
+
+
 def printed(fleet: dict[str, Any]) -> str:
     console = Console(file=StringIO(), width=120)
-    for table in tables(fleet):
+    for table in tables(NOTHING | fleet):
         console.print(table)
     out = console.file
     assert isinstance(out, StringIO)
@@ -41,3 +46,27 @@ def test_a_provider_shows_its_breaker_and_its_pause() -> None:
     assert "closed 0 no" in printed(
         {"providers": [state | {"breaker": "closed", "failures": 0, "paused_s": 0}], "counts": {}}
     )
+
+
+def test_jobs_are_listed_by_how_they_ended_and_how_long_they_took() -> None:
+    seconds = {"mean": 0.3, "half_within": 0.25, "95_percent_within": None}
+    jobs = {"reports": {"submitted": 1_204, "ended": {"done": 1_200, "dead": 1}, "seconds": seconds},
+            "embed": {"submitted": 1, "ended": {}}}  # fmt: skip
+    shown = printed({"jobs": jobs, "leases_lost": 3, "dead_letters": 1})
+    assert "reports 1,204 1,200 0 0 1 0.25 s longer" in shown
+    assert "embed 1 0 0 0 0" in shown
+    assert "steps taken from dead workers: 3 · dead letters: 1" in shown
+
+
+def test_queues_show_their_workers_and_bells() -> None:
+    queues = [
+        {"queue": "search", "workers": 2, "bells": 1_200, "oldest_s": 61.25},
+        {"queue": "embed", "workers": 0, "bells": None, "oldest_s": None},
+    ]
+    assert "search 2 1,200 61.2 s embed 0 unknown" in printed({"queues": queues})
+
+
+def test_workers_are_named_or_missed() -> None:
+    worker = {"name": "search@[x]", "slots": 64, "pid": 7, "queues": ["search", "expand"]}
+    assert "search@[x] 64 7 search, expand" in printed({"workers": [worker]})
+    assert "no worker is alive" in printed({})

@@ -1,13 +1,14 @@
 """Documents submitted one after the other, on a mill in memory."""
 
+import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from querymill import IngestReport, ReportSearch
-from querymill.ingestion import IN_FLIGHT, BadLine, GoodLine, ingest
+from querymill import IngestReport, ReportSearch, ingestion
+from querymill.ingestion import IN_FLIGHT, BadLine, GoodLine, ingest, numbered_lines
 from querymill.kinds.messages.lines import LINES as SESSIONS
 from querymill.kinds.reports.lines import LINES as REPORTS
 from querymill.testing import MemoryMill
@@ -71,3 +72,34 @@ def test_a_session_is_in_once_its_vectors_are_stored(tmp_path: Path, mill: Memor
     lines: list[Any] = list(SESSIONS.read(path, "chats"))
     (arrived,) = [advance for advance in ingest(mill, lines) if advance.result is not None]
     assert (arrived.document, arrived.reason) == ("s", "")
+
+
+def test_lines_are_read_while_others_are_ingested(mill: MemoryMill) -> None:
+    read: list[int] = []
+
+    def lines() -> Iterator[GoodLine[Any]]:
+        for number in range(1, 4 * IN_FLIGHT):
+            read.append(number)
+            document = report_line(f"r{number}", "nine ships").encode()
+            (line,) = REPORTS.read_stream(io.BytesIO(document), "filings")
+            assert isinstance(line, GoodLine)
+            yield line
+
+    arrived = 0
+    for advance in ingest(mill, lines()):
+        if advance.document is not None:
+            arrived += 1
+            # Those in flight, the one that waits, and the one that is being read.
+            assert len(read) <= arrived + IN_FLIGHT + 1
+    assert arrived == len(read)
+
+
+def test_a_line_that_is_too_long_is_named_and_the_next_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ingestion, "MAX_LINE_BYTES", 10)
+    stream = io.BytesIO(b"short\n" + b"x" * 95 + b"\n" + b"0123456789\nlast")
+    assert list(numbered_lines(stream)) == [(1, b"short\n"), (2, None), (3, None), (4, b"last")]
+
+
+def test_exactly_as_long_as_allowed_is_not_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ingestion, "MAX_LINE_BYTES", 10)
+    assert list(numbered_lines(io.BytesIO(b"123456789\nx\n"))) == [(1, b"123456789\n"), (2, b"x\n")]

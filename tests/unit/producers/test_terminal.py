@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from querymill.cli import jobs, ranks, screen, stack
+from querymill.cli import jobs, ranks, screen, status
 from querymill.cli.screen_answers import show_answered
-from querymill.cli.terminal import Console, echo
+from querymill.cli.terminal import Console, echo, saying_if_interrupted
 from querymill.fleet import tables
 from querymill.kinds import KINDS
 from querymill.kinds.files.screen import follow
@@ -34,7 +34,12 @@ EVENTS: list[Event] = [
     hostile(AnswerPart),
 ]  # fmt: skip
 STATE = {"model": TEXT, "breaker": "closed", "failures": 0, "paused_s": 0}
-ROW = dict.fromkeys(("job_id", "kind", "collection", "state", "submitted", "reason"), TEXT)
+FLEET = {
+    "jobs": {TEXT: {"submitted": 1, "ended": {TEXT: 1}}}, "leases_lost": 0, "dead_letters": 0, "providers": [STATE],
+    "queues": [{"queue": TEXT, "workers": 1, "bells": 1, "oldest_s": 1.0}], "counts": {},
+    "workers": [{"name": TEXT, "slots": 1, "pid": 1, "queues": [TEXT]}],
+}  # fmt: skip
+ROW = dict.fromkeys(("job_id", "kind", "collection", "state", "submitted", "callers", "reason"), TEXT)
 PART = PartStatus(TEXT, ProcessState.RUNNING, 1, TEXT, Path(TEXT), 1.0, 0)
 
 
@@ -49,8 +54,8 @@ SCREENS: dict[str, Callable[[Console], Any]] = {kind.name: partial(show_hostile,
     "rounds": lambda console: follow(console, TEXT, EVENTS),
     "jobs": lambda console: console.print(jobs.table_of([ROW])),
     "ranks": lambda console: console.print(ranks.table_of(hostile(RankListResult))),
-    "fleet": lambda console: console.print(*tables({"providers": [STATE], "counts": {}})),
-    "status": lambda console: console.print(stack.table_of([PART])),
+    "fleet": lambda console: console.print(*tables(FLEET)),
+    "status": lambda console: console.print(status.table_of([PART])),
     "a string": lambda console: console.print(TEXT),
     "an error": lambda console: console.print(TEXT, style="red"),
 }
@@ -97,3 +102,12 @@ def test_a_line_holds_nothing_that_a_terminal_acts_upon(line: str, capsys: pytes
 def test_json_says_what_it_said(capsys: pytest.CaptureFixture[str]) -> None:
     echo(Stored(text=TEXT + "\\").model_dump_json())
     assert json.loads(capsys.readouterr().out) == {"text": TEXT + "\\"}
+
+
+def test_an_interrupted_command_says_what_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(path: str) -> None:
+        raise KeyboardInterrupt(path)
+
+    with pytest.raises(KeyboardInterrupt):
+        saying_if_interrupted(interrupted, "the rest goes on")("x")
+    assert capsys.readouterr().err == "the rest goes on\n"

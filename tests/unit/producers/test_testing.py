@@ -1,6 +1,6 @@
 """The mill in memory, as a user's own unit tests would use it."""
 
-import time
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -49,7 +49,7 @@ def test_expansion_rerank_and_answer_need_no_model(mill: MemoryMill, filings: st
     request = ReportSearch(query="how many ships", collection=filings, hyde=True, answer=True, judge=True)
     result = mill.submit(request).result(timeout=10)
     assert result.answer is not None
-    assert result.answer.text == f"{PAGES[0]} [1]"
+    assert result.answer.text == f"Nordhav 2022, Nordhav, page 1\n{PAGES[0]} [1]"
     assert [stage.name for stage in result.stages] == ["original", "hyde", "answer", "judge"]
     hits = [{"id": "a", "text": "soup", "score": 0.9}, {"id": "b", "text": "nine ships", "score": 0.8}]
     asked = Rerank.model_validate({"collection": filings, "query": "ships", "hits": hits})
@@ -100,7 +100,7 @@ def test_a_cancelled_job_says_so(mill: MemoryMill, filings: str) -> None:
     job = mill.submit(ReportSearch(query="ships", collection=filings))
     assert job.cancel()
     with pytest.raises(JobCancelled):
-        job.result(timeout=1)
+        job.result(timeout=20)
 
 
 def test_a_job_that_fails_names_the_reason(mill: MemoryMill) -> None:
@@ -110,9 +110,9 @@ def test_a_job_that_fails_names_the_reason(mill: MemoryMill) -> None:
 
 
 def test_closing_ends_the_thread(filings: str, mill: MemoryMill) -> None:
-    begun = time.monotonic()
+    before = set(threading.enumerate())
     mill.close()
-    assert time.monotonic() - begun < 2
+    assert before - set(threading.enumerate())
 
 
 def test_without_the_workers_the_error_names_the_mend(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill.vector_file import UnusableFile, VectorFile, line_of
+from querymill.appended_file import UnusableFile
+from querymill.vector_file import VectorFile, line_of
 
 FIRST, SECOND = line_of("a", (1.0, 0.5)), line_of("b", (0.25, 2.0))
 

@@ -77,7 +77,7 @@ def test_citations_of_passages_that_do_not_exist_never_reach_a_reader(claim: Cla
 
 def test_the_first_part_of_a_later_attempt_replaces_what_an_earlier_one_sent(ports: CommonPorts, claim: Claim) -> None:
     AnswerStream(claim, 1, ports).hear("Nine sh,")
-    ports.board.postpone(claim, delay_s=0, reason="broke off")
+    ports.board.postpone(claim, delay_s=0, reason="broke off", cause="outage")
     again = ports.board.claim(claim.job_id, claim.step)
     assert again is not None
     AnswerStream(again, 1, ports)

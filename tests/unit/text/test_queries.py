@@ -80,7 +80,7 @@ def test_a_reply_of_ten_megabytes_is_read_in_linear_time(piece: str) -> None:
     reply = piece * (10_000_000 // len(piece))
     started = process_time()
     wrapped(reply)
-    assert process_time() - started < 5
+    assert process_time() - started < 20
 
 
 @given(st.text(alphabet="<>＜＞/ab =\n!t\u200b", max_size=60))

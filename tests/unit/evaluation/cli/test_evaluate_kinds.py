@@ -8,7 +8,6 @@ import pydantic
 import pytest
 
 from querymill.cli.exits import WrongUse
-from querymill_evaluation.cli.evaluate import KINDS
 from querymill_evaluation.cli.evaluate_files import prepare_files
 from querymill_evaluation.cli.evaluate_kinds import (
     Evaluation,
@@ -19,6 +18,7 @@ from querymill_evaluation.cli.evaluate_kinds import (
     prepare_reports,
     score_by_rank,
 )
+from querymill_evaluation.cli.measuring import KINDS
 from querymill_evaluation.sets import BadSet
 from querymill_shared.contracts.conversations.search import ConversationSearch
 from querymill_shared.contracts.files.search import FileSearch

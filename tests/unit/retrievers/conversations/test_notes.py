@@ -48,7 +48,9 @@ def picture(*notes: dict[str, Any]) -> Picture:
 
 def test_a_change_of_a_session_notes_what_became_of_it(world: World) -> None:
     ingested = IngestConversation(collection="talks", session=SESSION)
-    assert noted(world, ingested) == [{"session_id": "s", "outcome": "ingested", "total": 1}]
+    (first,) = noted(world, ingested)
+    assert world.result(first["embedding_job"]).kind == "embed_conversations"
+    assert first == {"session_id": "s", "outcome": "ingested", "total": 1, "embedding_job": first["embedding_job"]}
     assert noted(world, ingested) == [{"session_id": "s", "outcome": "unchanged", "total": 1}]
     dropped = DropConversation(collection="talks", session_id="s")
     assert noted(world, dropped) == [{"session_id": "s", "outcome": "dropped", "total": 0}]
@@ -67,10 +69,10 @@ def test_a_search_notes_its_result_and_the_time_of_its_phases(world: World) -> N
     world.run(IngestConversation(collection="talks", session=SESSION))
     (notes,) = noted(world, ConversationSearch(collection="talks", query="ships", now=MOMENT))
     assert list(notes) == ["found", "timing"]
-    assert list(notes["timing"]) == ["recall", "rank", "show"]
+    assert list(notes["timing"]) == ["recall", "vectors", "rank", "show"]
     assert notes["found"]["results"][0]["started_at"] == "2026-01-01T00:00:00Z"
     assert notes["found"]["results"][0]["marks"] == [[4, 9]]
-    assert notes["found"]["usage"] == {"provider_calls": 0, "tokens": 0}
+    assert notes["found"]["usage"] == {"provider_calls": 1, "tokens": 1}
 
 
 def test_a_search_that_another_release_noted_is_read_and_told_how_it_went() -> None:

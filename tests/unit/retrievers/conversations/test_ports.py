@@ -1,7 +1,7 @@
 """The part of the world that conversations may touch is enough for each of their jobs."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -10,20 +10,29 @@ import pytest
 from querymill_shared.board import MemoryBoard
 from querymill_shared.contracts.conversations import ConversationRequest
 from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation, UpdateConversation
+from querymill_shared.contracts.conversations.life import EmbedConversations, ReembedConversations
 from querymill_shared.contracts.conversations.ranks import RankList, RecomputeRanks
 from querymill_shared.contracts.conversations.search import ConversationSearch
+from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import decode_result
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
-from querymill_shared.settings import Settings
+from querymill_workers.documents.ports import Documents
+from querymill_workers.inference.sharing import NoFleetCaches
 from querymill_workers.jobs.heartbeat import NoHeartbeat
+from querymill_workers.ledger.memory import MemoryLedger
 from querymill_workers.retrievers.conversations.flow import flow_of
 from querymill_workers.retrievers.conversations.ports.caches import ConversationCaches
 from querymill_workers.retrievers.conversations.ranks.daily import rebuilds_due
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
 from querymill_workers.retrievers.conversations.stores.caches import conversation_caches
 from querymill_workers.retrievers.conversations.stores.memory import MemoryConversations
+from querymill_workers.retrievers.conversations.stores.memory_passages import MemoryPassages
 from querymill_workers.retrievers.conversations.stores.memory_ranks import MemoryRanks
+from querymill_workers.services.stores.memory import MemoryTextVectors
+from querymill_workers.set_aside.memory import MemorySetAside
 from querymill_workers.words.memory import MemoryWords
+from tests.fakes.jobs import KeepingBoard
+from tests.fakes.models import WordEmbeddings
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 SESSION = ChatSession(session_id="s", started_at=MOMENT, messages=(ChatMessage(message_id="a", text="ships"),))
@@ -35,7 +44,7 @@ class OnlyRanks:
     """`RankPorts`, and nothing else."""
 
     ranks: MemoryRanks
-    board: MemoryBoard = field(default_factory=lambda: MemoryBoard(Settings()))
+    board: MemoryBoard = field(default_factory=KeepingBoard)
     heartbeat: NoHeartbeat = field(default_factory=NoHeartbeat)
     clock: Callable[[], float] = time.monotonic
     max_attempts: int = 3
@@ -48,7 +57,15 @@ class OnlyConversations(OnlyRanks):
     conversations: MemoryConversations = field(default_factory=MemoryConversations)
     conversation_caches: ConversationCaches = field(default_factory=conversation_caches)
     technical_keywords: TechnicalKeywords = field(default_factory=TechnicalKeywords)
+    conversation_passages: MemoryPassages = field(default_factory=MemoryPassages)
+    embeddings: WordEmbeddings = field(default_factory=WordEmbeddings)
+    former: None = None
     words: MemoryWords = field(default_factory=MemoryWords)
+    ledger: MemoryLedger = field(default_factory=MemoryLedger)
+    documents: Mapping[Retriever, Documents] = field(default_factory=dict)
+    text_vectors: MemoryTextVectors = field(default_factory=MemoryTextVectors)
+    set_aside: MemorySetAside = field(default_factory=MemorySetAside)
+    fleet_caches: NoFleetCaches = field(default_factory=NoFleetCaches)
 
 
 @pytest.fixture
@@ -76,6 +93,8 @@ def run(request: ConversationRequest, ports: OnlyConversations) -> str:
         IngestConversation(collection="talks", session=SESSION),
         UpdateConversation.model_validate({"collection": "talks", "update": UPDATE}),
         DropConversation(collection="talks", session_id="s"),
+        EmbedConversations(collection="talks", session_ids=("s",)),
+        ReembedConversations(collection="talks", model="words"),
         RecomputeRanks(collection="talks", scope="changed"),
         RecomputeRanks(collection="talks", scope="all", mode="pagerank"),
         RankList(collection="talks"),

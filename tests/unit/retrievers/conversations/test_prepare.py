@@ -7,7 +7,7 @@ import pytest
 
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.retrievers.conversations import prepare
-from querymill_workers.retrievers.conversations.prepare import entry_of, facts_in, prepare_session
+from querymill_workers.retrievers.conversations.prepare import entries_of, facts_in, prepare_session
 from querymill_workers.retrievers.conversations.rules.session_facts import facts_version
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
 
@@ -75,8 +75,13 @@ def test_another_vocabulary_gives_other_facts_of_the_same_revision() -> None:
     assert soup.revision == usual.revision
 
 
-def test_the_index_entry_holds_the_words_of_every_message_and_not_the_name() -> None:
-    entry = entry_of(session(messages=[{"text": "ships"}, {"text": "我们的渲染器"}]))
+def test_a_short_session_is_one_entry_with_the_words_of_its_name_and_of_every_message() -> None:
+    (entry,) = entries_of(session(messages=[{"text": "ships"}, {"text": "我们的渲染器"}]))
     assert (entry.id, entry.group) == ("s", "s")
-    assert entry.text.split() == ["ships", "渲染器"]
-    assert "Pools" not in entry.text
+    assert entry.text.split() == ["Pools", "ships", "渲染器"]
+
+
+def test_a_long_session_has_an_entry_for_each_passage() -> None:
+    entries = entries_of(session(messages=[{"text": "ships " * 500}, {"text": "soup " * 30}, {"text": "rope " * 30}]))
+    assert [(entry.id, entry.group) for entry in entries] == [("s", "s"), ("s\x1f#1", "s")]
+    assert [entry.text.split()[-1] for entry in entries] == ["soup", "rope"]

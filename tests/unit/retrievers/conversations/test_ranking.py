@@ -7,11 +7,10 @@ import pytest
 
 from querymill_shared.contracts.conversations.search import ConversationSearch, Understanding
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
-from querymill_workers.retrievers.conversations.ports.caches import CachedSearch
+from querymill_workers.retrievers.conversations.ports.caches import CachedSearch, SessionHit
 from querymill_workers.retrievers.conversations.prepare import prepare_session
 from querymill_workers.retrievers.conversations.ranking import fetch_sessions, rank_candidates
 from querymill_workers.retrievers.conversations.understanding import Question, question_of
-from querymill_workers.words.ports import WordHit
 from tests.fixtures.world import World
 
 NOW = datetime(2026, 6, 30, 12, tzinfo=UTC)
@@ -33,7 +32,7 @@ def ask(world: World, **fields: Any) -> Question:
 
 
 def rank(world: World, hits: dict[str, float], **fields: Any) -> dict[str, float]:
-    recalled = CachedSearch(PLAIN, "ships", tuple(WordHit(id_, score) for id_, score in hits.items()))
+    recalled = CachedSearch(PLAIN, "ships", tuple(SessionHit(id_, score) for id_, score in hits.items()))
     ranking = rank_candidates(ask(world, **fields), recalled, world.ports)
     return {candidate.hit.id: candidate.final.score for candidate in ranking}
 

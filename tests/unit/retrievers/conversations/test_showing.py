@@ -9,10 +9,10 @@ import pytest
 from querymill_shared.contracts.conversations.search import ConversationHit, ConversationSearch
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE
-from querymill_workers.retrievers.conversations.prepare import entry_of, prepare_session
+from querymill_workers.retrievers.conversations.prepare import entries_of, prepare_session
 from querymill_workers.retrievers.conversations.ranking import rank_candidates
+from querymill_workers.retrievers.conversations.recall import recall
 from querymill_workers.retrievers.conversations.rules.best_passage import SNIPPET_LENGTH
-from querymill_workers.retrievers.conversations.search import recall
 from querymill_workers.retrievers.conversations.showing import find_passages, order_of, show_hits, top_n
 from querymill_workers.retrievers.conversations.understanding import question_of
 from tests.fixtures.world import World
@@ -29,7 +29,7 @@ def store(world: World, session_id: str, *texts: str, days: float = 1, name: str
     )
     session = ChatSession(session_id=session_id, name=name, user_name="Ada", started_at=at, messages=messages)
     known = world.conversations.stored("talks", session_id)
-    world.words.put("talks", SPACE, [entry_of(session)])
+    world.words.put("talks", SPACE, entries_of(session))
     prepared = prepare_session(session, world.ports.technical_keywords)
     world.conversations.put("talks", prepared, replacing=None if known is None else known.revision)
 
@@ -135,8 +135,8 @@ def test_the_order_is_by_score_unless_it_is_diversified(world: World) -> None:
         ranking = rank_candidates(question, recall(question, world.ports), world.ports)
         return [(placed.session_id, placed.step, placed.reason) for placed in order_of(question, "normal", ranking)]
 
-    assert order(diversify=False, top_n=2) == [("s0", "score", None), ("s1", "score", None)]
-    assert order(top_n=5) == [
+    assert order(top_n=2) == [("s0", "score", None), ("s1", "score", None)]
+    assert order(diversify=True, top_n=5) == [
         ("s0", "relevance", None), ("s1", "relevance", None), ("s2", "relevance", None), ("today", "age", "today"),
         ("s3", "age", "older"),
     ]  # fmt: skip

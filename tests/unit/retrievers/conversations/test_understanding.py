@@ -42,7 +42,7 @@ def test_a_question_knows_the_time_that_it_mentions_in_the_zone_of_the_caller() 
 @pytest.mark.parametrize(
     "fields",
     [
-        {"current_session": "s"}, {"recent_sessions": ["s"]}, {"top_n": 3}, {"scoring": "bm25"}, {"diversify": False},
+        {"current_session": "s"}, {"recent_sessions": ["s"]}, {"scoring": "bm25"}, {"diversify": False},
         {"rank_swing": 0.5}, {"decay_swing": 0.5}, {"context_cap": 2.0}, {"why_not": "s"}, {"lane": "bulk"},
         {"time_zone": "Asia/Shanghai"}, {"now": NOW + timedelta(days=9)},
     ],

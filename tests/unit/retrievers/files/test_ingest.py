@@ -1,8 +1,9 @@
-from collections.abc import Callable
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
-from querymill_shared.board import MemoryBoard, Verdict
+from querymill_shared.board import Verdict
 from querymill_shared.contracts.files.ingest import (
     CompareFiles,
     CompareFilesResult,
@@ -11,12 +12,20 @@ from querymill_shared.contracts.files.ingest import (
     IngestFilesResult,
     SourceFile,
 )
+from querymill_shared.contracts.files.reembed import ReembedFiles, ReembedFilesResult
+from querymill_shared.contracts.files.search import FileResult, FileSearch
 from querymill_shared.queues import Queue
-from querymill_shared.settings import Settings
 from querymill_workers.dispatch import journey
+from querymill_workers.inference.gateway import Unacceptable
+from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.jobs.usage import Usage
 from querymill_workers.retrievers.files.parsing.tree_sitter import TreeSitterParser
+from tests.fakes.jobs import KeepingBoard
+from tests.fakes.models import WordEmbeddings
+from tests.fakes.vectors import vector_of
 from tests.fixtures.world import World
 
 SOUP = "class Pot:\n    def stir(self):\n        spoon.turn()\n"
@@ -115,7 +124,7 @@ def test_comparing_names_what_is_new_or_changed(world: World) -> None:
 def test_comparing_makes_a_stored_code_base_known_to_a_board_that_was_emptied(world: World) -> None:
     files = {path: SourceFile(path=path, content="1").sha256 for path in ("a.py", "b.py")}
     ingest(world, {"a.py": "1"})
-    world.with_ports(board=MemoryBoard(Settings()))
+    world.with_ports(board=KeepingBoard())
     for collection in ("code", "new"):
         request = CompareFiles(collection=collection, files=files)
         journey.run_step(Bell(world.ports.board.submit(request)[0], "compare", Queue.INGEST), world.ports)
@@ -211,21 +220,124 @@ def test_a_cancelled_embedding_keeps_what_it_has_and_the_next_goes_on(world: Wor
     assert (result.total, pending(world)) == (36, 0)
 
 
-def test_words_and_files_change_while_nobody_else_changes_them(world: World) -> None:
-    alone = []
+def test_a_snapshot_that_was_accepted_earlier_and_runs_later_replaces_no_file(world: World) -> None:
+    older = ingest_of({"a.py": "old", "b.py": "old", "same.py": "same", "only.py": "old"})
+    late = world.submit(older)
+    ingest(world, {"a.py": "new", "b.py": "new", "same.py": "same"})
+    world.ring(late, older, "ingest")
+    result = world.result(late)
+    assert isinstance(result, IngestFilesResult)
+    assert (result.outcome, result.ingested, result.unchanged) == ("ingested", 1, 3)
+    assert world.files.contents("code", ["a.py", "b.py", "only.py"]) == {"a.py": "new", "b.py": "new", "only.py": "old"}
+    assert [hit.id for hit in world.words.search("code", "files", "old", limit=9)] == ["only.py"]
 
-    def noting(honest: Callable[..., object]) -> Callable[..., object]:
-        def noted(*given: object, **more: object) -> object:
-            alone.append(world.files._changing["code", "a.py"].locked())
-            return honest(*given, **more)
 
-        return noted
+def test_a_job_of_which_every_file_is_outdated_says_so(world: World) -> None:
+    older = ingest_of({"a.py": "old"})
+    late = world.submit(older)
+    ingest(world, {"a.py": "new"})
+    world.ring(late, older, "ingest")
+    result = world.result(late)
+    assert isinstance(result, IngestFilesResult)
+    assert result.outcome == "superseded"
 
-    for store, change in [(world.words, "put"), (world.words, "drop"), (world.files, "put"), (world.files, "drop")]:
-        setattr(store, change, noting(getattr(store, change)))
+
+def test_the_same_content_accepted_again_is_newer_than_what_lies_between(world: World) -> None:
     ingest(world, {"a.py": "soup"})
-    compare(world, {"b.py": "soup"}, remove=True)
-    assert alone == [True] * 4
+    between = ingest_of({"a.py": "tea"})
+    late = world.submit(between)
+    assert ingest(world, {"a.py": "soup"}).outcome == "unchanged"
+    world.ring(late, between, "ingest")
+    assert world.files.contents("code", ["a.py"]) == {"a.py": "soup"}
+
+
+def test_a_file_that_a_later_list_has_no_more_does_not_come_back(world: World) -> None:
+    ingest(world, {"a.py": "soup", "b.py": "soup"})
+    older = ingest_of({"b.py": "old", "never.py": "old", "c.py": "old"})
+    late = world.submit(older)
+    assert compare(world, {"a.py": "soup", "c.py": "new"}, remove=True).removed == ("b.py",)
+    world.ring(late, older, "ingest")
+    assert list(world.files.revisions("code")) == ["a.py"]
+    ingest(world, {"c.py": "new", "b.py": "back"})
+    assert world.files.contents("code", ["b.py", "c.py"]) == {"b.py": "back", "c.py": "new"}
+
+
+def test_a_list_that_comes_late_drops_no_file_that_was_ingested_since(world: World) -> None:
+    request = CompareFiles(collection="code", files={"a.py": SourceFile(path="a.py", content="x").sha256}, remove=True)
+    late = world.submit(request)
+    ingest(world, {"b.py": "soup"})
+    world.ring(late, request, "compare")
+    result = world.result(late)
+    assert isinstance(result, CompareFilesResult)
+    assert (result.removed, list(world.files.revisions("code"))) == ((), ["b.py"])
+
+
+def test_of_a_file_that_is_dropped_while_it_waits_nothing_more_is_embedded(world: World) -> None:
+    honest = world.embeddings.embed
+
+    def dropping(*given: Any, **more: Any) -> Any:
+        world.embeddings.embed = honest  # type: ignore[method-assign]
+        world.files.drop("code", ["f7.py"])
+        return honest(*given, **more)
+
+    world.embeddings.embed = dropping  # type: ignore[method-assign]
+    ingest(world, MANY)
+    asked = [text for text, _ in world.embeddings.asked]
+    assert len(asked) == 39
+    assert not any(text.startswith("f7.py") for text in asked)
+
+
+class Choosy(WordEmbeddings):
+    """A model whose provider refuses texts with a word."""
+
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
+        if any("poison" in text for text in texts):
+            raise Unacceptable("embedding refused: HTTP 400", words="too long")
+        return super().embed(texts, input_type=input_type, caller=caller)
+
+
+def test_a_chunk_that_the_provider_refuses_is_set_aside_and_the_others_are_embedded(world: World) -> None:
+    world.with_ports(embeddings=Choosy())
+    ingest(world, {**MANY, "bad.py": "def poison(): pass"})
+    assert pending(world) == 0
+    (entry,) = world.ports.set_aside.texts("code", limit=9)
+    assert (entry.key.kind, entry.key.document, entry.key.model) == ("files", "bad.py", world.ports.embeddings.model)
+    found = world.files.nearest("code", vector_of("f3"), model=world.ports.embeddings.model, limit=99).found
+    assert {chunk.path for chunk in found} == set(MANY)
+    ingest(world, {"bad.py": "def harmless(): pass"})
+    assert world.ports.set_aside.texts("code", limit=9) == []
+    assert "bad.py" in {
+        chunk.path
+        for chunk in world.files.nearest("code", vector_of("f3"), model=world.ports.embeddings.model, limit=99).found
+    }
+
+
+def reembed(world: World) -> ReembedFilesResult:
+    model = world.ports.embeddings.model
+    result = world.result(world.run(ReembedFiles(collection="code", model=model)))
+    assert isinstance(result, ReembedFilesResult)
+    return result
+
+
+def test_reembedding_switches_the_searches_to_the_model_and_tries_refused_texts_again(world: World) -> None:
+    world.with_ports(embeddings=Choosy())
+    ingest(world, {"a.py": SOUP, "bad.py": "def poison(): pass"})
+    other = WordEmbeddings(model="other")
+    world.with_ports(embeddings=other)
+    assert world.files.searched_by("code") == "words"
+    result = reembed(world)
+    assert (result.total, result.model, result.complete) == (2, "other", True)
+    assert world.files.searched_by("code") == "other"
+    assert len(world.files.nearest("code", vector_of("stir"), model="other", limit=9).found) == 2
+    assert world.files.nearest("code", vector_of("stir"), model="words", limit=9).found == []
+    assert reembed(world).total == 0
+
+
+def test_reembedding_needs_the_model_of_the_workers_and_a_code_base(world: World) -> None:
+    job_id = world.run(ReembedFiles(collection="code", model="another"))
+    assert "must be the workers' embedding model" in world.board.picture(job_id).record.reason
+    job_id = world.run(ReembedFiles(collection="code", model=world.embeddings.model))
+    assert "no files in 'code'" in world.board.picture(job_id).record.reason
 
 
 def test_words_are_put_before_a_file_counts_as_ingested(world: World) -> None:
@@ -253,3 +365,42 @@ def test_a_job_holds_each_path_once_and_not_too_much() -> None:
         IngestFiles(collection="code", files=others)
     with pytest.raises(ValueError, match="content"):
         SourceFile(path="a.py", content="x" * 1_000_001)
+
+
+def searched(world: World, **fields: Any) -> FileResult:
+    asked = {"query": "stir the soup", "collection": "code", "mode": "oneshot"} | fields
+    request = FileSearch.model_validate(asked)
+    job_id = world.run(request)
+    # One bell stands for all steps of a queue.
+    while waiting := [step.name for step in world.board.picture(job_id).steps if not step.is_closed]:
+        world.ring(job_id, request, waiting[0])
+    result = world.result(job_id)
+    assert isinstance(result, FileResult)
+    return result
+
+
+def test_a_filter_chooses_the_files_before_anything_is_cut(world: World) -> None:
+    files = [SourceFile.model_validate({"path": f"lib/{n}.py", "content": SOUP, "team": "red"}) for n in range(60)]
+    files += [SourceFile.model_validate({"path": "src/z.py", "content": f"{SOUP}{'other ' * 300}", "team": "blue"})]
+    world.run(IngestFiles(collection="code", files=tuple(files)))
+    for fields in ({}, {"channels": ["words", "vectors"]}, {"globs": ["*.py"]}, {"patterns": ["Pot"]}):
+        result = searched(world, filter={"team": "blue"}, **fields)
+        assert [(hit.path, hit.metadata) for hit in result.results] == [("src/z.py", {"team": "blue"})]
+    assert [hit.path for hit in searched(world, filter={"path": {"prefix": "src/"}}).results] == ["src/z.py"]
+    assert searched(world, filter={"language": "cobol"}).results == ()
+    unfiltered = searched(world)
+    assert "src/z.py" not in {hit.path for hit in unfiltered.results}
+    assert "metadata" not in unfiltered.results[0].model_dump()
+
+
+def test_a_file_that_waits_for_its_vector_keeps_a_place_among_those_that_have_one(world: World) -> None:
+    ingest(world, {f"f{n}.py": f"stir soup {n}" for n in range(40)})
+    world.embeddings.fails_with = Unavailable("embedding: no answer in time")
+    ingest(world, {"new.py": "stir the soup with " + " ".join(f"word{n}" for n in range(40))})
+    world.embeddings.fails_with = None
+    result = searched(world, channels=["words", "vectors"])
+    assert "new.py" in {hit.path for hit in result.results}
+    assert [(part.stage, part.reason) for part in result.degraded] == [
+        ("embed", "1 chunks of files have no vector yet")
+    ]
+    assert not result.complete

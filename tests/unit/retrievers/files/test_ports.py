@@ -1,19 +1,24 @@
 """The part of the world that `files` may touch is all it needs, and all it can name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 
 from querymill_shared.board import Board
 from querymill_shared.contracts.files import FileRequest
 from querymill_shared.contracts.files.ingest import CompareFiles, EmbedFiles, IngestFiles, SourceFile
+from querymill_shared.contracts.files.reembed import ReembedFiles
 from querymill_shared.contracts.files.search import FileResult, FileSearch
+from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import decode_result
-from querymill_workers.inference.ports import Embeddings, Judge
+from querymill_workers.documents.ports import Documents, ForgetfulVectors
+from querymill_workers.inference.ports import Embeddings, FormerModel, Judge
 from querymill_workers.jobs.bell import Heartbeat
+from querymill_workers.ledger.ports import Ledger
 from querymill_workers.retrievers.files.flow import flow_of
 from querymill_workers.retrievers.files.ports import FilePorts, Files, SourceParser
 from querymill_workers.retrievers.files.reindex import reindexed
 from querymill_workers.retrievers.files.rules.relevance import FileProfiles
+from querymill_workers.set_aside.ports import SetAside
 from querymill_workers.words.ports import Words
 from tests.fixtures.world import World
 
@@ -28,8 +33,13 @@ class OnlyFiles:
     max_attempts: int
     files: Files
     words: Words
+    ledger: Ledger
+    set_aside: SetAside
+    documents: Mapping[Retriever, Documents]
+    text_vectors: ForgetfulVectors
     parser: SourceParser
     embeddings: Embeddings
+    former: FormerModel | None
     judge: Judge
     file_profiles: FileProfiles
     count_tokens: Callable[[str], int]
@@ -57,6 +67,7 @@ def test_every_job_of_files_runs_with_the_ports_of_files_alone(world: World) -> 
         IngestFiles(collection="code", files=(file,)),
         CompareFiles(collection="code", files={"a.py": file.sha256}, remove=True),
         EmbedFiles(collection="code"),
+        ReembedFiles(collection="code", model=ports.embeddings.model),
     ):
         assert ports.board.picture(run(request, ports)).record.state == "done"
     job_id = run(

@@ -22,7 +22,7 @@ def test_the_profiles_of_the_package_are_whole() -> None:
         assert [worth for _, worth in profile.bands.points] == [0.0, 0.2, 0.5, 0.8, 1.0]
         assert all(weight > 0 for weight in profile.weights.values())
     assert relevance(Evidence(0, 0, 0, 0, 0), profiles) == 0.0
-    assert relevance(Evidence(1, 1, 1, 1, 1), profiles) == 1.0
+    assert relevance(Evidence(1, 1, 1, 1, 1, fields=1.0, definitions=2.0), profiles) == 1.0
 
 
 def test_profiles_of_a_path_replace_them(tmp_path: Path) -> None:

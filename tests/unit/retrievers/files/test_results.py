@@ -117,7 +117,8 @@ def test_the_relevance_can_be_computed_again_from_the_explanation(code: World) -
         explanation = hit.explanation
         assert explanation["formula"] == "bands(Σ weight × evidence)"
         total = sum(weight * explanation["evidence"][name] for name, weight in explanation["weights"].items())
-        assert hit.relevance == pytest.approx(min(total, 1.0), abs=1e-4)  # the bands of this profile are the identity
+        by_evidence = pytest.approx(min(total, 1.0), abs=1e-4)  # the bands of this profile are the identity
+        assert explanation.get("by the evidence", hit.relevance) == by_evidence
 
 
 def test_a_judged_file_says_so_and_shows_its_evidence(code: World) -> None:

@@ -7,7 +7,7 @@ from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.queues import Queue
 from querymill_workers.dispatch import journey
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.jobs.faults import Failed, Unavailable
 from tests.fixtures.chats import session
 from tests.fixtures.world import World
 
@@ -40,7 +40,7 @@ def test_ingestion_ends_with_the_words_and_asks_for_the_vectors(world: World) ->
     assert (result.outcome, result.total, world.embeddings.asked) == ("ingested", 40, [])
     assert bell == Bell(str(result.embedding_job), "embed", Queue.EMBED)
     best, *_ = world.words.search("chats", "messages", "subject7", limit=9)
-    assert world.sessions.passages("chats", "s")[7].vector_id == best.id
+    assert world.sessions.texts("chats", "s")[7].text_id == best.id
     assert world.board.collections("messages") == {"chats"}
 
 
@@ -96,17 +96,17 @@ def test_one_embedding_waits_however_often_a_session_changes_and_it_misses_nothi
     assert len({job_id for job_id, _ in asked}) == 1
     assert [len(bells) for _, bells in asked] == [1, 0, 0, 0, 0]
     world.answer(*asked[0][1])
-    assert world.sessions.pending("chats", "s", model="words") == []
+    assert world.sessions.count_pending("chats", ["s"], model="words") == 0
     assert {text for text, _ in world.embeddings.asked} >= set(texts)
 
 
 def test_a_live_message_does_not_wait_in_the_lane_of_bulk(world: World) -> None:
     bulk, _ = ingested_only(world, session("s", "one"))
-    request = IngestSession(collection="chats", session=session("s", "one", "two"), lane=Lane.INTERACTIVE)
+    request = IngestSession(collection="chats", session=session("s", "one", "two"), lane=Lane.NORMAL)
     live = world.result(world.run(request))
     assert isinstance(live, IngestSessionResult)
     assert live.embedding_job != bulk
-    assert world.board.picture(str(live.embedding_job)).record.lane == "interactive"
+    assert world.board.picture(str(live.embedding_job)).record.lane == "normal"
 
 
 def test_a_change_while_an_embedding_runs_asks_for_another(world: World) -> None:
@@ -124,7 +124,7 @@ def test_a_change_while_an_embedding_runs_asks_for_another(world: World) -> None
     ((second, more),) = later
     assert second != first
     world.answer(*more)
-    assert world.sessions.pending("chats", "s", model="words") == []
+    assert world.sessions.count_pending("chats", ["s"], model="words") == 0
 
 
 def test_a_killed_embedding_goes_on_where_it_was(world: World) -> None:
@@ -159,12 +159,12 @@ def test_a_cancelled_embedding_stops(world: World) -> None:
     assert len(world.embeddings.asked) == 16
 
 
-def test_a_provider_that_stays_away_fails_the_embedding_and_the_next_ingestion_asks_again(world: World) -> None:
-    world.embeddings.fails_with = Unavailable("away")
+def test_a_provider_that_keeps_failing_ends_the_embedding_and_the_next_ingestion_asks_again(world: World) -> None:
+    world.embeddings.fails_with = Failed("broken")
     _, (bell,) = ingested_only(world, session("s", "nine ships"))
     for _ in range(world.ports.max_attempts):
         world.answer(bell)
-    assert world.board.picture(bell.job_id).record.state == "failed"
+    assert world.board.picture(bell.job_id).record.state == "dead"
     assert [hit.score > 0 for hit in world.words.search("chats", "messages", "ships", limit=9)] == [True]
     world.embeddings.fails_with = None
     again = outcome(world, session("s", "nine ships"))

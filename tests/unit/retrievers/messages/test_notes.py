@@ -105,5 +105,5 @@ def test_the_steps_of_this_release_note_the_same_keys(world: World) -> None:
         (step,) = world.board.picture(job_id).steps
         assert set(step.notes) == expected[of]
     (step,) = world.board.picture(search).steps
-    assert set(step.notes["found"]) == set(FOUND)
+    assert set(step.notes["found"]) == set(FOUND) | {"codes"}
     assert step.notes["found"]["degraded"] == [["embed", "away"]]

@@ -1,20 +1,26 @@
 """Messages touch nothing of the world but what `MessagePorts` names."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 
 import pytest
 
 from querymill_shared.board import Board
+from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages.ingest import IngestSession
-from querymill_shared.contracts.messages.life import EmbedMessages, ForgetSession, ReembedMessages
+from querymill_shared.contracts.messages.life import EmbedMessages, EmbedSessions, ForgetSession, ReembedMessages
+from querymill_shared.contracts.messages.load import LoadSessions
 from querymill_shared.contracts.messages.search import MessageSearch
+from querymill_workers.documents.ports import Documents, ForgetfulCaches, ForgetfulVectors
 from querymill_workers.inference.ports import Embeddings, FormerModel
 from querymill_workers.jobs.bell import Heartbeat
+from querymill_workers.ledger.ports import Ledger
 from querymill_workers.retrievers.messages.flow import flow_of
 from querymill_workers.retrievers.messages.ports import Messages, Sessions
 from querymill_workers.retrievers.messages.reindex import reindexed
+from querymill_workers.set_aside.ports import SetAside
 from querymill_workers.text.calibration import Calibration
 from querymill_workers.words.ports import Words
 from tests.fixtures.chats import session
@@ -32,6 +38,11 @@ class OnlyMessages:
     messages: Messages
     sessions: Sessions
     words: Words
+    ledger: Ledger
+    fleet_caches: ForgetfulCaches
+    set_aside: SetAside
+    documents: Mapping[Retriever, Documents]
+    text_vectors: ForgetfulVectors
     embeddings: Embeddings
     calibration: Calibration
     former: FormerModel | None
@@ -45,11 +56,14 @@ def narrow(world: World) -> OnlyMessages:
 INGEST = IngestSession(collection="c", session=session("s", "nine ships", "soup"))
 REQUESTS: list[JobRequest] = [
     INGEST,
+    LoadSessions(collection="c", sessions=(session("s", "nine ships"), session("s2", "soup"))),
     EmbedMessages(collection="c", session_id="s"),
+    EmbedSessions(collection="c", session_ids=("s", "s2")),
     MessageSearch(collection="c", query="ships"),
     MessageSearch(collection="c", query="ships", hybrid=True, include_context=True),
     ReembedMessages(collection="c", model="words"),
     ForgetSession(collection="c", session_id="s"),
+    ForgetSession(collection="c", session_id="s2"),
 ]
 
 
@@ -61,6 +75,7 @@ def test_every_job_of_messages_runs_in_a_world_of_messages_alone(world: World, n
             assert claim is not None
             flow.step(claim, narrow)
         assert world.board.picture(job_id).record.state == "done", request.kind
+    time.sleep(0.003)  # the order of acceptance is known to the millisecond
     world.run(INGEST)
     assert list(reindexed("c", narrow)) == [(1, 1, 4)]
 

@@ -1,3 +1,6 @@
+import threading
+import time
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -5,15 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from querymill_shared.contracts.events import Hits
 from querymill_shared.contracts.messages.ingest import IngestSession
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_workers.inference.ports import Vectors
+from querymill_workers.inference.ports import InputType, Vectors
+from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.retrievers.messages.search import FALLBACK_MARGIN_S, step
 from querymill_workers.text.calibration import Calibration
 from querymill_workers.words.memory import MemoryWords
+from tests.fakes.models import WordEmbeddings
 from tests.fakes.vectors import DIMENSIONS
 from tests.fixtures.chats import session
 from tests.fixtures.world import World
@@ -25,7 +31,7 @@ def take_in(world: World, *sessions: ChatSession, collection: str = "chats") -> 
 
 
 def search(world: World, query: str, collection: str = "chats", **fields: object) -> MessageResult:
-    request = MessageSearch.model_validate({"collection": collection, "query": query} | fields)
+    request = MessageSearch.model_validate({"collection": collection, "query": query, "ranking": "vectors"} | fields)
     result = world.result(world.run(request))
     assert isinstance(result, MessageResult)
     return result
@@ -135,9 +141,9 @@ def test_a_preset_sets_threshold_and_limit(world: World, preset: str, expected: 
 def test_what_a_message_excludes_is_the_message_and_its_context(world: World) -> None:
     take_in(world, session("s", *["ships"] * 5, ids=["0", None, None, None, "4"]))
     result = search(world, "ships", exclude_message_id=0, include_context=True, limit=20, similarity_threshold=None)
-    assert sorted((hit.vector_type, hit.message_id or "") for hit in result.results) == [
-        ("context", ""), ("context", "4"), ("message", ""), ("message", ""), ("message", ""), ("message", "4"),
-    ]  # fmt: skip
+    assert sorted(hit.message_id or "" for hit in result.results) == ["", "", "", "4"]
+    contexts = search(world, "ships", exclude_message_id=0, vector_type="context", limit=20, similarity_threshold=None)
+    assert sorted(hit.message_id or "" for hit in contexts.results) == ["", "4"]
 
 
 def stored_only(world: World, *sessions: ChatSession) -> None:
@@ -164,12 +170,15 @@ def test_pending_messages_join_the_vectors_in_the_place_of_their_similarity(worl
     assert [(hit.similarity, hit.found_by) for hit in result.results] == [
         (0.9, ("vector",)), (0.8, ("vector",)), (0.75, ("vector",)), (0.5, ("words",)), (0.5, ("words",)),
     ]  # fmt: skip
-    assert (result.mode, result.total, result.skipped, result.complete) == ("vector", 5, 3, True)
+    assert (result.mode, result.total, result.skipped, result.complete) == ("vector", 5, 3, False)
+    assert [(part.stage, part.reason) for part in result.degraded] == [("embed", "3 rows pending")]
     assert [hit.score for hit in result.results] == [hit.similarity for hit in result.results]
     assert {hit.message_id for hit in result.results[3:]} == {"x", "y"}
     without = search(world, "which heron", similarity_threshold=None, limit=8)
     assert [hit.similarity for hit in without.results] == [0.9, 0.8, 0.75, 0.6, 0.5, 0.5, 0.5, 0.4]
-    assert [hit.similarity for hit in search(world, "which heron", limit=3).results] == [0.9, 0.8, 0.75]
+    # A pending message with a rare word keeps the last place, but never the first.
+    assert [hit.similarity for hit in search(world, "which heron", limit=3).results] == [0.9, 0.8, 0.5]
+    assert [hit.similarity for hit in search(world, "which heron", limit=1).results] == [0.9]
 
 
 def test_pending_messages_are_filtered_as_the_others_are(world: World) -> None:
@@ -252,7 +261,7 @@ def test_no_collection_finds_anothers_messages_by_any_way(world: World) -> None:
     take_in(world, session("s", "soup"), collection="others")
     for fields in ({}, {"hybrid": True}, {"include_context": True}):
         found = search(world, "ships", "chats", similarity_threshold=None, **fields)
-        assert [hit.content for hit in found.results] == ["nine ships"] * (1 + ("include_context" in fields))
+        assert [hit.content for hit in found.results] == ["nine ships"]
     world.embeddings.fails_with = Unavailable("away")
     assert search(world, "nine ships", collection="others").results == ()
 
@@ -282,3 +291,83 @@ def test_a_search_by_text_is_not_by_the_model_but_names_the_one_it_lacks(world: 
     assert result.why is not None
     assert "come from lost but the workers embed by words; run `querymill reembed messages`" in result.why
     assert [part.stage for part in result.degraded] == ["embed"]
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_a_question_longer_than_the_models_input_says_that_it_was_cut(world: World, hybrid: bool) -> None:
+    take_in(world, session("s", "the fleet counts nine ships"))
+    world.embeddings.max_text_tokens = 5
+    long = search(world, "how many ships counts the fleet of Nordhav", similarity_threshold=None, hybrid=hybrid)
+    assert (long.mode, ids(long)) == ("hybrid" if hybrid else "vector", ["a"])
+    cut = [(part.stage, part.reason) for part in long.degraded]
+    assert (cut, long.complete) == ([("embed", "the query was cut to the model's input of 5 tokens")], False)
+    assert search(world, "nine ships", similarity_threshold=None, hybrid=hybrid).complete
+
+
+@pytest.mark.parametrize(("deadline", "patience_s"), [(30.0, 2.0), (1.0, 1.0 - FALLBACK_MARGIN_S)])
+def test_the_words_wait_for_the_vector_a_moment_and_never_past_the_deadline(
+    world: World, monkeypatch: pytest.MonkeyPatch, deadline: float, patience_s: float
+) -> None:
+    take_in(world, session("s", "ships"))
+    until: list[float | None] = []
+
+    def too_late(texts: Any, *, input_type: str, caller: Caller) -> tuple[Vectors, Usage]:
+        until.append(caller.expires_at)
+        raise Refused("embedding unavailable: no response in time")
+
+    monkeypatch.setattr(world.embeddings, "embed", too_late)
+    asked = time.monotonic()
+    world.with_ports(clock=lambda: asked)  # however long the machine takes, none of the time is used up
+    result = search(world, "ships", hybrid=True, deadline=deadline)
+    assert (result.mode, ids(result), result.degraded[0].reason) == (
+        "text", ["a"], "embedding unavailable: no response in time",
+    )  # fmt: skip
+    assert until[0] is not None
+    assert until[0] == pytest.approx(asked + patience_s, abs=0.2)
+
+
+class Gated(WordEmbeddings):
+    """A model that answers a question once it is let, or as it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_answer = threading.Event()
+        self.error: Exception | None = None
+
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
+        if input_type == "query":
+            assert self.may_answer.wait(30)
+            if self.error is not None:
+                raise self.error
+        return super().embed(texts, input_type=input_type, caller=caller)
+
+
+@pytest.mark.parametrize("error", [None, Unavailable("embedding: no answer in time")])
+def test_the_hits_by_words_are_on_the_board_before_the_vector_is_there(world: World, error: Exception | None) -> None:
+    take_in(world, session("s", "nine ships in the harbour", "hot soup", "ships at sea"))
+    model = Gated()
+    model.error = error
+    world.with_ports(embeddings=model)
+    request = MessageSearch(collection="chats", query="ships in the harbour", ranking="best", limit=1)
+    job_id = world.submit(request)
+    running = threading.Thread(target=lambda: world.ring(job_id, request, request.steps[0]))
+    running.start()
+    deadline = time.monotonic() + 30
+    while not (told := [event for _, event in world.board.events(job_id) if isinstance(event, Hits)]):
+        assert time.monotonic() < deadline
+    model.may_answer.set()
+    running.join(30)
+    result = world.result(job_id)
+    assert isinstance(result, MessageResult)
+    assert told[0].after_stage == "words"
+    assert told[0].hits[0].key == result.results[0].vector_id
+    assert result.mode == ("hybrid" if error is None else "text")
+    assert [gap.reason for gap in result.degraded] == ([] if error is None else [str(error)])
+    assert result.why == (None if error is None else str(error))
+
+
+def test_a_question_whose_vector_is_known_is_searched_once(world: World) -> None:
+    take_in(world, session("s", "nine ships in the harbour", "hot soup"))
+    world.embeddings.known = {"ships"}
+    job_id = world.run(MessageSearch(collection="chats", query="ships", ranking="best"))
+    assert not [event for _, event in world.board.events(job_id) if isinstance(event, Hits)]

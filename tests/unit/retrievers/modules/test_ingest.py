@@ -1,7 +1,7 @@
 from querymill_shared.contracts.modules.ingest import IngestModule, IngestModuleResult, ModuleDocument
 from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult
 from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
-from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.jobs.faults import Failed, Unavailable
 from querymill_workers.retrievers.modules.ingest import revision_of
 from tests.fixtures.world import World, example
 
@@ -56,10 +56,10 @@ def test_a_document_that_was_half_ingested_is_ingested_whole_by_the_next_attempt
     job_id = world.submit(request)
     honest = world.modules.put
 
-    def away(*_: object) -> None:
+    def away(*_: object, **__: object) -> None:
         raise Unavailable("MongoDB: AutoReconnect")
 
-    world.modules.put = away  # type: ignore[method-assign, assignment]
+    world.modules.put = away  # type: ignore[method-assign]
     world.ring(job_id, request, "ingest")
     assert not world.board.picture(job_id).record.is_over
     world.modules.put = honest  # type: ignore[method-assign]
@@ -75,7 +75,8 @@ def test_ingestion_makes_the_collection_known_and_asks_once_for_its_lexicon(worl
 
 def test_an_attempt_after_one_that_was_killed_once_it_had_stored_does_what_follows(world: World) -> None:
     request = ingest_of(CONES[0])
-    world.modules.put("code", [(request.document, revision_of(request.document))])
+    world.modules.put("code", [(request.document, revision_of(request.document))], record="of the first attempt")
+    world.modules.settle("code", [0])
     assert outcome(world, world.run(request)) == "unchanged"
     assert world.board.collections("modules") == {"code"}
     assert len(learnings(world)) == 1
@@ -92,8 +93,26 @@ def test_the_same_document_again_asks_for_nothing_where_the_lexicon_knows_it(wor
 def test_an_ingestion_that_keeps_failing_ends_with_its_reason(world: World) -> None:
     request = ingest_of(CONES[0])
     job_id = world.submit(request)
-    world.words.fails_with = Unavailable("words: PostgreSQL: away")
+    world.words.fails_with = Failed("words: PostgreSQL: QueryCanceled")
     for _ in range(3):
         world.ring(job_id, request, "ingest")
-    assert world.board.picture(job_id).record.reason == "words: PostgreSQL: away"
+    assert world.board.picture(job_id).record.reason == "words: PostgreSQL: QueryCanceled"
     assert world.modules.revision("code", 0) is None
+
+
+def test_an_older_version_that_comes_late_changes_nothing(world: World) -> None:
+    older, newer = ingest_of(example(0, "vtkConeSource")), ingest_of(example(0, "vtkPlane"))
+    late = world.submit(older)
+    assert outcome(world, world.run(newer)) == "ingested"
+    world.ring(late, older, "ingest")
+    assert outcome(world, late) == "superseded"
+    assert world.modules.documents("code", [0])[0].meta_info.vtkjs_modules == ("vtkPlane",)
+    assert ask(world, "vtkConeSource").results == ()
+
+
+def test_learning_puts_right_what_a_writer_that_died_has_left(world: World) -> None:
+    request = ingest_of(CONES[0])
+    world.ingest_code(CONES[1])
+    world.modules.put("code", [(request.document, revision_of(request.document))], record="of a writer that died")
+    learn(world)
+    assert world.modules.unsettled("code") == []

@@ -4,22 +4,29 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from querymill_shared.board import Board, MemoryBoard
+from querymill_shared.board import Board
+from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import decode_result
 from querymill_shared.contracts.modules import ModuleJobResult, ModuleRequest
 from querymill_shared.contracts.modules.ingest import IngestModule, ModuleDocument
 from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult
 from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
-from querymill_shared.settings import Settings
+from querymill_workers.documents.ports import Documents
 from querymill_workers.jobs.bell import Heartbeat
 from querymill_workers.jobs.heartbeat import NoHeartbeat
+from querymill_workers.ledger.memory import MemoryLedger
+from querymill_workers.ledger.ports import Ledger
 from querymill_workers.retrievers.modules.flow import flow_of
-from querymill_workers.retrievers.modules.ports import Modules
+from querymill_workers.retrievers.modules.ports import Descriptions, Modules
 from querymill_workers.retrievers.modules.reindex import reindexed
 from querymill_workers.retrievers.modules.stores.memory import MemoryModules
+from querymill_workers.retrievers.modules.stores.memory_descriptions import MemoryDescriptions
+from querymill_workers.services.stores.memory import MemoryTextVectors
+from querymill_workers.set_aside.memory import MemorySetAside
 from querymill_workers.words.memory import MemoryWords
 from querymill_workers.words.ports import Words
-from tests.fakes.models import ScriptedRewriter
+from tests.fakes.jobs import KeepingBoard
+from tests.fakes.models import ScriptedRewriter, WordEmbeddings
 from tests.fixtures.world import example
 
 
@@ -27,12 +34,18 @@ from tests.fixtures.world import example
 class OnlyModules:
     """The part of the world that `ModulePorts` names, and no more."""
 
-    board: Board = field(default_factory=lambda: MemoryBoard(Settings()))
+    board: Board = field(default_factory=KeepingBoard)
     heartbeat: Heartbeat = field(default_factory=NoHeartbeat)
     clock: Callable[[], float] = time.monotonic
     max_attempts: int = 3
     modules: Modules = field(default_factory=MemoryModules)
+    descriptions: Descriptions = field(default_factory=MemoryDescriptions)
+    embeddings: WordEmbeddings = field(default_factory=WordEmbeddings)
     words: Words = field(default_factory=MemoryWords)
+    ledger: Ledger = field(default_factory=MemoryLedger)
+    documents: Mapping[Retriever, Documents] = field(default_factory=dict)
+    text_vectors: MemoryTextVectors = field(default_factory=MemoryTextVectors)
+    set_aside: MemorySetAside = field(default_factory=MemorySetAside)
     rewriter: ScriptedRewriter = field(default_factory=lambda: ScriptedRewriter({"parts": "<9: a vtkPlane>"}))
     shorthands: Mapping[str, Sequence[str]] = field(default_factory=dict)
     count_tokens: Callable[[str], int] = len

@@ -291,3 +291,49 @@ def test_the_last_event_says_that_it_is_done(world: World) -> None:
     world.ingest_code(CONE)
     job_id = world.run(search())
     assert world.board.events(job_id)[-1][1] == Done(complete=True)
+
+
+def test_a_filter_chooses_the_documents_before_anything_is_cut(world: World) -> None:
+    red = [example(n, "vtkConeSource", description="a cone") | {"team": "red"} for n in range(60)]
+    blue = example(99, "vtkConeSource", "vtkActor", description=f"a cone {'and more ' * 50}") | {"team": "blue"}
+    world.ingest_code(*red, blue)
+    for channels in (["modules"], ["text"], ["modules", "text"]):
+        asked = {"query": "vtkConeSource: a cone", "collection": "code", "channels": channels, "candidates": 6}
+        result = world.result(world.run(ModuleSearch.model_validate(asked | {"filter": {"team": "blue"}})))
+        assert isinstance(result, ModuleResult)
+        assert [hit.document for hit in result.results] == [99]
+        assert result.results[0].metadata == {"team": "blue"}
+        nothing = world.result(world.run(ModuleSearch.model_validate(asked | {"filter": {"module": "vtkPlane"}})))
+        assert isinstance(nothing, ModuleResult)
+        assert nothing.results == ()
+
+
+def test_a_class_that_no_document_uses_is_said_and_is_no_hit_by_a_part_of_its_name(world: World) -> None:
+    world.ingest_code(example(0, "vtkActor", description="foo bar baz"), example(1, "vtkPlane", description="a plane"))
+    result = world.result(world.run(search("vtkFooBarBaz")))
+    assert isinstance(result, ModuleResult)
+    assert (result.results, result.unknown_modules) == ((), ("vtkFooBarBaz",))
+    result = world.result(world.run(search("vtkFooBarBaz with vtkPlane")))
+    assert isinstance(result, ModuleResult)
+    assert [hit.document for hit in result.results] == [1]
+    assert world.result(world.run(search("vtkPlane"))).model_dump().get("unknown_modules") is None
+
+
+def test_plain_words_in_weighted_parts_count_by_their_weights(world: World) -> None:
+    world.ingest_code(example(0, "vtkA", description="a cone"), example(1, "vtkB", description="the background"))
+    for weights, order in (((10, 3), [0, 1]), ((3, 10), [1, 0])):
+        parts = [
+            {"description": text, "weight": weight}
+            for text, weight in zip(("cone", "background"), weights, strict=True)
+        ]
+        result = world.result(world.run(search("an example", sub_queries=parts, channels=("modules", "text"))))
+        assert isinstance(result, ModuleResult)
+        assert [hit.document for hit in result.results] == order
+        assert set(result.results[0].channels) <= {"modules", "text:1", "text:2"}
+
+
+def test_a_document_is_found_by_its_folder(world: World) -> None:
+    world.ingest_code(example("Samples/Compass/index.js", "vtkA"), example("Samples/Other/index.js", "vtkB"))
+    result = world.result(world.run(search("compass", channels=("text",))))
+    assert isinstance(result, ModuleResult)
+    assert [hit.document for hit in result.results] == ["Samples/Compass/index.js"]

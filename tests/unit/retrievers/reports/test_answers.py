@@ -6,7 +6,7 @@ from pydantic import ValidationError
 from querymill_shared.contracts.events import AnswerPart, Done, Hits, Queued, StageStarted
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_workers.dispatch import journey
-from querymill_workers.jobs.faults import Refused, Unavailable
+from querymill_workers.jobs.faults import Failed, Refused
 from tests.fixtures.world import World
 from tests.unit.retrievers.reports.test_search import SHIPS, SOUP, found, search
 
@@ -25,7 +25,9 @@ def test_the_hits_are_answered_from_and_cited_by_their_place(world: World) -> No
     assert (citation.id, citation.page, citation.title) == ("a1/page/2", 2, "Acme 2022")
     assert (result.results[0].document, result.results[0].page) == ("a1", 2)
     assert result.answer.removed_citations == (9,)
-    assert world.answers.asked[0][1] == [hit.text for hit in result.results]
+    labels = [f"{hit.title}, {hit.company}, {hit.period}, page {hit.page}" for hit in result.results]
+    shown = [f"{label}\n{hit.text}" for label, hit in zip(labels, result.results, strict=True)]
+    assert world.answers.asked[0][1] == shown
     assert result.complete
 
 
@@ -73,7 +75,7 @@ def test_a_job_without_an_answer_takes_no_step_more(world: World) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("error", [Unavailable("chat model unavailable: no connection"), Refused("chat model refused")])
+@pytest.mark.parametrize("error", [Failed("chat model: the reply broke off"), Refused("chat model refused")])
 def test_without_an_answer_the_hits_stand(world: World, error: Exception) -> None:
     world.ingest(SHIPS)
     world.answers.reply = lambda: [error]
@@ -94,7 +96,8 @@ def test_without_a_hit_nobody_is_asked(world: World) -> None:
     world.ingest(SHIPS)
     result = found(world, world.run(asking(company="Nobody Ltd")))
     assert (result.results, world.answers.asked) == ((), [])
-    assert [(part.stage, part.reason) for part in result.degraded] == [("answer", "there is no hit to answer from")]
+    degraded = [("route", "no report of Nobody Ltd"), ("answer", "there is no hit to answer from")]
+    assert [(part.stage, part.reason) for part in result.degraded] == degraded
 
 
 def test_at_the_deadline_the_hits_come_without_their_answer(world: World) -> None:

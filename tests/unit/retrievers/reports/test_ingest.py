@@ -2,11 +2,13 @@ import time
 
 import pytest
 
-from querymill_shared.board import MemoryBoard, Verdict
-from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult, Report
-from querymill_shared.settings import Settings
-from querymill_workers.jobs.faults import Unavailable
+from querymill_shared.contracts.reports.life import EmbedReports, EmbedReportsResult
+from querymill_workers.jobs.bell import Bell
+from querymill_workers.ledger.ports import Subject, Version
+from querymill_workers.retrievers.reports import ingest
+from querymill_workers.retrievers.reports.ports import SPACE
+from tests.fakes.jobs import KeepingBoard
 from tests.fixtures.world import World, report
 
 LONG = report("a1", *(f"page {n} about subject{n}" for n in range(20)))
@@ -22,11 +24,29 @@ def outcome(world: World, job_id: str) -> IngestResult:
     return result
 
 
-def test_ingestion_embeds_every_passage_and_tells_how_far_it_is(world: World) -> None:
+def store_alone(world: World, made: dict[str, object]) -> list[Bell]:
+    """Ingest, and return the bells of the embedding, which is not rung."""
+    request = ingest_of(made)
+    claim = world.board.claim(world.submit(request), "ingest")
+    assert claim is not None
+    return list(ingest.step(claim, request, world.ports))
+
+
+def found_by_words(world: World, text: str) -> list[str]:
+    return [hit.id for hit in world.words.search("filings", SPACE, text, limit=99)]
+
+
+def test_a_report_is_found_by_its_words_before_it_has_a_vector(world: World) -> None:
+    (bell,) = store_alone(world, LONG)
+    assert world.embeddings.asked == []
+    assert found_by_words(world, "subject7")[0] == "a1/chunk/7"
+    assert isinstance(world.board.picture(bell.job_id).request, EmbedReports)
+
+
+def test_ingestion_counts_its_passages_and_the_job_that_follows_embeds_each(world: World) -> None:
     (job_id,) = world.ingest(LONG)
     assert outcome(world, job_id).total == 20
-    progress = [event.done for _, event in world.board.events(job_id) if isinstance(event, Progress)]
-    assert progress == [8, 16, 20]
+    assert len(world.embeddings.asked) == 20
 
 
 def test_the_same_content_again_embeds_nothing(world: World) -> None:
@@ -37,69 +57,55 @@ def test_the_same_content_again_embeds_nothing(world: World) -> None:
     assert world.embeddings.asked == []
 
 
-def test_a_killed_ingestion_goes_on_where_it_was(world: World) -> None:
-    request = ingest_of(LONG)
-    job_id = world.submit(request)
-    honest = world.embeddings.embed
-    calls = 0
-
-    def dies_at_the_third(*args: object, **kwargs: object) -> object:
-        nonlocal calls
-        calls += 1
-        if calls == 3:
-            raise Unavailable("killed")
-        return honest(*args, **kwargs)  # type: ignore[arg-type]
-
-    world.embeddings.embed = dies_at_the_third  # type: ignore[method-assign, assignment]
-    world.ring(job_id, request, "ingest")
-    assert len(world.embeddings.asked) == 16
-    assert world.reports.cards("filings", model="words") == []
-    world.ring(job_id, request, "ingest")
-    assert outcome(world, job_id).outcome == "ingested"
+def test_the_same_content_again_has_the_vectors_made_that_are_missing(world: World) -> None:
+    store_alone(world, LONG)
+    world.ingest(LONG)
     assert len(world.embeddings.asked) == 20
 
 
-def test_a_changed_report_replaces_the_old_one_whole(world: World) -> None:
+def test_a_changed_report_replaces_the_old_one_with_its_words(world: World) -> None:
     world.ingest(LONG)
     (job_id,) = world.ingest(report("a1", "one page only"))
     assert outcome(world, job_id).total == 1
-    revision = world.reports.revision("filings", "a1")
-    assert revision is not None
-    assert world.reports.drafted("filings", "a1", revision) == {0}
+    assert found_by_words(world, "about page only") == ["a1/chunk/0"]
+    assert [chunk.text for chunk in world.ports.report_life.chunks("filings", "a1")] == ["one page only"]
 
 
-def test_another_model_embeds_anew(world: World) -> None:
+def test_an_unchanged_passage_is_not_embedded_again(world: World) -> None:
     world.ingest(LONG)
-    world.embeddings.model = "another"
-    (job_id,) = world.ingest(LONG)
-    assert outcome(world, job_id).outcome == "ingested"
-    assert len(world.reports.cards("filings", model="another")) == 1
+    world.embeddings.asked.clear()
+    world.ingest(report("a1", "a new page", *(f"page {n} about subject{n}" for n in range(20))))
+    assert [text for text, _ in world.embeddings.asked] == ["a new page"]
 
 
-def test_a_cancelled_ingestion_stops_between_batches(world: World) -> None:
-    request = ingest_of(LONG)
-    job_id = world.submit(request)
-    honest = world.embeddings.embed
+def late(world: World, made: dict[str, object]) -> str:
+    """Have the board accept an ingestion, whose bell is lost for a while."""
+    job_id = world.submit(ingest_of(made))
+    time.sleep(0.002)  # so that the versions differ on any clock
+    return job_id
 
-    def cancels(*args: object, **kwargs: object) -> object:
-        world.board.settle(job_id, Verdict("cancelled"))
-        return honest(*args, **kwargs)  # type: ignore[arg-type]
 
-    world.embeddings.embed = cancels  # type: ignore[method-assign, assignment]
+def test_an_older_version_that_comes_late_replaces_nothing(world: World) -> None:
+    request = ingest_of(report("a1", "version one"))
+    job_id = late(world, report("a1", "version one"))
+    world.ingest(report("a1", "version two"))
     world.ring(job_id, request, "ingest")
-    assert len(world.embeddings.asked) == 8
-    assert world.reports.cards("filings", model="words") == []
+    assert outcome(world, job_id).outcome == "superseded"
+    assert found_by_words(world, "version") == ["a1/chunk/0"]
+    assert [chunk.text for chunk in world.ports.report_life.chunks("filings", "a1")] == ["version two"]
 
 
-def test_an_ingestion_that_keeps_failing_ends_with_its_reason(world: World) -> None:
-    request = ingest_of(LONG)
-    job_id = world.submit(request)
-    world.embeddings.fails_with = Unavailable("embedding unavailable: HTTP 503")
-    for _ in range(3):
-        world.ring(job_id, request, "ingest")
-    record = world.board.picture(job_id).record
-    assert record.state == "failed"
-    assert record.reason == "embedding unavailable: HTTP 503"
+def test_a_dropped_report_does_not_come_back_with_a_late_job(world: World) -> None:
+    request = ingest_of(report("a1", "version one"))
+    job_id = late(world, report("a1", "version one"))
+    after = Version(2**60, "drop")
+    with world.ports.ledger.dropping("filings", "reports", "a1", after):
+        world.ports.report_life.drop("filings", "a1")
+    world.ring(job_id, request, "ingest")
+    assert outcome(world, job_id).outcome == "forgotten"
+    assert found_by_words(world, "version") == []
+    with world.ports.ledger.changing("filings", "reports", [Subject("a1")], after, whole=False) as standings:
+        assert standings["a1"].known is None
 
 
 def test_ingestion_makes_the_collection_known(world: World) -> None:
@@ -107,9 +113,9 @@ def test_ingestion_makes_the_collection_known(world: World) -> None:
     assert world.board.collections("reports") == {"filings"}
 
 
-def test_an_attempt_after_one_that_was_killed_once_it_had_published_makes_the_collection_known(world: World) -> None:
+def test_an_attempt_after_one_that_was_killed_once_it_had_stored_makes_the_collection_known(world: World) -> None:
     world.ingest(LONG)
-    world.board = MemoryBoard(Settings())
+    world.board = KeepingBoard()
     world.with_ports(board=world.board)
     world.ingest(LONG)
     assert world.board.collections("reports") == {"filings"}
@@ -119,14 +125,17 @@ def test_an_attempt_after_one_that_was_killed_once_it_had_published_makes_the_co
 def test_a_report_of_blank_pages_has_no_passages(world: World, text: str) -> None:
     (job_id,) = world.ingest(report("a1", text))
     assert outcome(world, job_id).total == 0
+    assert not any(isinstance(world.result(job), EmbedReportsResult) for job in world.board.recent(most=9))
 
 
-def test_an_ingestion_waits_longer_for_a_provider_than_a_question_does(world: World) -> None:
-    request = ingest_of(LONG)
-    job_id = world.submit(request)
-    world.embeddings.fails_with = Unavailable("embedding unavailable: no connection")
-    for _ in range(2):
-        world.ring(job_id, request, "ingest")
-    time.sleep(1.1)
-    assert world.board.due() == []  # the second wait is ten seconds
-    assert not world.board.picture(job_id).record.is_over
+def test_a_page_of_a_million_characters_becomes_passages_that_fit_the_models_input(world: World) -> None:
+    page = "".join(f"Line {n}: the harbour of Vestby counted {n * 7} ships.\n" for n in range(21_000))
+    assert len(page) > 1_000_000
+    request = ingest_of(report("a1", page))
+    claim = world.board.claim(world.submit(request), "ingest")
+    assert claim is not None
+    world.with_ports(count_tokens=len)
+    ingest.step(claim, request, world.ports)
+    chunks = world.ports.report_life.chunks("filings", "a1")
+    assert max(len(chunk.text) for chunk in chunks) <= 310
+    assert found_by_words(world, "146993") != []

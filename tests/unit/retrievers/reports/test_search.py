@@ -1,11 +1,19 @@
+import json
 import time
+from collections.abc import Sequence
 
 import pytest
 
 from querymill_shared.contracts.events import Done, Failed, Hits
+from querymill_shared.contracts.reports.ingest import IngestReport, Report
 from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
 from querymill_workers.dispatch import journey
+from querymill_workers.inference.ports import InputType, Vectors
+from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S, Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
+from querymill_workers.jobs.usage import Usage
+from querymill_workers.retrievers.reports import ingest
+from querymill_workers.retrievers.reports.search import SEARCH_MARGIN_S
 from tests.fixtures.world import World, report
 
 SHIPS = report("a1", "the fleet has nine ships", "revenue rose to forty million")
@@ -34,10 +42,42 @@ def test_a_question_finds_the_page_that_answers_it(world: World) -> None:
 def test_a_score_can_be_recomputed_from_its_explanation(world: World) -> None:
     world.rewriter.replies = {"variant": "<how much did revenue rise>"}
     world.ingest(SHIPS)
-    hit = found(world, world.run(search(multi_query=("variant",)))).results[0]
+    hit = found(world, world.run(search(multi_query=("variant",), ranking="agreement"))).results[0]
     why = hit.explanation
     assert hit.score == pytest.approx(hit.similarity * 1.2, abs=1e-4)
     assert why["count"] == 2
+
+
+def test_a_joined_score_can_be_recomputed_from_its_explanation(world: World) -> None:
+    world.rewriter.replies = {"variant": "<how much did revenue rise>"}
+    world.ingest(SHIPS, SOUP)
+    result = found(world, world.run(search(multi_query=("variant",))))
+    for hit in result.results:
+        why = hit.explanation
+        words = why["words_weight"] / (why["k"] + why["words_rank"]) if why["words_rank"] else 0
+        vectors = why["vectors_weight"] / (why["k"] + why["vectors_rank"]) if why["vectors_rank"] else 0
+        assert hit.score == pytest.approx(words + vectors, abs=1e-6)
+        assert why["fusion_score"] == pytest.approx(hit.similarity * why["agreement_factor"], abs=1e-4)
+        if why["words"]:
+            own = why["words"]
+            assert own["score"] == pytest.approx(own["share_of_best_bm25"] * (1 + 0.2 * (own["count"] - 1)), abs=1e-4)
+    assert result.results[0].explanation["words_rank"] == 1
+
+
+def test_a_passage_that_only_words_find_gets_its_inner_product(world: World) -> None:
+    pages = [f"soup soup soup {number}" for number in range(20)]
+    world.ingest(report("a1", *pages, "nine ships and a long list of other things that the fleet owns and lets"))
+    result = found(world, world.run(search("soup ships", top_n=3, candidates=3)))
+    (hit,) = (hit for hit in result.results if hit.page == 21)
+    assert hit.similarity > 0
+    assert hit.explanation["count"] == 1
+
+
+def test_the_formula_alone_can_be_asked_for(world: World) -> None:
+    world.ingest(SHIPS, SOUP)
+    result = found(world, world.run(search(ranking="agreement")))
+    assert [hit.score for hit in result.results] == [round(hit.similarity, 4) for hit in result.results]
+    assert "words_rank" not in result.results[0].explanation
 
 
 def test_every_branch_contributes_its_queries(world: World) -> None:
@@ -96,6 +136,18 @@ def test_a_reply_without_a_new_query_degrades_the_branch_visibly(world: World, r
     assert result.results[0].page == 2
 
 
+@pytest.mark.parametrize(
+    "reply", ["I'm sorry, but I can't help with that.", "Revenue rose.", "<think>| a | b |</think>"]
+)
+def test_a_hypothetical_answer_without_a_table_is_a_failed_branch(world: World, reply: str) -> None:
+    world.rewriter.replies = {"hyde": reply}
+    world.ingest(SHIPS)
+    result = found(world, world.run(search(hyde=True)))
+    assert [part.stage for part in result.degraded] == ["hyde"]
+    assert result.expansion_texts == {}
+    assert result.results[0].explanation["count"] == 1
+
+
 def test_a_silent_chat_model_leaves_the_originals_hits(world: World) -> None:
     world.ingest(SHIPS)
     job_id = world.run(search(hyde=True))
@@ -106,53 +158,84 @@ def test_a_silent_chat_model_leaves_the_originals_hits(world: World) -> None:
 def test_the_chat_model_gets_no_more_time_than_the_deadline_leaves(world: World) -> None:
     world.rewriter.replies = {"hyde": "x"}
     world.ingest(SHIPS)
-    started = time.monotonic()
-    world.run(search(hyde=True, deadline=1.0))
+    world.run(search(hyde=True, deadline=30))
     caller = world.rewriter.asked[0][2]
     assert caller.expires_at is not None
-    assert caller.expires_at < started + 1.0
+    assert caller.expires_at <= time.monotonic() + 30 - SEARCH_MARGIN_S
 
 
-def test_embedding_away_for_good_fails_the_job_with_its_reason(world: World) -> None:
+AWAY = (
+    Unavailable("embedding unavailable: no connection"),
+    Refused("embedding refused: dimension 3 where the model has 384"),
+)
+
+
+@pytest.mark.parametrize("error", AWAY)
+@pytest.mark.parametrize("pages", [True, False])
+@pytest.mark.parametrize("ranking", ["hybrid", "agreement"])
+def test_without_the_embedding_provider_words_answer_and_the_result_says_so(
+    world: World, error: Exception, pages: bool, ranking: str
+) -> None:
+    world.ingest(SHIPS, SOUP)
+    by_both = found(world, world.run(search("nine ships", return_parent_pages=pages)))
+    world.embeddings.fails_with = error
+    job_id = world.run(search("nine ships", return_parent_pages=pages, ranking=ranking))
+    result = found(world, job_id)
+    assert [(gap.stage, gap.reason) for gap in result.degraded] == [("embed", str(error))]
+    assert not result.complete
+    best = result.results[0]
+    assert (best.document, best.number) == (by_both.results[0].document, by_both.results[0].number)
+    assert (best.similarity, best.explanation["vectors_rank"], best.explanation["words_rank"]) == (0.0, None, 1)
+    assert best.score == round(1 / 11, 6)
+    assert result.total >= len(result.results) > 0
+    assert isinstance(world.board.events(job_id)[-1][1], Done)
+
+
+def test_what_waits_for_a_vector_is_among_the_words_of_a_question_without_one(world: World) -> None:
+    store_without_vectors(world, SHIPS)
+    world.embeddings.fails_with = AWAY[0]
+    result = found(world, world.run(search("nine ships", ranking="agreement")))
+    assert result.results
+    assert {gap.stage for gap in result.degraded} == {"embed"}
+    assert result.degraded[0].reason == str(AWAY[0])
+    assert "pending" in result.degraded[1].reason
+
+
+def test_expansions_without_vectors_search_their_words_too_and_the_reason_is_said_once(world: World) -> None:
+    world.rewriter.replies = {"variant": "<tomato soup>"}
+    world.ingest(SHIPS, SOUP)
+    world.embeddings.fails_with = AWAY[0]
+    result = found(world, world.run(search("nine ships", multi_query=("variant",))))
+    assert [gap.stage for gap in result.degraded] == ["embed"]
+    assert {"a1", "b2"} <= {hit.document for hit in result.results}
+
+
+def test_the_question_waits_no_longer_for_its_vector_than_the_patience(world: World) -> None:
     world.ingest(SHIPS)
-    world.embeddings.fails_with = Refused("embedding refused: dimension 3 where the model has 384")
+    callers: list[Caller] = []
+    embed = world.embeddings.embed
+
+    def noting(texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
+        callers.append(caller)
+        return embed(texts, input_type=input_type, caller=caller)
+
+    world.embeddings.embed = noting  # type: ignore[method-assign]
+    before = time.monotonic()
+    world.run(search(deadline=30))
+    (caller,) = callers
+    assert caller.expires_at is not None
+    assert before + EMBEDDING_PATIENCE_S <= caller.expires_at <= time.monotonic() + EMBEDDING_PATIENCE_S
+
+
+def test_with_neither_vectors_nor_a_text_index_the_job_fails_with_the_reason(world: World) -> None:
+    world.ingest(SHIPS)
+    world.words.fails_with = Refused("the text index was built by another tokeniser version")
+    world.embeddings.fails_with = AWAY[1]
     job_id = world.run(search())
     picture = world.board.picture(job_id)
     assert picture.record.state == "failed"
     assert "dimension 3" in picture.record.reason
     assert isinstance(world.board.events(job_id)[-1][1], Failed)
-
-
-def test_an_expansion_with_nothing_left_to_search_does_not_make_a_failed_search_an_empty_success(world: World) -> None:
-    world.rewriter.replies = {"synonym": "<turnover>", "variant": "<turnover>"}
-    world.ingest(SHIPS)
-    request = search(multi_query=("synonym", "variant"))
-    job_id = world.submit(request)
-    world.embeddings.fails_with = Refused("embedding refused: HTTP 400")
-    for step in request.steps:
-        world.ring(job_id, request, step)
-    record = world.board.picture(job_id).record
-    assert record.state == "failed"
-    assert "embedding refused" in record.reason
-
-
-def test_embedding_away_for_a_moment_is_tried_again(world: World) -> None:
-    world.ingest(SHIPS)
-    request = search()
-    job_id = world.submit(request)
-    world.embeddings.fails_with = Unavailable("embedding unavailable: no connection")
-    world.ring(job_id, request, "original")
-    assert not world.board.picture(job_id).record.is_over
-    world.embeddings.fails_with = None
-    world.ring(job_id, request, "original")
-    assert found(world, job_id).stages[0].attempt == 2
-
-
-def test_embedding_away_until_the_deadline_fails_the_job(world: World) -> None:
-    world.ingest(SHIPS)
-    world.embeddings.fails_with = Unavailable("embedding unavailable: no connection")
-    job_id = world.run(search(deadline=0.2))
-    assert world.board.picture(job_id).record.state == "failed"
 
 
 @pytest.mark.parametrize("hyde", [False, True])
@@ -207,7 +290,8 @@ def test_another_collection_is_never_seen(world: World) -> None:
 def test_reports_of_another_model_are_not_searched(world: World) -> None:
     world.ingest(SHIPS)
     world.embeddings.model = "another"
-    assert found(world, world.run(search())).results == ()
+    record = world.board.picture(world.run(search())).record
+    assert (record.state, "come from words but the workers embed by another" in record.reason) == ("failed", True)
 
 
 def test_a_smaller_top_n_is_the_head_of_a_larger_one(world: World) -> None:
@@ -232,3 +316,98 @@ def test_a_bell_rung_twice_changes_nothing(world: World) -> None:
         world.ring(job_id, request, step)
     assert world.board.picture(job_id).record.state == "done"
     assert [type(event) for _, event in world.board.events(job_id)].count(Done) == 1
+
+
+def test_a_question_longer_than_the_models_input_says_that_it_was_cut(world: World) -> None:
+    world.ingest(SHIPS)
+    world.embeddings.max_text_tokens = 3
+    result = found(world, world.run(search("the fleet counts nine ships")))
+    assert result.results
+    cut = ("original", "the query was cut to the model's input of 3 tokens")
+    assert [(part.stage, part.reason) for part in result.degraded] == [cut]
+
+
+def store_without_vectors(world: World, *reports: dict[str, object]) -> None:
+    """Ingest reports whose embedding does not begin."""
+    for made in reports:
+        request = IngestReport(collection="filings", report=Report.model_validate(made))
+        claim = world.board.claim(world.submit(request), "ingest")
+        assert claim is not None
+        ingest.step(claim, request, world.ports)
+
+
+@pytest.mark.parametrize("pages", [True, False])
+def test_a_passage_that_waits_for_its_vector_is_found_by_its_words(world: World, pages: bool) -> None:
+    world.ingest(SHIPS, SOUP)
+    store_without_vectors(world, report("c3", "the ferry of Zanzibar", "its harbour", "its crew"))
+    result = found(world, world.run(search("where is Zanzibar", top_n=2, return_parent_pages=pages)))
+    assert [(hit.document, hit.page) for hit in result.results][:1] == [("c3", 1)]
+    assert result.results[0].text == "the ferry of Zanzibar"
+    assert (result.results[0].similarity, result.results[0].explanation["vectors_rank"]) == (0.0, None)
+    assert [(part.stage, part.reason) for part in result.degraded] == [("embed", "3 passages pending")]
+    assert not result.complete
+    assert result.total == 5
+
+
+@pytest.mark.parametrize("pages", [True, False])
+def test_by_the_formula_alone_what_waits_for_its_vector_keeps_a_place(world: World, pages: bool) -> None:
+    world.ingest(SHIPS, SOUP)
+    store_without_vectors(world, report("c3", "the ferry of Zanzibar", "its harbour", "its crew"))
+    request = search("where is Zanzibar", top_n=2, return_parent_pages=pages, ranking="agreement")
+    result = found(world, world.run(request))
+    assert [(hit.document, hit.page) for hit in result.results][1:] == [("c3", 1)]
+    assert (result.results[1].similarity, result.results[1].explanation["bm25"] > 0) == (0.0, True)
+
+
+def test_a_collection_without_any_vector_is_searched_by_words(world: World) -> None:
+    store_without_vectors(world, SHIPS, SOUP)
+    result = found(world, world.run(search("tomato soup")))
+    assert [(hit.document, hit.page) for hit in result.results] == [("b2", 1), ("b2", 2)]
+    assert [part.reason for part in result.degraded] == ["4 passages pending"]
+
+
+def test_reports_that_are_not_routed_are_neither_searched_by_words_nor_counted(world: World) -> None:
+    world.ingest(SHIPS)
+    store_without_vectors(world, SOUP)
+    result = found(world, world.run(search("tomato soup of Acme")))
+    assert result.complete
+    assert {hit.document for hit in result.results} == {"a1"}
+
+
+def test_an_answer_is_written_from_passages_without_a_vector_too(world: World) -> None:
+    store_without_vectors(world, SHIPS)
+    result = found(world, world.run(search("revenue rose", answer=True)))
+    assert result.answer is not None
+    assert [part.stage for part in result.degraded] == ["embed"]
+
+
+def test_a_stale_text_index_is_named(world: World) -> None:
+    store_without_vectors(world, SHIPS)
+    world.words.fails_with = Refused("the text index was built by another tokeniser version")
+    result = found(world, world.run(search("revenue rose")))
+    assert [part.stage for part in result.degraded] == ["embed", "words"]
+
+
+def test_only_reports_that_pass_the_filter_are_searched(world: World) -> None:
+    world.ingest(SHIPS | {"type": "10-K"}, SOUP | {"type": "10-Q"})
+    store_without_vectors(world, report("c3", "tomato soup of the 10-K") | {"type": "10-K"})
+    result = found(world, world.run(search("tomato soup", filter={"type": "10-K"})))
+    assert {hit.document for hit in result.results} == {"a1", "c3"}
+    assert "; 2 of 3 reports pass the filter" in result.routing.reason
+    assert not result.routing.whole_collection
+    none = found(world, world.run(search("tomato soup", filter={"company": "Zenith"})))
+    assert (none.results, none.routing.documents) == ((), 0)
+
+
+def test_hits_have_the_metadata_of_their_report_if_it_is_asked_for(world: World) -> None:
+    world.ingest(SHIPS | {"type": "10-K"})
+    assert found(world, world.run(search(metadata=True))).results[0].metadata == {"type": "10-K"}
+    assert found(world, world.run(search())).results[0].metadata is None
+
+
+def test_what_the_release_before_does_not_know_is_left_out_of_requests_and_hits(world: World) -> None:
+    assert {"filter", "metadata"}.isdisjoint(json.loads(search().model_dump_json()))
+    assert json.loads(search(filter={"a": 1}).model_dump_json())["version"] == 2
+    world.ingest(SHIPS)
+    result = json.loads(found(world, world.run(search())).model_dump_json())
+    assert "metadata" not in result["results"][0]

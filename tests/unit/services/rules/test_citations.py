@@ -149,6 +149,6 @@ def test_what_is_ready_is_not_held_back() -> None:
     ],
 )
 def test_a_hostile_answer_is_checked_in_time(hostile: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     checked(hostile, passages=3)
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2

@@ -1,12 +1,15 @@
 import importlib
+import json
 import pkgutil
 from types import ModuleType, UnionType
 from typing import Any, get_args
 
 import pytest
+from pydantic import ValidationError
 
 from querymill_shared import contracts
-from querymill_shared.contracts.jobs import AnyResult, JobRequest, Search, SearchResult
+from querymill_shared.contracts.fields import Lane
+from querymill_shared.contracts.jobs import AnyResult, JobRequest, Search, SearchResult, decode_request
 from querymill_shared.queues import Queue
 
 FOLDERS = [module.name for module in pkgutil.iter_modules(contracts.__path__) if module.ispkg]
@@ -41,3 +44,21 @@ def test_kinds_are_distinct_and_every_request_has_a_result_of_its_kind() -> None
 
 def test_every_job_names_the_queue_of_its_steps() -> None:
     assert {type(request.queue) for request in get_args(JobRequest)} == {Queue}
+
+
+BULK = [request for request in get_args(JobRequest) if request.model_fields["lane"].default is Lane.BULK]
+
+
+@pytest.mark.parametrize("request_type", get_args(JobRequest))
+def test_only_kinds_that_load_documents_are_kept_out_of_the_lane_for_questions(request_type: Any) -> None:
+    # The other fields of a kind are none of this test's business.
+    with pytest.raises(ValidationError) as caught:
+        request_type.model_validate({"lane": "interactive", "collection": "c", "no field": 1})
+    rules = [part["msg"] for part in caught.value.errors() if part["loc"] == ("lane",)]
+    named = ["Value error, must be normal or bulk, because interactive is kept for questions"]
+    assert rules == (named if request_type in BULK else [])
+
+
+def test_a_bulk_job_that_an_earlier_release_accepted_as_interactive_stays_readable() -> None:
+    accepted = {"kind": "embed", "collection": "c", "lane": "interactive", "texts": [{"id": "a", "text": "b"}]}
+    assert decode_request(json.dumps(accepted)).lane is Lane.INTERACTIVE

@@ -5,7 +5,8 @@ import pytest
 from pydantic import ValidationError
 
 from querymill_shared.contracts.jobs import decode_request, fingerprint
-from querymill_shared.contracts.messages.search import PRESETS, MessageSearch
+from querymill_shared.contracts.messages.ingest import IngestSession
+from querymill_shared.contracts.messages.search import PRESETS, ChatVectorsRequest, MessageSearch
 from querymill_shared.contracts.sessions import ChatSession
 
 
@@ -14,8 +15,38 @@ def search(**fields: Any) -> MessageSearch:
 
 
 def test_the_defaults_are_those_of_the_rules() -> None:
-    asked = search()
+    asked = search(ranking="vectors")
     assert (asked.limit, asked.similarity_threshold, asked.vector_types, asked.hybrid) == (5, 0.7, ("message",), False)
+    best = search()
+    assert (best.ranking, best.limit, best.similarity_threshold) == ("best", 5, None)
+    assert (best.words_weight, best.vector_weight, best.rrf_k) == (1.0, 0.25, 10)
+
+
+def test_each_door_has_a_default_of_its_own() -> None:
+    asked = {"collection": "c", "query": "q"}
+    door = ChatVectorsRequest.model_validate(asked).as_search()
+    assert (type(door), door.ranking, door.similarity_threshold) == (MessageSearch, "vectors", 0.7)
+    assert ChatVectorsRequest.model_validate(asked | {"ranking": "best"}).as_search() == search()
+    assert search(hybrid=True).ranking == "vectors"
+
+
+def test_what_the_release_before_wrote_is_ranked_by_its_rule_and_what_it_reads_is_as_it_was() -> None:
+    written = '{"kind": "messages", "collection": "c", "query": "q", "similarity_threshold": 0.7}'
+    assert decode_request(written) == search(ranking="vectors")
+    assert "ranking" not in search(ranking="vectors").model_dump()
+    for asked in (search(), search(ranking="vectors"), search(hybrid=True, similarity_threshold=None)):
+        assert decode_request(asked.model_dump_json()) == asked
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [({"ranking": "best", "hybrid": True}, "hybrid"), ({"answers_first": True}, "exclude_message_id"),
+     ({"answers_first": True, "exclude_message_id": "a", "ranking": "vectors"}, "answers_first"),
+     ({"ranking": "other"}, "ranking")],
+)  # fmt: skip
+def test_what_does_not_belong_together_is_refused(fields: dict[str, Any], named: str) -> None:
+    with pytest.raises(ValidationError, match=named):
+        search(**fields)
 
 
 @pytest.mark.parametrize(
@@ -85,8 +116,30 @@ def test_unknown_fields_of_sessions_and_messages_are_kept() -> None:
 
 @pytest.mark.parametrize(
     "messages",
-    [[], [{"message_id": "a", "text": "x"}] * 2, [{"text": "x" * 32_001}], [{"message_id": 1, "text": ""}, {}]],
+    [
+        [],
+        [{"message_id": "a", "text": "x"}] * 2,
+        [{"text": "x" * 1_000_001}],
+        [{"text": "船" * 600_000}] * 9,
+        [{"message_id": 1, "text": ""}, {}],
+    ],
 )
 def test_sessions_that_cannot_be_stored_are_refused(messages: list[dict[str, Any]]) -> None:
     with pytest.raises(ValidationError, match="messages"):
         session(messages=messages)
+
+
+def test_a_session_with_a_long_message_is_left_to_workers_that_know_of_long_ones() -> None:
+    short, long = session(messages=[{"text": "x" * 32_000}]), session(messages=[{"text": "x" * 32_001}])
+    assert IngestSession(collection="c", session=short).version == 1
+    request = IngestSession(collection="c", session=long)
+    assert request.version == 2
+    assert decode_request(request.model_dump_json()) == request
+    assert IngestSession.model_validate({"collection": "c", "session": long.model_dump()}).version == 2
+
+
+def test_a_search_writes_nothing_that_the_release_before_does_not_know_unless_it_is_asked() -> None:
+    plain = MessageSearch(collection="c", query="q")
+    assert {"filter", "metadata", "exclude_session_id"}.isdisjoint(plain.model_dump())
+    asked = MessageSearch(collection="c", query="q", filter={"role": "user"}, exclude_session_id="s")
+    assert (asked.version, asked.shows_metadata, decode_request(asked.model_dump_json())) == (2, True, asked)

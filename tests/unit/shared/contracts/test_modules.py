@@ -4,8 +4,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from querymill_shared.contracts.fields import FROM_BOARD
 from querymill_shared.contracts.jobs import decode_request
-from querymill_shared.contracts.modules.ingest import IngestModule, ModuleDocument
+from querymill_shared.contracts.modules.ingest import IngestModule, MetaInfo, ModuleDocument
 from querymill_shared.contracts.modules.search import ModuleSearch
 
 DOCUMENT: dict[str, Any] = {
@@ -117,3 +118,22 @@ def test_requests_survive_the_wire(document: int | str) -> None:
 def test_only_a_search_without_sub_queries_is_split() -> None:
     assert search(split=True).steps == ("original", "split")
     assert search(split=True, sub_queries=["x"]).steps == ("original",)
+
+
+def test_a_name_that_is_no_module_is_refused_by_one_rule_alone() -> None:
+    def rules_broken_by(*names: str) -> list[tuple[object, ...]]:
+        with pytest.raises(ValidationError) as refused:
+            MetaInfo.model_validate({"vtkjs_modules": names})
+        return [error["loc"] for error in refused.value.errors()]
+
+    assert rules_broken_by("not a name") == [("vtkjs_modules", 0)]
+    assert rules_broken_by("vtkActor", "not a name") == [("vtkjs_modules", 1)]
+    assert rules_broken_by() == rules_broken_by("vtk") == [("vtkjs_modules",)]
+
+
+@pytest.mark.parametrize("path", ["a\nb.js", "a\x1b[31m.js", "a\u2028b.js", "a\x7f.js"])
+def test_a_path_with_control_characters_is_refused_but_stays_readable(path: str) -> None:
+    given = {"file_path": path, "code": "", "meta_info": {"vtkjs_modules": ["vtkActor"]}}
+    with pytest.raises(ValidationError, match="control characters"):
+        ModuleDocument.model_validate(given)
+    assert ModuleDocument.model_validate(given, context=FROM_BOARD).file_path == path

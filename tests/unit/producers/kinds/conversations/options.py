@@ -13,6 +13,7 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--decay-swing", "0"), {"decay_swing": 0.0}),
     (("--context-cap", "1.5"), {"context_cap": 1.5}),
     (("--no-diversify",), {"diversify": False}),
+    (("--no-vectors",), {"vectors": False}),
     (("--no-time-filter",), {"time_filter": False}),
     (("--expansion",), {"expansion": True}),
     (("--no-spelling",), {"spelling": False}),
@@ -20,6 +21,8 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--now", "2026-06-30T09:00:00"), {"now": datetime(2026, 6, 30, 9, tzinfo=UTC)}),
     (("--time-zone", "Asia/Shanghai"), {"time_zone": "Asia/Shanghai"}),
     (("--why-not", "s9"), {"why_not": "s9"}),
+    (("--filter", "note=kept"), {"filter": {"note": "kept"}}),
+    (("--metadata",), {"metadata": True}),
     (("--deadline", "2.5"), {"deadline": 2.5}),
     (("--lane", "bulk"), {"lane": "bulk"}),
 ]

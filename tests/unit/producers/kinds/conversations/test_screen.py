@@ -12,6 +12,7 @@ from querymill_shared.contracts.conversations.search import (
     UnderstoodTime,
     WhyNot,
 )
+from querymill_shared.contracts.results import Degradation
 from tests.fixtures.screens import shown
 
 DAY = datetime(2026, 3, 11, tzinfo=UTC)
@@ -50,3 +51,27 @@ def test_the_screen_says_how_it_came_to_its_hits() -> None:
 def test_a_session_that_was_not_lost_is_said_to_be_a_hit() -> None:
     hit = WhyNot(session_id="s1", gate=None, reason="at place 1")
     assert "  s1 is a hit (at place 1)" in shown(KIND, RESULT.model_copy(update={"why_not": hit}))
+
+
+def test_a_hit_says_which_message_it_shows_and_when_that_was_written() -> None:
+    hit = HIT.model_copy(update={"message_number": 3, "message_at": DAY})
+    shown_hit = shown(KIND, RESULT.model_copy(update={"results": (hit,)}))
+    assert "      0.9136 = 1.000 bm25 × 0.914 rank · message 3 of 2026-03-11 00:00 UTC" in shown_hit.splitlines()
+
+
+def test_a_hit_of_words_and_vectors_shows_its_ranks() -> None:
+    joined = {"k": 10, "weights": {"words": 1.0, "vectors": 0.25}, "ranks": {"words": 2, "vectors": 1}, "words": 0.9136}
+    both = HIT.model_copy(
+        update={"score": 0.1061, "explanation": HIT.explanation | {"joined": joined | {"cosine": 0.87}}}
+    )
+    near = joined | {"ranks": {"vectors": 3}, "cosine": 0.81}
+    del near["words"]
+    alone = HIT.model_copy(update={"score": 0.0192, "explanation": HIT.explanation | {"joined": near}})
+    gap = Degradation(stage="embed", reason="2 rows pending")
+    printed = shown(KIND, RESULT.model_copy(update={"results": (both, alone), "degraded": (gap,)})).splitlines()
+    assert (
+        "      0.1061 = 1 / (10 + 2 by words) + 0.25 / (10 + 1 by vectors)"
+        " · 0.9136 by words = 1.000 bm25 × 0.914 rank · cosine 0.870"
+    ) in printed
+    assert "      0.0192 = 0.25 / (10 + 3 by vectors) · cosine 0.810" in printed
+    assert "  degraded: embed: 2 rows pending" in printed

@@ -15,6 +15,10 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--token-budget", "1000"), {"token_budget": 1000}),
     (("--context-budget", "0"), {"context_budget": 0}),
     (("--return-low",), {"return_low": True}),
+    (("--under", "src/", "--under", "lib/"), {"under": ("src/", "lib/")}),
+    (("--exclude", "*.min.js"), {"exclude": ("*.min.js",)}),
+    (("--kinds", "code", "--kinds", "tests"), {"kinds": ("code", "tests")}),
+    (("--filter", "path^=src/"), {"filter": {"path": {"prefix": "src/"}}}),
     (("--deadline", "2.5"), {"deadline": 2.5}),
     (("--lane", "bulk"), {"lane": "bulk"}),
 ]
@@ -22,6 +26,7 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
     (("--rounds", "4"), "rounds: Input should be less than or equal to 3"),
     (("--pattern", "(?=x)"), "patterns.0: "),
     (("--glob", " "), "globs.0: "),
+    (("--kinds", "poems"), "kinds.0: Input should be"),
     (("--evaluator", "dice"), "evaluator: Input should be"),
     (("--candidates", "19"), "candidates: Input should be greater than or equal to 20"),
 ]

@@ -16,6 +16,7 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--no-lexicon",), {"lexicon": False}),
     (("--split",), {"split": True}),
     (("--prompt-tokens", "0"), {"prompt_tokens": 0}),
+    (("--filter", "module=vtkActor"), {"filter": {"module": "vtkActor"}}),
     (("--deadline", "2.5"), {"deadline": 2.5}),
     (("--lane", "bulk"), {"lane": "bulk"}),
 ]

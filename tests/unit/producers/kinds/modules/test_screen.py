@@ -20,6 +20,7 @@ HIT = hostile(ModuleDocumentHit).model_copy(
 )
 RESULT = hostile(ModuleResult).model_copy(
     update={"results": (HIT,), "raw_history": (), "degraded": (), "timing": {"first_branch_ms": 38.0}, "total": 26}
+    | {"unknown_modules": ()}
 )
 
 
@@ -31,6 +32,11 @@ def test_a_score_is_shown_as_the_ranks_that_it_is_made_of() -> None:
         "      An orange cone",
         "  26 documents in all · first_branch 38 ms",
     ]
+
+
+def test_a_class_that_no_document_uses_is_named() -> None:
+    unknown = RESULT.model_copy(update={"unknown_modules": ("vtkFooBar",)})
+    assert "  no document uses vtkFooBar" in shown(KIND, unknown).splitlines()
 
 
 def test_no_hits_are_said_to_be_none() -> None:

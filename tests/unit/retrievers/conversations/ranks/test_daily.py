@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
+from querymill_shared.board import Verdict
 from querymill_shared.contracts.conversations.ingest import IngestConversation
 from querymill_shared.contracts.conversations.ranks import RecomputeRanks
 from querymill_workers.retrievers.conversations.ranks.daily import rebuilds_due
@@ -29,7 +30,11 @@ def test_every_collection_is_rebuilt_by_itself_and_one_without_sessions_is_not(w
     assert sorted(asked) == ["chats", "chats", "others", "others"]
 
 
-def test_the_next_day_asks_again(world: World) -> None:
+def test_the_next_day_asks_again_unless_the_rebuild_still_runs(world: World) -> None:
     ingest(world, "early", *POOLS)
-    days = [datetime.now(UTC) + timedelta(days=number, minutes=1) for number in (1, 1, 2)]
-    assert [len(rebuilds_due(world.ports, day)) for day in days] == [2, 0, 2]
+    one, two, three = (datetime.now(UTC) + timedelta(days=number, minutes=1) for number in (1, 2, 3))
+    first = rebuilds_due(world.ports, one)
+    assert len(first) == 2
+    assert rebuilds_due(world.ports, one) == rebuilds_due(world.ports, two) == []
+    world.board.settle(first[0].job_id, Verdict("failed", reason="no"))
+    assert len(rebuilds_due(world.ports, three)) == 2

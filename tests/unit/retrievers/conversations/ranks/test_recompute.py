@@ -112,12 +112,43 @@ def test_what_changed_since_a_rebuild_began_is_updated_again_after_it_is_publish
     assert (reference(world, "early"), world.ranks.waiting("chats"), open_updates(world)) == (0.1, 0, [])
 
 
-def test_a_rebuild_that_another_one_overtook_fails_and_says_so(world: World) -> None:
+def version_of(world: World, job_id: str) -> int | None:
+    result = world.result(job_id)
+    assert isinstance(result, RanksResult)
+    return result.version
+
+
+def test_a_rebuild_waits_for_another_and_both_are_published(world: World) -> None:
+    ingest(world, "early", *POOLS)
+    older = RecomputeRanks(collection="chats", parts=2)
+    younger = RecomputeRanks(collection="chats", parts=1, mode="pagerank")
+    first = world.submit(older)
+    world.ring(first, older, "part-0")
+    second = world.submit(younger)
+    world.ring(second, younger, "part-0")
+    (part,) = world.board.picture(second).steps
+    assert (part.state, part.reason) == ("waiting", "waiting for another rebuild")
+    world.ring(first, older, "part-1")
+    assert version_of(world, first) == 1
+    world.ring(second, younger, "part-0")
+    assert version_of(world, second) == 2
+
+
+def test_a_rebuild_does_not_wait_for_one_that_was_cancelled(world: World) -> None:
     ingest(world, "early", *POOLS)
     older = RecomputeRanks(collection="chats", parts=2)
     job_id = world.submit(older)
     world.ring(job_id, older, "part-0")
-    rebuild(world, parts=1)
+    world.board.settle(job_id, Verdict("cancelled"))
+    assert rebuild(world, parts=1).version == 1
+
+
+def test_a_rebuild_that_an_older_worker_overtook_fails_and_says_so(world: World) -> None:
+    ingest(world, "early", *POOLS)
+    older = RecomputeRanks(collection="chats", parts=2)
+    job_id = world.submit(older)
+    world.ring(job_id, older, "part-0")
+    world.ranks.begin("chats", "another", mode="count", over=[job_id])
     world.ring(job_id, older, "part-1")
     record = world.board.picture(job_id).record
     assert (record.state, record.reason) == ("failed", "another rebuild of 'chats' has begun since")

@@ -13,6 +13,7 @@ from querymill_workers.retrievers.conversations.rules.diversification import (
     Ranked,
     age_of,
     diversify,
+    flat_from,
 )
 
 
@@ -23,7 +24,7 @@ def one(session_id: str, score: float, age: Age = "older", topic: str | None = N
 def test_the_four_steps_by_hand() -> None:
     ranking = [
         one("a", 1.0, topic="cache"), one("b", 0.9, topic="cache"), one("c", 0.8, topic="cache"),
-        one("d", 0.7, topic="cache"),  # the best that is left of the older ones
+        one("d", 0.75, topic="cache"),  # the best that is left of the older ones
         one("e", 0.6, topic="cache"),
         one("f", 0.5, "week", topic="retry"),  # of this week
         one("g", 0.45, "week", topic="proxy"),  # the week has its one; a topic nobody has
@@ -36,6 +37,15 @@ def test_the_four_steps_by_hand() -> None:
         ("h", "age", "today"), ("f", "age", "week"), ("d", "age", "older"),
         ("g", "topic", "proxy"),
         ("e", "order", None), ("i", "order", None), ("j", "order", None),
+    ]  # fmt: skip
+
+
+def test_a_list_that_falls_is_left_in_its_order() -> None:
+    assert flat_from([1.0, 0.9, 0.8, 0.5, 0.46, 0.4]) == 4
+    assert (flat_from([1.0, 1.0, 1.0, 1.0]), flat_from([1.0, 0.5, 0.2, 0.1]), flat_from([])) == (3, 4, 0)
+    ranking = [one("a", 1.0), one("b", 0.9), one("c", 0.8), one("d", 0.5), one("e", 0.46), one("f", 0.4, "today")]
+    assert [(place.session_id, place.step) for place in diversify(ranking, top_n=6)] == [
+        ("a", "relevance"), ("b", "relevance"), ("c", "relevance"), ("d", "relevance"), ("f", "age"), ("e", "age"),
     ]  # fmt: skip
 
 

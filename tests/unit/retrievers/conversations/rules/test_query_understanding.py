@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from querymill_workers.retrievers.conversations.rules.query_understanding import (
     Intent,
+    asks_for_recap,
     importance,
     intent_of,
     keywords,
@@ -102,3 +103,15 @@ def test_keywords_are_the_terms_then_what_else_says_something() -> None:
     assert keywords("怎么解决 load_batch() 的超时问题", ["超时"]) == ["超时", "解决", "load_batch", "问题"]
     assert keywords("what did we decide about caching", ["caching"]) == ["caching", "decide"]
     assert keywords("connection pool size", ["connection pool"]) == ["connection pool", "size"]
+
+
+@pytest.mark.parametrize(
+    ("rest", "recap"),
+    [
+        ("what did we do", True), ("What have I been doing", True), ("what I've been up to", True),
+        ("What did we get done", True), ("我们做了什么", True), ("what did we do about caching", False),
+        ("the importer session", False), ("缓存做了什么", False),
+    ],
+)  # fmt: skip
+def test_a_question_that_is_nothing_but_a_time_asks_for_a_recap(rest: str, recap: bool) -> None:
+    assert asks_for_recap(rest) is recap

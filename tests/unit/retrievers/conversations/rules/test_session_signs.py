@@ -64,3 +64,33 @@ def test_phrases_that_speak_of_an_earlier_session(text: str) -> None:
 @pytest.mark.parametrize("text", ["the last timeout", "这段代码有问题", "code that works", "discuss this", "以前"])
 def test_phrases_that_do_not(text: str) -> None:
     assert not speaks_of_earlier([Turn("user", text)])
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        Turn("user", "great, commit it"), Turn("user", "LGTM"), Turn("user", "ship it"), Turn("user", "请提交"),
+        Turn("user", "merged"), Turn("assistant", "12 passed in 0.4s"), Turn("tool", "===== 214 passed ====="),
+        Turn("assistant", "All tests pass now."), Turn("assistant", "[main 1c6637d] pools are closed"),
+        Turn("assistant", "I've committed the change."), Turn("assistant", "已提交，测试全部通过。"),
+    ],
+)  # fmt: skip
+def test_work_that_is_committed_or_green_is_solved(turn: Turn) -> None:
+    assert is_solved([Turn("user", "How do I open a pool?"), ANSWER, turn])
+    assert not is_solved([turn, Turn("user", "How do I open a pool?"), ANSWER])
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        Turn("user", "don't commit it"), Turn("user", "before we merge it, one more thing"), Turn("user", "还没提交"),
+        Turn("assistant", "11 passed, 1 failed"), Turn("assistant", "I have not committed the change"),
+        Turn("assistant", "should I commit it?"), Turn(None, "12 passed"),
+    ],
+)  # fmt: skip
+def test_work_that_is_not_done_is_not_solved(turn: Turn) -> None:
+    assert not is_solved([Turn("user", "How do I open a pool?"), ANSWER, turn])
+
+
+def test_only_users_speak_of_an_earlier_session() -> None:
+    assert not speaks_of_earlier([Turn("assistant", "as we discussed before, that code"), Turn("tool", "last time")])

@@ -46,9 +46,12 @@ def test_a_chunk_is_named_after_what_encloses_its_first_line() -> None:
                                                              (6, 6, "Pot")]  # fmt: skip
 
 
-def test_of_a_line_longer_than_a_chunk_the_beginning_is_kept() -> None:
-    (chunk,) = chunk_code("word " * 200_000, [], count_tokens=count, size=10)
-    assert 1 <= count(chunk.text) <= 10
+def test_a_line_longer_than_a_chunk_is_cut_and_nothing_of_it_is_lost() -> None:
+    line = "word " * 2_000
+    chunks = chunk_code(f"first\n{line}\nlast", [], count_tokens=count, size=10)
+    assert all(count(chunk.text) <= 10 for chunk in chunks)
+    assert sum(chunk.text.count("word") for chunk in chunks) == 2_000
+    assert {(chunk.line, chunk.end_line) for chunk in chunks[1:-1]} == {(2, 2)}
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", "   \n\t"])

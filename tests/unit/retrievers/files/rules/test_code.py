@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from querymill_workers.retrievers.files.rules.code import code_text, lines_of
-from querymill_workers.retrievers.files.rules.context import ContextFile, joined, shown
-from querymill_workers.retrievers.files.rules.relevance import Intent, excerpt, windows_of
+from querymill_workers.retrievers.files.rules.context import shown
+from querymill_workers.retrievers.files.rules.definitions import definitions_of, scored_definitions
+from querymill_workers.retrievers.files.rules.intent import Intent
 
 OTHER_BREAKS = "\f\v\x1c\x85\u2028\u2029\r"
 
@@ -14,9 +15,9 @@ OTHER_BREAKS = "\f\v\x1c\x85\u2028\u2029\r"
 def test_lines_are_counted_at_line_feeds_alone_as_editors_do() -> None:
     content = f"a{OTHER_BREAKS}b\n" * 60 + "needle\r\n"
     intent = Intent({"needl": 1.0}, 1.0)
-    assert excerpt(windows_of(intent, content)) == [(41, 61)]
-    whole = joined([ContextFile("a.py", content, [])], budget=10_000, count_tokens=len)
-    assert whole.parts == [("a.py", (1, 61))]
+    best = scored_definitions(intent, content, definitions_of(content, []))[0]
+    assert best.matching == [61]
+    assert best.definition.lines == (41, 61)
     assert shown("a.py", (61, 61), content) == "a.py:61-61\n```\nneedle\n```\n"
 
 

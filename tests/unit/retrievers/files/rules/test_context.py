@@ -1,29 +1,70 @@
-"""The joined context."""
+"""The joined context: definitions by their worth, then a map of signatures."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.retrievers.files.rules.context import ContextFile, joined, shown
+from querymill_workers.retrievers.files.rules.context import (
+    ContextPart,
+    Signature,
+    joined,
+    merged,
+    shown,
+    signatures_of,
+    worth,
+)
+
+CODE = "\n".join(f"line {number}" for number in range(1, 101))
 
 
 def words_in(text: str) -> int:
     return len(text.split())
 
 
-def test_a_small_file_is_joined_whole_and_a_large_one_by_its_excerpt() -> None:
-    small = ContextFile("small.py", "one\ntwo", [(1, 1)])
-    large = ContextFile("large.py", "\n".join(f"line {n}" for n in range(1, 1001)), [(500, 510)])
-    context = joined([small, large], budget=200, count_tokens=words_in)
-    assert context.parts == [("small.py", (1, 2)), ("large.py", (500, 510))]
-    assert "line 505" in context.text
-    assert "line 900" not in context.text
+def test_a_definition_is_worth_its_score_and_its_file() -> None:
+    assert worth(0.6, relevance=1.0) == pytest.approx(0.6)
+    assert worth(0.6, relevance=0.5) == pytest.approx(0.45)
 
 
-@pytest.mark.parametrize("budget", [0, 10, 70, 150, 1_000])
-def test_the_joined_text_keeps_to_its_budget(budget: int) -> None:
-    files = [ContextFile(f"{n}.py", "word word\n" * 300, [(1, 40), (100, 140)]) for n in range(5)]
-    assert words_in(joined(files, budget=budget, count_tokens=words_in).text) <= budget
+def test_the_budget_goes_to_the_definitions_of_most_worth_whole() -> None:
+    parts = [
+        ContextPart("a.py", [(1, 40)], "long", 0.9),
+        ContextPart("b.py", [(5, 9)], "short", 0.8),
+        ContextPart("a.py", [(60, 64)], "later", 0.7),
+    ]
+    context = joined(parts, {"a.py": CODE, "b.py": CODE}, [], budget=50, count_tokens=words_in)
+    assert context.parts == [("b.py", (5, 9)), ("a.py", (60, 64))]  # the long one does not fit, and is not cut
+    assert joined(parts, {"a.py": CODE, "b.py": CODE}, [], budget=200, count_tokens=words_in).parts == [
+        ("a.py", (1, 40)),
+        ("a.py", (60, 64)),
+        ("b.py", (5, 9)),
+    ]
+
+
+def test_a_definition_worth_less_than_a_quarter_of_the_best_is_left_out() -> None:
+    parts = [ContextPart("a.py", [(1, 2)], "best", 1.0), ContextPart("b.py", [(1, 2)], "weak", 0.24)]
+    assert joined(parts, {"a.py": CODE, "b.py": CODE}, [], budget=500, count_tokens=words_in).parts == [
+        ("a.py", (1, 2))
+    ]
+
+
+def test_after_the_definitions_comes_a_map_of_what_most_files_use() -> None:
+    signatures = [Signature("b.py", 3, "far", 0), Signature("b.py", 7, "near", 2), Signature("a.py", 1, "seen", 5)]
+    part = ContextPart("a.py", [(1, 2)], "seen", 1.0)
+    text = joined([part], {"a.py": CODE, "b.py": CODE}, signatures, budget=500, count_tokens=words_in).text
+    assert text.index("b.py\n  3: line 3\n  7: line 7") > text.index("a.py:1-2 seen")
+    small = joined([part], {"a.py": CODE, "b.py": CODE}, signatures, budget=150, count_tokens=lambda t: 3 * words_in(t))
+    assert "7: line 7" in small.text
+
+
+def test_a_definition_is_used_by_the_other_files_found() -> None:
+    found = signatures_of({"a.py": [("QoS", 4)]}, {"a.py": ["QoS"], "b.py": ["QoS", "QoS"], "c.py": ["other"]})
+    assert found == [Signature("a.py", 4, "QoS", 1)]
+
+
+def test_parts_that_nearly_touch_are_shown_as_one_under_both_names() -> None:
+    parts = [ContextPart("a.py", [(10, 12)], "b", 1.0), ContextPart("a.py", [(1, 8)], "a", 0.5)]
+    assert merged(parts) == [((1, 12), "a, b")]
 
 
 def test_a_file_cannot_close_the_fence_around_it() -> None:
@@ -33,34 +74,14 @@ def test_a_file_cannot_close_the_fence_around_it() -> None:
     assert text.count(fence) == 2
 
 
-def test_what_a_file_does_not_use_is_left_for_the_next() -> None:
-    small, large = ContextFile("a.py", "x", []), ContextFile("b.py", "word\n" * 80, [])
-    context = joined([small, large], budget=120, count_tokens=words_in)
-    assert context.parts == [("a.py", (1, 1)), ("b.py", (1, 80))]
-
-
-def test_a_part_that_would_be_cut_too_short_is_left_out() -> None:
-    large = ContextFile("a.py", "word\n" * 500, [(1, 400)])
-    assert joined([large], budget=50, count_tokens=words_in).parts == []
-    ((_, (first, last)),) = joined([large], budget=100, count_tokens=words_in).parts
-    assert first == 1
-    assert 60 < last < 100
-
-
 def test_without_a_file_there_is_no_context() -> None:
-    context = joined([], budget=100, count_tokens=words_in)
+    context = joined([], {}, [], budget=100, count_tokens=words_in)
     assert (context.text, context.parts) == ("", [])
 
 
-@given(
-    st.lists(st.tuples(st.text("ab `\n", max_size=60), st.integers(1, 9), st.integers(0, 9)), max_size=5),
-    st.integers(0, 200),
-)
-def test_any_files_keep_to_the_budget_and_show_lines_they_have(files: list[tuple[str, int, int]], budget: int) -> None:
-    given_files = [
-        ContextFile(f"{number}.md", content, [(first, first + more)])
-        for number, (content, first, more) in enumerate(files)
-    ]
-    context = joined(given_files, budget=budget, count_tokens=len)
-    assert len(context.text) <= budget + max(0, len(context.parts) - 1)  # the line feeds between parts
-    assert [path for path, _ in context.parts] == sorted(path for path, _ in context.parts)
+@given(st.lists(st.tuples(st.integers(1, 90), st.integers(0, 9), st.floats(0, 1)), max_size=8), st.integers(0, 400))
+def test_any_definitions_keep_to_the_budget(given_parts: list[tuple[int, int, float]], budget: int) -> None:
+    parts = [ContextPart("a.py", [(first, first + more)], "x", value) for first, more, value in given_parts]
+    signatures = [Signature("a.py", line, "x", 1) for line in range(1, 100)]
+    text = joined(parts, {"a.py": CODE}, signatures, budget=budget, count_tokens=words_in).text
+    assert words_in(text) <= budget + 3 * len(parts)  # lines between parts that are shown as one

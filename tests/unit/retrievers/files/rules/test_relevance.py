@@ -1,26 +1,26 @@
-"""Relevance without a language model, and excerpts."""
+"""Relevance without a language model."""
 
-import itertools
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from querymill_workers.retrievers.files.rules.intent import Intent, intent_of, search_text, speaking
 from querymill_workers.retrievers.files.rules.relevance import (
     Evidence,
     FileProfiles,
     RelevanceProfile,
     evidence_of,
-    excerpt,
-    intent_of,
+    fields_score,
+    least_by_words,
     profile_of,
     relevance,
     rounded,
-    speaking,
-    windows_of,
 )
 from querymill_workers.text import bm25
 from querymill_workers.text.calibration import Calibration
+from querymill_workers.text.words import words
 
 PROFILE = RelevanceProfile({"lexical": 5.0, "names": 2.0}, Calibration(((0.0, 0.0), (2.0, 0.5), (6.0, 1.0))))
 
@@ -45,6 +45,18 @@ def test_vectors_count_only_where_a_file_has_one_and_they_were_measured() -> Non
     assert relevance(evidence, FileProfiles(PROFILE)) == pytest.approx(0.625)
 
 
+def test_a_file_that_its_words_make_relevant_is_medium_however_low_its_cosine() -> None:
+    # Bands of one model hid every file from the vectors of another, whose cosines are all lower.
+    with_vectors = RelevanceProfile({"vector": 8.0}, Calibration(((6.4, 0.0), (8.0, 1.0))))
+    words_alone = RelevanceProfile({"lexical": 1.0}, Calibration(((0.0, 0.0), (1.0, 1.0))))
+    profiles = FileProfiles(words_alone, with_vectors)
+    evidence = Evidence(lexical=0.9, covered=1.0, path=0.0, names=0.0, passage=0.0, vector=0.4)
+    assert least_by_words(evidence, profiles) == relevance(evidence, profiles) == pytest.approx(0.508)
+    assert least_by_words(replace(evidence, lexical=0.49), profiles) == 0.0
+    assert least_by_words(replace(evidence, vector=None), profiles) == 0.0
+    assert relevance(replace(evidence, vector=1.0), profiles) == 1.0
+
+
 def test_a_word_that_no_file_has_weighs_on_the_share_that_is_covered() -> None:
     found = scored({"restor": 1}, ("restor", 1))
     assert intent_of("restore", [found]).share(["restor"]) == 1.0
@@ -52,30 +64,25 @@ def test_a_word_that_no_file_has_weighs_on_the_share_that_is_covered() -> None:
 
 
 def test_nothing_found_is_no_evidence() -> None:
-    evidence = evidence_of(intent_of("zeppelin", []), None, path="a.py", names=[], windows=[], cosine=None)
+    evidence = evidence_of(
+        intent_of("zeppelin", []), None, path="a.py", names=[], passage=[], definitions=0.0, cosine=None
+    )
     assert evidence == Evidence(0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def test_names_and_path_count_by_their_words() -> None:
     intent = intent_of("restore messages", [scored({"restor": 1, "messag": 1}, ("restor", 1), ("messag", 1))])
-    found = evidence_of(intent, None, path="transport/messages.py", names=["restore_visible"], windows=[], cosine=None)
+    found = evidence_of(
+        intent,
+        None,
+        path="transport/messages.py",
+        names=["restore_visible"],
+        passage=[],
+        definitions=0.0,
+        cosine=None,
+    )
     assert found.path == pytest.approx(0.5)
     assert found.names == pytest.approx(0.5)
-
-
-def test_an_excerpt_is_the_windows_that_speak_of_the_intent() -> None:
-    lines = ["nothing here"] * 200
-    lines[100] = "def restore_visible(self):"
-    intent = intent_of("restore visible", [scored({"restor": 1, "visibl": 1}, ("restor", 1), ("visibl", 1))])
-    ((first, last),) = excerpt(windows_of(intent, "\n".join(lines)))
-    assert first <= 101 <= last
-    assert last - first < 40
-
-
-def test_a_file_with_none_of_the_words_has_no_excerpt() -> None:
-    intent = intent_of("restore", [scored({"restor": 1}, ("restor", 1))])
-    assert excerpt(windows_of(intent, "x = 1\n")) == []
-    assert excerpt(windows_of(intent, "")) == []
 
 
 def test_names_that_speak_of_the_intent_come_first_whatever_their_case_and_form() -> None:
@@ -86,12 +93,6 @@ def test_names_that_speak_of_the_intent_come_first_whatever_their_case_and_form(
         "RETRY",
         "restores",
     ]
-
-
-@pytest.mark.parametrize("asked", ["(a+)+$", "[", "a|b", ".*"])
-def test_a_request_is_never_an_expression(asked: str) -> None:
-    intent = intent_of(asked, [scored({"a": 1}, ("a", 1))])
-    assert [window.share for window in windows_of(intent, "xyz\n")] == [0.0]
 
 
 SHARES = st.floats(0, 1)
@@ -123,19 +124,27 @@ def test_the_profile_with_vectors_needs_a_vector_and_a_measurement() -> None:
     )
 
 
-def test_a_window_with_less_than_half_of_the_best_is_not_shown() -> None:
-    terms = ("restor", 1), ("visibl", 1), ("messag", 1)
-    intent = intent_of("restore visible messages", [scored({term: 1 for term, _ in terms}, *terms)])
-    lines = ["nothing"] * 200
-    lines[10], lines[100], lines[190] = "restore visible messages", "restore", "restore visible"
-    assert excerpt(windows_of(intent, "\n".join(lines))) == [(1, 40), (161, 200)]
+def test_a_word_in_the_path_counts_five_times() -> None:
+    # Twice in the index: once in the path, which weighs 5, and once in the text, which weighs 1.
+    found = bm25.score({"rate": 2}, 10, terms=[bm25.QueryTerm("rate", 1, 1)], statistics=bm25.Statistics(10, 100))
+    intent = Intent({"rate": 2.0, "limit": 1.0}, found.score)
+    assert fields_score(intent, found, path=["rate"], names=[]) == pytest.approx(2 * 6 / (6 + 3) / 3)
 
 
-@given(st.lists(st.sampled_from(["restore it", "visible", "nothing", ""]), max_size=200))
-def test_an_excerpt_has_at_most_three_parts_of_the_file_that_do_not_overlap(lines: list[str]) -> None:
-    intent = intent_of("restore visible", [scored({"restor": 1, "visibl": 1}, ("restor", 1), ("visibl", 1))])
-    parts = excerpt(windows_of(intent, "\n".join(lines)))
-    assert len(parts) <= 3
-    assert all(1 <= first <= last <= len(lines) for first, last in parts)
-    assert all(before[1] < after[0] for before, after in itertools.pairwise(parts))
-    assert bool(parts) == any(line in ("restore it", "visible") for line in lines)
+@pytest.mark.parametrize(
+    ("query", "searched"),
+    [
+        ("python split a string into lines", ["split", "string", "line"]),
+        ("drop support for python 3.7 wheels", ["drop", "support", "python", "3 7", "wheel"]),
+        ("python imports", ["python", "import"]),
+    ],
+)
+def test_the_name_of_a_language_is_no_topic(query: str, searched: list[str]) -> None:
+    assert words(search_text(query)) == words(" ".join(searched))
+
+
+def test_a_chinese_question_is_searched_by_english_words_and_lacks_none_of_its_own() -> None:
+    text = search_text("任务的速率限制在哪里实现")
+    assert {"task", "rate", "limit"} <= set(text.split())
+    found = scored({"task": 1, "rate": 1, "limit": 1}, ("task", 1), ("rate", 1), ("limit", 1))
+    assert {word for word in intent_of(text, [found]).weights if not word.isascii()} == set()

@@ -12,6 +12,7 @@ def standing(**changes: object) -> Standing:
         "round": 1,
         "rounds": 3,
         "high": 3,
+        "added": 1,
         "gaps": {},
         "of_high": {"restore_visible": 2.0},
         "of_medium": {"poll_interval": 1.0},
@@ -28,6 +29,11 @@ def test_three_high_files_and_no_gap_are_enough() -> None:
 
 def test_a_gap_stops_the_early_exit_and_is_asked_for_first() -> None:
     assert what_next(standing(gaps={"Channel": 0.1})) == Ask(["Channel", "restore_visible"])
+
+
+def test_a_later_round_that_added_nothing_ends_the_search() -> None:
+    assert what_next(standing(round=2, high=1, added=0)) == Stop("nothing added")
+    assert what_next(standing(round=1, high=1, added=0)) == Ask(["restore_visible"])
 
 
 def test_too_few_high_files_ask_on() -> None:

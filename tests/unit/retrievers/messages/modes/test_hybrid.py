@@ -38,6 +38,12 @@ def test_first_by_vector_and_second_by_words_is_the_worked_example() -> None:
     assert best.explanation["ranks"] == {"vector:message": 1, "words:message": 2}
 
 
+def test_a_limit_leaves_the_head_of_the_list_as_it_is() -> None:
+    rankings = {"vector:message": [row("a"), row("b")], "words:message": [row("c"), row("a")]}
+    whole = fuse(rankings, search(), QUESTION)
+    assert [fuse(rankings, search(), QUESTION, limit=count) for count in (1, 2, 9)] == [whole[:1], whole[:2], whole]
+
+
 def test_the_weights_are_those_of_the_request_and_halved_with_contexts() -> None:
     rankings = {"vector:message": [row("a")], "words:context": [row("b", "context")]}
     both = search(include_context=True, vector_weight=3.0, words_weight=1.0, rrf_k=1)

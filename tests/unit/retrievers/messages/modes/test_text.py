@@ -39,7 +39,7 @@ def test_a_row_that_contains_the_question_is_not_found_by_its_words_again(world:
     assert [match.row.content for match in matches.best] == ["our nine ships", "nine ships", "ships, nine of them"]
     assert [match.found_by for match in matches.best] == [("substring",), ("substring",), ("words",)]
     assert (matches.total, matches.total_is_exact, matches.compared) == (3, True, False)
-    assert matches.gaps == (("embed", "away"),)
+    assert matches.gaps == (("embed", "away", "pending"),)
 
 
 def test_rows_with_the_same_score_are_newest_first(world: World) -> None:
@@ -65,7 +65,7 @@ def test_an_index_of_another_tokeniser_is_named_once_for_each_type(world: World)
     world.words.fails_with = Refused("stale")
     both = MessageFilter("c", ("message", "context"))
     matches = search_text(asked("nine ships"), both, world.ports, model="words", why="away")
-    assert matches.gaps == (("embed", "away"), ("words", "stale"), ("words", "stale"))
+    assert matches.gaps == (("embed", "away", "pending"), ("words", "stale", "invalid"), ("words", "stale", "invalid"))
     assert {match.found_by for match in matches.best} == {("substring",)}
 
 

@@ -67,7 +67,10 @@ def test_embedded_rows_are_not_found_by_text_again(stored: World) -> None:
 def test_pending_rows_that_cannot_be_searched_by_words_are_named_as_missing(stored: World) -> None:
     stored.words.fails_with = Refused("stale")
     found = search_vector(asked("which ships"), EVERY, SHIPS, stored.ports)
-    assert ([match.row.content for match in found.best], found.gaps) == (["nine ships"], (("words", "stale"),))
+    assert ([match.row.content for match in found.best], found.gaps) == (
+        ["nine ships"],
+        (("words", "stale", "invalid"),),
+    )
 
 
 def test_without_a_row_to_compare_nothing_is_found_and_the_rows_are_counted(stored: World) -> None:

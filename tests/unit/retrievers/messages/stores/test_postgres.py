@@ -12,7 +12,7 @@ LACKING = "v.model = %(lacking)s AND v.embedding IS NULL"
 
 
 def where(session_id: str | None = None, excluded: str | None = None, lacking: str | None = None) -> MessageFilter:
-    return MessageFilter("c", ("message",), session_id, excluded, lacking)
+    return MessageFilter("c", ("message",), session_id, excluded, lacking=lacking)
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,18 @@ def test_no_value_of_a_filter_becomes_part_of_a_statement() -> None:
         assert _statement(name, hostile) == _statement(name, plain)
 
 
+def test_the_conditions_of_a_filter_are_predicates_of_every_statement() -> None:
+    filtered = MessageFilter("c", ("message",), conditions={"user_name": "Ada", "topic": "boats"})
+    for name in COMPOSED:
+        text = _statement(name, filtered).as_string()
+        assert text.count("v.user_name = ANY") == text.count("v.metadata @>") == _SQL[name].count("{filters}"), name
+
+
+def test_a_message_is_excluded_within_its_session_where_that_is_known() -> None:
+    excluded = MessageFilter("c", ("message",), exclude_message_id="a", exclude_session_id="s")
+    assert "(v.session_id <> %(exclude_session_id)s OR (" in predicates(excluded).as_string()
+
+
 def test_vectors_are_compared_in_the_dimension_of_the_model() -> None:
     text = _statement("nearest_approximate", where(), dimensions=384).as_string()
     assert "v.embedding::halfvec(384) <=> %(vector)s::halfvec(384)" in text
@@ -45,7 +57,8 @@ def test_vectors_are_compared_in_the_dimension_of_the_model() -> None:
 def test_every_statement_names_its_collection() -> None:
     for name in COMPOSED:
         text = _statement(name, where()).as_string()
-        assert text.count("chat_message_vectors") <= text.count("collection = %(collection)s"), name
+        named = text.count("collection = %(collection)s") + text.count("collection = 'c'")
+        assert text.count("chat_message_vectors") <= named, name
 
 
 @pytest.mark.parametrize(

@@ -144,5 +144,5 @@ def test_any_text_is_analysed_without_error_and_never_yields_vtk_or_doubles(text
 @pytest.mark.parametrize("piece", ["vtk.", "vtkA.", "a ", "a_", "vtk.a.", "("])
 def test_a_hostile_text_takes_no_longer_than_its_length_asks(piece: str) -> None:
     started = time.process_time()
-    analyze_query(piece * (8_000 // len(piece)), shorthands=COMMON)
-    assert time.process_time() - started < 0.5
+    analyze_query(piece * (80_000 // len(piece)), shorthands=COMMON)
+    assert time.process_time() - started < 10

@@ -1,7 +1,5 @@
 """How code documents become records of MongoDB."""
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,13 +8,13 @@ from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.modules.rules.names import Match, hits, key_of, reversal
 from querymill_workers.retrievers.modules.rules.scores import DocumentSummary
+from querymill_workers.retrievers.modules.stores.mongo_filters import facts_of
 from querymill_workers.retrievers.modules.stores.mongo_rows import (
     BUCKETS,
     Row,
     bucket_of,
     code_row,
     document_row,
-    mark_counted,
     posting_id,
     recall_filter,
     recall_of,
@@ -31,34 +29,32 @@ DOCUMENT = ModuleDocument.model_validate(
 )
 
 
-def test_a_record_holds_what_scoring_reads_and_is_not_counted_yet() -> None:
-    assert document_row("code", DOCUMENT, Revision("r")) == {
+def test_a_record_holds_what_scoring_and_filters_read() -> None:
+    row = document_row("code", DOCUMENT, Revision("r"), "7 job")
+    assert row.pop("facts") == facts_of(DOCUMENT).values
+    assert row.pop("fact_names") == ["$where", "module", "path"]
+    assert row == {
         "_id": "code/0",
         "collection": "code",
         "document": 0,
+        "shown": "0",
         "names": ["vtk.Filters.Sources.vtkConeSource", "vtkActor"],
         "description": "A $cone",
         "posted": ["ecruosenocktv", "rotcaktv"],
         "revision": "r",
-        "uncounted": True,
+        "record": "7 job",
     }
 
 
 def test_a_record_is_read_back_as_what_scoring_reads() -> None:
-    summary = summary_of(document_row("code", DOCUMENT, Revision("r")))
+    summary = summary_of(0, document_row("code", DOCUMENT, Revision("r"), ""))
     assert summary == DocumentSummary(0, ("vtk.Filters.Sources.vtkConeSource", "vtkActor"), "A $cone")
 
 
 def test_a_whole_document_is_text_so_that_its_metadata_is_no_operator() -> None:
-    row = code_row("code", DOCUMENT)
-    assert set(row) == {"_id", "collection", "document", "json"}
+    row = code_row("code", DOCUMENT, "7 job")
+    assert set(row) == {"_id", "collection", "document", "json", "record"}
     assert ModuleDocument.model_validate_json(row["json"]) == DOCUMENT
-
-
-def test_only_the_version_that_was_written_is_marked_as_counted() -> None:
-    change: Any = mark_counted(document_row("code", DOCUMENT, Revision("r")))
-    assert change._filter == {"_id": "code/0", "revision": "r"}
-    assert change._doc == {"$unset": {"uncounted": ""}}
 
 
 def test_the_number_0_and_the_path_0_have_records_and_buckets_of_their_own() -> None:

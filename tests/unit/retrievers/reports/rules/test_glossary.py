@@ -1,8 +1,11 @@
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.retrievers.reports.glossary import bundled
+from querymill_workers.retrievers.reports.glossary import bundled, configured
 from querymill_workers.retrievers.reports.rules.glossary import terms_in
 
 GLOSSARY = {
@@ -63,3 +66,21 @@ def test_every_bundled_term_is_found_in_a_question_about_it() -> None:
     glossary = bundled()
     for term in glossary:
         assert next(iter(terms_in(f"what is {term}?", glossary))) == term
+
+
+def test_a_setting_adds_terms_as_json_or_from_a_file(tmp_path: Path) -> None:
+    written = {"ARPU": "average revenue per user", "EBITDA": {"explanation": "our own", "zh": "自定义利润"}}
+    path = tmp_path / "glossary.json"
+    path.write_text(json.dumps(written), encoding="utf-8")
+    for setting in (json.dumps(written), str(path)):
+        glossary = configured(setting)
+        assert glossary["ARPU"] == "average revenue per user"
+        assert (glossary["EBITDA"], glossary["自定义利润"]) == ("our own", "EBITDA: our own")
+        assert len(glossary) > len(written)
+    assert configured("") == bundled()
+
+
+@pytest.mark.parametrize("setting", ["[]", "{", '{"a": 1}', '{"a": {"zh": "b"}}', "/nowhere/glossary.json"])
+def test_what_is_no_glossary_is_refused_by_the_name_of_its_setting(setting: str) -> None:
+    with pytest.raises(ValueError, match="QUERYMILL_GLOSSARY"):
+        configured(setting)

@@ -158,4 +158,4 @@ def test_whatever_the_text_a_period_lies_in_its_range(text: str) -> None:
 def test_a_long_text_is_read_in_linear_time(piece: str) -> None:
     started = process_time()
     find_period(piece * (500_000 // len(piece)), TODAY)
-    assert process_time() - started < 5
+    assert process_time() - started < 20

@@ -77,7 +77,8 @@ def test_a_given_company_goes_before_the_one_in_the_question() -> None:
 @pytest.mark.parametrize("company", ["Zephyr", "", "Aurora"])
 def test_a_given_company_we_do_not_have_gives_no_documents_and_says_so(company: str) -> None:
     chosen = routed("Boreal in 2021", company=company)
-    assert chosen == Route((), (), "2021", f"the collection has no report of {company}", whole_collection=False)
+    reason, missing = f"the collection has no report of {company}", (f"no report of {company}",)
+    assert chosen == Route((), (), "2021", reason, whole_collection=False, missing=missing)
 
 
 def test_a_given_period_goes_before_the_one_in_the_question() -> None:

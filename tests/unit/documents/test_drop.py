@@ -1,0 +1,273 @@
+"""Dropping documents, in memory."""
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from querymill_shared.board import MemoryBoard, Verdict
+from querymill_shared.contracts.documents import DropDocuments, DropResult, ListDocuments
+from querymill_shared.contracts.errors import UnknownJob
+from querymill_shared.contracts.events import Progress
+from querymill_shared.contracts.fields import Lane
+from querymill_shared.contracts.files.ingest import CompareFiles, EmbedFiles, IngestFiles, SourceFile
+from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.messages.ingest import IngestSession
+from querymill_shared.contracts.messages.search import MessageSearch
+from querymill_shared.contracts.sessions import ChatSession
+from querymill_shared.settings import Settings
+from querymill_workers.documents import drop
+from querymill_workers.documents.holding import Forgotten
+from querymill_workers.ledger.ports import Subject, Version
+from querymill_workers.set_aside.ports import AsideText
+from tests.fakes.documents import KeptDocuments
+from tests.fixtures.world import World
+
+FILE_A, FILE_B = (SourceFile(path=path, content="x") for path in ("a.py", "b.py"))
+IDS = [f"d{number}" for number in range(5)]
+
+
+@pytest.fixture
+def kept(world: World) -> KeptDocuments:
+    documents = KeptDocuments()
+    documents.put("c", **{each: {"even": number % 2 == 0} for number, each in enumerate(IDS)})
+    documents.put("other", d0={"even": True})
+    world.with_ports(documents={"messages": documents})
+    return documents
+
+
+def request_of(**fields: Any) -> DropDocuments:
+    return DropDocuments(collection="c", retriever="messages", **fields)
+
+
+def dropped(world: World, **fields: Any) -> DropResult:
+    found = world.result(world.run(request_of(**fields)))
+    assert isinstance(found, DropResult)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("fields", "left"),
+    [
+        ({"ids": ["d1", "d9"]}, {"d0", "d2", "d3", "d4"}),
+        ({"filter": {"even": True}}, {"d1", "d3"}),
+        ({"ids": ["d1", "d2"], "filter": {"even": True}}, {"d0", "d1", "d3", "d4"}),
+        ({"everything": True}, set()),
+    ],
+    ids=["ids", "filter", "both", "everything"],
+)
+def test_what_is_meant_is_dropped(
+    world: World, kept: KeptDocuments, fields: Mapping[str, Any], left: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drop, "BATCH", 2)
+    world.board.add_collections("messages", ["c", "other"])
+    found = dropped(world, **fields)
+    assert set(kept.stored["c"]) == left
+    assert (found.total, found.outcome) == (5 - len(left), "forgotten")
+    assert set(kept.stored["other"]) == {"d0"}
+    assert kept.left == (["c"] if "everything" in fields else [])
+    assert world.board.collections("messages") == ({"other"} if "everything" in fields else {"c", "other"})
+
+
+def test_nobody_writes_while_a_collection_is_left(world: World, kept: KeptDocuments) -> None:
+    """What is stored between the look whether a document is there and the end would lose what else there is."""
+    written: list[bool] = []
+    leave = kept.leave
+
+    def look_around(collection: str) -> None:
+        assert not kept.stored[collection]
+        writer.submit(lambda: written.append(is_newest(world, "d9", LATE)))
+        for _ in range(50):
+            sum(range(20_000))  # time for the other thread
+        assert not written
+        leave(collection)
+
+    kept.leave = look_around  # type: ignore[method-assign]
+    with ThreadPoolExecutor(1) as writer:
+        dropped(world, everything=True)
+    assert (written, kept.left) == ([True], ["c"])
+
+
+def test_dropping_what_is_not_there_says_so(world: World, kept: KeptDocuments) -> None:
+    found = dropped(world, ids=["d9"])
+    assert (found.total, found.outcome) == (0, "absent")
+
+
+def test_a_drop_tells_how_far_it_is(world: World, kept: KeptDocuments, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drop, "BATCH", 2)
+    job_id = world.run(request_of(everything=True))
+    told = [(event.done, event.total) for _, event in world.board.events(job_id) if isinstance(event, Progress)]
+    assert told == [(2, 5), (4, 5), (5, 5)]
+
+
+def test_an_interrupted_drop_goes_on_and_counts_all(
+    world: World, kept: KeptDocuments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drop, "BATCH", 2)
+    honest = kept.drop
+
+    def dies_at_d3(collection: str, document: str, _version: Version) -> int:
+        if document == "d3":
+            kept.drop = honest  # type: ignore[method-assign]
+            raise RuntimeError
+        return honest(collection, document, _version)
+
+    kept.drop = dies_at_d3  # type: ignore[method-assign]
+    request = request_of(filter={"even": [True, False]})
+    job_id = world.run(request)
+    assert set(kept.stored["c"]) == {"d3", "d4"}
+    world.ring(job_id, request, "drop")
+    found = world.result(job_id)
+    assert isinstance(found, DropResult)
+    assert kept.stored["c"] == {}
+    assert found.total == 4, "the one dropped after the last report is not counted"
+
+
+@pytest.mark.parametrize("fields", [{}, {"everything": True, "ids": ["a"]}, {"everything": True, "filter": {"a": 1}}])
+def test_a_drop_says_what_it_means(fields: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match="name documents by ids or a filter, or everything"):
+        DropDocuments.model_validate({"collection": "c", "retriever": "messages"} | fields)
+
+
+def test_a_retriever_without_documents_refuses(world: World) -> None:
+    world.with_ports(documents={})
+    job_id = world.run(DropDocuments(collection="c", retriever="files", everything=True))
+    assert world.board.picture(job_id).record.reason.startswith("retriever: files cannot")
+
+
+LATE, EARLY = Version(2**60, "f"), Version(1, "0")
+
+
+def is_newest(world: World, document: str, version: Version, **metadata: Any) -> bool:
+    subject = Subject(document, metadata=metadata)
+    with world.ports.ledger.changing("c", "messages", [subject], version) as standings:
+        return standings[document].newest
+
+
+@pytest.mark.parametrize(
+    "fields", [{"ids": ["d0"]}, {"filter": {"even": True}}, {"everything": True}], ids=["id", "filter", "everything"]
+)
+def test_what_was_accepted_before_stays_forgotten_and_what_comes_later_stays(
+    world: World, kept: KeptDocuments, fields: Mapping[str, Any]
+) -> None:
+    assert is_newest(world, "d2", LATE, even=True)
+    dropped(world, **fields)
+    assert not is_newest(world, "d0", EARLY, even=True)
+    assert is_newest(world, "d0", LATE, even=True)
+    assert "d2" in kept.stored["c"], "it was written after the drop was accepted"
+    assert "d0" not in kept.stored["c"]
+
+
+def test_refused_texts_of_a_document_go_with_it(world: World, kept: KeptDocuments) -> None:
+    aside = [AsideText(document, "p", "m", "too long") for document in ("d0", "d1")]
+    world.ports.set_aside.add("c", "messages", aside)
+    dropped(world, ids=["d0"])
+    assert [entry.key.document for entry in world.ports.set_aside.texts("c", limit=9)] == ["d1"]
+
+
+def session(session_id: str, user_name: str | None = None) -> IngestSession:
+    written = {"session_id": session_id, "started_at": "2026-01-01", "messages": [{"text": "hi"}]}
+    return IngestSession(collection="c", session=ChatSession.model_validate(written | {"user_name": user_name}))
+
+
+SEARCH = MessageSearch(collection="c", query="what did Ada say?")
+
+
+@pytest.fixture
+def board(world: World, monkeypatch: pytest.MonkeyPatch) -> MemoryBoard:
+    """A board whose jobs ended long ago."""
+    monkeypatch.setattr("querymill_shared.board.memory_joining.READABLE_MS", 0)
+    board = MemoryBoard(Settings())
+    world.board = board
+    world.with_ports(board=board)
+    return board
+
+
+def ended(board: MemoryBoard, request: JobRequest, state: Any) -> str:
+    job_id, _ = board.submit(request)
+    board.settle(job_id, Verdict(state, result="{}" if state == "done" else ""))
+    return job_id
+
+
+def there(board: MemoryBoard, job_id: str) -> bool:
+    try:
+        return board.picture(job_id) is not None
+    except UnknownJob:
+        return False
+
+
+def test_jobs_that_can_hold_a_text_go_and_writes_of_others_stay(
+    world: World, kept: KeptDocuments, board: MemoryBoard
+) -> None:
+    gone = [
+        ended(board, SEARCH, "done"),
+        ended(board, SEARCH, "failed"),
+        ended(board, session("s2", "Bob"), "done"),
+        ended(board, session("s1", "Ada"), "dead"),
+        ended(board, session("s1", "Ada"), "failed"),
+        ended(board, ListDocuments(collection="c", retriever="messages"), "done"),
+    ]
+    stays = [
+        ended(board, session("s2", "Bob"), "dead"),
+        ended(board, session("s2", "Bob"), "cancelled"),
+        ended(board, SEARCH.model_copy(update={"collection": "other"}), "done"),
+    ]
+    dropped(world, filter={"user_name": "Ada"})
+    assert [there(board, job_id) for job_id in gone] == [False] * 6
+    assert [there(board, job_id) for job_id in stays] == [True] * 3
+
+
+def test_a_drop_by_id_finds_the_writes_of_that_document(world: World, kept: KeptDocuments, board: MemoryBoard) -> None:
+    mine, other = ended(board, session("d1"), "dead"), ended(board, session("d11"), "dead")
+    dropped(world, ids=["d1"])
+    assert (there(board, mine), there(board, other)) == (False, True)
+
+
+def test_with_everything_every_write_of_the_retriever_goes(
+    world: World, kept: KeptDocuments, board: MemoryBoard
+) -> None:
+    mine = ended(board, session("d1"), "dead")
+    dropped(world, everything=True)
+    assert not there(board, mine)
+
+
+def test_a_job_of_many_documents_keeps_those_of_others(world: World, kept: KeptDocuments, board: MemoryBoard) -> None:
+    world.with_ports(documents={"files": kept})
+    both = IngestFiles(collection="c", files=(FILE_A, FILE_B))
+    dead_letter = ended(board, both, "dead")
+    waiting, _ = board.submit(both.model_copy(update={"lane": Lane.NORMAL}))
+    alone = ended(board, IngestFiles(collection="c", files=(FILE_A,)), "dead")
+    world.run(DropDocuments(collection="c", retriever="files", filter={"path": {"prefix": "a."}}))
+    for job_id in (dead_letter, waiting):
+        left = board.picture(job_id).request
+        assert isinstance(left, IngestFiles)
+        assert left.files == (FILE_B,)
+    assert not there(board, alone)
+
+
+@pytest.mark.parametrize(
+    ("request_", "left"),
+    [
+        (EmbedFiles(collection="c", paths=("a.py", "b.py")), {"paths": ("b.py",)}),
+        (EmbedFiles(collection="c", paths=("a.py",)), None),
+        (CompareFiles(collection="c", files={"a.py": "0" * 64, "b.py": "1" * 64}), {"files": {"b.py": "1" * 64}}),
+        (IngestFiles(collection="c", files=(FILE_A, FILE_B)), {"files": (FILE_B,)}),
+        (IngestFiles(collection="c", files=(FILE_A,)), None),
+    ],
+)
+def test_a_request_is_left_without_a_forgotten_file(request_: JobRequest, left: Mapping[str, Any] | None) -> None:
+    forgotten = Forgotten("files", {"a.py"}, {})
+    assert forgotten.is_in(request_)
+    found = forgotten.without(request_)
+    assert found == (None if left is None else request_.model_copy(update=left))
+
+
+def test_what_waits_goes_on_and_leaves_no_trace(world: World, kept: KeptDocuments, board: MemoryBoard) -> None:
+    waiting = {name: board.submit(session(name, name))[0] for name in ("Ada", "Bob")}
+    dropped(world, filter={"user_name": "Ada"})
+    for job_id in waiting.values():
+        assert not board.has_ended(job_id)
+        board.settle(job_id, Verdict("dead", reason="away"))
+    assert (there(board, waiting["Ada"]), there(board, waiting["Bob"])) == (False, True)

@@ -1,0 +1,33 @@
+import stat
+from pathlib import Path
+
+from querymill_embedded.parts import ALL, Part
+from querymill_embedded.passwords import PROTECTED, Password, choose_passwords, passwords_of
+
+
+def test_servers_with_data_get_a_random_password_each_and_the_model_servers_none(tmp_path: Path) -> None:
+    passwords = choose_passwords(ALL, tmp_path)
+    assert passwords.keys() == PROTECTED
+    assert len({len(password) for password in passwords.values()}) == 1
+    assert len(set(passwords.values())) == len(PROTECTED)
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "passwords").iterdir()} == {0o600}
+    assert stat.S_IMODE((tmp_path / "passwords").stat().st_mode) == 0o700
+
+
+def test_a_chosen_password_stays_and_is_set_once(tmp_path: Path) -> None:
+    chosen = choose_passwords([Part.MONGO], tmp_path)[Part.MONGO]
+    first = Password.of(Part.MONGO, tmp_path)
+    assert first is not None
+    assert (first.value, first.is_set) == (chosen, False)
+    first.keep()
+    again = Password.of(Part.MONGO, tmp_path)
+    assert again is not None
+    assert (again.value, again.is_set) == (chosen, True)
+    again.keep()
+    assert choose_passwords([Part.MONGO], tmp_path) == {Part.MONGO: chosen}
+
+
+def test_a_folder_of_an_older_release_has_no_passwords_until_its_next_start(tmp_path: Path) -> None:
+    assert passwords_of(ALL, tmp_path) == {}
+    assert Password.of(Part.POSTGRES, tmp_path) is None
+    assert list(tmp_path.iterdir()) == []

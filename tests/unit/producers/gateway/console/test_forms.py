@@ -1,0 +1,54 @@
+"""Search forms are made from the contracts, and what they send is what the contracts read."""
+
+import pytest
+
+from querymill.gateway.console.forms import FIRST, fields_of, form_of
+from querymill.gateway.console.search import KINDS
+from querymill.gateway.scopes import REQUESTS
+from querymill_shared.contracts.filters import Retriever
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_field_of_a_request_is_in_its_form_once(kind: Retriever) -> None:
+    form = form_of(kind, REQUESTS[kind], {})
+    names = [field.name for field in (*form.first, *form.more)]
+    assert len(names) == len(set(names))
+    assert set(names) == set(REQUESTS[kind].model_fields) - {"kind", "version", "collection"}
+    assert [field.name for field in form.first] == list(FIRST[kind])
+    assert not form.is_open
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_form_that_is_sent_as_it_is_asks_for_the_defaults(kind: Retriever) -> None:
+    asked = REQUESTS[kind]
+    form = form_of(kind, asked, {"query": ["margins"]})
+    sent = {field.name: list(field.values) or [""] for field in (*form.first, *form.more)}
+    plain = asked.model_validate({"query": "margins", "collection": "c"})
+    assert asked.model_validate(fields_of(kind, asked, sent, "c")) == plain
+
+
+def test_fields_are_read_as_the_contract_has_them() -> None:
+    given = {
+        "query": ["cone"],
+        "sub_queries": ["3 | a cone\na sphere"],
+        "top_k": ["4"],
+        "lexicon": [""],
+        "channels": ["", "modules"],
+        "filter": ["path^=src/\nmodule=vtkConeSource"],
+    }
+    search = REQUESTS["modules"].model_validate(fields_of("modules", REQUESTS["modules"], given, "code"))
+    read = search.model_dump()
+    assert [part["weight"] for part in read["sub_queries"]] == [3, 5]
+    assert (read["top_k"], read["lexicon"], read["channels"]) == (4, False, ("modules",))
+    assert read["filter"] == {"path": {"prefix": "src/"}, "module": "vtkConeSource"}
+
+
+def test_a_field_that_is_no_number_is_left_to_the_rule_that_it_breaks() -> None:
+    fields = fields_of("messages", REQUESTS["messages"], {"query": ["q"], "limit": ["many"]}, "c")
+    assert fields["limit"] == "many"
+
+
+def test_a_wrong_field_opens_the_others() -> None:
+    form = form_of("reports", REQUESTS["reports"], {"candidates": ["1"]}, {"candidates": "must be at least 10"})
+    assert form.is_open
+    assert next(field for field in form.more if field.name == "candidates").wrong

@@ -1,0 +1,188 @@
+"""The page of a job, for every kind of job and in every state."""
+
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from querymill.gateway.console.copying import as_curl, copies_of
+from querymill.gateway.console.findings import gates_of
+from querymill.gateway.console.hits import PAGE, SHOWN_CHARS, hits_of
+from querymill.gateway.console.job_page import job_values, so_far
+from querymill_shared.board import Part, Picture, Record, Step, Told
+from querymill_shared.board.attempts import append_past, encode_facts, encode_past
+from querymill_shared.contracts.conversations.search import WhyNot
+from querymill_shared.contracts.jobs import decode_request, decode_result
+from tests.fixtures.console import HOSTILE, Page, rendered
+from tests.fixtures.wire import GOLDEN
+
+T0 = 1_795_000_000.0
+JOB = "4f" * 16
+REQUESTS = json.loads((GOLDEN / "now" / "requests.json").read_text())
+RESULTS = json.loads((GOLDEN / "now" / "results.json").read_text())
+#: Fields that hold texts of others.
+TEXTS = frozenset(
+    ("text", "content", "snippet", "title", "name", "reason", "query", "code", "description", "why", "stop")
+)
+
+
+def hostile(value: Any, name: str = "") -> Any:
+    """Put hostile texts in place of those that others write."""
+    if isinstance(value, dict):
+        return {key: each if key == "vectors" else hostile(each, key) for key, each in value.items()}
+    if isinstance(value, list):
+        return [hostile(each, name) for each in value]
+    return HOSTILE if isinstance(value, str) and name in TEXTS else value
+
+
+def record(**fields: Any) -> Record:
+    plain = Record(JOB, "reports", "filings", "interactive", "done", T0, T0 + 30, T0 + 2.28, "", 0)
+    return replace(plain, **fields)
+
+
+def step(name: str, queued: float, started: float, ended: float, *parts: Part, **fields: Any) -> Step:
+    plain = Step(
+        name, "done", 1, started=T0 + started, ended=T0 + ended, queued=T0 + queued, life="search@host#1",
+        facts=encode_facts(None, parts),
+    )  # fmt: skip
+    return replace(plain, **fields)
+
+
+ORIGINAL = step("original", 0, 0.02, 0.19, Part("embed", 100), Part("search", 70))
+HYDE = step("hyde", 0, 0.02, 2.24, Part("expand", 2_020, 400, 1), Part("embed", 60), Part("search", 140))
+
+
+def picture(*steps: Step, asked: Any = None, **fields: Any) -> Picture:
+    return Picture(record(**fields), steps, {}, {}, None, asked=asked)
+
+
+def shown(found: Picture, *told: Told, text: str | None = None, now: float = T0 + 10, **more: Any) -> Page:
+    values = job_values(found, list(told), text, 0, "localhost:8080", now)
+    frame = {"last_event": "1-0", "now": now, "opened": 0} | more
+    return rendered("job.html", f"/console/jobs/{JOB}", **(values | frame))
+
+
+@pytest.mark.parametrize("kind", sorted(RESULTS))
+def test_every_kind_of_job_has_a_page_on_which_no_text_acts(kind: str) -> None:
+    text = json.dumps(hostile(RESULTS[kind]) | {"kind": kind})
+    asked = decode_request(json.dumps(REQUESTS[kind])) if kind in REQUESTS else None
+    page = shown(picture(ORIGINAL, HYDE, asked=asked, kind=kind), text=text, opened=1)
+    assert "done" in page.text
+    assert "alert(1)</script>" not in page.html
+    assert "\u202e" not in page.html
+    assert len(page.html) < 60_000
+
+
+def test_the_verdict_is_one_sentence_and_the_rows_say_what_they_draw() -> None:
+    page = shown(picture(ORIGINAL, HYDE))
+    assert "slow hyde waited 1.62 s for the chat model's reply: 71 % of the time." in page.text
+    assert (
+        "✓ done hyde set the endlimit 0.40 s · chat model 1.62 s · embedding 60 ms · search 0.14 s · 1 call"
+        in page.text
+    )
+    plots = [found for tag, found in page.elements if tag == "svg" and found.get("aria-hidden") != "true"]
+    assert plots == []
+
+
+def test_a_result_of_another_release_can_be_downloaded() -> None:
+    page = shown(picture(ORIGINAL), text='{"kind": "of next year"}')
+    assert "This release cannot read the result" in page.text
+    assert "Its result was let go" in shown(picture(ORIGINAL)).text
+
+
+def test_a_fast_job_is_called_fast() -> None:
+    assert "✓ done · 0.20 s of 30 s · fast" in shown(picture(ORIGINAL, ended=T0 + 0.2)).text
+
+
+def test_what_is_missing_is_a_sentence_with_its_mend() -> None:
+    text = json.dumps(RESULTS["reports"] | {"complete": False, "degraded": [
+        {"stage": "answer", "reason": HOSTILE, "code": "deadline"}]})  # fmt: skip
+    page = shown(picture(ORIGINAL), text=text)
+    assert "⚠ done, incomplete" in page.text
+    assert (
+        "Missing answer: not finished in 30 s. There is no answer, only hits. A deadline of 60 s may help." in page.text
+    )
+
+
+def test_attempts_are_told_with_worker_and_reason() -> None:
+    facts = encode_facts("limit", ())
+    past = append_past(
+        "", encode_past(1, None, round(T0 * 1000), "w1#7", round(T0 * 1000) + 240, "failures", HOSTILE, facts)
+    )
+    page = shown(picture(replace(HYDE, attempt=2, past=past)))
+    assert "2 attempts" in page.text
+    assert "1: failed on w1 (limit)" in page.text
+
+
+def test_a_job_that_goes_on_shows_what_it_has_told() -> None:
+    hits = {
+        "type": "hits",
+        "after_stage": "original",
+        "total": 12,
+        "hits": [{"key": "k", "score": 0.9, "title": HOSTILE}],
+    }
+    parts = [{"type": "answer", "stage": "answer", "attempt": 1, "offset": place, "text": text}
+             for place, text in ((0, "🙂 Gross"), (2, "Net"), (5, " margin"))]  # fmt: skip
+    told = [
+        Told(JOB, f"{number}-0", 0, str(each["type"]), json.dumps(each))
+        for number, each in enumerate([hits, *parts], 1)
+    ]
+    running = replace(HYDE, state="running", ended=None, facts="")
+    page = shown(picture(ORIGINAL, running, state="running", ended=None), *told, now=T0 + 1.5)
+    assert "● running · 1.50 s so far, due after 30 s" in page.text
+    assert "Hits so far: 12, after original" in page.text
+    assert "🙂 Net margin" in page.text
+    assert page.all("form", action=f"/console/jobs/{JOB}/cancel") != []
+    assert so_far([]).answer == ""
+
+
+@pytest.mark.parametrize(("state", "sign"), [("failed", "✕"), ("dead", "☠"), ("cancelled", "⊘"), ("queued", "○")])
+def test_states_are_signs_and_words(state: Any, sign: str) -> None:
+    ended = None if state == "queued" else T0 + 1
+    page = shown(picture(replace(HYDE, state="waiting", attempt=0), state=state, ended=ended, reason=HOSTILE))
+    assert f"{sign} {state}" in page.text
+    assert bool(page.all("button", value="replay")) == (state == "dead")
+    assert ("⟨U+202E⟩gnp.exe" in page.text) == (state in ("failed", "dead"))
+
+
+def test_many_steps_of_one_name_are_one_row() -> None:
+    batches = [step(f"batch-{number:02}", 0, 0.1, 0.2, Part("judge", 90)) for number in range(1, 21)]
+    page = shown(picture(*batches, ended=T0 + 0.4))
+    assert "batch × 20" in page.text
+    assert "The 20 steps" in page.text
+
+
+def test_a_result_of_many_hits_comes_in_pages_and_long_passages_on_demand() -> None:
+    (hit,) = RESULTS["reports"]["results"][:1]
+    many = [hit | {"text": "x" * 4_000} for _ in range(200)]
+    text = json.dumps(RESULTS["reports"] | {"results": many})
+    result = decode_result(text)
+    assert [view.number for view in hits_of(result, JOB, start=190)] == list(range(191, 201))
+    page = shown(picture(ORIGINAL), text=text)
+    assert len([found for tag, found in page.elements if str(found.get("id", "")).startswith("hit-")]) == PAGE
+    assert len(page.html) < 60_000
+    assert "x" * (SHOWN_CHARS + 1) not in page.html
+    assert "x" * 4_000 in shown(picture(ORIGINAL), text=text, opened=3).html
+
+
+def test_what_is_copied_can_harm_no_shell() -> None:
+    asked = decode_request(json.dumps(REQUESTS["reports"] | {"query": f"{HOSTILE} $(rm -rf /) `id` JSON\nJSON\n"}))
+    curl = as_curl(asked, "localhost:8080")
+    body = re.search(r"<<'JSON'\n(.*)\nJSON$", curl, re.DOTALL)
+    assert body is not None
+    assert json.loads(body[1])["query"] == asked.query  # type: ignore[union-attr]  # a search has one
+    assert curl.isascii()
+    assert "\nJSON\n" not in body[1]
+    assert {name for name, _ in copies_of(picture(asked=asked), None, "")} >= {"curl", "Python", "TypeScript"}
+
+
+def test_a_session_that_is_missing_failed_one_gate() -> None:
+    found = gates_of(WhyNot(session_id="s", gate="candidates", reason="r"))
+    assert [became for _, became in found] == ["passed", "passed", "passed", "passed", "failed", "after", "after"]
+    text = json.dumps(RESULTS["conversations"] | {"why_not": {"session_id": "s9", "gate": "time", "reason": HOSTILE}})
+    asked = decode_request(json.dumps(REQUESTS["conversations"]))
+    page = shown(picture(ORIGINAL, asked=asked), text=text)
+    assert "Why not s9?" in page.text
+    assert page.all("form", id="why-not") != []

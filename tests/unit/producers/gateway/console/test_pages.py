@@ -1,0 +1,271 @@
+"""The pages over states: what they say, and that no stored text acts on them."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from querymill.gateway.console import overview
+from querymill.gateway.console.dead_letters import groups
+from querymill.gateway.console.forms import form_of
+from querymill.gateway.console.job_list import Row, choices
+from querymill.gateway.console.problem_pages import respond
+from querymill.gateway.console.ranks import WEIGHTS, rank_row
+from querymill.gateway.console.reading import reading_of
+from querymill.gateway.console.rendering import POLICY, form_token
+from querymill.gateway.console.search import KINDS
+from querymill.gateway.problems import Problem
+from querymill.gateway.scopes import REQUESTS
+from querymill.gateway.shapes import BatchBody
+from querymill.keys import LOOPBACK_CALLER, Scope
+from querymill_shared.board import Counts, Picture, Record, Step
+from querymill_shared.contracts.conversations.ranks import RankedSession
+from querymill_shared.contracts.documents import DocumentList
+from tests.fixtures.console import HOSTILE, Page, read_page, rendered, scope_of
+
+NOW = 1_795_269_731.0
+SEARCHER = LOOPBACK_CALLER.model_copy(update={"id": "ab12", "name": HOSTILE, "scopes": frozenset((Scope.SEARCH,))})
+
+
+def record(**fields: Any) -> Record:
+    plain = Record("4f" * 16, "reports", "filings", "interactive", "running", NOW - 6, NOW + 24, None, "", 1)
+    return replace(plain, **fields)
+
+
+def figures(**fields: Any) -> dict[str, Any]:
+    names = ("search", "expand", "ingest", "embed", "rerank", "ranks")
+    queues = [{"queue": name, "workers": 1, "bells": 0, "oldest_s": None} for name in names]
+    worker = {"name": "w1", "queues": list(names), "slots": 8, "host": "h", "pid": 1, "started": NOW - 60}
+    plain = {
+        "jobs": {"reports": {"submitted": 5, "ended": {"done": 4, "dead": 1}, "seconds": {
+            "mean": 0.2, "half_within": 0.25, "95_percent_within": None}}},
+        "leases_lost": 0, "dead_letters": 0, "workers": [worker | {"release": "0.1.0"}], "queues": queues,
+        "providers": [], "refusals": {}, "counts": {},
+    }  # fmt: skip
+    return plain | fields
+
+
+def overview_page(found: dict[str, Any], caller: Any = LOOPBACK_CALLER, **more: Any) -> Page:
+    page = {
+        "findings": overview.findings(found), "queues": overview.queue_rows(found, None, 0),
+        "ends": overview.ends(found, None, 0), "caches": overview.caches(found["counts"]),
+        "kinds_of_job": overview.kind_rows(found), "providers": found["providers"], "workers": found["workers"],
+        "dead": found["dead_letters"], "waiting": [], "is_new": False, "collections": ["filings"],
+        "gateway": "localhost:8080",
+    }  # fmt: skip
+    return rendered("overview.html", "/console", caller, **(page | more))
+
+
+def test_all_is_well_in_one_line() -> None:
+    assert "All is well. 1 worker listens, nothing waits for long." in overview_page(figures()).text
+
+
+@pytest.mark.parametrize(
+    ("fields", "said", "mend"),
+    [
+        ({"workers": []}, "No worker is alive.", "querymill worker"),
+        (
+            {"queues": [{"queue": "ranks", "workers": 0, "bells": 4, "oldest_s": 360.0}]},
+            "Nobody listens on `ranks`: 4 steps wait, the oldest for 6 min.",
+            "querymill worker --queues ranks",
+        ),
+        (
+            {"queues": [{"queue": "ingest", "workers": 1, "bells": 340, "oldest_s": 130.0}]},
+            "The oldest of 340 steps on `ingest` has waited 2 min 10 s.",
+            "more workers",
+        ),
+        (
+            {"providers": [{"model": "m", "breaker": "open", "failures": 3, "paused_s": 0.0}]},
+            "The provider of m failed 3 times and is left alone.",
+            "address, key and status",
+        ),
+        (
+            {"providers": [{"model": "m", "breaker": "closed", "failures": 0, "paused_s": 21.0}]},
+            "The provider of m asked for a pause of 21 s.",
+            "_RPM",
+        ),
+        ({"dead_letters": 2}, "2 jobs were given up for good.", "replay or drop"),
+    ],
+)
+def test_what_is_wrong_stands_first_with_what_mends_it(fields: dict[str, Any], said: str, mend: str) -> None:
+    (found,) = overview.findings(figures(**fields))
+    assert found.said == said
+    assert mend in found.mend
+    assert f"{said} Mend: {found.mend}" in overview_page(figures(**fields)).text
+
+
+def test_three_sentences_are_enough() -> None:
+    queues = [{"queue": name, "workers": 0, "bells": 1, "oldest_s": 1.0} for name in ("search", "expand", "ranks")]
+    assert len(overview.findings(figures(queues=queues, dead_letters=9))) == 3
+
+
+def test_what_waits_says_what_it_waits_for() -> None:
+    step = Step("hyde", "waiting", 0)
+    picture = Picture(record(), (Step("original", "done", 1), step), {}, {}, None, queues={"hyde": "expand"})
+    assert overview.waiting(picture, {}, NOW).why == "nobody listens on expand"
+    assert overview.waiting(picture, {"expand": 1}, NOW).why == "waits for a free slot on expand"
+    away = replace(picture, steps=(replace(step, counts=Counts(outages=2), reason="PostgreSQL is away"),))
+    assert overview.waiting(away, {"expand": 1}, NOW).why == "put back, tried again soon: PostgreSQL is away"
+    held = replace(picture, steps=(replace(step, state="running", attempt=2),))
+    assert overview.waiting(held, {}, NOW).why == "in work, attempt 2"
+    rows = [overview.waiting(picture, {}, NOW)]
+    assert "nobody listens on expand" in overview_page(figures(), waiting=rows).text
+
+
+def test_rates_and_windows_come_from_counters() -> None:
+    before = figures(counts={"bells_taken/search": 10.0}, jobs={"reports": {"submitted": 1, "ended": {"done": 1}}})
+    now = figures(counts={"bells_taken/search": 40.0})
+    assert overview.queue_rows(now, before, 30.0)[0].per_minute == pytest.approx(60)
+    assert overview.ends(now, before, 30.0).by_state == {"done": 3, "dead": 1}
+    assert overview.ends(now, None, 0).total == 5
+    assert overview.caches({"vector_hit": 3, "vector_miss": 1}).vectors == pytest.approx(0.75)
+
+
+def test_who_may_not_operate_sees_no_provider_and_no_worker() -> None:
+    away = {"model": "secret-model", "breaker": "open", "failures": 3, "paused_s": 0.0}
+    found = figures(providers=[away], dead_letters=4)
+    page = overview_page(found, SEARCHER, findings=overview.findings(found, operates=False))
+    assert "secret-model" not in page.text
+    assert "given up" not in page.text
+    assert "Since the board was empty" not in page.text
+    assert "secret-model" in overview_page(found).text
+    assert page.all("a", href="/console/workers") == []
+    assert overview_page(found).all("a", href="/console/workers") != []
+
+
+def test_a_new_gateway_shows_commands_that_work() -> None:
+    assert "curl localhost:8080/v1/jobs" in overview_page(figures(jobs={}), is_new=True).text
+
+
+def jobs_page(rows: list[Row], **more: Any) -> Page:
+    given = {"state": None, "kind": None, "collection": None, "lane": None} | more.pop("given", {})
+    page = {
+        "rows": rows, "choices": {name: choices(given, name, ("done", "dead")) for name in given},
+        "chosen": {name: value for name, value in given.items() if value}, "without": dict.fromkeys(given, "/console"),
+        "older": None, "is_first": True, "first": "/console/jobs", "looked_at": 1284, "back_to": NOW, "now": NOW,
+        "gateway": "localhost:8080",
+    }  # fmt: skip
+    return rendered("jobs.html", "/console/jobs", **(page | more))
+
+
+def test_jobs_are_listed_with_what_was_asked() -> None:
+    rows = [Row(record(), HOSTILE), Row(record(job_id="aa" * 16, state="dead", reason=HOSTILE, ended=NOW), "毛利率")]
+    page = jobs_page(rows)
+    assert "● running" in page.text
+    assert "☠ dead" in page.text
+    assert page.all("span", lang="zh") != []
+    assert "<script>alert" not in page.html
+    assert "⟨U+202E⟩gnp.exe" in page.text
+
+
+def test_an_empty_list_is_told_from_a_filter_that_fits_nothing() -> None:
+    assert "No job yet" in jobs_page([]).text
+    filtered = jobs_page([], given={"state": "dead"}).text
+    assert "0 of the 1,284 jobs that were looked at fit." in filtered
+    assert "drop state=dead" in filtered
+
+
+def test_dead_jobs_are_grouped_by_reason() -> None:
+    rows = [
+        record(job_id=name * 32, state="dead", reason=f"gave up after {count} attempts: 'a{count}' is away", ended=NOW)
+        for name, count in (("a", 3), ("b", 5))
+    ]
+    found = groups([*rows, record(kind="files", state="dead", reason=HOSTILE)])
+    assert [(group.kind, len(group.rows)) for group in found] == [("reports", 2), ("files", 1)]
+    page = rendered("dead.html", "/console/dead", groups=found, now=NOW, done="replay", number=2)
+    assert "2 × reports" in page.text
+    assert len(page.all("input", type="checkbox", name="job")) == 3
+    assert "Nothing is dead" in rendered("dead.html", groups=[], now=NOW, done="", number="").text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_search_forms_are_whole(kind: Any) -> None:
+    given = {"query": [HOSTILE], "filter": [HOSTILE]}
+    form = form_of(kind, REQUESTS[kind], given, {"filter": HOSTILE})
+    page = rendered("search.html", f"/console/search/{kind}", kinds=KINDS, held={kind: ["filings"]}, form=form,
+                    collection="gone", wrong={"collection": "holds nothing"}, others=[HOSTILE])  # fmt: skip
+    assert len([found for tag, found in page.elements if found.get("name") == "query"]) == 1
+    assert "⟨U+202E⟩gnp.exe" in page.text
+
+
+def test_a_report_is_read_at_the_page_that_was_cited() -> None:
+    document = {"sha1": "a1", "title": HOSTILE, "note": {"a": 2**60}, "pages": [
+        {"page": number, "text": f"page {number} says {HOSTILE}"} for number in (1, 42, 43)]}  # fmt: skip
+    reading = reading_of("reports", "a1", document, None, page="42")
+    assert (reading.before, reading.after) == (1, 43)
+    page = rendered("reader.html", collection="c", kind="reports", document="a1", reading=reading, hit=None)
+    assert "page 42 says" in page.text
+    assert "page 43 says" not in page.text
+    assert str(2**60) in page.text
+
+
+def test_a_message_is_read_among_its_neighbours() -> None:
+    messages = [{"message_id": f"m{number}", "role": "user", "text": f"said {number}"} for number in range(100)]
+    reading = reading_of("messages", "s1", {"session_id": "s1", "messages": messages}, None, message="m50")
+    assert [passage.is_here for passage in reading.passages].count(True) == 1
+    assert reading.passages[0].text == "said 35"
+    assert reading.left_out == 100 - len(reading.passages)
+
+
+def test_ranks_add_up() -> None:
+    fields = {"base": 0.2, "depth": 0.4, "reference": 0.5, "quality": 0.5, "recency": 0.9}
+    rank = sum(WEIGHTS[name] * value for name, value in fields.items())
+    session = RankedSession.model_validate(
+        fields | {"session_id": HOSTILE, "name": None, "last_active": "2026-03-01T00:00:00Z", "rank": round(rank, 4),
+                  "references": 2.5})  # fmt: skip
+    assert rank_row(session).adds_up
+    assert not rank_row(session.model_copy(update={"rank": 0.9})).adds_up
+    page = rendered("ranks.html", collection="c", rows=[rank_row(session)], waiting=3, weights=WEIGHTS)
+    assert "adds up ✓" in page.text
+
+
+def test_documents_are_listed_and_dropped_only_by_who_may() -> None:
+    card = {"id": HOSTILE, "title": HOSTILE, "size": 3, "unit": "pages", "metadata": {"a": HOSTILE}, "pending": 2}
+    found = DocumentList.model_validate({"job_id": "j", "total": 1, "complete": True, "retriever": "reports",
+                                         "collection": "c", "documents": [card]})  # fmt: skip
+    page = {"collection": "c", "kind": "reports", "found": found, "given": "", "wrong": "", "next": None}
+    may = rendered("documents.html", **page, may_drop=True, asks_to_drop=False)
+    may_not = rendered("documents.html", **page, may_drop=False, asks_to_drop=False)
+    assert "2 wait for a vector" in may.text
+    assert may.all("input", name="id") != []
+    assert may_not.all("input", name="id") == []
+
+
+def test_problems_are_pages_for_those_who_look_and_details_for_others() -> None:
+    shown = respond(scope_of("/console/jobs"), Problem("unavailable", HOSTILE))
+    page = read_page(bytes(shown.body).decode(), shown.headers)
+    assert shown.status_code == 503
+    assert "What workers hold in their hands goes on" in page.text
+    assert json.loads(bytes(respond(scope_of("/v1/jobs"), Problem("bug")).body))["status"] == 500
+    away = respond(scope_of("/console/jobs", None), Problem("unauthorized"))
+    assert (away.status_code, away.headers["location"]) == (303, "/console/sign-in?next=%2Fconsole%2Fjobs")
+
+
+def test_every_page_is_guarded() -> None:
+    page = rendered("sign_in.html", "/console/sign-in", None, next="/console", wrong=True)
+    assert page.headers["Content-Security-Policy"] == POLICY
+    assert "unsafe" not in POLICY
+    assert page.headers["Referrer-Policy"] == "same-origin"
+    assert page.headers["Cache-Control"] == "no-store"
+    cookie = page.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    session = page.headers["set-cookie"].partition("=")[2].partition(";")[0]
+    assert page.all("input", name="token", value=form_token(session)) != []
+
+
+def test_refusals_of_providers_are_listed_with_their_jobs() -> None:
+    refused = {"m": [{"what": HOSTILE, "step": "hyde", "job_id": "ab" * 16, "at": NOW - 5},
+                     {"what": "HTTP 429", "step": "", "job_id": "", "at": NOW - 9}]}  # fmt: skip
+    page = rendered("providers.html", providers=[], refusals=refused, now=NOW, caches=None, counts={}, waits={},
+                    waited_ms={}, refused={}, calls={}, set_aside={})  # fmt: skip
+    assert "5 s ago" in page.text
+    assert page.all("a", href=f"/console/jobs/{'ab' * 16}") != []
+
+
+def test_an_ingestion_says_how_far_it_is() -> None:
+    batch = BatchBody(batch="b" * 32, collection="c", kind="reports", jobs={"done": 40, "running": 2}, gone=8)
+    page = rendered("ingestion.html", batch=batch, is_open=True, total=50)
+    assert "48 of 50 jobs are done." in page.text
+    assert [found for _, found in page.elements if found.get("data-live") == "2"] != []

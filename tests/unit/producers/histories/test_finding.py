@@ -1,0 +1,108 @@
+"""Where histories are found, and what becomes of sessions that are too large."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from querymill.cli.exits import WrongUse
+from querymill.cli.ingest import load
+from querymill.cli.ingest_histories import HistoryOptions, are_histories
+from querymill.histories.finding import find, places
+from querymill.histories.formats import BY_NAME, FORMATS
+from querymill.histories.rows import MAX_CHARS, MAX_MESSAGES, rows_of
+from querymill.histories.rules.times import moment
+from querymill.histories.session import Said, Session
+from querymill_shared.contracts.sessions import ChatSession
+from tests.fixtures.histories import claude_line, write_json, write_lines
+
+LINE = claude_line("user", "u1", None, "Why?")
+
+
+def test_the_tools_places_are_looked_at_below_home_and_the_working_directory(tmp_path: Path) -> None:
+    for place in (".claude/projects/-w", ".codex/sessions", ".gemini/tmp/h/chats", "elsewhere/sessions"):
+        (tmp_path / place).mkdir(parents=True)
+    near = tmp_path / "project"
+    (near / ".specstory" / "history").mkdir(parents=True)
+    found = {(known.name, str(path.relative_to(tmp_path))) for known, path in
+             places(FORMATS, tmp_path, near, {"CODEX_HOME": str(tmp_path / "elsewhere")})}  # fmt: skip
+    assert found == {
+        ("claude-code", ".claude/projects"), ("codex", ".codex/sessions"), ("codex", "elsewhere/sessions"),
+        ("gemini", ".gemini/tmp/h/chats"), ("specstory", "project/.specstory/history"),
+    }  # fmt: skip
+
+
+def test_a_folder_is_walked_and_what_is_no_history_is_named(tmp_path: Path) -> None:
+    session = write_lines(tmp_path / "a" / ".hidden" / "s1.jsonl", [LINE])
+    notes = write_json(tmp_path / "notes.json", {"about": 'Codex writes {"record_type": "state"} lines'})
+    found = find([tmp_path])
+    assert (found.files, found.unknown) == ({"claude-code": [session]}, [notes])
+    assert find([tmp_path], BY_NAME["codex"]).files == {}
+
+
+def test_our_own_json_lines_are_no_history(tmp_path: Path) -> None:
+    ours = write_lines(
+        tmp_path / "ours.jsonl", [{"session_id": "1", "started_at": "2026-01-01", "messages": [{"text": "Why?"}]}]
+    )
+    theirs = write_lines(tmp_path / "theirs.jsonl", [LINE])
+    assert not are_histories([str(ours)], HistoryOptions())
+    assert not are_histories(["-"], HistoryOptions())
+    assert are_histories([str(theirs)], HistoryOptions())
+    assert are_histories(["-"], HistoryOptions(origin="codex"))
+    assert are_histories([], HistoryOptions())
+    with pytest.raises(WrongUse, match="unpack the archive"):
+        are_histories(["export.zip"], HistoryOptions())
+
+
+@pytest.mark.parametrize(
+    "options", [HistoryOptions(origin="claud"), HistoryOptions(tools="all"), HistoryOptions(time_zone="Mars/Base")]
+)
+def test_an_option_that_breaks_a_rule_is_named(options: HistoryOptions) -> None:
+    with pytest.raises(WrongUse, match=r"^--(from|tools|time-zone): "):
+        (options.format(), options.shown(), options.asked())
+
+
+def test_options_are_refused_where_they_say_nothing() -> None:
+    with pytest.raises(WrongUse, match="are for histories"):
+        load("reports", ["a.jsonl"], "c", origin="codex")
+    with pytest.raises(WrongUse, match="are for documents"):
+        load("messages", ["a.jsonl"], "c", title="Reasons")
+    with pytest.raises(WrongUse, match="path: must be given for modules"):
+        load("modules", [], "c")
+
+
+def session_of(*texts: str) -> Session:
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    return Session("s", Path("x.json"), [Said("user", text, "m", at) for text in texts], "  a  name ")
+
+
+def test_every_document_keeps_to_the_contract() -> None:
+    """A text that is too long is cut, a session that is too large goes on in another; halves of surrogates go."""
+    (row,) = rows_of(session_of("a" * (MAX_CHARS + 1), "\ud83d broken", " "), "claude")
+    assert [len(message["text"]) for message in row["messages"]] == [MAX_CHARS, 1, 8]
+    assert [message["message_id"] for message in row["messages"]] == ["m", "m#2", "m#3"]
+    rows = list(rows_of(session_of(*["a"] * (MAX_MESSAGES + 1)), "claude"))
+    assert [(ChatSession.model_validate(row).session_id, len(row["messages"])) for row in rows] == [
+        ("s", MAX_MESSAGES),
+        ("s/2", 1),
+    ]
+    assert list(rows_of(session_of(), "claude")) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (1700000000, "2023-11-14T22:13:20+00:00"), (1700000000000, "2023-11-14T22:13:20+00:00"),
+        ("1700000000", "2023-11-14T22:13:20+00:00"), ("2023-11-14T22:13:20Z", "2023-11-14T22:13:20+00:00"),
+        ("2023-11-14T22:13:20", "2023-11-14T22:13:20+00:00"),
+    ],
+)  # fmt: skip
+def test_times_of_every_kind_are_read(value: object, expected: str) -> None:
+    found = moment(value)
+    assert found is not None
+    assert found.isoformat() == expected
+
+
+@pytest.mark.parametrize("value", [None, True, "", "yesterday", 12.5, -1, 1e300, []])
+def test_what_is_no_time_is_none(value: object) -> None:
+    assert moment(value) is None

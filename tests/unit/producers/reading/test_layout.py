@@ -1,0 +1,107 @@
+"""Letters become words, lines, columns and paragraphs in the order in which they are read."""
+
+from querymill.reading.rules.furniture import without_furniture
+from querymill.reading.rules.layout import Line, Rule, Segment, Word, columns, glued_on, lines_of, segments_of, widened
+from querymill.reading.rules.letters import Letter, words_of
+from querymill.reading.rules.paragraphs import blocks, joined
+from querymill.reading.rules.sections import Part, sections
+
+
+def letters(text: str, x: float = 0, y: float = 0, size: float = 10) -> list[Letter]:
+    return [(ord(letter), x + 5 * at, y, x + 5 * at + 5, y + size) for at, letter in enumerate(text)]
+
+
+def segment(text: str, x0: float, y: float, x1: float | None = None, size: float = 10) -> Segment:
+    return Segment(text, x0, x0 + 5 * len(text) if x1 is None else x1, y, size)
+
+
+def test_letters_with_a_gap_are_two_words_without_a_blank() -> None:
+    found = words_of([*letters("two"), *letters("words", x=18)])
+    assert [word.text for word in found] == ["two", "words"]
+
+
+def test_a_raised_footnote_sign_does_not_become_part_of_the_figure() -> None:
+    found = words_of([*letters("2,557.2"), (ord("8"), 35, 4, 38, 10)])
+    assert [segment.text for segment in segments_of(found)] == ["2,557.2 [8]"]
+    assert glued_on("km", "2") == "2"
+    assert glued_on("EBITDA", "1") == " [1]"
+
+
+def test_a_footnote_sign_that_was_drawn_elsewhere_finds_its_word() -> None:
+    words = [Word("(1)", 50, 57, -4, 6), Word("Debt", 20, 50, 0, 10), Word("991", 100, 115, 0, 10)]
+    assert [segment.text for segment in segments_of(words)] == ["Debt [1]", "991"]
+
+
+def test_a_page_that_is_turned_is_read_along_its_lines() -> None:
+    upwards = [(ord(letter), 0.0, 5.0 * at, 10.0, 5.0 * at + 5) for at, letter in enumerate("upwards")]
+    assert [word.text for word in words_of(upwards)] == ["upwards"]
+
+
+def test_words_far_apart_are_segments_and_numbers_are_sooner() -> None:
+    words = [Word("a", 0, 5, 0, 10), Word("b", 10, 15, 0, 10), Word("c", 40, 45, 0, 10)]
+    assert [segment.text for segment in segments_of(words)] == ["a b", "c"]
+    numbers = [Word("12.5", 0, 20, 0, 10), Word("13.1", 25, 45, 0, 10)]
+    assert [segment.text for segment in segments_of(numbers)] == ["12.5", "13.1"]
+
+
+def test_columns_of_text_are_read_one_after_the_other_and_a_title_across_them_first() -> None:
+    left = [segment(f"left column line {at} with words", 0, 20 + 12 * at, 200) for at in range(8)]
+    right = [segment(f"right column line {at} of words", 220, 20 + 12 * at, 420) for at in range(8)]
+    title = segment("A title across both of the columns", 100, 0, 320)
+    mixed = [title, *(each for pair in zip(left, right, strict=True) for each in pair)]
+    assert list(columns(mixed)) == [[title], left, right]
+
+
+def test_a_table_is_no_columns() -> None:
+    rows = [[segment(f"Sales of ship {at}", 0, 12 * at, 90), segment("1,452", 300, 12 * at, 330)] for at in range(9)]
+    mixed = [each for line in rows for each in line]
+    assert list(columns(mixed)) == [mixed]
+
+
+def test_a_rule_under_a_name_shows_how_far_it_reaches() -> None:
+    line = Line((segment("2023", 200, 10, 220),))
+    (wide,) = widened(line, [Rule(150, 280, 12)]).segments
+    assert (wide.x0, wide.x1) == (150, 280)
+    assert widened(line, [Rule(150, 280, 40)]) == line
+
+
+def test_paragraphs_are_joined_and_tables_keep_their_rows() -> None:
+    texts = [
+        segment("The ferry was late because of a hea-", 0, 0), segment("vy storm.", 0, 12),
+        segment("2023", 200, 60, 220), segment("Ships", 0, 72), segment("9", 210, 72, 215),
+        segment("Crew", 0, 84), segment("70", 208, 84, 218),
+        segment("And this is the end of the report, which has many words in it.", 0, 140),
+    ]  # fmt: skip
+    assert list(blocks(lines_of(texts))) == [
+        "The ferry was late because of a heavy storm.",
+        "|  | 2023 |\n| --- | --- |\n| Ships | 9 |\n| Crew | 70 |",
+        "And this is the end of the report, which has many words in it.",
+    ]
+
+
+def test_chinese_lines_are_joined_without_a_blank() -> None:
+    assert joined("又称化学反应式，是用来描述", "各种物质之间的式子") == "又称化学反应式，是用来描述各种物质之间的式子"
+    assert joined("two", "lines") == "two lines"
+
+
+def test_headers_footers_and_page_numbers_are_taken_out_and_numbers_kept_as_labels() -> None:
+    pages = [["Nordhav ASA", f"text {'abcd'[at]}", "Annual report", f"{at + 5}"] for at in range(4)]
+    found = without_furniture(pages)
+    assert [[page[at] for at in clean.kept] for page, clean in zip(pages, found, strict=True)] == [
+        ["Nordhav ASA", "text a", "Annual report"], ["text b"], ["text c"], ["text d"],
+    ]  # fmt: skip
+    assert [clean.label for clean in found] == ["5", "6", "7", "8"]
+
+
+def test_what_is_on_two_pages_only_stays() -> None:
+    assert [clean.kept for clean in without_furniture([["same"], ["same"]])] == [(0,), (0,)]
+
+
+def test_a_section_begins_with_the_headings_that_it_stands_under() -> None:
+    long = "word " * 200
+    parts = [Part("Agents", 1), Part(long), Part("State", 2), Part("It is shared.")]
+    assert sections(parts) == [f"Agents\n\n{long}", "Agents › State\n\nIt is shared."]
+
+
+def test_a_heading_without_text_joins_the_next_section() -> None:
+    assert sections([Part("Agents", 1), Part("State", 2), Part("It is shared.")]) == ["Agents › State\n\nIt is shared."]

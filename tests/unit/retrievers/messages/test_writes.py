@@ -1,0 +1,263 @@
+"""The order of acceptance, refused and long messages, and what a search says of what was just written."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from querymill_shared.contracts.errors import UnknownJob
+from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
+from querymill_shared.contracts.messages.life import (
+    EmbedMessagesResult,
+    ForgetResult,
+    ForgetSession,
+    ReembedMessages,
+    ReembedResult,
+)
+from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
+from querymill_shared.contracts.sessions import ChatSession
+from querymill_workers.dispatch import journey
+from querymill_workers.inference.gateway import Unacceptable
+from querymill_workers.inference.ports import InputType, Vectors
+from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.deadline import Caller
+from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.jobs.usage import Usage
+from querymill_workers.retrievers.messages.embed import BATCH
+from querymill_workers.retrievers.messages.search import FALLBACK_MARGIN_S, step
+from tests.fakes.models import WordEmbeddings
+from tests.fixtures.chats import session
+from tests.fixtures.world import World
+
+
+class Picky(WordEmbeddings):
+    """Refuses a request that holds a text with the word "refused"."""
+
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
+        if any("refused" in text for text in texts):
+            raise Unacceptable("embedding rejected: HTTP 400", words="input too long")
+        return super().embed(texts, input_type=input_type, caller=caller)
+
+
+def ingest_of(given: ChatSession) -> IngestSession:
+    return IngestSession(collection="chats", session=given)
+
+
+def accepted(world: World, *requests: JobRequest) -> list[str]:
+    """Submit jobs one after the other; none has begun."""
+    jobs = []
+    for request in requests:
+        jobs.append(world.submit(request))
+        time.sleep(0.003)  # the order of acceptance is known to the millisecond
+    return jobs
+
+
+def ended(world: World, job_id: str, request: JobRequest) -> tuple[str, int]:
+    world.ring(job_id, request, request.steps[0])
+    result = world.result(job_id)
+    assert isinstance(result, IngestSessionResult | ForgetResult)
+    return result.outcome, result.total
+
+
+def take_in(world: World, *sessions: ChatSession) -> None:
+    for given in sessions:
+        world.result(world.run(ingest_of(given)))
+
+
+def search(world: World, query: str, **fields: object) -> MessageResult:
+    given = {"collection": "chats", "query": query, "ranking": "vectors", "similarity_threshold": None} | fields
+    result = world.result(world.run(MessageSearch.model_validate(given)))
+    assert isinstance(result, MessageResult)
+    return result
+
+
+def texts(result: MessageResult) -> list[str]:
+    return [hit.content for hit in result.results]
+
+
+def test_an_older_version_that_runs_later_does_not_replace_a_newer_one(world: World) -> None:
+    older, newer = ingest_of(session("s", "version one")), ingest_of(session("s", "version two"))
+    first, second = accepted(world, older, newer)
+    assert ended(world, second, newer)[0] == "ingested"
+    assert ended(world, first, older)[0] == "superseded"
+    assert texts(search(world, "version")) == ["version two"]
+    assert world.words.search("chats", "messages", "one", limit=9) == []
+
+
+def test_a_forgotten_session_does_not_come_back_with_a_late_job(world: World) -> None:
+    take_in(world, session("s", "version one"))
+    late, forgets = (
+        ingest_of(session("s", "version one", "and more")),
+        ForgetSession(collection="chats", session_id="s"),
+    )
+    first, second = accepted(world, late, forgets)
+    assert ended(world, second, forgets)[0] == "forgotten"
+    assert ended(world, first, late)[0] == "forgotten"
+    assert search(world, "version").results == ()
+    assert world.sessions.ids("chats") == []
+
+
+def test_what_was_ingested_after_it_was_forgotten_stays(world: World) -> None:
+    take_in(world, session("s", "version one"))
+    forgets, again = ForgetSession(collection="chats", session_id="s"), ingest_of(session("s", "version two"))
+    first, second = accepted(world, forgets, again)
+    assert ended(world, second, again)[0] == "ingested"
+    assert ended(world, first, forgets) == ("superseded", 0)
+    assert texts(search(world, "version")) == ["version two"]
+
+
+def test_forgetting_stops_the_embedding_within_one_batch(world: World) -> None:
+    request = ingest_of(session("s", *[f"message {number}" for number in range(100)], ids=[None] * 100))
+    job_id = world.submit(request)
+    (bell,) = journey.run_step(Bell(job_id, "ingest", request.queue), world.ports)
+    honest = world.embeddings.embed
+
+    def forgotten_meanwhile(*args: object, **kwargs: object) -> object:
+        if not world.embeddings.asked:
+            world.run(ForgetSession(collection="chats", session_id="s"))
+        return honest(*args, **kwargs)  # type: ignore[arg-type]
+
+    world.embeddings.embed = forgotten_meanwhile  # type: ignore[method-assign, assignment]
+    world.answer(bell)
+    assert len(world.embeddings.asked) == BATCH
+    assert isinstance(world.result(bell.job_id), EmbedMessagesResult)
+
+
+def test_a_refused_message_is_named_and_the_others_are_found_by_vector(world: World) -> None:
+    world.with_ports(embeddings=Picky())
+    request = ingest_of(session("s", *[f"message {number}" for number in range(20)], "refused ships", ids=[None] * 21))
+    ingested = world.result(world.run(request))
+    assert isinstance(ingested, IngestSessionResult)
+    embedded = world.result(str(ingested.embedding_job))
+    assert isinstance(embedded, EmbedMessagesResult)
+    # The message, and the contexts of its three neighbours and itself.
+    refused = world.ports.set_aside.texts("chats", limit=99)
+    assert {(entry.key.kind, entry.key.document, entry.reason) for entry in refused} == {
+        ("messages", "s", "embedding rejected: HTTP 400: input too long")
+    }
+    assert (embedded.total, embedded.complete, len(refused)) == (38, False, 4)
+    assert embedded.degraded[0].reason.startswith("the provider refused 4 passages: ")
+    found = search(world, "message", limit=50)
+    assert (found.mode, len(found.results), found.skipped, found.complete) == ("vector", 20, 1, True)
+    assert texts(search(world, "which ships"))[0] == "refused ships"
+    again = world.result(world.run(request))
+    assert isinstance(again, IngestSessionResult)
+    assert again.embedding_job is None
+
+
+def test_a_refused_message_does_not_keep_a_collection_from_another_model(world: World) -> None:
+    take_in(world, session("s", "nine ships", "refused"), session("t", "soup"))
+    world.with_ports(embeddings=Picky("picky"))
+    request = ReembedMessages(collection="chats", model="picky")
+    result = world.result(world.run(request))
+    assert isinstance(result, ReembedResult)
+    assert (result.total, result.complete) == (3, False)
+    assert "picky refused 3 passages" in result.degraded[0].reason
+    assert search(world, "nine ships").mode == "vector"
+    assert world.ports.set_aside.counts("chats") == {"messages": 3}
+    world.with_ports(embeddings=WordEmbeddings("picky"))
+    again = world.result(world.run(request))
+    assert isinstance(again, ReembedResult)
+    assert (again.total, again.complete) == (3, True)
+    assert world.ports.set_aside.counts("chats") == {}
+
+
+def test_a_session_that_is_replaced_or_forgotten_leaves_nothing_aside(world: World) -> None:
+    world.with_ports(embeddings=Picky())
+    take_in(world, session("s", "refused"), session("t", "refused"))
+    take_in(world, session("s", "soup"))
+    assert {entry.key.document for entry in world.ports.set_aside.texts("chats", limit=9)} == {"t"}
+    world.run(ForgetSession(collection="chats", session_id="t"))
+    assert world.ports.set_aside.counts("chats") == {}
+
+
+def test_a_long_message_is_found_by_any_part_of_it_and_is_one_hit(world: World) -> None:
+    sentences = [f"line {number} tells of ropes and sails." for number in range(2_000)]
+    long = " ".join([*sentences[:1_500], "The herring is red.", *sentences[1_500:]])
+    assert len(long) > 70_000
+    take_in(world, session("s", "soup", long))
+    found = search(world, "the herring is red", include_context=True)
+    (hit,) = [hit for hit in found.results if hit.message_id == "b"]
+    place = hit.explanation["passage"]
+    assert long in hit.content
+    assert "herring" in hit.content[place["start"] : place["end"]]
+    assert place["end"] - place["start"] < 4_000
+    assert len(found.results) == found.total == 2
+    world.embeddings.fails_with = Unavailable("away")
+    assert texts(search(world, "herring")) == [long]
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_a_message_that_was_just_ingested_keeps_a_place_and_the_result_says_what_waits(
+    world: World, hybrid: bool
+) -> None:
+    take_in(world, *[session(f"s{number}", "how many ships are there") for number in range(10)])
+    world.embeddings.fails_with = Unavailable("away")
+    take_in(world, session("new", "a zeppelin lands", "soup"))
+    world.embeddings.fails_with = None
+    found = search(world, "how many ships are there, and is there a zeppelin", hybrid=hybrid, limit=5)
+    assert texts(found).count("a zeppelin lands") == 1
+    assert len(found.results) == 5
+    assert [(part.stage, part.reason) for part in found.degraded] == [("embed", "2 rows pending")]
+    assert not found.complete
+    only = search(world, "ships", session_id="s1", hybrid=hybrid)
+    assert (only.complete, only.degraded) == (True, ())
+
+
+def test_a_message_and_its_context_are_one_hit(world: World) -> None:
+    take_in(world, session("s", "nine ships", "soup", "rope"))
+    found = search(world, "nine ships", include_context=True, limit=10)
+    assert sorted(hit.message_id or "" for hit in found.results) == ["a", "b", "c"]
+    assert found.total == 3
+    assert found.results[0].vector_type == "message"
+
+
+def test_a_message_is_excluded_in_its_own_session_only(world: World) -> None:
+    take_in(world, session("alice", "ships"), session("bob", "ships"))
+    found = search(world, "ships", exclude_message_id="a", exclude_session_id="alice")
+    assert [hit.session_id for hit in found.results] == ["bob"]
+    assert search(world, "ships", exclude_message_id="a").results == ()
+
+
+def test_a_cached_vector_needs_no_time(world: World) -> None:
+    take_in(world, session("s", "nine ships"))
+    world.embeddings.known.add("nine ships")
+    request = MessageSearch(collection="chats", query="nine ships", ranking="vectors", deadline=0.2)
+    claimed = world.board.claim(world.submit(request), "search")
+    assert claimed is not None
+    world.embeddings.asked.clear()
+    step(replace(claimed, expires_at=world.ports.clock() + FALLBACK_MARGIN_S / 2), request, world.ports)
+    result = world.result(claimed.job_id)
+    assert isinstance(result, MessageResult)
+    assert (result.mode, world.embeddings.asked) == ("vector", [])
+
+
+@pytest.mark.parametrize("fields", [{}, {"hybrid": True}, {"include_context": True}])
+def test_a_filter_holds_in_every_mode_and_hits_carry_their_metadata(world: World, fields: dict[str, object]) -> None:
+    take_in(
+        world, session("s", "nine ships", user_name="Ada", topic="boats"), session("t", "ten ships", user_name="Bob")
+    )
+    for provider in (None, Unavailable("away")):
+        world.embeddings.fails_with = provider
+        found = search(world, "ships", filter={"user_name": "Ada"}, **fields)
+        assert [(hit.session_id, hit.metadata) for hit in found.results] == [("s", {"topic": "boats"})]
+        assert search(world, "ships", filter={"topic": "cars"}, **fields).results == ()
+        unasked = search(world, "ships", **fields)
+        assert len(unasked.results) == 2
+        assert all("metadata" not in hit.model_dump() for hit in unasked.results)
+        assert [hit.metadata for hit in search(world, "ten ships", metadata=True, limit=1, **fields).results] == [{}]
+
+
+def test_what_the_board_holds_of_a_forgotten_session_goes_with_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("querymill_shared.board.memory_joining.READABLE_MS", 0)
+    world.result(world.run(IngestSession(collection="c", session=session("s", "nine ships"))))
+    searched = world.run(MessageSearch(collection="c", query="ships", similarity_threshold=None))
+    elsewhere = world.run(MessageSearch(collection="other", query="ships", similarity_threshold=None))
+    world.result(world.run(ForgetSession(collection="c", session_id="s")))
+    with pytest.raises(UnknownJob):
+        world.board.picture(searched)
+    assert world.result(elsewhere).state == "done"

@@ -1,0 +1,24 @@
+from querymill_workers.retrievers.reports.rules.duplicates import Print, Unlike
+
+PAGE = "We keep to the rules of the exchange. " + " ".join(
+    f"Rule {name} binds all staff." for name in "abcdefghijklmnop"
+)
+
+
+def test_a_page_with_another_page_number_says_the_same() -> None:
+    assert Print.of(f"{PAGE} 12").is_near(Print.of(f"{PAGE} 13"))
+
+
+def test_a_table_with_other_figures_does_not() -> None:
+    assert not Print.of(f"{PAGE} 1,234.5").is_near(Print.of(f"{PAGE} 1,234.6"))
+
+
+def test_the_first_of_texts_that_say_the_same_is_kept() -> None:
+    sorted_out: Unlike[str] = Unlike.of([("a", PAGE), ("b", "Revenue rose."), ("c", PAGE + " 7")])
+    assert list(sorted_out.kept) == ["a", "b"]
+    assert sorted_out.alike == {"a": ["c"]}
+
+
+def test_short_texts_are_the_same_only_if_they_are_equal() -> None:
+    assert Print.of("ships").is_near(Print.of("ships"))
+    assert not Print.of("ships").is_near(Print.of("soup"))

@@ -1,0 +1,15 @@
+from querymill_workers.retrievers.reports.rules.chunking import Chunk, PageText
+from querymill_workers.retrievers.reports.rules.indexing import HEAD_WEIGHT, heads, indexed_text
+
+
+def test_the_head_of_a_page_is_its_first_four_lines_that_are_not_blank() -> None:
+    pages = [PageText(3, "Aurora Foods\n\n  Balance sheets \nEUR\nAssets\nCash"), PageText(4, " \n")]
+    assert heads(pages) == {3: "Aurora Foods\nBalance sheets\nEUR\nAssets", 4: ""}
+
+
+def test_a_passage_is_found_by_its_head_its_text_and_its_tables_as_lines() -> None:
+    text = "| | 2022 |\n|---|---|\n| Cash | 12.4 |"
+    lines = indexed_text(Chunk(3, 0, text, 9), "Balance sheets").split("\n")
+    assert lines[:HEAD_WEIGHT] == ["Balance sheets"] * HEAD_WEIGHT
+    assert lines[HEAD_WEIGHT:-1] == text.split("\n")
+    assert lines[-1] == "Cash, 2022: 12.4"

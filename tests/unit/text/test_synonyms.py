@@ -1,0 +1,79 @@
+"""The synonym table, what it adds to a question, and how little that weighs."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from querymill_workers.text import bm25
+from querymill_workers.text.synonyms import (
+    MAX_PER_TERM,
+    MEANINGS,
+    TERMS,
+    WEIGHT,
+    expand,
+    terms_in,
+    topic_of,
+    weighted,
+)
+from querymill_workers.text.words import words
+
+
+def test_the_table_has_77_terms_and_more_and_each_stands_once() -> None:
+    every = [term for meaning in MEANINGS for term in meaning]
+    assert len(every) == len(set(every)) == len(TERMS)
+    assert len(MEANINGS) >= 77
+    assert all(len(meaning) > 1 for meaning in MEANINGS)
+
+
+def test_chinese_and_english_lead_to_each_other() -> None:
+    both = [meaning for meaning in MEANINGS if {term.isascii() for term in meaning} == {True, False}]
+    assert len(both) >= 77
+
+
+def test_a_query_is_expanded_both_ways() -> None:
+    found = {one.term: one.synonyms for one in expand("db 超时")}
+    assert found == {"db": ("database", "数据库"), "超时": ("timeout",)}
+
+
+def test_what_the_query_says_itself_is_not_added() -> None:
+    assert expand("database db 数据库") == []
+    assert expand("the dbs of dbase") == [*expand("db")]  # dbs is its plural, dbase another word
+
+
+def test_a_longer_term_is_not_read_as_the_shorter_one_within_it() -> None:
+    assert terms_in("缓存失效") == ["缓存失效"]
+    assert terms_in("connection pool and unit tests") == ["connection pool", "unit test"]
+
+
+def test_a_topic_has_one_name_in_both_languages() -> None:
+    assert topic_of("缓存怎么选", "") == topic_of("About caching", "") == "cache"
+    assert topic_of("Tuesday", "the 数据库 is slow") == "database"
+    assert topic_of("Tuesday", "nothing of the sort") is None
+    assert topic_of("", "x" * 600 + " database") is None
+
+
+@given(st.text(max_size=60))
+def test_no_term_brings_more_than_it_may(text: str) -> None:
+    said = terms_in(text)
+    for one in expand(text):
+        assert one.term in said
+        assert 0 < len(one.synonyms) <= MAX_PER_TERM
+        assert not set(one.synonyms).intersection(said)
+
+
+def scored(text: str, unit: str) -> float:
+    units = [Counter(words(one)) for one in (unit, "the database timeout", "a soup recipe", "数据库 迁移")]
+    statistics = bm25.Statistics(len(units), sum(one.total() for one in units))
+    terms = [
+        bm25.QueryTerm(term, times, sum(term in one for one in units)) for term, times in Counter(words(text)).items()
+    ]
+    return bm25.score(units[0], units[0].total(), terms=terms, statistics=statistics).score
+
+
+@pytest.mark.parametrize("unit", ["db timeout", "数据库 超时", "db 数据库", "soup", "timeout"])
+def test_a_weighted_text_scores_the_question_exactly_and_its_synonyms_at_a_third(unit: str) -> None:
+    alone, added = scored("db timeout", unit), scored("数据库\n超时", unit)
+    assert scored(weighted("db timeout", ["数据库", "超时"]), unit) == pytest.approx(3 * (alone + WEIGHT * added))
+    assert weighted("db timeout", []) == "db timeout"
