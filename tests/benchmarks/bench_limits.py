@@ -27,6 +27,7 @@ from tests.benchmarks import harness
 from tests.benchmarks.fleet import free_port, provider, worker, workers_ready
 from tests.benchmarks.provider import REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE
 from tests.fakes.vectors import DIMENSIONS
+from tests.fixtures.deployment import ingest_with_vectors
 
 QUESTIONS, UNIQUE = 100, 70
 MULTI_QUERY: tuple[MultiQueryMethod, ...] = ("synonym", "subquestion", "variant")
@@ -60,12 +61,12 @@ def main() -> int:
         "EMBEDDING_TPM": str(TOKENS_PER_MINUTE),
     }
     programs = [provider(port)]
-    programs += [worker(f"worker{n}", "search,expand,ingest", 130, environment) for n in range(PROCESSES)]
+    programs += [worker(f"worker{n}", "search,expand,ingest,embed", 130, environment) for n in range(PROCESSES)]
     with fleet(programs) as stack:
         settings = Settings(redis_url=stack.environment()["REDIS_URL"])
         workers_ready(settings.redis_url, PROCESSES)
         with Querymill(settings=settings) as mill:
-            mill.submit(IngestReport(collection="bench", report=REPORT)).result(timeout=60)
+            ingest_with_vectors(mill, IngestReport(collection="bench", report=REPORT))
             return harness.run(
                 "limits",
                 lambda: measure(mill, settings.redis_url, url),

@@ -31,6 +31,7 @@ from querymill_workers.retrievers.modules.stores.mongo_rows import (
     posting_id,
     reversals,
 )
+from querymill_workers.retrievers.modules.stores.register import MemoryRegister
 from tests.benchmarks import harness
 
 DOCUMENTS = 100_000
@@ -49,14 +50,16 @@ def main() -> int:
     names = invented_names(lot)
     with temporary_stack(parts={Part.MONGO}) as stack:
         uri = stack.environment()["MONGODB_URI"]
-        store = MongoModules(uri, timeout_s=60)
+        store = MongoModules(uri, MemoryRegister(), timeout_s=60)
         filled = time.perf_counter()
         with pymongo.MongoClient[Row](uri) as client:
             fill(
                 client.get_default_database("querymill"), [document(number, names, lot) for number in range(DOCUMENTS)]
             )
         # The rest through the store itself, which makes indexes, vocabulary and counters.
-        store.put(COLLECTION, [(document(DOCUMENTS + n, names, lot), Revision("1")) for n in range(300)])
+        late = [document(DOCUMENTS + n, names, lot) for n in range(300)]
+        store.put(COLLECTION, [(one, Revision("1")) for one in late], record="late")
+        store.settle(COLLECTION, [one.document for one in late])
         print(f"{DOCUMENTS} documents in {time.perf_counter() - filled:.0f} s", file=sys.stderr)
         with pymongo.MongoClient[Row](uri) as client:
             scanned = client.get_default_database("querymill")["module_documents"]
@@ -76,8 +79,8 @@ def fill(database: Database[Row], documents: list[ModuleDocument]) -> None:
     for one in documents:
         for reverse in reversals(one):
             postings[reverse, bucket_of(one.document)].append(one.document)
-    database["module_documents"].insert_many([document_row(COLLECTION, one, Revision("1")) for one in documents])
-    database["module_codes"].insert_many([code_row(COLLECTION, one) for one in documents])
+    database["module_documents"].insert_many([document_row(COLLECTION, one, Revision("1"), "") for one in documents])
+    database["module_codes"].insert_many([code_row(COLLECTION, one, "") for one in documents])
     database["module_postings"].insert_many([
         {"_id": posting_id(COLLECTION, name, bucket), "collection": COLLECTION, "reversed": name, "documents": ids}
         for (name, bucket), ids in postings.items()

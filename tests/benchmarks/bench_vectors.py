@@ -6,13 +6,16 @@ is one statement on a table of nothing but numbers and vectors, with the same in
 filter it scans the filter's rows, which measured best. It is asked with the vector written out, as most people
 do, and with pgvector's binary adapter, which ours uses too. Recall is against FAISS flat: without FAISS it is left
 out. ``--large`` asks a million too.
+
+A small collection is asked twice, in turn: in a database of its own, and in the one with the large collections.
 """
 
 import functools
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,6 +29,7 @@ from querymill_embedded import Part, temporary_stack
 from querymill_shared.settings import Settings
 from querymill_workers.postgres.connection import literal, open_pool
 from querymill_workers.postgres.migrate import migrate
+from querymill_workers.postgres.near import BREADTH, NEIGHBOURS
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
 from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
 from tests.benchmarks import harness
@@ -39,8 +43,8 @@ SIZES = {"100k": 100_000, "1m": 1_000_000}
 DIMENSIONS, CLUSTERS, SPREAD, QUERIES, MOST = 384, 1_000, 0.6, 100, 10
 #: How widely both search the index: our default.
 EF_SEARCH = Settings().querymill_ef_search
-#: Our index of near vectors.
-INDEX = "chat_message_vectors_near"
+#: Collections that are asked alone and beside a larger one; the second only beside a million.
+SMALL = {"10k": 10_000}
 #: Which share of the rows each filter leaves; the rest is in small sessions.
 FILTERS = {"1pct": 0.01, "10pct": 0.1}
 PEER = "faiss"
@@ -49,7 +53,9 @@ TARGETS = {
     "ratio_to_sql_100k": ("<=", 1.3),
     "filtered_1pct_recall_100k": (">=", 0.97),
     "filtered_10pct_recall_100k": (">=", 0.97),
+    "beside_ratio_10k": ("<=", 1.2),
 }
+LARGE_TARGETS = {"beside_ratio_100k": ("<=", 1.2)}
 
 
 @dataclass(frozen=True)
@@ -64,25 +70,69 @@ class Loaded:
 
 def main() -> int:
     """Load every size once, then ask all three in turn as often as asked."""
-    sizes = SIZES if harness.options("vectors").large else {"100k": SIZES["100k"]}
-    with temporary_stack(parts={Part.POSTGRES}) as stack:
+    large = harness.options("vectors").large
+    sizes = SIZES if large else {"100k": SIZES["100k"]}
+    small = SMALL | ({"100k": SIZES["100k"]} if large else {})
+    with temporary_stack(parts={Part.POSTGRES}) as stack, ExitStack() as opened:
         url = stack.environment()["DATABASE_URL"]
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("ALTER ROLE CURRENT_USER SET maintenance_work_mem = '2GB'")
+            connection.execute("CREATE DATABASE alone")
+        every = {label: generated(label, size) for label, size in (sizes | small).items()}
+        beside = opened.enter_context(Server.of(url, list(every.values())))
+        alone = opened.enter_context(
+            Server.of(f"{url.rsplit('/', 1)[0]}/alone", [every[label] for label in small])
+        )  # fmt: skip
+
+        def measure() -> harness.Figures:
+            figures: harness.Figures = {}
+            for label in sizes:
+                figures |= measured(beside.messages, beside.connection, every[label])
+            for label in small:
+                figures |= in_turn(every[label], alone.messages, beside.messages)
+            return figures
+
+        targets = TARGETS | (LARGE_TARGETS if large else {})
+        return harness.run("vectors", measure, targets, harness.needing(PEER, peer_figures(sizes)))
+
+
+@dataclass(frozen=True)
+class Server:
+    """A database with some collections, loaded and indexed."""
+
+    messages: PostgresMessages
+    connection: psycopg.Connection
+
+    @classmethod
+    @contextmanager
+    def of(cls, url: str, made: Sequence[Loaded]) -> Iterator["Server"]:
         migrate(url, dimensions=DIMENSIONS)
         with open_pool(url, max_size=2) as pool, psycopg.connect(url, autocommit=True) as connection:
             register_vector(connection)
             connection.adapters.register_dumper(np.ndarray, VectorBinaryDumper)
             messages = PostgresMessages(pool, ef_search=EF_SEARCH)
-            definition = without_index(connection)
-            made = [load(connection, generated(label, size)) for label, size in sizes.items()]
-            index(connection, definition, made)
+            for loaded in made:
+                load(connection, loaded)
+                messages.index_if_large(loaded.label, model="m", dimensions=DIMENSIONS)
+                index(connection, loaded.label)
+            connection.execute("VACUUM (ANALYZE)")
+            yield cls(messages, connection)
 
-            def measure() -> harness.Figures:
-                figures: harness.Figures = {}
-                for loaded in made:
-                    figures |= measured(messages, connection, loaded)
-                return figures
 
-            return harness.run("vectors", measure, TARGETS, harness.needing(PEER, peer_figures(sizes)))
+def in_turn(loaded: Loaded, alone: PostgresMessages, beside: PostgresMessages) -> harness.Figures:
+    """Ask a collection in both databases, query by query."""
+    where = MessageFilter(loaded.label, ("message",))
+    times: dict[str, list[float]] = {"alone": [], "beside": []}
+    for query in (*loaded.queries[:10], *loaded.queries):
+        for name, messages in (("alone", alone), ("beside", beside)):
+            ask = functools.partial(messages.nearest, where, query, model="m", limit=MOST, floor=0.5)
+            times[name].append(milliseconds(ask))
+    p50 = {name: statistics.median(taken[10:]) for name, taken in times.items()}
+    return {
+        f"alone_p50_ms_{loaded.label}": p50["alone"],
+        f"beside_p50_ms_{loaded.label}": p50["beside"],
+        f"beside_ratio_{loaded.label}": p50["beside"] / p50["alone"],
+    }
 
 
 def peer_figures(labels: Iterable[str]) -> list[str]:
@@ -116,7 +166,7 @@ def generated(label: str, size: int) -> Loaded:
     return Loaded(label, drawn(size), sessions, drawn(QUERIES))
 
 
-def load(connection: psycopg.Connection, loaded: Loaded) -> Loaded:
+def load(connection: psycopg.Connection, loaded: Loaded) -> None:
     """Store the vectors in a plain table, and from there among the messages' own."""
     label = loaded.label
     connection.execute(f"CREATE TABLE plain_{label} (number integer, session text, embedding vector({DIMENSIONS}))")
@@ -142,28 +192,16 @@ def load(connection: psycopg.Connection, loaded: Loaded) -> Loaded:
         f" FROM plain_{label}",
         [label],
     )
-    return loaded
 
 
-def without_index(connection: psycopg.Connection) -> str:
-    """Drop the index of near vectors while they are loaded, as one would; return how it was made."""
-    found = connection.execute("SELECT indexdef FROM pg_indexes WHERE indexname = %s", [INDEX]).fetchone()
-    assert found is not None
-    connection.execute(f"DROP INDEX {INDEX}")
-    return str(found[0])
-
-
-def index(connection: psycopg.Connection, definition: str, made: Sequence[Loaded]) -> None:
-    """Make the index of near vectors again, and the same one on the plain tables."""
-    connection.execute("SET maintenance_work_mem = '2GB'")
+def index(connection: psycopg.Connection, label: str) -> None:
+    """Make the index of a plain table, the same as ours."""
     connection.execute("SET statement_timeout = 0")
-    connection.execute(definition)
-    for loaded in made:
-        table = f"plain_{loaded.label}"
-        own = definition.replace(INDEX, f"{table}_near").replace("public.chat_message_vectors", table)
-        connection.execute(own)
-        connection.execute(f"CREATE INDEX ON {table} (session)")
-    connection.execute("VACUUM (ANALYZE)")
+    connection.execute(
+        f"CREATE INDEX ON plain_{label} USING hnsw ((embedding::halfvec({DIMENSIONS})) halfvec_cosine_ops)"
+        f" WITH (m = {NEIGHBOURS}, ef_construction = {BREADTH})"
+    )
+    connection.execute(f"CREATE INDEX ON plain_{label} (session)")
 
 
 def measured(messages: PostgresMessages, connection: psycopg.Connection, loaded: Loaded) -> harness.Figures:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import redis
 
 from querymill_embedded import Program
-from querymill_shared.board import keys
+from querymill_shared.board import keys, lives
 
 
 def free_port() -> int:
@@ -20,11 +20,11 @@ def free_port() -> int:
         return port
 
 
-def provider(port: int) -> Program:
-    """The provider with a limit, on a port."""
+def provider(port: int, *options: str) -> Program:
+    """The provider on a port: with a limit, or "slow" without one."""
     return Program(
         name="provider",
-        command=(sys.executable, "-m", "tests.benchmarks.provider", str(port)),
+        command=(sys.executable, "-m", "tests.benchmarks.provider", str(port), *options),
         environment={"PYTHONPATH": os.getcwd()},  # noqa: PTH109  # a string for another process
         stop_signal="KILL",
     )
@@ -49,3 +49,17 @@ def workers_ready(redis_url: str, count: int, *, within_s: float = 60) -> None:
                 raise TimeoutError("no worker came up")
             time.sleep(0.2)
     time.sleep(1.0 * count)
+
+
+def workers_alive(redis_url: str, count: int, *, within_s: float = 180) -> None:
+    """Wait until so many worker processes have told the board that they live.
+
+    Raises:
+        TimeoutError: They did not come up within the time.
+    """
+    deadline = time.monotonic() + within_s
+    with redis.Redis.from_url(redis_url, decode_responses=True) as client:
+        while len(lives.read_lives(client)) < count:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"fewer than {count} workers came up")
+            time.sleep(0.2)

@@ -10,6 +10,8 @@ import statistics
 import sys
 from collections.abc import Callable, Iterable, Mapping
 
+import structlog
+
 Figures = dict[str, float]
 Target = tuple[str, float]
 #: The figures that are not measured, by the peer that they need and that is not installed.
@@ -43,6 +45,8 @@ def run(
     printed by name. A target for one of them is neither met nor missed.
     """
     chosen = options(name)
+    # Standard output is for the figures: with --json, one object.
+    structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
     absent = left_out or {}
     names = {figure for figures in absent.values() for figure in figures}
     measured = {figure: target for figure, target in targets.items() if figure not in names}

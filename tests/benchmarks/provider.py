@@ -1,11 +1,15 @@
 """A model provider with a limit: answers like the real ones, says 429 when a minute's share is used up, and counts.
 
-Run as ``python -m tests.benchmarks.provider PORT``. Its limit is a bucket that holds ``BURST`` requests and gets
-a sixtieth of the limit each second, for chat and embeddings apart; tokens likewise. GET /figures tells what came,
-POST /reset forgets it.
+Run as ``python -m tests.benchmarks.provider PORT [slow] [TOKENS_PER_MINUTE]``. Its limit is a bucket that holds
+``BURST`` requests and gets a sixtieth of the limit each second, for chat and embeddings apart; tokens likewise.
+GET /figures tells what came, POST /reset forgets it.
+
+Every text gets the same vector, written beforehand: how long an answer takes is the script's choice, and not a matter
+of how busy the processor is.
 """
 
 import asyncio
+import json
 import sys
 import time
 from collections import Counter
@@ -19,12 +23,19 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from tests.fakes.openai_server import method_of
-from tests.fakes.vectors import vector_of
+from tests.fakes.vectors import DIMENSIONS
 
 REQUESTS_PER_MINUTE = 600
 TOKENS_PER_MINUTE = 400_000
 BURST = 10
 CHAT_S, EMBEDDING_S = 0.8, 0.06
+#: A slow provider sets no limit, but embeds this many requests at a time, each as long as its tokens.
+AT_A_TIME, S_PER_TOKEN = 4, 0.0003
+SLOW = "slow"
+#: The vector of every text, as JSON.
+VECTOR = json.dumps([1.0] + [0.0] * (DIMENSIONS - 1), separators=(",", ":"))
+#: The limit of this provider.
+LIMIT = next((int(word) for word in sys.argv[2:] if word.isdigit()), TOKENS_PER_MINUTE)
 
 
 class Bucket:
@@ -50,7 +61,7 @@ class Endpoint:
     """One of the two: its limits, and what came."""
 
     requests: Bucket = field(default_factory=lambda: Bucket(REQUESTS_PER_MINUTE, BURST))
-    tokens: Bucket = field(default_factory=lambda: Bucket(TOKENS_PER_MINUTE, TOKENS_PER_MINUTE / 20))
+    tokens: Bucket = field(default_factory=lambda: Bucket(LIMIT, LIMIT / 20))
     refused: int = 0
     arrivals: list[float] = field(default_factory=list)
     asked: Counter[str] = field(default_factory=Counter)
@@ -74,6 +85,8 @@ class Endpoint:
         }  # fmt: skip
 
 
+#: The places of a slow provider, or None if it has a limit instead.
+slots = asyncio.Semaphore(AT_A_TIME) if SLOW in sys.argv[2:] else None
 endpoints = {"chat": Endpoint(), "embeddings": Endpoint()}
 
 
@@ -98,20 +111,23 @@ async def chat(request: Request) -> Response:
 
 
 async def embeddings(request: Request) -> Response:
-    """Embed by words."""
+    """Embed, after the time that the script says."""
     body = await request.json()
     texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
     tokens = sum(len(text) // 4 + 1 for text in texts)
-    refusal = endpoints["embeddings"].limited(tokens)
-    if refusal is not None:
-        return refusal
+    if slots is None:
+        refusal = endpoints["embeddings"].limited(tokens)
+        if refusal is not None:
+            return refusal
+        await asyncio.sleep(EMBEDDING_S)
+    else:
+        async with slots:
+            await asyncio.sleep(EMBEDDING_S + tokens * S_PER_TOKEN)
     endpoints["embeddings"].asked.update(texts)
-    await asyncio.sleep(EMBEDDING_S)
-    rows = [
-        {"object": "embedding", "index": at, "embedding": vector_of(text).tolist()} for at, text in enumerate(texts)
-    ]
-    usage = {"prompt_tokens": tokens, "total_tokens": tokens}
-    return JSONResponse({"object": "list", "model": "m", "data": rows, "usage": usage})
+    rows = ",".join(f'{{"object":"embedding","index":{place},"embedding":{VECTOR}}}' for place in range(len(texts)))
+    usage = f'{{"prompt_tokens":{tokens},"total_tokens":{tokens}}}'
+    answer = f'{{"object":"list","model":"m","data":[{rows}],"usage":{usage}}}'
+    return Response(answer, media_type="application/json")
 
 
 async def figures(_: Request) -> Response:

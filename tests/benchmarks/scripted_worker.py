@@ -4,8 +4,10 @@ The board, the flow and Celery are the real ones. Beside them the same work as a
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -17,31 +19,29 @@ from querymill_workers import wiring
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.heartbeat import Heartbeat
-from querymill_workers.jobs.revisions import Revision
 from querymill_workers.jobs.usage import Usage
-from querymill_workers.retrievers.reports.ports import FoundPassage
+from querymill_workers.retrievers.reports.ports import FoundPassage, PreparedReport
 from querymill_workers.retrievers.reports.rules.chunking import Chunk
+from querymill_workers.retrievers.reports.rules.revisions import Content
 from querymill_workers.retrievers.reports.stores.memory import MemoryReports
+from querymill_workers.retrievers.reports.stores.memory_life import MemoryReportLife
 from tests.benchmarks.script import COLLECTION, EMBEDDING_S, LLM_S, PAGES, SEARCH_S, found
 from tests.fakes.answers import NoAnswers
 from tests.fakes.ports import memory_ports
 
 
 class WaitingEmbeddings:
-    """Waits, then gives the same vector for every text; texts seen before cost nothing, as in the cache."""
+    """Waits, then gives the same vector for every text; a text that begins with "cached" costs nothing."""
 
-    model, dimensions = "scripted", 4
-
-    def __init__(self) -> None:
-        self._seen: set[str] = set()
+    model, dimensions, max_text_tokens = "scripted", 4, 8_191
 
     def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
-        if not self._seen.issuperset(texts):
+        if not all(text.startswith("cached") for text in texts):
             time.sleep(EMBEDDING_S)
-        if any(text.startswith("cached") for text in texts):
-            self._seen.update(texts)
         return np.ones((len(texts), 4), np.float32), Usage(1, 1)
+
+    def cached(self, texts: Sequence[str], *, input_type: InputType, collection: str) -> Vectors | None:
+        return None
 
 
 class WaitingRewriter:
@@ -53,7 +53,11 @@ class WaitingRewriter:
 
 
 class WaitingReports(MemoryReports):
-    """The store in memory, as slow as a search in a database."""
+    """The store in memory, as slow as a search in a database, whose readers wait for nobody."""
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        yield
 
     def search(
         self, collection: str, queries: Mapping[str, npt.NDArray[np.float32]], *, model: str,
@@ -65,29 +69,28 @@ class WaitingReports(MemoryReports):
 
 def scripted_ports() -> Ports:
     """Build the ports: real board, waiting everything else."""
-    settings = wiring.settings()
     reports = WaitingReports()
     report = Report.model_validate({
         "sha1": "r", "title": "Report", "company": "Acme", "published_at": date(2023, 1, 1),
         "pages": [{"page": page, "text": "text"} for page in range(PAGES)],
     })  # fmt: skip
     chunks = [Chunk(page, page, "text", 1) for page in range(PAGES)]
-    revision = Revision("r")
-    reports.draft(COLLECTION, "r", revision, chunks, np.ones((PAGES, 4), np.float32))
-    reports.publish(COLLECTION, report, revision, model="scripted", chunks=PAGES)
+    life = MemoryReportLife(reports)
+    life.put(COLLECTION, PreparedReport(report, Content("r"), chunks), models=["scripted"])
+    pending = life.pending(COLLECTION, "r", model="scripted", limit=PAGES)
+    life.fill(COLLECTION, pending, np.ones((PAGES, 4), np.float32))
     return memory_ports(
         board=wiring.board(),
-        heartbeat=Heartbeat(wiring.board(), lease_s=settings.querymill_lease_s),
+        heartbeat=wiring.heartbeat(),
         embeddings=WaitingEmbeddings(),
         rewriter=WaitingRewriter(),
         answers=NoAnswers(),
         reports=reports,
+        report_life=life,
         count_tokens=len,
     )
 
 
-_ports = scripted_ports()
 # The one seam: the composition root gives the scripted world instead of the real one.
-wiring.ports = lambda: _ports  # type: ignore[assignment]
+wiring.ports = cache(scripted_ports)
 app: Celery = workers_app.app
-app.conf.include = ["querymill_workers.tasks"]

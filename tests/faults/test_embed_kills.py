@@ -3,9 +3,8 @@
 import json
 import random
 import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -18,22 +17,20 @@ from tests.fakes.vectors import vector_of
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.command_line import CommandLine
 from tests.fixtures.deployment import Deployment
+from tests.fixtures.faults import stepping_aside
+from tests.fixtures.tallies import until
 
 TEXTS = 2_000
 #: More than the command line hands over at once: some are only asked for after others are in the file.
 MANY = 3_000
 BAD_LINES = {3: "{", 700: '{"_id": "t1", "text": "again"}', 1999: '{"_id": "blank", "text": ""}'}
-#: Attempts that a step may have, over the kills.
-ATTEMPTS = {"QUERYMILL_MAX_ATTEMPTS": "8"}
 
 
 @pytest.fixture(scope="module")
 def victim(deployment: Deployment, worker: WorkerProcess) -> Iterator[WorkerProcess]:
     """A worker to kill, as `querymill up` starts one for embedding; the one of the other tests steps aside."""
-    worker.kill()
-    with WorkerProcess(deployment.environment | ATTEMPTS, queues="ingest,embed", threads=2) as process:
+    with stepping_aside(worker, deployment.environment, queues="ingest,embed", threads=2) as process:
         yield process
-    worker.start()
 
 
 @pytest.fixture
@@ -56,13 +53,6 @@ def seen(server: OpenAIServer) -> Counter[str]:
     return Counter(text for request in server.seen("embeddings") for text in request["input"])
 
 
-def until(met: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not met():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def lines_in(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
@@ -80,17 +70,17 @@ def test_a_backfill_killed_everywhere_has_each_vector_once(
     )
     command = ("embed", path, "--out", out)
     running = querymill.begin(*command)
-    until(lambda: len(seen(openai_server)) > 100)
+    until(lambda: len(seen(openai_server)) > 100, within_s=90)
     victim.kill()  # before a single vector is in the file
     victim.start()
-    until(lambda: lines_in(out) > 0)
+    until(lambda: lines_in(out) > 0, within_s=90)
     running.kill()
     running.wait()
     running = querymill.begin(*command)
-    until(lambda: len(seen(openai_server)) > 2_100)
+    until(lambda: len(seen(openai_server)) > 2_100, within_s=90)
     victim.kill()
     victim.start()
-    until(lambda: lines_in(out) > 800)
+    until(lambda: lines_in(out) > 800, within_s=90)
     running.kill()
     running.wait()
     killed.set()
@@ -135,7 +125,7 @@ def test_a_table_backfill_killed_half_way_asks_for_no_row_that_was_written(
     command = ("embed", tmp_path / "texts.jsonl", "--table", "--collection", collection)
     running = querymill.begin(*command)
     for reached in (200, 1_000):
-        until(lambda reached=reached: len(seen(openai_server)) > reached)  # type: ignore[misc]
+        until(lambda reached=reached: len(seen(openai_server)) > reached, within_s=90)  # type: ignore[misc]
         victim.kill()
         victim.start()
     running.kill()

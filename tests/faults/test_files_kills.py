@@ -1,9 +1,8 @@
 """A code base whose worker is killed while it takes files in and while it embeds: nothing lost, nothing doubled."""
 
 import json
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -16,32 +15,25 @@ from tests.fakes.openai_server import Answer, OpenAIServer, embedded
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.command_line import CommandLine
 from tests.fixtures.deployment import Deployment
+from tests.fixtures.faults import stepping_aside
+from tests.fixtures.tallies import until
+from tests.fixtures.words import count_words
 
 FILES = 200
 MODEL = "multilingual-e5-small"
-ATTEMPTS = {"QUERYMILL_MAX_ATTEMPTS": "8"}
 
 
 @pytest.fixture
 def victim(deployment: Deployment, worker: WorkerProcess) -> Iterator[WorkerProcess]:
     """A worker to kill; the one of the other tests steps aside."""
-    worker.kill()
-    with WorkerProcess(deployment.environment | ATTEMPTS, queues="ingest,embed", threads=2) as process:
+    with stepping_aside(worker, deployment.environment, queues="ingest,embed", threads=2) as process:
         yield process
-    worker.start()
 
 
 @pytest.fixture
 def files(database_url: str) -> Iterator[PostgresFiles]:
     with open_pool(database_url, max_size=2) as pool:
         yield PostgresFiles(pool)
-
-
-def until(met: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 90
-    while not met():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_a_code_base_killed_half_way_is_taken_in_whole(
@@ -58,7 +50,7 @@ def test_a_code_base_killed_half_way_is_taken_in_whole(
         (tmp_path / f"f{number}.py").write_text(f"def {run}_{number}():\n    call_{number}()\n")
     command = ("ingest", "files", tmp_path, "--collection", collection, "--json")
     running = querymill.begin(*command)
-    until(lambda: len(files.revisions(collection)) > 0)
+    until(lambda: len(files.revisions(collection)) > 0, within_s=90)
     victim.kill()
     running.kill()
     running.wait()
@@ -66,10 +58,10 @@ def test_a_code_base_killed_half_way_is_taken_in_whole(
     said = json.loads(querymill(*command).stdout)
     assert (said["failed"], said["removed"]) == ([], [])
     assert said["ingested"] + said["unchanged"] == FILES
-    until(lambda: files.counts(collection, model=MODEL).pending < FILES)
+    until(lambda: files.counts(collection, model=MODEL).pending < FILES, within_s=90)
     victim.kill()
     victim.start()
-    until(lambda: files.counts(collection, model=MODEL).pending == 0)
+    until(lambda: files.counts(collection, model=MODEL).pending == 0, within_s=90)
 
     counts = files.counts(collection, model=MODEL)
     assert (counts.files, counts.chunks) == (FILES, FILES)
@@ -77,10 +69,7 @@ def test_a_code_base_killed_half_way_is_taken_in_whole(
     assert Counter(
         found.symbol.name for found in files.named(collection, names, roles=["definition"], limit=9)
     ) == dict.fromkeys(names, 1)
-    units = database.execute(
-        "SELECT units FROM word_spaces WHERE collection = %s AND space = 'files'", [collection]
-    ).fetchone()
-    assert units == (FILES,)
+    assert count_words(database, collection) == {"files": FILES}
     asked = Counter(text for request in openai_server.seen("embeddings") for text in request["input"])
     assert len(asked) == FILES
     assert max(asked.values()) <= 1 + 2

@@ -15,6 +15,7 @@ from querymill_workers.retrievers.conversations.stores.postgres_ranks import Pos
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.conversations import Store, draft, expected, settle
 from tests.fixtures.deployment import Deployment
+from tests.fixtures.faults import stepping_aside
 
 SESSIONS = 300
 WORDS = [f"subject{chr(97 + first)}{chr(97 + second)}" for first in range(6) for second in range(6)]
@@ -23,11 +24,8 @@ WORDS = [f"subject{chr(97 + first)}{chr(97 + second)}" for first in range(6) for
 @pytest.fixture
 def victim(deployment: Deployment, worker: WorkerProcess) -> Iterator[WorkerProcess]:
     """A worker to kill, as `querymill up` starts one for ranks; the one of the other tests steps aside."""
-    worker.kill()
-    more_attempts = {"QUERYMILL_MAX_ATTEMPTS": "8"}
-    with WorkerProcess(deployment.environment | more_attempts, queues="ranks", threads=1) as process:
+    with stepping_aside(worker, deployment.environment, queues="ranks", threads=1) as process:
         yield process
-    worker.start()
 
 
 @pytest.fixture

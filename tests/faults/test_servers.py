@@ -1,6 +1,7 @@
 """Servers that die under the workers: the supervisor brings them back, and the jobs go on."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psutil
@@ -9,8 +10,12 @@ import redis
 
 from querymill import Querymill, ReportSearch
 from querymill_embedded import Stack
+from querymill_shared.board.connections import open_commands
 from tests.fakes.openai_server import OpenAIServer, chat_answer
 from tests.fakes.worker import WorkerProcess
+from tests.fixtures.deployment import Deployment
+from tests.fixtures.gateways import GatewayHere, ask
+from tests.fixtures.tallies import until
 
 
 def pid_of(stack: Stack, name: str) -> int:
@@ -56,6 +61,39 @@ def test_a_killed_board_server_comes_back_with_its_jobs(
     for job in jobs:
         assert patient_result(mill, job.id).results
     assert patient_result(mill, mill.submit(search()).id).complete
+
+
+@pytest.mark.usefixtures("filings", "worker")
+def test_whoever_waits_when_the_board_server_is_killed_gets_every_event_once_and_the_result(
+    stack: Stack, mill: Querymill, openai_server: OpenAIServer
+) -> None:
+    openai_server.script.chat = lambda request: chat_answer("<another question>", after_s=2.5)
+    jobs = [mill.submit(search(multi_query=("variant",))) for _ in range(5)]
+    with ThreadPoolExecutor(10) as callers:
+        followed = [callers.submit(lambda job: list(job.events(timeout=40)), job) for job in jobs]
+        awaited = [callers.submit(job.result, 40) for job in jobs]
+        time.sleep(1.5)  # the append-only file is flushed each second
+        kill(stack, "valkey")
+        assert all(future.result().results for future in awaited)
+        for job, future in zip(jobs, followed, strict=True):
+            assert future.result() == list(job.events(timeout=5))
+
+
+def test_a_gateway_answers_the_first_request_after_the_board_server_was_killed(
+    stack: Stack, deployment: Deployment
+) -> None:
+    with GatewayHere(deployment.settings) as gateway, open_commands(deployment.settings.redis_url) as client:
+        assert ask(f"{gateway.url}/readyz")[0] == 200
+        kill(stack, "valkey")
+        until(lambda: answers(client), within_s=60)
+        assert ask(f"{gateway.url}/readyz")[0] == 200
+
+
+def answers(client: redis.Redis) -> bool:
+    try:
+        return bool(client.ping())
+    except redis.RedisError:
+        return False
 
 
 @pytest.mark.usefixtures("filings", "worker")

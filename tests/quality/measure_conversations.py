@@ -18,11 +18,11 @@ from querymill_shared.contracts.conversations.search import ConversationSearch
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.caches import ConversationCaches
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE
-from querymill_workers.retrievers.conversations.prepare import entry_of, prepare_session
+from querymill_workers.retrievers.conversations.prepare import entries_of, prepare_session
 from querymill_workers.retrievers.conversations.ranking import rank_candidates
 from querymill_workers.retrievers.conversations.ranks.recompute import update_all
+from querymill_workers.retrievers.conversations.recall import recall
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
-from querymill_workers.retrievers.conversations.search import recall
 from querymill_workers.retrievers.conversations.showing import order_of
 from querymill_workers.retrievers.conversations.stores.caches import MemoryCache
 from querymill_workers.retrievers.conversations.stores.memory import MemoryConversations
@@ -71,14 +71,14 @@ def variants() -> Iterator[dict[str, Any]]:
     for decay in SWINGS:
         yield alone | {"scoring": "bounded", "rank_swing": 0.0, "decay_swing": decay}
     yield alone | {"scoring": "bounded"}
-    yield {"scoring": "bounded"}
+    yield {"scoring": "bounded", "diversify": True}
 
 
 def world_of(chosen: ConversationSet) -> World:
     """Take a set in, and bring the ranks up to date."""
     conversations, words, keywords = MemoryConversations(), MemoryWords(), TechnicalKeywords()
     for collection, session in chosen.sessions:
-        words.put(collection, SPACE, [entry_of(session)])
+        words.put(collection, SPACE, entries_of(session))
         conversations.put(collection, prepare_session(session, keywords), replacing=None)
     for collection in {collection for collection, _ in chosen.sessions}:
         update_all(collection, MemoryRanks(conversations))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from querymill import MessageResult, MessageSearch, Querymill
-from querymill.cli import ingest as ingest_command
+from querymill.cli.progress import with_bar
 from querymill.cli.stack import services
 from querymill.cli.terminal import Console
 from querymill.ingestion import GoodLine
@@ -79,7 +79,9 @@ def ingest(mill: Querymill, chosen: MessageSet, say: Console) -> None:
     """Load a set's sessions; what is there already costs nothing."""
     requests = [IngestSession(collection=chosen.name, session=session) for session in chosen.sessions]
     lines = [GoodLine(number, len(one.model_dump_json()), one) for number, one in enumerate(requests, start=1)]
-    failed = [one.reason for one in ingest_command.follow(mill, lines, say) if one.result is None]
+    failed = [
+        one.reason for one in with_bar(mill, lines, say, size=sum(line.size for line in lines)) if one.result is None
+    ]
     assert not failed, failed
 
 

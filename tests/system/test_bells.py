@@ -10,6 +10,7 @@ from typing import Any
 import kombu
 import pytest
 import redis
+from celery import Celery
 
 from querymill import Querymill, ReportSearch
 from querymill_shared import meters
@@ -28,7 +29,7 @@ def survivor(filings: str, worker: WorkerProcess) -> Iterator[WorkerProcess]:
         worker.start()
 
 
-def soon(holds: Callable[[], bool], *, within_s: float = 5.0) -> bool:
+def soon(holds: Callable[[], bool], *, within_s: float = 30.0) -> bool:
     until = time.monotonic() + within_s
     while not holds():
         if time.monotonic() > until:
@@ -68,7 +69,7 @@ def test_a_key_that_is_no_queue_is_set_aside(
     assert process is not None
     board_client.delete("search")
     board_client.set("search", "no list")
-    assert soon(lambda: not board_client.exists("search"))
+    assert soon(lambda: not board_client.exists("search"), within_s=20)  # once the fetch that waits is over
     assert board_client.getdel("search:set-aside") == "no list"
     assert answered(mill)
     assert soon(lambda: dropped(board_client) == before + 1)
@@ -86,6 +87,44 @@ def test_a_worker_starts_beside_a_key_that_is_no_queue_and_a_ledger_nobody_wrote
     survivor.start()
     assert answered(mill)
     board_client.delete("search:set-aside", "unacked", "unacked_index")
+
+
+#: What kombu's and Celery's own code would subscribe to, or look up when it starts.
+CHANNELS = (
+    "/{db}.celery.pidbox",
+    "/{db}.reply.celery.pidbox",
+    "/{db}.celeryev/worker.heartbeat",
+    "/{db}.celeryev/task.sent",
+)
+BINDINGS = (
+    "_kombu.binding.celery", "_kombu.binding.celeryev", "_kombu.binding.celery.pidbox", "_kombu.binding_deadlines",
+    "_kombu.binding_permanent.celery",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("message", ["null", "[]", "garbage", '{"method": "shutdown"}'])
+def test_a_worker_hears_no_remote_control(
+    deployment: Deployment, mill: Querymill, survivor: WorkerProcess, board_client: redis.Redis, message: str
+) -> None:
+    process, db = survivor.process, deployment.settings.redis_url.rsplit("/", 1)[1]
+    assert process is not None
+    for channel in CHANNELS:
+        assert board_client.publish(channel.format(db=db), message) == 0
+    Celery(broker=deployment.settings.redis_url).control.shutdown()
+    assert answered(mill)
+    assert process.poll() is None
+
+
+def test_a_worker_starts_beside_bindings_of_another_type(
+    mill: Querymill, survivor: WorkerProcess, board_client: redis.Redis
+) -> None:
+    survivor.kill()
+    for key in BINDINGS:
+        board_client.delete(key)
+        board_client.set(key, "no binding")
+    survivor.start()
+    assert answered(mill)
+    board_client.delete(*BINDINGS)
 
 
 #: What a broker carries that reads the envelope of a message itself.

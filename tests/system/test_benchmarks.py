@@ -38,7 +38,7 @@ def test_without_faiss_the_recall_and_its_targets_are_left_out_and_ours_is_timed
     }  # fmt: skip
     assert not set(printed["left_out"]["faiss"]) & set(printed["figures"])
     assert {"p50_ms_100k", "sql_p50_ms_100k", "ratio_to_sql_100k"} <= set(printed["figures"])
-    assert list(printed["targets"]) == ["ratio_to_sql_100k"]
+    assert list(printed["targets"]) == ["ratio_to_sql_100k", "beside_ratio_10k"]
 
 
 @pytest.mark.parametrize("absent", [(), ("bm25s",)], ids=["with bm25s", "without bm25s"])
@@ -49,3 +49,29 @@ def test_bm25s_is_measured_where_it_is_installed_and_else_named(absent: tuple[st
     expected = {"bm25s_p50_ms_100k", "bm25s_p99_ms_100k", "bm25s_add_one_ms"}
     assert (measured, named) == ((set(), expected) if absent else (expected, set()))
     assert {"p50_ms_100k", "ts_rank_p50_ms_100k", "add_one_ms"} <= set(printed["figures"])
+
+
+#: The same, with few waiters: in threads, in coroutines and with a connection for each.
+FEW_WAITERS = """
+import sys
+sys.modules["procrastinate"] = None
+from tests.benchmarks import bench_waiters as bench
+bench.WAITERS, bench.RATE = 60, 100
+sys.argv = ["bench", "--json", "--repeats", "1"]
+bench.main()
+"""
+
+
+def test_waiters_are_served_by_few_connections_and_the_peer_is_named() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", FEW_WAITERS], cwd=ROOT, capture_output=True, text=True, timeout=150, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    printed: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
+    figures = printed["figures"]
+    assert {way: figures[f"failed_{way}"] for way in ("sync", "async", "connections")} == {
+        "sync": 0, "async": 0, "connections": 0,
+    }  # fmt: skip
+    assert max(figures["connections_per_process_sync"], figures["connections_per_process_async"]) <= 4
+    assert figures["connections_per_process_connections"] >= 60
+    assert "failed_procrastinate" in printed["left_out"]["procrastinate"]

@@ -8,6 +8,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from querymill import Querymill
 from querymill_shared.board import ValkeyBoard, Verdict
 from querymill_shared.contracts.reports.search import ReportSearch
 from tests.fakes.worker import WorkerProcess
@@ -43,8 +44,10 @@ def test_search_explains_each_score(querymill: CommandLine) -> None:
     options = ("--collection", "filings", "--multi-query", "variant", "--hyde", "--return-parent-pages")
     run = querymill("search", "reports", "what was the revenue of Nordhav?", *options)
     assert run.returncode == 0, run.stderr
-    assert " similarity × (1 + 0.2 × 2)" in run.stdout
+    assert "1 / (10 + rank 1 by words)" in run.stdout
     assert "company named in the question" in run.stdout
+    run = querymill("search", "reports", "what was the revenue of Nordhav?", *options, "--ranking", "agreement")
+    assert " similarity × (1 + 0.2 × 2)" in run.stdout, run.stderr
 
 
 @pytest.mark.usefixtures("filings", "openai_server")
@@ -54,6 +57,22 @@ def test_a_request_file_gives_the_fields_and_options_win(querymill: CommandLine,
     assert len(json.loads(querymill("search", "reports", "--request", path, "--json").stdout)["results"]) == 1
     run = querymill("search", "reports", "--request", path, "--top-n", "2", "--json")
     assert len(json.loads(run.stdout)["results"]) == 2
+
+
+@pytest.mark.usefixtures("filings", "openai_server")
+def test_a_batch_of_questions_is_asked_once(querymill: CommandLine, tmp_path: Path) -> None:
+    path = write(tmp_path / "asked.jsonl", {"_id": "q1", "query": "revenue"}, {"_id": "q2", "query": " "})
+    out = tmp_path / "results.jsonl"
+    runs = [querymill("batch", "reports", path, "--collection", "filings", "--out", out, "--json") for _ in range(2)]
+    assert [run.returncode for run in runs] == [1, 1], runs[0].stderr
+    assert "line 2: query: " in runs[0].stderr
+    counts = {"questions": 1, "failed": 0, "bad_lines": 1}
+    assert [json.loads(run.stdout) for run in runs] == [
+        counts | {"answered": 1, "there_already": 0}, counts | {"answered": 0, "there_already": 1},
+    ]  # fmt: skip
+    (line,) = map(json.loads, out.read_text().splitlines())
+    assert line["_id"] == "q1"
+    assert line["result"]["results"]
 
 
 WRONG: list[tuple[tuple[str, ...], str]] = [
@@ -98,7 +117,9 @@ def test_a_board_that_is_away_exits_with_three(deployment: Deployment) -> None:
 
 @pytest.mark.usefixtures("filings", "openai_server")
 def test_bad_lines_are_reported_and_the_rest_is_loaded(querymill: CommandLine, tmp_path: Path) -> None:
-    path = write(tmp_path / "reports.jsonl", report("c1"), '{"title": "no sha1"}', "{", report("c2"))
+    # Two texts: of near duplicates only one is a hit.
+    other = report("c2", "guests left the glacier in winter")
+    path = write(tmp_path / "reports.jsonl", report("c1"), '{"title": "no sha1"}', "{", other)
     run = querymill("ingest", "reports", path, "--collection", "hotels", "--json")
     assert run.returncode == 1
     done = json.loads(run.stdout)
@@ -116,11 +137,36 @@ def test_jobs_can_be_listed_shown_and_followed(querymill: CommandLine) -> None:
     asked = ("search", "reports", "revenue", "--collection", "filings", "--json")
     job_id = json.loads(querymill(*asked).stdout)["job_id"]
     assert job_id in [job["job_id"] for job in json.loads(querymill("jobs", "--json").stdout)]
+    assert job_id in querymill("jobs", columns=60).stdout
     shown = json.loads(querymill("job", "show", job_id, "--json").stdout)
     assert (shown["state"], shown["stages"][0]["state"]) == ("done", "done")
+    assert [part["what"] for part in shown["steps"][0]["attempts"][0]["parts"]] == [
+        "route",
+        "expand",
+        "embed",
+        "search",
+    ]
+    assert "original" in querymill("job", "show", job_id[:20]).stdout
+    assert "none of the last" in querymill("job", "show", "zz").stderr
     events = querymill("job", "events", job_id).stdout.splitlines()
     assert (events[0].split()[0], events[-1].split()[0]) == ("queued", "done")
     assert json.loads(querymill("job", "cancel", job_id, "--json").stdout) == {"job_id": job_id, "cancelled": False}
+
+
+def test_dead_jobs_can_be_listed_replayed_and_dropped(querymill: CommandLine, deployment: Deployment) -> None:
+    board = ValkeyBoard.connect(deployment.settings)
+    asked = [ReportSearch(query=query, collection="filings", deadline=30) for query in ("one", "another")]
+    dead = [board.submit(request)[0] for request in asked]
+    for job_id in dead:
+        board.settle(job_id, Verdict("dead", reason="PostgreSQL: PoolTimeout"))
+    listed = json.loads(querymill("jobs", "--state", "dead", "--json").stdout)
+    assert {job["job_id"] for job in listed if job["reason"] == "PostgreSQL: PoolTimeout"} >= set(dead)
+    assert json.loads(querymill("job", "drop", dead[0], "--json").stdout) == {"job_id": dead[0], "dropped": True}
+    assert json.loads(querymill("job", "replay", dead[1], "--json").stdout) == {"job_id": dead[1], "replayed": True}
+    assert querymill("job", "replay", dead[1]).stdout == f"{dead[1]} is not dead\n"
+    with Querymill(settings=deployment.settings) as mill:
+        assert mill.job(dead[1]).result(timeout=30).complete
+    board.close()
 
 
 def test_the_reason_of_a_job_does_nothing_to_the_terminal(querymill: CommandLine, deployment: Deployment) -> None:
@@ -211,3 +257,26 @@ def test_of_a_document_that_stands_in_a_file_several_times_the_last_line_counts(
         "SELECT count(*) FROM chat_messages WHERE collection = %s GROUP BY session_id", [collection]
     )
     assert [count for (count,) in counted] == [2] * 3
+
+
+@pytest.mark.usefixtures("filings", "openai_server")
+def test_documents_come_from_a_pipe_as_from_a_file(querymill: CommandLine) -> None:
+    collection = f"piped-{uuid4().hex[:12]}"
+    given = "\n".join((json.dumps(report("p1")), '{"title": "no sha1"}', json.dumps(report("p2"))))
+    run = querymill("ingest", "reports", "-", "--collection", collection, "--json", given=given)
+    assert run.returncode == 1, run.stderr
+    done = json.loads(run.stdout)
+    assert (done["ingested"], done["bad_line_count"], done["failed_count"]) == (2, 1, 0)
+    assert [line["line"] for line in done["bad_lines"]] == [2]
+    nothing = querymill("ingest", "reports", "-", "--collection", collection, given="{}\n")
+    assert nothing.returncode == 2
+    assert "holds no line that can be loaded" in nothing.stderr
+
+
+def test_files_come_from_a_pipe_as_json_lines(querymill: CommandLine, worker: WorkerProcess) -> None:
+    collection = f"piped-{uuid4().hex[:12]}"
+    given = '{"path": "a.py", "content": "def restore():\\n    return 1\\n"}\n'
+    for expected in ("ingested", "unchanged"):
+        run = querymill("ingest", "files", "-", "--collection", collection, "--json", given=given)
+        assert run.returncode == 0, run.stderr
+        assert json.loads(run.stdout)[expected] == 1

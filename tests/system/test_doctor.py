@@ -1,13 +1,19 @@
 """`querymill doctor`: whatever a driver accepts is probed, and nothing that is secret is printed."""
 
+import importlib.util
 import json
 import socket
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
+import psycopg
 import pytest
 
 from querymill.doctor import Finding, diagnose
+from querymill_shared.settings import Settings
+from querymill_workers.postgres.migrate import migrate
+from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer
+from tests.fakes.vectors import DIMENSIONS
 from tests.fixtures.command_line import CommandLine
 from tests.fixtures.deployment import Deployment
 
@@ -21,8 +27,10 @@ def port() -> Iterator[int]:
 
 @pytest.fixture
 def found(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> "Diagnosis":
+    """A client alone: what the workers look at in a process of their own takes its time."""
     for name, value in deployment.environment.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     return Diagnosis(monkeypatch)
 
 
@@ -127,3 +135,47 @@ def test_a_setting_that_breaks_a_rule_is_a_finding(deployment: Deployment) -> No
     assert asked.returncode == 2
     assert asked.stderr.splitlines()[0].startswith("REDIS_URL: must be a URL that begins with redis://")
     assert len(asked.stderr.splitlines()) == 2
+
+
+def test_a_wall_that_fell_is_named(deployment: Deployment, empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in deployment.environment.items():
+        monkeypatch.setenv(name, value)
+    found = Diagnosis(monkeypatch)
+    migrate(empty_url, dimensions=DIMENSIONS)
+    assert found(DATABASE_URL=empty_url)["walls"] == Finding("walls", "row-level security", ok=True)
+    with psycopg.connect(empty_url) as connection:
+        connection.execute("ALTER TABLE report_pages DISABLE ROW LEVEL SECURITY")
+        connection.execute("ALTER TABLE code_files NO FORCE ROW LEVEL SECURITY")
+        connection.execute("DROP POLICY own_collection ON text_vectors")
+        connection.execute("ALTER FUNCTION note_metadata() RESET search_path")
+    walls = found(DATABASE_URL=empty_url)["walls"]
+    assert walls.ok is False
+    for named in (
+        "report_pages has no row-level security",
+        "code_files is not forced upon its owner",
+        "text_vectors lacks a policy, or has one too many: own_collection",
+        "note_metadata() has no search_path of its own",
+        "run querymill migrate",
+    ):
+        assert named in walls.mend
+
+
+def test_the_walls_of_a_client_without_workers_are_not_probed(found: Diagnosis) -> None:
+    walls = found()["walls"]
+    assert (walls.ok, walls.mend.split(":")[0]) == (None, "not probed")
+
+
+def test_a_model_that_does_not_answer_is_a_finding(found: Diagnosis, openai_server: OpenAIServer) -> None:
+    openai_server.script.chat = lambda _: chat_answer("ok")
+    assert [found()[name].ok for name in ("chat models", "embedding models")] == [True, True]
+    openai_server.script.chat = openai_server.script.embeddings = lambda _: Answer(b"{}", status=404)
+    shown = found(CHAT_MODEL="nonexistent-model")
+    assert shown["chat models"].mend == "CHAT_MODEL: HTTP 404 to a real call; does this model exist there?"
+    assert shown["embedding models"].mend.startswith("EMBEDDING_MODEL: HTTP 404")
+
+
+def test_only_settings_that_differ_from_their_defaults_are_listed(found: Diagnosis) -> None:
+    shown = found(CHAT_MODEL=Settings.model_fields["chat_model"].default, QUERYMILL_LEASE_S="2.5")
+    assert "CHAT_MODEL" not in shown
+    assert "QUERYMILL_GLOSSARY" not in shown
+    assert shown["QUERYMILL_LEASE_S"].value == "2.5"

@@ -1,11 +1,9 @@
 """The embedded stack with its real servers: what is up answers, what is killed comes back, what is down is gone."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -27,6 +25,9 @@ from querymill_embedded import (
     StackError,
     temporary_stack,
 )
+from tests.fixtures.stacks import kept
+
+__all__ = ["kept"]
 
 T = TypeVar("T")
 
@@ -44,17 +45,6 @@ with temporary_stack(parts={Part.VALKEY, Part.POSTGRES}) as stack:
 def full() -> Iterator[Stack]:
     with temporary_stack() as stack:
         yield stack
-
-
-@pytest.fixture
-def kept() -> Iterator[Stack]:
-    # Not pytest's own folder: only its owner may enter that, and under root PostgreSQL is somebody else.
-    parent = Path(tempfile.mkdtemp(prefix="qm-kept-"))
-    parent.chmod(0o711)
-    stack = Stack(parent / "100 % käpt ;")
-    yield stack
-    stack.down()
-    shutil.rmtree(parent)
 
 
 def test_all_five_parts_answer_a_real_request(full: Stack) -> None:

@@ -88,7 +88,7 @@ def test_the_evidence_for_files_is_weighed_by_a_set(querymill: CommandLine, tmp_
     assert run.returncode == 0, run.stderr
     written = json.loads(out.read_text())
     assert json.loads(run.stdout) == written | {"path": str(out)}
-    assert list(written["words"]["weights"]) == ["lexical", "path", "names", "passage"]
+    assert list(written["words"]["weights"]) == ["fields", "definitions"]
     assert written["words"]["relevant"]["files"] == 2
     assert ("vectors" in written) == vectors
     profiles = file_profiles(str(out))

@@ -92,13 +92,14 @@ def test_files_wait_for_their_vectors_and_have_figures_of_their_own(querymill: C
 def test_a_query_that_fails_is_named_and_counts_as_nothing_found(
     querymill: CommandLine, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
-    corpus = [{"_id": "d#0", "title": "", "text": "seven cranes were bought", "metadata": {"doc": "d"}}]
+    meta_info = {"vtkjs_modules": ["vtkCrane"], "description": "seven cranes were bought"}
+    corpus = [{"_id": "d", "metadata": {"file_path": "d", "code": "run()", "meta_info": meta_info}}]
     queries = [{"_id": "q", "text": "cranes bought"}]
-    folder = write_set(tmp_path / "evalfails", corpus=corpus, queries=queries, qrels={"q": {"d#0": 1}})
-    assert best(figures(querymill, folder, "reports")) == (1.0, 1.0, 1.0)
+    folder = write_set(tmp_path / "evalfails", corpus=corpus, queries=queries, qrels={"q": {"d": 1}})
+    assert best(figures(querymill, folder, "modules")) == (1.0, 1.0, 1.0)
     openai_server.script.embeddings = lambda _: Answer(b"{}", status=400)
     (folder / "queries.jsonl").write_text('{"_id": "q", "text": "another question"}\n')
-    run = querymill("eval", folder, "--kind", "reports", "--json")
+    run = querymill("eval", folder, "--kind", "modules", "--option", 'channels=["vectors"]', "--json")
     assert run.returncode == 0, run.stderr
     printed = json.loads(run.stdout)
     assert (printed["ndcg@10"], printed["degraded"], printed["queries"]) == (0.0, 1, 1)

@@ -1,9 +1,11 @@
 """The fleet's account on a real Valkey: what it grants, to whom first, and when it says no."""
 
+import functools
 import multiprocessing
 import threading
 import time
 from bisect import bisect_left
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import Queue
 from multiprocessing.synchronize import Barrier
@@ -13,6 +15,7 @@ import redis
 
 from querymill_shared import meters
 from querymill_shared.contracts.fields import Lane
+from querymill_workers.inference import account as module
 from querymill_workers.inference.account import Account, CircuitOpen, Grant, LimitReached, RateLimitHeaders
 from querymill_workers.inference.client import ProviderResponse
 from querymill_workers.inference.gateway import Gateway
@@ -24,28 +27,60 @@ def go(account: Account, lane: Lane = Lane.INTERACTIVE, *, tokens: int = 0, with
     return account.reserve(lane=lane, tokens=tokens, until=until)
 
 
+def undisturbed(within_s: float) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Run a test again that failed when it took longer than that.
+
+    What is granted depends on the clock of the server, which goes on while the machine does something else.
+    """
+
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(test)
+        def run(provider: Provider) -> None:
+            for _ in range(10):
+                begun = time.monotonic()
+                try:
+                    return test(provider)
+                except (Exception, pytest.fail.Exception):
+                    if time.monotonic() - begun < within_s:
+                        raise
+                    provider.client.flushdb()
+            return test(provider)
+
+        return run
+
+    return decorate
+
+
 def waits(account: Account, count: int, *, tokens: int = 0) -> list[float]:
     return [round(go(account, tokens=tokens).at - time.monotonic(), 2) for _ in range(count)]
 
 
+@undisturbed(within_s=0.02)
 def test_a_small_burst_then_one_call_each_interval(provider: Provider) -> None:
     assert waits(provider.account(rpm=600), 6) == pytest.approx([0, 0, 0, 0.1, 0.2, 0.3], abs=0.03)
 
 
 def test_without_a_limit_nobody_waits(provider: Provider) -> None:
-    assert max(waits(provider.account(), 50)) <= 0
+    account = provider.account()
+    for _ in range(50):
+        grant = go(account)
+        assert grant.at <= time.monotonic()
+        account.report(grant, "answered")
 
 
+@undisturbed(within_s=0.03)
 def test_tokens_are_reserved_like_requests(provider: Provider) -> None:
     # 2 % of 60,000 at once: 1,200; then 980 a second.
     assert waits(provider.account(tpm=60_000), 4, tokens=600) == pytest.approx([0, 0, 0.61, 1.23], abs=0.04)
 
 
+@undisturbed(within_s=0.08)
 def test_what_is_larger_than_the_burst_waits_for_a_full_bucket_and_pays_the_excess_twice(provider: Provider) -> None:
     account = provider.account(tpm=60_000)
     assert waits(account, 2, tokens=3_000) == pytest.approx([0, (2 * 3_000 - 1_200) / 976], abs=0.1)
 
 
+@undisturbed(within_s=0.08)
 def test_what_cannot_be_granted_in_time_is_refused_at_once_and_costs_nothing(provider: Provider) -> None:
     account = provider.account(rpm=60)
     go(account)
@@ -57,6 +92,7 @@ def test_what_cannot_be_granted_in_time_is_refused_at_once_and_costs_nothing(pro
     assert waits(account, 1) == pytest.approx([1.0], abs=0.1)
 
 
+@undisturbed(within_s=0.02)
 def test_a_refund_lets_the_next_call_go_earlier_and_a_charge_later(provider: Provider) -> None:
     account = provider.account(tpm=60_000)
     grant = go(account, tokens=1_200)
@@ -66,12 +102,14 @@ def test_a_refund_lets_the_next_call_go_earlier_and_a_charge_later(provider: Pro
     assert waits(account, 1, tokens=600) == pytest.approx([1.23], abs=0.06)
 
 
+@undisturbed(within_s=0.02)
 def test_a_grant_that_is_not_used_is_given_back(provider: Provider) -> None:
     account = provider.account(rpm=60)
     account.report(go(account), "unused")
     assert waits(account, 1) == pytest.approx([0], abs=0.03)
 
 
+@undisturbed(within_s=0.6)
 def test_a_429_pauses_every_worker_and_voids_what_was_granted(provider: Provider) -> None:
     here, there = provider.account(rpm=600), provider.account(rpm=600)
     first = go(here)
@@ -83,14 +121,26 @@ def test_a_429_pauses_every_worker_and_voids_what_was_granted(provider: Provider
     assert go(there).at - again.at == pytest.approx(0.1, abs=0.02), "no burst after a pause"
 
 
+def server_ms(provider: Provider) -> float:
+    seconds, microseconds = provider.client.time()
+    return float(seconds * 1000 + microseconds / 1000)
+
+
 def test_a_429_that_names_no_time_pauses_longer_each_time(provider: Provider) -> None:
     account = provider.account()
     for seconds in (1, 2, 4):
         grant = Grant(Lane.INTERACTIVE, 0, time.monotonic(), "0")
+        before = server_ms(provider)
         account.report(grant, "limited", limits=RateLimitHeaders())
-        assert go(account).at - time.monotonic() == pytest.approx(seconds, abs=0.1)
+        after = server_ms(provider)
+        paused_until = float(provider.client.hget(account.key, "paused_until") or 0)
+        assert before + seconds * 1000 - 1 <= paused_until <= after + seconds * 1000 + 1
+        grant = go(account)
+        assert server_ms(provider) >= paused_until
+        account.report(grant, "cut")
 
 
+@undisturbed(within_s=0.02)
 def test_headers_that_tell_of_fewer_calls_than_we_count_empty_the_bucket(provider: Provider) -> None:
     account = provider.account(rpm=600)
     account.report(go(account), "answered", limits=RateLimitHeaders(requests_left=1, requests_reset_s=0.1))
@@ -99,6 +149,7 @@ def test_headers_that_tell_of_fewer_calls_than_we_count_empty_the_bucket(provide
     assert waits(account, 1) == pytest.approx([3.0], abs=0.15)
 
 
+@undisturbed(within_s=2.5)
 def test_interactive_goes_before_bulk_that_waits(provider: Provider) -> None:
     account = provider.account(rpm=600)
     order: list[str] = []
@@ -113,13 +164,13 @@ def test_interactive_goes_before_bulk_that_waits(provider: Provider) -> None:
         done_before = len(order)
         interactive = [pool.submit(one, Lane.INTERACTIVE) for _ in range(8)]
         for future in interactive:
-            future.result(timeout=5)
+            future.result(timeout=30)
         overtaken = order[done_before:].count("interactive")
         last = len(order) - 1 - order[::-1].index("interactive")
         assert overtaken == 8
         assert order[done_before : last + 1].count("bulk") <= 3, order
         for future in bulk:
-            future.result(timeout=10)
+            future.result(timeout=30)
 
 
 def test_bulk_keeps_a_floor_when_interactive_takes_everything(provider: Provider) -> None:
@@ -140,25 +191,29 @@ def test_bulk_keeps_a_floor_when_interactive_takes_everything(provider: Provider
     assert 0.02 <= share <= 0.12, counts
 
 
-def test_the_breaker_opens_probes_and_closes(provider: Provider) -> None:
+def test_the_breaker_opens_probes_and_closes(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "COOLDOWN_MS", 10_000)
     here, there = provider.account(), provider.account()
     for _ in range(5):
         here.report(go(here), "failed")
     with pytest.raises(CircuitOpen, match="failed 5 times in a row"):
         go(there)
-    time.sleep(1.05)
+    provider.cool_down()
     probe = go(there)
     with pytest.raises(CircuitOpen):
         go(here)  # one probes, the others wait for what it finds
     there.report(probe, "failed")
-    with pytest.raises(CircuitOpen, match=r"next call in [12]\."):
+    with pytest.raises(CircuitOpen, match=r"next call in (1[0-9]|20)\."):
         go(here)
-    time.sleep(2.05)
+    provider.cool_down()
     here.report(go(here), "answered")
     assert go(there).at <= time.monotonic()
 
 
-def test_a_call_cut_by_its_callers_time_counts_neither_for_the_provider_nor_against_it(provider: Provider) -> None:
+def test_a_call_cut_by_its_callers_time_counts_neither_for_the_provider_nor_against_it(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "COOLDOWN_MS", 10_000)
     account = provider.account()
     for outcome in ("cut", "cut", "cut", "cut", "cut", "failed", "failed", "failed", "failed", "cut"):
         account.report(go(account), outcome)
@@ -167,11 +222,14 @@ def test_a_call_cut_by_its_callers_time_counts_neither_for_the_provider_nor_agai
         go(account)
 
 
-def test_a_probe_cut_by_its_callers_time_lets_another_probe(provider: Provider) -> None:
+def test_a_probe_cut_by_its_callers_time_lets_another_probe(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "COOLDOWN_MS", 10_000)
     account = provider.account()
     for _ in range(5):
         account.report(go(account), "failed")
-    time.sleep(1.05)
+    provider.cool_down()
     account.report(go(account), "cut")
     probe = go(account)
     with pytest.raises(CircuitOpen):
@@ -180,6 +238,7 @@ def test_a_probe_cut_by_its_callers_time_lets_another_probe(provider: Provider) 
     assert go(account).at <= time.monotonic()
 
 
+@undisturbed(within_s=0.08)
 def test_a_call_cut_by_its_callers_time_is_paid_for(provider: Provider) -> None:
     account = provider.account(rpm=60, tpm=60_000)
     account.report(go(account, tokens=1_200), "cut")
@@ -194,7 +253,7 @@ def test_who_has_no_deadline_waits_for_the_breaker(provider: Provider) -> None:
         account.report(go(account), "failed")
     started = time.monotonic()
     go(account, Lane.BULK, within_s=None)
-    assert 0.8 < time.monotonic() - started < 2.5
+    assert 0.8 < time.monotonic() - started < 20
 
 
 def test_a_rejected_call_says_nothing_against_the_provider(provider: Provider) -> None:
@@ -204,12 +263,14 @@ def test_a_rejected_call_says_nothing_against_the_provider(provider: Provider) -
     assert go(account).at <= time.monotonic()
 
 
+@undisturbed(within_s=0.02)
 def test_accounts_of_different_keys_and_models_do_not_share(provider: Provider) -> None:
     one, other = provider.account(rpm=60), provider.account(rpm=60, model="other")
     go(one)
     assert waits(other, 1) == pytest.approx([0], abs=0.03)
 
 
+@undisturbed(within_s=0.5)
 def test_what_was_granted_and_refused_is_counted(provider: Provider) -> None:
     account = provider.account(rpm=60)
     go(account)
@@ -225,6 +286,10 @@ class Growing:
     """Work that turns out larger than it was when it took its place in line."""
 
     lane = Lane.INTERACTIVE
+    collection = "c"
+
+    def has_left(self) -> bool:
+        return False
 
     def until(self) -> float:
         return time.monotonic() + 0.2
@@ -242,6 +307,7 @@ class Growing:
         raise AssertionError("it must not be sent")
 
 
+@undisturbed(within_s=0.1)
 def test_work_that_outgrew_what_can_be_granted_gives_its_place_back(provider: Provider) -> None:
     account = provider.account(rpm=60, tpm=60_000)
     account.reserve(lane=Lane.INTERACTIVE, tokens=1_190, until=None, requests=0)
@@ -265,8 +331,9 @@ def _hammer(url: str, ready: Barrier, times: "Queue[list[float]]") -> None:
 
         def work() -> None:
             while time.monotonic() < stop:
-                account.still_holds(account.reserve(lane=Lane.INTERACTIVE, tokens=0, until=None))
-                granted.append(time.monotonic())
+                grant = account.reserve(lane=Lane.INTERACTIVE, tokens=0, until=None)
+                account.still_holds(grant)
+                granted.append(grant.at)  # not when this thread woke up, which may be later
 
         threads = [threading.Thread(target=work) for _ in range(8)]
         for thread in threads:
@@ -276,7 +343,7 @@ def _hammer(url: str, ready: Barrier, times: "Queue[list[float]]") -> None:
         times.put(granted)
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_four_processes_hammering_one_budget_let_through_the_limit_and_never_more(
     valkey_url: str, provider: Provider
 ) -> None:
@@ -285,8 +352,28 @@ def test_four_processes_hammering_one_budget_let_through_the_limit_and_never_mor
     processes = [context.Process(target=_hammer, args=(valkey_url, ready, answers)) for _ in range(4)]
     for process in processes:
         process.start()
-    times = sorted(moment for _ in processes for moment in answers.get(timeout=100))
+    times = sorted(moment for _ in processes for moment in answers.get(timeout=250))
     for process in processes:
         process.join()
     in_any_minute = max(bisect_left(times, moment + 60) - at for at, moment in enumerate(times))
     assert 0.99 * LIMIT <= in_any_minute <= LIMIT
+
+
+def test_a_collection_that_asks_for_much_does_not_put_off_the_others(provider: Provider) -> None:
+    account, granted = provider.account(rpm=600), list[tuple[float, str]]()
+
+    def ask(collection: str) -> None:
+        grant = account.reserve(lane=Lane.INTERACTIVE, tokens=0, until=None, collection=collection)
+        granted.append((grant.at, collection))
+
+    with ThreadPoolExecutor(60) as pool:
+        hog = [pool.submit(ask, "hog") for _ in range(50)]
+        while len(granted) < 10:
+            time.sleep(0.005)
+        shy = [pool.submit(ask, "shy") for _ in range(5)]
+        for asked in (*hog, *shy):
+            asked.result(timeout=60)
+    order = [collection for _, collection in sorted(granted)]
+    assert len(order) == 55
+    last = len(order) - order[::-1].index("shy")
+    assert last <= 35, "they take turns; first come, first served, the last would be the 55th"

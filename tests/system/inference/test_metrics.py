@@ -8,6 +8,7 @@ import pytest
 from querymill.fleet import figures
 from querymill_shared import metrics
 from querymill_shared.contracts.fields import Lane
+from querymill_shared.settings import Settings
 from querymill_workers.inference.account import RateLimitHeaders
 from querymill_workers.jobs.deadline import Caller
 from tests.fixtures.inference import Provider
@@ -57,7 +58,7 @@ def test_what_happened_is_in_the_metrics(scraped: str, line: str) -> None:
 
 @pytest.mark.usefixtures("scraped")
 def test_status_reads_the_same_figures(valkey_url: str) -> None:
-    fleet = figures(valkey_url)
+    fleet = figures(Settings(redis_url=valkey_url))
     assert fleet is not None
     assert [(state["model"], state["breaker"]) for state in fleet["providers"]] == [
         ("other", "open"),
@@ -67,4 +68,4 @@ def test_status_reads_the_same_figures(valkey_url: str) -> None:
 
 
 def test_a_server_that_is_away_gives_no_figures() -> None:
-    assert figures("redis://127.0.0.1:1/0") is None
+    assert figures(Settings(redis_url="redis://127.0.0.1:1/0")) is None

@@ -13,8 +13,9 @@ import psycopg
 import pytest
 
 from querymill import EmbedTexts, JobFailed, Querymill, TextToEmbed, UnknownJob
+from querymill.appended_file import UnusableFile
 from querymill.backfill import IN_FLIGHT, Backfill, Order, Piece, read_pieces
-from querymill.vector_file import UnusableFile, VectorFile
+from querymill.vector_file import VectorFile
 from tests.fakes.openai_server import Answer, OpenAIServer, embedded
 from tests.fakes.vectors import DIMENSIONS, vector_of
 from tests.fakes.worker import WorkerProcess
@@ -147,7 +148,7 @@ def test_collected_results_do_not_stay_on_the_board(mill: Querymill, tmp_path: P
     assert advance.result is not None
     with pytest.raises(UnknownJob):
         mill.job(advance.result.job_id).picture()
-    # The idempotency key still leads to that job: another file of the same texts needs another.
+    # With that job its idempotency key is gone: another file of the same texts starts the work again.
     with VectorFile(tmp_path / "second") as file:
         list(Backfill(mill, Order("c"), file).run(read_pieces(path)))
     assert_right(tmp_path / "second", texts)

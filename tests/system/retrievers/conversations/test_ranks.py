@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -10,13 +11,15 @@ import pytest
 from querymill import JobFailed, Querymill, RankList, RankListResult, RecomputeRanks
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.command_line import CommandLine
+from tests.fixtures.deployment import finish_embedding
 
 POOL = "postgres connectionPool exhausted, pool_timeout raised while the workers restarted"
 
 
 @pytest.fixture
-def collection(worker: WorkerProcess) -> str:
-    return f"talks-{uuid4().hex[:12]}"
+def collection(worker: WorkerProcess, mill: Querymill) -> Iterator[str]:
+    yield f"talks-{uuid4().hex[:12]}"
+    finish_embedding(mill)
 
 
 @pytest.fixture

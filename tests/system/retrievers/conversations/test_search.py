@@ -21,14 +21,15 @@ from querymill_workers.retrievers.conversations.ports.sessions import SPACE
 from querymill_workers.words.postgres import PostgresWords
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.chats import session
-from tests.fixtures.deployment import Deployment
+from tests.fixtures.deployment import Deployment, finish_embedding
 
 SAMPLE = Path(str(resources.files("querymill_embedded") / "sample" / "conversations.jsonl"))
 
 
 @pytest.fixture
-def collection(worker: WorkerProcess) -> str:
-    return f"talks-{uuid4().hex[:12]}"
+def collection(worker: WorkerProcess, mill: Querymill) -> Iterator[str]:
+    yield f"talks-{uuid4().hex[:12]}"
+    finish_embedding(mill)
 
 
 def take_in(mill: Querymill, collection: str, session_id: str, *texts: str) -> None:

@@ -18,6 +18,7 @@ from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
 from querymill_workers.words.postgres import PostgresWords
 from tests.fakes.openai_server import Answer, OpenAIServer, embedded
 from tests.fixtures.command_line import CommandLine
+from tests.fixtures.words import count_words
 
 pytestmark = pytest.mark.usefixtures("worker", "openai_server")
 
@@ -128,10 +129,7 @@ def test_a_second_run_sends_nothing_and_takes_away_what_is_gone(
     third = ingest(querymill, root, collection)
     assert (third["ingested"], third["unchanged"], third["removed"]) == (1, 5, ["src/latin.c"])
     assert files.named(collection, ["brew"], roles=["definition"], limit=9) == []
-    (units,) = database.execute(
-        "SELECT units FROM word_spaces WHERE collection = %s AND space = 'files'", [collection]
-    ).fetchone() or (None,)
-    assert units == 6
+    assert count_words(database, collection) == {"files": 6}
 
 
 def test_nothing_is_taken_away_while_something_cannot_be_read(

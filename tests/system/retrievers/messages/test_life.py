@@ -18,8 +18,11 @@ from tests.fakes.worker import WorkerProcess
 from tests.fixtures.chats import session
 from tests.fixtures.command_line import CommandLine, Run
 from tests.fixtures.deployment import Deployment
+from tests.fixtures.words import see
 
 OLD, NEW = "multilingual-e5-small", "e5-newer"
+#: Of the new model: a third of the old one's.
+DIMENSIONS = 128
 
 
 @pytest.fixture
@@ -28,7 +31,7 @@ def moved(deployment: Deployment) -> Deployment:
     changed = {
         "REDIS_URL": deployment.environment["REDIS_URL"].removesuffix("/2") + "/3",
         "EMBEDDING_MODEL": NEW,
-        "QUERYMILL_EMBEDDING_DIMENSIONS": "384",
+        "QUERYMILL_EMBEDDING_DIMENSIONS": str(DIMENSIONS),
         "QUERYMILL_FORMER_EMBEDDING_MODEL": OLD,
     }
     environment = deployment.environment | changed
@@ -44,10 +47,10 @@ def later(moved: Deployment) -> Iterator[Querymill]:
 
 
 def mirrored(request: dict[str, Any]) -> Answer:
-    """Give the new model's vectors in the other direction: who compares them with the old one's finds nothing."""
+    """Give the new model's vectors, shorter and in the other direction."""
     if request["model"] == OLD:
         return embedded(request)
-    return embedding_answer([(-vector_of(text)[::-1]).tolist() for text in request["input"]], after_s=0.5)
+    return embedding_answer([(-vector_of(text)[:DIMENSIONS]).tolist() for text in request["input"]], after_s=0.5)
 
 
 def models_asked(server: OpenAIServer) -> set[str]:
@@ -62,7 +65,9 @@ def wait_until(true: Callable[[], bool]) -> None:
 
 
 def ask(mill: Querymill, collection: str, query: str) -> MessageResult:
-    return mill.submit(MessageSearch(collection=collection, query=query, similarity_threshold=0.9)).result(15)
+    """Ask by vectors alone: words would find the session whichever model made the vectors."""
+    asked = MessageSearch(collection=collection, query=query, ranking="vectors", similarity_threshold=0.9)
+    return mill.submit(asked).result(15)
 
 
 def take_in(mill: Querymill, collection: str, *names: str) -> None:
@@ -109,7 +114,9 @@ def test_stale_words_are_made_anew_from_the_command_line(
 ) -> None:
     collection = f"chats-{uuid4().hex[:12]}"
     take_in(mill, collection, "s", "t")
-    database.execute("UPDATE word_spaces SET version = 0 WHERE collection = %s", [collection])
+    with database.transaction():
+        see(database, collection)
+        database.execute("UPDATE word_indexes SET version = 0 WHERE collection = %s", [collection])
     asked = MessageSearch(collection=collection, query="which lunch of the fleet", hybrid=True)
     assert [part.stage for part in mill.submit(asked).result(15).degraded] == ["words"]
     run = querymill("reindex", "messages", "--collection", collection, "--json")

@@ -41,7 +41,9 @@ def take_in(mill: Querymill, collection: str, *texts: str, session_id: str = "s"
 
 
 def ask(mill: Querymill, collection: str, query: str, **fields: object) -> MessageResult:
-    request = MessageSearch.model_validate({"collection": collection, "query": query, "deadline": 10} | fields)
+    request = MessageSearch.model_validate(
+        {"collection": collection, "query": query, "ranking": "vectors", "deadline": 10} | fields
+    )
     return mill.submit(request).result(15)
 
 
@@ -49,12 +51,13 @@ def away(request: object) -> Answer:
     return Answer(b"{}", status=503)
 
 
-def test_a_message_is_found_by_what_it_means(mill: Querymill, collection: str) -> None:
+@pytest.mark.parametrize(("ranking", "mode"), [("vectors", "vector"), ("best", "hybrid")])
+def test_a_message_is_found_by_what_it_means(mill: Querymill, collection: str, ranking: str, mode: str) -> None:
     done = take_in(mill, collection, "the fleet counts nine ships", "soup for lunch")
     assert (done.outcome, done.total) == ("ingested", 4)
-    result = ask(mill, collection, "the fleet counts nine ships", similarity_threshold=None)
+    result = ask(mill, collection, "the fleet counts nine ships", ranking=ranking, similarity_threshold=None)
     best = result.results[0]
-    assert (result.mode, result.searched, result.complete) == ("vector", "exact", True)
+    assert (result.mode, result.searched, result.complete) == (mode, "exact", True)
     assert (best.message_id, best.session_name, best.user_name, best.message_role) == ("a", "Harbour", "Ada", "user")
     assert best.raw_similarity == pytest.approx(1, abs=1e-5)
     assert best.band == "exact"
@@ -70,33 +73,35 @@ def test_the_same_session_again_asks_the_provider_nothing(
     assert openai_server.seen("embeddings") == []
 
 
+# By rule, "best" finds a message by the words of its neighbours too, below the message that has them.
+@pytest.mark.parametrize(("ranking", "found"), [("vectors", ["a"]), ("best", ["a", "b"])])
 def test_while_the_embedding_server_is_down_the_words_answer_and_say_why(
-    mill: Querymill, collection: str, openai_server: OpenAIServer
+    mill: Querymill, collection: str, openai_server: OpenAIServer, ranking: str, found: list[str]
 ) -> None:
     take_in(mill, collection, "the fleet counts nine ships", "soup for lunch")
     openai_server.script.embeddings = away
-    result = ask(mill, collection, f"how many ships {uuid4().hex}")
+    result = ask(mill, collection, f"how many ships {uuid4().hex}", ranking=ranking)
     assert (result.mode, result.complete, result.degraded[0].stage) == ("text", False, "embed")
     assert result.why is not None
     assert "embedding" in result.why
-    assert [hit.message_id for hit in result.results] == ["a"]
-    assert result.results[0].similarity == 0.5
+    assert [hit.message_id for hit in result.results] == found
+    assert {hit.similarity for hit in result.results} == {0.5}
 
 
 def test_a_session_whose_vectors_cannot_be_had_is_named_and_found_by_its_words(
     mill: Querymill, collection: str, openai_server: OpenAIServer, querymill: CommandLine, tmp_path: Path
 ) -> None:
-    openai_server.script.embeddings = away
+    openai_server.script.embeddings = lambda _: Answer(b"{}", status=401)
     path = tmp_path / "sessions.jsonl"
     path.write_text(session("s", f"the heron nests by the weir {uuid4().hex}").model_dump_json(), encoding="utf-8")
     run = querymill("ingest", "messages", path, "--collection", collection, "--json")
     (failed,) = json.loads(run.stdout)["failed"]
     assert (run.returncode, failed["document"]) == (1, "s")
     assert "line 1: stored and searchable by text, but embedding failed: " in failed["reason"]
-    assert "embedding unavailable" in failed["reason"]
+    assert "rejected: HTTP 401" in failed["reason"]
     openai_server.reset()
     result = ask(mill, collection, "heron at the weir")
-    assert result.mode == "text"  # the breaker is open still, or no row has a vector: either way
+    assert result.mode == "text"  # no row has a vector
     assert [hit.session_id for hit in result.results] == ["s"]
 
 
@@ -121,8 +126,11 @@ def test_a_new_message_is_found_by_its_words_while_its_vector_is_made_and_by_the
     given = session("live", f"the heron nests {unique}", "nine ships")
     stored = mill.submit(IngestSession(collection=collection, session=given)).result(20)
     pending = ask(mill, collection, "where is the heron", similarity_threshold=0.99)
-    assert (pending.mode, pending.skipped, pending.complete) == ("vector", 2, True)
+    assert (pending.mode, pending.skipped, pending.complete) == ("vector", 2, False)
     assert [(hit.message_id, hit.found_by, hit.similarity) for hit in pending.results] == [("a", ("words",), 0.5)]
+    best = ask(mill, collection, "where is the heron", ranking="best", similarity_threshold=0.99)
+    assert (best.mode, best.skipped, best.complete) == ("hybrid", 2, False)
+    assert (best.results[0].message_id, best.results[0].found_by, best.results[0].similarity) == ("a", ("words",), 0.5)
     # Two messages more while the first embedding runs: one other waits, and misses neither.
     for count in (3, 4):
         texts = [f"the heron nests {unique}", "nine ships", *["a heron more", "and a heron"][: count - 2]]
@@ -134,12 +142,15 @@ def test_a_new_message_is_found_by_its_words_while_its_vector_is_made_and_by_the
     found = ask(mill, collection, f"the heron nests {unique}", session_id="live", similarity_threshold=None)
     assert (found.results[0].message_id, found.results[0].found_by, found.skipped) == ("a", ("vector",), 0)
     assert {hit.message_id for hit in found.results} == {"a", "b", "c", "d"}
+    best = ask(mill, collection, f"the heron nests {unique}", session_id="live", ranking="best")
+    assert (best.results[0].message_id, set(best.results[0].found_by)) == ("a", {"vector", "words"})
 
 
 def test_a_session_is_searched_alone(mill: Querymill, collection: str) -> None:
     take_in(mill, collection, "nine ships", session_id="s")
     take_in(mill, collection, "nine ships", session_id="t")
-    for fields in ({}, {"hybrid": True}, {"include_context": True}):
+    every: list[dict[str, object]] = [{}, {"hybrid": True}, {"include_context": True}, {"ranking": "best"}]
+    for fields in every:
         found = ask(mill, collection, "nine ships", session_id="t", similarity_threshold=None, **fields)
         assert {hit.session_id for hit in found.results} == {"t"}
 
@@ -162,7 +173,7 @@ def test_the_sample_is_loaded_and_searched_from_the_command_line(collection: str
     assert len(found["results"]) == 3
     shown = querymill(*asked)
     assert "阳台种菜" in shown.stdout
-    assert "searched: vector, exact" in shown.stdout
+    assert "searched: hybrid, exact" in shown.stdout
 
 
 @pytest.mark.usefixtures("openai_server")

@@ -6,9 +6,19 @@ from uuid import uuid4
 
 import pytest
 
-from querymill import IngestModule, JobFailed, LearnLexicon, ModuleDocument, ModuleSearch, Querymill, UnknownCollection
+from querymill import (
+    EmbedModules,
+    IngestModule,
+    JobFailed,
+    LearnLexicon,
+    ModuleDocument,
+    ModuleSearch,
+    Querymill,
+    ReembedModules,
+    UnknownCollection,
+)
 from querymill_shared.contracts.events import Done
-from tests.fakes.openai_server import OpenAIServer, chat_answer
+from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.deployment import Deployment
 
@@ -27,11 +37,12 @@ DOCUMENTS = [
 
 
 @pytest.fixture
-def code(worker: WorkerProcess, mill: Querymill) -> str:
+def code(worker: WorkerProcess, mill: Querymill, openai_server: OpenAIServer) -> str:
     """A collection of a dozen code documents, ingested through the workers."""
     collection = f"code{uuid4().hex[:8]}"
     for job in [mill.submit(IngestModule(collection=collection, document=one)) for one in DOCUMENTS]:
         job.result(timeout=30)
+    mill.submit(EmbedModules(collection=collection)).result(timeout=30)
     return collection
 
 
@@ -69,6 +80,27 @@ def test_a_chat_model_splits_the_request(mill: Querymill, code: str, openai_serv
     assert result.searched_by == "split"
     assert result.results[0].document == 4
     assert {stage.name for stage in result.stages} == {"original", "split"}
+
+
+def test_a_chinese_request_compares_descriptions_too_and_is_answered_by_words_without_the_provider(
+    mill: Querymill, code: str, openai_server: OpenAIServer
+) -> None:
+    result = mill.submit(ModuleSearch(collection=code, query="切开模型，用 plane")).result(timeout=20)
+    assert result.complete, result.degraded
+    assert {"vectors", "text"} <= set(result.results[0].channels)
+    openai_server.script.embeddings = lambda _: Answer(b"{}", status=503)
+    result = mill.submit(ModuleSearch(collection=code, query="把模型切成片，用 plane")).result(timeout=20)
+    assert [gap.stage for gap in result.degraded] == ["vectors"]
+    assert not result.complete
+    assert {hit.document for hit in result.results} <= set(range(4, 12))
+    assert result.results
+
+
+def test_reembedding_makes_only_the_vectors_that_are_missing(
+    mill: Querymill, code: str, deployment: Deployment
+) -> None:
+    request = ReembedModules(collection=code, model=deployment.settings.embedding_model)
+    assert mill.submit(request).result(timeout=30).total == 0
 
 
 def test_an_unknown_collection_is_refused_before_anything_is_enqueued(mill: Querymill) -> None:

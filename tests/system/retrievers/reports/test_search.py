@@ -1,6 +1,8 @@
 """A question from the client's call to the answer: real board, real database, real worker, scripted models."""
 
 import asyncio
+import re
+import threading
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -14,13 +16,21 @@ from querymill import (
     IdempotencyConflict,
     Job,
     JobCancelled,
-    JobFailed,
     Querymill,
     ReportSearch,
     UnknownCollection,
 )
-from querymill_shared.contracts.events import Done, Hits, Queued, StageFinished, StageStarted
-from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, embedded, embedding_answer, method_of
+from querymill_shared.contracts.events import Done, Hits, Queued, StageStarted
+from tests.fakes.openai_server import (
+    Answer,
+    OpenAIServer,
+    chat_answer,
+    embedded,
+    embedding_answer,
+    held,
+    method_of,
+    reworded,
+)
 from tests.fixtures.deployment import Deployment
 
 ALL = ("synonym", "subquestion", "variant")
@@ -28,7 +38,7 @@ ALL = ("synonym", "subquestion", "variant")
 
 def search(query: str = "how did revenue develop", **fields: Any) -> ReportSearch:
     return ReportSearch.model_validate(
-        {"query": query, "collection": "filings", "return_parent_pages": True, "deadline": 10} | fields
+        {"query": query, "collection": "filings", "return_parent_pages": True, "deadline": 20} | fields
     )
 
 
@@ -37,18 +47,16 @@ def fresh(text: str = "how did revenue develop") -> str:
     return f"{text} {time.monotonic_ns()}"
 
 
-def slow_chat(**after_s: float) -> Any:
-    return lambda request: chat_answer(f"<question by {method_of(request)}>", after_s=after_s[method_of(request)])
-
-
 @pytest.mark.usefixtures("filings")
 def test_a_question_is_answered_with_every_branch(mill: Querymill, openai_server: OpenAIServer) -> None:
-    openai_server.script.chat = lambda request: chat_answer(
-        f"<{fresh('revenue rose to million by ' + method_of(request))}>"
-    )
+    def reply(request: dict[str, Any]) -> Answer:
+        text = fresh("revenue rose to million by " + method_of(request))
+        return chat_answer(f"| item | {text} |" if method_of(request) == "hyde" else f"<{text}>")
+
+    openai_server.script.chat = reply
     question = fresh("what was the revenue of Nordhav in 2022?")
     openai_server.requests.clear()
-    result = mill.submit(search(question, hyde=True, multi_query=ALL)).result(10)
+    result = mill.submit(search(question, hyde=True, multi_query=ALL)).result(30)
     assert (result.results[0].document, result.results[0].page) == ("a1", 2)
     assert result.complete
     assert set(result.expansion_texts) == {"hyde", *ALL}
@@ -64,26 +72,37 @@ def test_a_question_is_answered_with_every_branch(mill: Querymill, openai_server
 def test_branches_run_side_by_side_and_the_first_hits_come_before_the_first_reply(
     mill: Querymill, openai_server: OpenAIServer
 ) -> None:
-    openai_server.script.chat = slow_chat(synonym=0.2, subquestion=0.4, variant=0.8)
-    started = time.monotonic()
-    job = mill.submit(search(fresh(), multi_query=ALL))
-    events = [(time.monotonic() - started, event) for event in job.events(timeout=10)]
-    first_hits = next(at for at, event in events if isinstance(event, Hits))
-    replies = [at for at, event in events if isinstance(event, StageFinished) and event.stage != "original"]
-    assert first_hits < 0.2 <= min(replies)
-    # The sum of the branches would be 1.4 s; the slowest is 0.8.
-    assert 0.8 <= events[-1][0] < 1.3
-    assert isinstance(events[-1][1], Done)
+    together, hits_are_told = threading.Barrier(len(ALL)), threading.Event()
+
+    def reply(request: dict[str, Any]) -> Answer:
+        together.wait(15)  # one after the other, they would wait in vain
+        assert hits_are_told.wait(15)
+        return chat_answer(f"<question by {method_of(request)}>")
+
+    openai_server.script.chat = reply
+    events = []
+    for event in mill.submit(search(fresh(), multi_query=ALL, deadline=30)).events(timeout=60):
+        events.append(event)
+        if isinstance(event, Hits):
+            hits_are_told.set()
+    assert events[-1] == Done(complete=True)
 
 
 @pytest.mark.usefixtures("filings")
 def test_at_the_deadline_the_answer_is_what_is_there_and_names_what_is_missing(
     mill: Querymill, openai_server: OpenAIServer
 ) -> None:
-    openai_server.script.chat = slow_chat(synonym=0.05, subquestion=2.0, variant=2.0)
+    is_over = threading.Event()
+
+    def slow(request: dict[str, Any]) -> Answer:
+        assert method_of(request) == "synonym" or is_over.wait(30)
+        return chat_answer(f"<question by {method_of(request)}>")
+
+    openai_server.script.chat = slow
     started = time.monotonic()
-    result = mill.submit(search(fresh(), multi_query=ALL, deadline=0.5)).result(timeout=5)
-    assert time.monotonic() - started < 0.55
+    result = mill.submit(search(fresh(), multi_query=ALL, deadline=4)).result(timeout=60)
+    assert time.monotonic() - started < 18
+    is_over.set()
     assert not result.complete
     assert {part.stage for part in result.degraded} == {"subquestion", "variant"}
     assert result.results
@@ -100,24 +119,31 @@ def test_searches_in_a_hurry_do_not_cost_patient_ones_their_expansion(
 
     hurried, patient = submitted(10, deadline=0.6), submitted(2, deadline=20)
     for job in hurried:
-        assert list(job.events(timeout=5))
+        assert list(job.events(timeout=20))
     # The calls of those in a hurry are cut by now, and none was answered yet.
     patient += submitted(4, deadline=20)
     assert [job.result(timeout=20).degraded for job in patient] == [()] * 6
 
 
 @pytest.mark.usefixtures("filings")
-def test_the_sweeper_settles_when_the_branches_themselves_do_not(mill: Querymill, openai_server: OpenAIServer) -> None:
+def test_a_branch_whose_embedding_hangs_is_answered_by_its_words(mill: Querymill, openai_server: OpenAIServer) -> None:
+    is_embedded, is_over = threading.Event(), threading.Event()
+
     def stuck(request: dict[str, Any]) -> Answer:
-        time.sleep(1.5 if "stuck" in request["input"][0] else 0)
+        is_embedded.set()
+        assert "stuck" not in request["input"][0] or is_over.wait(30)
         return embedded(request)
 
-    openai_server.script.embeddings = stuck
-    openai_server.script.chat = lambda request: chat_answer(f"<stuck {time.monotonic_ns()}>")
-    started = time.monotonic()
-    result = mill.submit(search(fresh(), multi_query=("variant",), deadline=0.6)).result(timeout=5)
-    assert time.monotonic() - started < 0.65
-    assert [part.stage for part in result.degraded] == ["variant"]
+    def late(_: dict[str, Any]) -> Answer:
+        # Not before the question's own call: one call may carry both.
+        assert is_embedded.wait(30)
+        return chat_answer(f"<stuck {time.monotonic_ns()}>")
+
+    openai_server.script.embeddings, openai_server.script.chat = stuck, late
+    result = mill.submit(search(fresh(), multi_query=("variant",))).result(timeout=60)
+    is_over.set()
+    assert [part.stage for part in result.degraded] == ["embed"]
+    assert result.results
 
 
 @pytest.mark.usefixtures("filings")
@@ -128,7 +154,7 @@ def test_the_events_tell_the_whole_way(mill: Querymill) -> None:
     assert isinstance(events[-1], Done)
     for stage in ("original", "hyde"):
         assert StageStarted(stage=stage, attempt=1) in events
-    assert list(job.events(timeout=1)) == events
+    assert list(job.events(timeout=10)) == events
 
 
 GARBAGE = {
@@ -155,7 +181,7 @@ def test_a_chat_model_that_talks_nonsense_degrades_its_branch_only(
     mill: Querymill, openai_server: OpenAIServer, answer: Answer
 ) -> None:
     openai_server.script.chat = lambda request: answer
-    result = mill.submit(search(fresh(), multi_query=("variant",))).result(timeout=10)
+    result = mill.submit(search(fresh(), multi_query=("variant",))).result(timeout=30)
     assert [part.stage for part in result.degraded] == ["variant"]
     assert result.results
 
@@ -181,12 +207,17 @@ AWAY = {
 
 @pytest.mark.usefixtures("filings")
 @pytest.mark.parametrize("answer", (REFUSED | AWAY).values(), ids=(REFUSED | AWAY).keys())
-def test_an_embedding_server_that_fails_fails_the_job_with_its_reason(
+def test_without_the_embedding_server_words_answer_and_the_result_says_so(
     mill: Querymill, openai_server: OpenAIServer, answer: Answer
 ) -> None:
     openai_server.script.embeddings = lambda request: answer
-    with pytest.raises(JobFailed, match="embedding"):
-        mill.submit(search(fresh(), deadline=5)).result(timeout=10)
+    for ranking in ("hybrid", "agreement"):
+        # One after the other: two questions would share a call, and two vectors would be right.
+        result = mill.submit(search(fresh("nine ships"), ranking=ranking, deadline=5)).result(timeout=30)
+        assert (result.results[0].document, result.results[0].page) == ("a1", 1)
+        assert [gap.stage for gap in result.degraded] == ["embed"]
+        assert re.search("embedding|circuit open", result.degraded[0].reason)
+        assert not result.complete
 
 
 @pytest.mark.usefixtures("filings")
@@ -201,7 +232,7 @@ def test_vectors_out_of_order_are_put_in_order(mill: Querymill, openai_server: O
 
     openai_server.script.embeddings = shuffled
     openai_server.script.chat = lambda request: chat_answer("<tomato soup> <nine ships of the fleet>")
-    result = mill.submit(search("revenue", multi_query=("variant",))).result(timeout=10)
+    result = mill.submit(search("revenue", multi_query=("variant",))).result(timeout=30)
     queries = {hit.document + str(hit.page): hit.explanation["queries"][0] for hit in result.results}
     assert queries["b11"] == "tomato soup"
     assert queries["a11"] == "nine ships of the fleet"
@@ -213,32 +244,31 @@ def test_a_moment_without_embeddings_costs_a_second_call_not_the_job(
 ) -> None:
     answers = iter([Answer(b"{}", status=503)])
     openai_server.script.embeddings = lambda request: next(answers, None) or embedded(request)
-    result = mill.submit(search(fresh())).result(timeout=10)
+    result = mill.submit(search(fresh())).result(timeout=30)
     assert result.complete
     assert len(openai_server.seen("embeddings")) == 2
 
 
 @pytest.mark.usefixtures("filings")
-def test_a_job_says_that_the_provider_is_left_alone_and_goes_on_when_it_is_back(
+def test_a_result_says_that_the_provider_is_left_alone_and_vectors_count_when_it_is_back(
     mill: Querymill, openai_server: OpenAIServer
 ) -> None:
     openai_server.script.embeddings = lambda request: Answer(b"{}", status=503)
-    for _ in range(2):
-        with pytest.raises(JobFailed, match=r"embedding unavailable: HTTP 503|circuit open"):
-            mill.submit(search(fresh(), deadline=2)).result(timeout=10)
-    job = mill.submit(search(fresh()))
-    for event in job.events(timeout=10):
-        if isinstance(event, StageFinished) and event.state == "retrying":
-            assert "circuit open: multilingual-e5-small failed 5 times in a row" in (event.reason or "")
-            openai_server.script.embeddings = embedded
-    assert job.result(timeout=10).complete
+    until = time.monotonic() + 30
+    while "circuit open" not in (result := mill.submit(search(fresh())).result(timeout=30)).degraded[0].reason:
+        assert time.monotonic() < until
+    assert "multilingual-e5-small failed 5 times in a row" in result.degraded[0].reason
+    assert result.results
+    openai_server.script.embeddings = embedded
+    while not mill.submit(search(fresh())).result(timeout=30).complete:
+        assert time.monotonic() < until + 30
 
 
 @pytest.mark.usefixtures("filings")
 def test_the_same_question_is_embedded_once(mill: Querymill, openai_server: OpenAIServer) -> None:
     question = search(fresh())
-    mill.submit(question).result(timeout=10)
-    mill.submit(question).result(timeout=10)
+    mill.submit(question).result(timeout=30)
+    mill.submit(question).result(timeout=30)
     assert len(openai_server.seen("embeddings")) == 1
 
 
@@ -286,21 +316,25 @@ def test_an_idempotency_key_returns_the_first_job(mill: Querymill) -> None:
 
 @pytest.mark.usefixtures("filings")
 def test_a_cancelled_job_ends_as_cancelled(mill: Querymill, openai_server: OpenAIServer) -> None:
-    openai_server.script.chat = slow_chat(variant=1.0)
-    job = mill.submit(search(fresh(), multi_query=("variant",)))
+    was_cancelled = threading.Event()
+    openai_server.script.chat = held(was_cancelled, reworded)
+    job = mill.submit(search(fresh(), multi_query=("variant",), deadline=30))
     assert job.cancel()
     with pytest.raises(JobCancelled):
-        job.result(timeout=5)
+        job.result(timeout=20)
     assert not job.cancel()
+    was_cancelled.set()
 
 
 @pytest.mark.usefixtures("filings")
 def test_waiting_too_short_says_so_and_the_job_goes_on(mill: Querymill, openai_server: OpenAIServer) -> None:
-    openai_server.script.chat = slow_chat(variant=0.5)
-    job = mill.submit(search(fresh(), multi_query=("variant",)))
+    was_told = threading.Event()
+    openai_server.script.chat = held(was_told, reworded)
+    job = mill.submit(search(fresh(), multi_query=("variant",), deadline=30))
     with pytest.raises(TimeoutError, match=job.id):
         job.result(timeout=0.1)
-    assert job.result(timeout=5).complete
+    was_told.set()
+    assert job.result(timeout=40).complete
 
 
 @pytest.mark.usefixtures("filings")
@@ -308,8 +342,8 @@ def test_the_asynchronous_client_does_the_same(deployment: Deployment) -> None:
     async def ask() -> tuple[Sequence[str], bool]:
         async with AsyncQuerymill(settings=deployment.settings) as mill:
             jobs = [await mill.submit(search(fresh(), hyde=True)) for _ in range(5)]
-            results = await asyncio.gather(*(job.result(timeout=10) for job in jobs))
-            events = [event.type async for event in jobs[0].events(timeout=5)]
+            results = await asyncio.gather(*(job.result(timeout=30) for job in jobs))
+            events = [event.type async for event in jobs[0].events(timeout=20)]
             return events, all(result.complete for result in results)
 
     events, complete = asyncio.run(ask())
@@ -321,9 +355,8 @@ def test_the_asynchronous_client_does_the_same(deployment: Deployment) -> None:
 def test_no_question_and_no_passage_is_logged(mill: Querymill, worker: Any, openai_server: OpenAIServer) -> None:
     openai_server.script.chat = lambda request: Answer(b"oops")
     question = "zanzibar turnover question"
-    mill.submit(search(question, hyde=True)).result(timeout=10)
+    mill.submit(search(question, hyde=True)).result(timeout=30)
     openai_server.script.embeddings = lambda request: Answer(b"{}", status=400)
-    with pytest.raises(JobFailed):
-        mill.submit(search(question + " again")).result(timeout=10)
+    assert not mill.submit(search(question + " again")).result(timeout=30).complete
     assert "zanzibar" not in worker.log
     assert "forty million" not in worker.log

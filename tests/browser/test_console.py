@@ -1,0 +1,149 @@
+"""The console in a browser, with real jobs: what people do there, live, without a reload."""
+
+import re
+import threading
+from contextlib import closing
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from querymill import Querymill
+from querymill_shared.board import ValkeyBoard, Verdict
+from querymill_shared.contracts.embed import EmbedTexts
+from querymill_shared.settings import Settings
+from tests.browser.conftest import PATIENCE_MS, OpenPage
+from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, chat_stream, held, method_of
+from tests.fixtures.gateways import GatewayHere
+
+expect.set_options(timeout=PATIENCE_MS)
+
+
+@pytest.fixture
+def opened(openai_server: OpenAIServer) -> threading.Event:
+    """The chat model answers once this is set: expansions one new query, questions with citations."""
+    gate = threading.Event()
+
+    def chat(request: dict[str, Any]) -> Answer:
+        if request.get("stream"):
+            return chat_stream("The fleet ", "counts nine ships [1].")
+        text = "| ships | nine |" if method_of(request) == "hyde" else f"<{uuid4().hex} ships>"
+        return chat_answer(text)
+
+    openai_server.script.chat = held(gate, chat)
+    return gate
+
+
+def open_job(mill: Querymill) -> str:
+    """A job that nobody works: its bell is never rung."""
+    texts = [{"id": "a", "text": uuid4().hex}]
+    job_id, _ = mill._board.submit(EmbedTexts.model_validate({"collection": "endless", "texts": texts}))
+    return job_id
+
+
+def main_of(page: Page) -> str:
+    """What the page shows, without what differs from one moment to the next."""
+    shown = page.locator("main").inner_text()
+    return re.sub(r"\d[\d.,]* (ms|s|min)( \d+ s)?\b", "…", shown)
+
+
+def test_a_search_is_asked_watched_and_its_citation_followed(
+    open_page: OpenPage, filings: str, opened: threading.Event
+) -> None:
+    question = f"how many ships does the fleet count {uuid4().hex[:6]}"
+    with open_page(f"/console/search/reports?collection={filings}") as page:
+        page.get_by_label("query", exact=True).fill(question)
+        page.get_by_label("answer", exact=True).check()
+        page.get_by_label("hyde").check()
+        page.get_by_role("button", name="Search").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text(question)
+        expect(page.locator("#s-head")).to_contain_text("running")
+        expect(page.locator("#s-hits")).to_contain_text("Nordhav Shipping 2022")  # before the chat model replied
+        opened.set()
+        expect(page.locator("#s-head")).to_contain_text("done")
+        expect(page.locator("#live")).to_have_text("ended")
+        live = main_of(page)
+        page.reload()
+        assert main_of(page) == live
+        page.locator("#raw > summary").click()
+        expect(page.locator("#raw")).to_contain_text("stage_finished")
+        page.locator("#hit-1").get_by_role("link", name="how the score comes about").click()
+        expect(page.locator("#hit-1 .tree").first).to_be_visible()
+        expect(page.locator("#hit-1")).to_contain_text("adds up ✓")
+        page.get_by_role("link", name="[1]").click()
+        expect(page).to_have_url(re.compile("#hit-1$"))
+        page.locator("#hit-1 h3 a").click()
+        expect(page.locator("mark")).to_contain_text("the fleet counts nine ships")
+
+
+def test_a_form_that_breaks_a_rule_comes_back_with_the_rule(open_page: OpenPage, filings: str) -> None:
+    with open_page(f"/console/search/reports?collection={filings}&query=margins&candidates=1") as page:
+        page.get_by_role("button", name="Search").click()
+        expect(page.locator("#w-candidates")).to_contain_text("at least")
+        expect(page.locator("[name=query]")).to_have_value("margins")
+
+
+def test_a_job_is_cancelled(open_page: OpenPage, quiet_mill: Querymill, quiet_gateway: GatewayHere) -> None:
+    with open_page(f"/console/jobs/{open_job(quiet_mill)}", at=quiet_gateway.url) as page:
+        page.get_by_role("button", name="Cancel").click()
+        expect(page.locator("#s-head")).to_contain_text("⊘ cancelled")
+
+
+def test_a_dead_job_is_replayed(
+    open_page: OpenPage, quiet: Settings, quiet_mill: Querymill, quiet_gateway: GatewayHere
+) -> None:
+    job_id = open_job(quiet_mill)
+    with closing(ValkeyBoard.connect(quiet)) as board:
+        board.settle(job_id, Verdict("dead", reason="its worker died three times"))
+    with open_page("/console/dead", at=quiet_gateway.url) as page:
+        expect(page.locator("main")).to_contain_text("its worker died three times")
+        page.get_by_role("button", name="Replay chosen").click()
+        expect(page.locator("main")).to_contain_text("1 replayed")
+        page.goto(f"/console/jobs/{job_id}")
+        expect(page.locator("#s-head")).to_contain_text("○ queued")
+
+
+def test_a_page_goes_on_after_the_gateway_was_restarted(
+    open_page: OpenPage, quiet: Settings, quiet_mill: Querymill
+) -> None:
+    first = GatewayHere(quiet)
+    job_id = open_job(quiet_mill)
+    first.__enter__()
+    with open_page(f"/console/jobs/{job_id}", at=first.url) as page:
+        expect(page.locator("#live")).to_have_text("live")
+        first.__exit__()
+        expect(page.locator("#live")).to_contain_text("reconnecting")
+        quiet_mill.job(job_id).cancel()
+        with GatewayHere(quiet, port=first.port):
+            expect(page.locator("#s-head")).to_contain_text("⊘ cancelled")
+            live = main_of(page)
+            page.reload()
+            assert main_of(page) == live
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (375, "dark")])
+def test_no_page_is_wider_than_the_screen(open_page: OpenPage, filings: str, width: int, scheme: str) -> None:
+    paths = (
+        "", "/jobs", "/search/reports", "/collections", f"/collections/{filings}", f"/collections/{filings}/reports/a1",
+        "/dead", "/providers", "/workers", "/jobs/none",
+    )  # fmt: skip
+    with open_page("/console", width=width, scheme=scheme) as page:
+        for path in paths:
+            page.goto(f"/console{path}")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+
+
+def test_keys_lead_through_the_pages(open_page: OpenPage, quiet_mill: Querymill, quiet_gateway: GatewayHere) -> None:
+    job_id = open_job(quiet_mill)
+    with open_page("/console", at=quiet_gateway.url) as page:
+        page.keyboard.press("g")
+        page.keyboard.press("j")
+        expect(page).to_have_url(re.compile("/console/jobs$"))
+        page.keyboard.press("j")
+        page.keyboard.press("Enter")
+        expect(page).to_have_url(re.compile(f"/console/jobs/{job_id}"))
+        page.keyboard.press("?")
+        expect(page.get_by_role("dialog")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("dialog")).to_be_hidden()

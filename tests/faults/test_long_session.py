@@ -1,0 +1,117 @@
+"""The largest session: 5,000 messages, ten of them of 100,000 characters, and one that the provider refuses."""
+
+import zlib
+from collections.abc import Iterator, Sequence
+from uuid import uuid4
+
+import numpy as np
+import pytest
+
+from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
+from querymill_shared.contracts.messages.life import EmbedMessagesResult, ReembedMessages, ReembedResult
+from querymill_shared.contracts.sessions import ChatSession
+from querymill_shared.meters import Meters
+from querymill_workers.inference.gateway import Unacceptable
+from querymill_workers.inference.ports import InputType, Vectors
+from querymill_workers.jobs.deadline import Caller
+from querymill_workers.jobs.usage import Usage
+from querymill_workers.ledger.postgres import PostgresLedger
+from querymill_workers.postgres.connection import open_pool
+from querymill_workers.retrievers.messages import embed, reembed
+from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
+from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
+from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
+from querymill_workers.set_aside.postgres import PostgresSetAside
+from querymill_workers.words.postgres import PostgresWords
+from tests.fakes.models import WordEmbeddings
+from tests.fixtures.world import World, world
+
+__all__ = ["world"]
+
+MESSAGES, LONG, CHARS = 5_000, 10, 100_000
+#: Few: what counts is how many vectors there are.
+DIMENSIONS = 8
+
+
+class Strict(WordEmbeddings):
+    """Gives each text a direction of its own, at little cost, and refuses what is too much for it."""
+
+    def __init__(self, model: str) -> None:
+        super().__init__(model)
+        self.dimensions = DIMENSIONS
+
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
+        if "refused by the provider" in texts:
+            raise Unacceptable("embedding rejected: HTTP 400", words="input cannot be read")
+        return np.stack([direction_of(text) for text in texts]), Usage(1, len(texts))
+
+
+def direction_of(text: str) -> np.ndarray:
+    return np.random.default_rng(zlib.crc32(text.encode())).standard_normal(DIMENSIONS).astype(np.float32)
+
+
+def long_text(number: int) -> str:
+    lines = (f"Long message {number} tells in line {line} of ropes and sails.\n" for line in range(CHARS))
+    text = ""
+    while len(text) < CHARS:
+        text += next(lines)
+    return text[:CHARS]
+
+
+def largest() -> ChatSession:
+    texts = [f"message {number}" for number in range(MESSAGES)]
+    for number in range(LONG):
+        texts[number * 400 + 7] = long_text(number)
+    texts[2_500] = "refused by the provider"
+    messages = [{"message_id": f"m{number}", "text": text} for number, text in enumerate(texts)]
+    return ChatSession.model_validate({"session_id": "s", "started_at": "2026-01-01T10:00:00Z", "messages": messages})
+
+
+@pytest.fixture
+def stored(world: World, database_url: str) -> Iterator[World]:
+    """The world with the stores of PostgreSQL."""
+    with open_pool(database_url, max_size=16) as pool:
+        world.with_ports(
+            messages=PostgresMessages(pool, ef_search=100),
+            sessions=PostgresSessions(pool),
+            words=PostgresWords(pool),
+            ledger=PostgresLedger(pool),
+            set_aside=PostgresSetAside(pool, Meters(None)),
+            embeddings=Strict("strict"),
+        )
+        yield world
+
+
+def refused(world: World, collection: str, model: str) -> list[tuple[str, str]]:
+    found = world.ports.set_aside.texts(collection, limit=99)
+    return [(entry.key.document, entry.reason) for entry in found if entry.key.model == model]
+
+
+@pytest.mark.timeout(900)
+def test_all_but_one_are_found_by_vector_the_one_is_named_and_the_collection_switches(
+    stored: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (embed, reembed):
+        monkeypatch.setattr(module, "BATCH", 256)  # the calls of this model cost nothing
+    collection = f"c{uuid4().hex}"
+    ingested = stored.result(stored.run(IngestSession(collection=collection, session=largest())))
+    assert isinstance(ingested, IngestSessionResult)
+    assert ingested.outcome == "ingested"
+    result = stored.result(str(ingested.embedding_job))
+    assert isinstance(result, EmbedMessagesResult)
+    assert (result.total, result.complete) == (ingested.total - 1, False)
+    assert refused(stored, collection, "strict") == [("s", "embedding rejected: HTTP 400: input cannot be read")]
+    where = MessageFilter(collection, ("message", "context"))
+    part = long_text(4)[50_000:50_200].split("\n")[1]
+    near = stored.ports.messages.nearest(where, direction_of("message 77"), model="strict", limit=1, floor=-2)
+    assert (near.rows[0].message_id, near.skipped, near.pending) == ("m77", 1, 0)
+    (hit, *_) = stored.ports.words.search(collection, "messages", part, limit=3)
+    (row,) = stored.ports.messages.rows(where, [hit.id], direction_of(part), model="strict").values()
+    assert (row.message_id, row.content, row.passage is not None) == ("m1607", long_text(4), True)
+
+    stored.with_ports(embeddings=Strict("stricter"))
+    switched = stored.result(stored.run(ReembedMessages(collection=collection, model="stricter")))
+    assert isinstance(switched, ReembedResult)
+    assert (switched.total, switched.complete) == (ingested.total - 1, False)
+    assert stored.ports.sessions.searched_by(collection) == "stricter"
+    assert len(refused(stored, collection, "stricter")) == 1

@@ -1,0 +1,54 @@
+"""The broker forgets its messages, and the board forgets everything."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import pytest
+
+from querymill import UnknownCollection
+from tests.fixtures.faults import Ground
+from tests.fixtures.tallies import Tally, until
+
+
+@pytest.mark.parametrize("broker", ["valkey", pytest.param("rabbitmq", marks=pytest.mark.long)])
+def test_a_broker_that_forgets_its_messages_loses_no_job(
+    ground_of: Callable[[str], AbstractContextManager[Ground]], tally_of: Callable[..., Tally], broker: str
+) -> None:
+    tally = tally_of("broker wiped", broker=broker)
+    with ground_of(broker) as ground, ground.fleet(2):
+        ground.mill.job(ground.ingest_report()).result(timeout=30)
+        for _ in range(5):
+            for _ in range(4):
+                ground.ingest_report()
+                ground.ingest_session()
+            ground.search()
+            ground.wipe_bells()
+        wiped = ground.now()
+        tally.recovery_s = max(0.0, ground.settle(tally, within_s=60) - wiped)
+    assert (tally.lost, tally.doubled) == (0, 0), tally.losses
+    assert tally.recovery_s <= 30
+
+
+def test_new_work_goes_on_after_the_board_forgot_everything(ground: Ground, tally_of: Callable[..., Tally]) -> None:
+    tally = tally_of("board wiped")
+
+    def answers() -> bool:
+        try:
+            return ground.answers()
+        except UnknownCollection:
+            return False
+
+    with ground.fleet(2):
+        ground.mill.job(ground.ingest_report()).result(timeout=30)
+        for _ in range(10):
+            ground.ingest_report()
+        ground.client.flushdb()
+        # The jobs of that moment are gone with the board, and nobody could know of them.
+        ground.forget()
+        tally.recovery_s = until(answers, within_s=60)
+        for _ in range(5):
+            ground.ingest_report()
+            ground.search()
+        ground.settle(tally, within_s=60)
+    assert (tally.submitted, tally.lost, tally.doubled) == (10, 0, 0)
+    assert tally.recovery_s <= 30

@@ -1,0 +1,80 @@
+"""Reading in a process with limits: what a hostile file costs is that file."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from querymill.reading.document import Limits, Unreadable
+from querymill.reading.process import Reader
+from tests.fixtures import documents
+
+
+@pytest.fixture(scope="module")
+def reader() -> Iterator[Reader]:
+    with Reader() as opened:
+        yield opened
+
+
+def written(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+def test_pages_are_told_as_they_are_read(reader: Reader, tmp_path: Path) -> None:
+    pages: list[int] = []
+    path = written(tmp_path / "a.pdf", documents.pdf(documents.lines("one"), documents.lines("two")))
+    document = reader.read(path, name="tides.pdf", on_page=pages.append)
+    assert [page.text for page in document.pages] == ["one", "two"]
+    assert document.proposed == {"title": "tides"}
+    assert pages == [1, 2]
+
+
+def test_hostile_files_are_named_and_the_next_file_is_read(reader: Reader, tmp_path: Path) -> None:
+    hostile = {
+        "circle.pdf": documents.circular_pdf(),
+        "long.pdf": documents.long_pdf(10_000),
+        "locked.pdf": documents.locked_pdf(),
+        "empty.pdf": b"",
+        "entities.docx": documents.zipped({"word/document.xml": "<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>"}),
+        "deep.html": b"<div>" * 200_000 + b"deep",
+        "nested.md": b"---\na: " + b"[" * 20_000 + b"\n---\n",
+        "spans.html": b"<table><tr><td colspan=99999 rowspan=99999>1</td><td>2</td></tr></table>" * 3 + b"<p>end",
+    }
+    refused = {}
+    for name, content in hostile.items():
+        try:
+            reader.read(written(tmp_path / name, content))
+        except Unreadable as error:
+            refused[name] = str(error)
+    assert {"circle.pdf", "long.pdf", "locked.pdf", "empty.pdf", "entities.docx"} <= refused.keys()
+    assert refused["long.pdf"] == "10000 pages, at most 5000 are read"
+    good = written(tmp_path / "good.txt", b"all is well")
+    assert reader.read(good).pages[0].text == "all is well"
+
+
+def test_a_file_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.pdf", documents.pdf(documents.lines("one")))
+    with Reader(Limits(seconds=0)) as hurried, pytest.raises(Unreadable, match="took longer than 0 s"):
+        hurried.read(path)
+
+
+def test_a_file_that_needs_too_much_memory_costs_that_file(tmp_path: Path) -> None:
+    large = written(tmp_path / "large.txt", b"a" * 150_000_000)
+    small = written(tmp_path / "small.txt", b"all is well")
+    with Reader(Limits(memory_bytes=400 << 20)) as frugal:
+        with pytest.raises(Unreadable, match=r"memory|ended the process|characters"):
+            frugal.read(large)
+        assert frugal.read(small).pages[0].text == "all is well"
+
+
+def test_an_archive_is_unpacked_within_limits(tmp_path: Path) -> None:
+    bomb = written(tmp_path / "bomb.zip", documents.zipped({"a.txt": b"0" * 5_000_000}))
+    into = tmp_path / "into"
+    with Reader(Limits(unpacked_bytes=1_000_000)) as careful:
+        with pytest.raises(Unreadable, match=r"unpacks to more than 1000000 bytes|broken archive"):
+            careful.unpack(bomb, into)
+        good = written(tmp_path / "good.zip", documents.zipped({"in/a.txt": "all is well", "../b.txt": "out"}))
+        told = careful.unpack(good, into)
+        assert told == [("in/a.txt", ""), ("../b.txt", "its path leads out of the archive")]
+    assert sorted(path.name for path in tmp_path.rglob("b.txt")) == []

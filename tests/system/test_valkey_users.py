@@ -1,0 +1,285 @@
+"""The users of `deploy/valkey/users.acl` on a real server: each role works with its own, and may do nothing else."""
+
+import asyncio
+import hashlib
+import io
+import json
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import redis
+
+from querymill import AsyncQuerymill, JobCancelled, Querymill, ReportResult, ReportSearch
+from querymill.cli.demo import Shown, sample_folder, show_everything
+from querymill.cli.terminal import Console
+from querymill.kinds.sample import COLLECTION
+from querymill_embedded import free_ports
+from querymill_embedded.wheels import valkey_server
+from querymill_shared.board import ValkeyBoard
+from querymill_shared.settings import Settings
+from tests.fakes.openai_server import OpenAIServer, chat_answer
+from tests.fakes.worker import WorkerProcess
+from tests.fixtures.command_line import CommandLine
+from tests.fixtures.deployment import Deployment, finish_embedding
+from tests.fixtures.gateways import GatewayHere, ask, running_gateway
+
+FILE = Path(__file__).parents[2] / "deploy" / "valkey" / "users.acl"
+NOBODYS = "#" + "0" * 64
+ROLES = ("producer", "gateway", "worker", "keeper")
+
+#: A caller that cancels a job may not store it smaller, as a worker does: RESTORE reads the server's own format.
+WITHHELD = {(role, "command", "dump") for role in ("producer", "gateway")}
+
+
+def password(role: str) -> str:
+    return f"the password of the {role}".replace(" ", "-")
+
+
+class Server:
+    """A Valkey with the users of the file, and one for the test to look around with."""
+
+    def __init__(self, folder: Path) -> None:
+        self.port = free_ports(["valkey"], preferred={})["valkey"]
+        users = folder / "users.acl"
+        users.write_text(_with_passwords(FILE.read_text(encoding="utf-8")) + "user tester on nopass ~* &* +@all\n")
+        options = {"bind": "127.0.0.1", "port": str(self.port), "save": "", "aclfile": str(users), "dir": str(folder)}
+        words = [word for name, value in options.items() for word in (f"--{name}", value)]
+        quiet = subprocess.DEVNULL
+        self.process = subprocess.Popen([str(valkey_server()), *words], stdout=quiet, stderr=quiet)
+        #: What the demo showed when it ran here, and what it printed.
+        self.demo: tuple[Shown, str] | None = None
+        self.tester = redis.Redis(port=self.port, username="tester", password="", decode_responses=True)
+
+    def await_ready(self) -> None:
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                self.tester.ping()
+            except redis.ConnectionError:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            else:
+                return
+
+    def url(self, role: str) -> str:
+        return f"redis://{role}:{password(role)}@127.0.0.1:{self.port}/0"
+
+    def client(self, role: str) -> redis.Redis:
+        return redis.Redis.from_url(self.url(role), decode_responses=True)
+
+    def refused(self) -> set[tuple[str, str, str]]:
+        """Who was refused what since the last call: user, reason, command or key; but for what is withheld."""
+        log: Any = self.tester.acl_log()
+        self.tester.acl_log_reset()
+        return {(entry["username"], entry["reason"], entry["object"]) for entry in log} - WITHHELD
+
+
+def _with_passwords(text: str) -> str:
+    lines = []
+    for line in text.splitlines():
+        role = line.split()[1]
+        lines.append(line.replace(NOBODYS, "#" + hashlib.sha256(password(role).encode()).hexdigest()))
+    return "\n".join([*lines, ""])
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with tempfile.TemporaryDirectory() as folder:
+        running = Server(Path(folder))
+        try:
+            running.await_ready()
+            yield running
+        finally:
+            running.tester.close()
+            running.process.kill()
+            running.process.wait()
+
+
+def of_role(deployment: Deployment, server: Server, role: str) -> Deployment:
+    environment = deployment.environment | {"REDIS_URL": server.url(role)}
+    fields = {name.lower(): value for name, value in environment.items()}
+    return Deployment(Settings.model_validate(fields), environment)
+
+
+@pytest.fixture(scope="module")
+def working(deployment: Deployment, server: Server) -> Iterator[WorkerProcess]:
+    with WorkerProcess(of_role(deployment, server, "worker").environment) as process:
+        yield process
+
+
+@pytest.fixture
+def producer(deployment: Deployment, server: Server) -> Iterator[Querymill]:
+    with Querymill(settings=of_role(deployment, server, "producer").settings) as mill:
+        yield mill
+
+
+@pytest.fixture
+def samples(server: Server, working: WorkerProcess, producer: Querymill, openai_server: OpenAIServer) -> str:
+    """The samples of the demo, ingested and searched by a producer and a worker under the users of the file."""
+    if server.demo is None:
+        printed = io.StringIO()
+        shown = show_everything(producer, sample_folder(), Console(file=printed, width=160))
+        server.demo = (shown, printed.getvalue())
+        finish_embedding(producer)
+    return COLLECTION
+
+
+def search(query: str = "how did revenue develop", **fields: Any) -> ReportSearch:
+    return ReportSearch.model_validate({"query": query, "collection": COLLECTION, "deadline": 20} | fields)
+
+
+def test_the_file_as_it_is_lets_nobody_in() -> None:
+    first, *others = FILE.read_text(encoding="utf-8").splitlines()
+    assert first == "user default off"
+    assert [line.split()[1] for line in others] == list(ROLES)
+    assert all(f" on {NOBODYS} " in line for line in others)
+
+
+def test_every_step_of_the_demo_is_shown_and_finds_something(server: Server, samples: str) -> None:
+    """The demo is tried here, where it shows at the same time that jobs of every kind may do what they must."""
+    assert server.refused() == set()
+    assert server.demo is not None
+    shown, printed = server.demo
+    assert re.findall(r"^(\d)\. ", printed, re.MULTILINE) == list("23456789")
+    assert {type(result).__name__ for result in (*shown.reports, *shown.others)} == {
+        "ReportResult", "ModuleResult", "MessageResult", "ConversationResult", "FileResult", "RerankResult",
+        "EmbedResult",
+    }  # fmt: skip
+    assert all(result.results for result in shown.reports)
+    assert "kombu/transport/virtual/base.py" in printed
+
+
+def test_a_producer_waits_watches_cancels_repeats_and_lists(
+    server: Server, samples: str, producer: Querymill, openai_server: OpenAIServer, deployment: Deployment
+) -> None:
+    job = producer.submit(search(), idempotency_key="once")
+    assert [event.type for event in job.events()][-1] == "done"
+    assert producer.submit(search(), idempotency_key="once").id == job.id
+    openai_server.script.chat = lambda request: chat_answer("| slow | 1 |", after_s=3)
+    slow = producer.submit(search("a slow one", hyde=True))
+    slow.cancel()
+    with pytest.raises(JobCancelled):
+        slow.result(timeout=10)
+    with closing(ValkeyBoard.connect(of_role(deployment, server, "producer").settings)) as board:
+        unheard, _ = board.submit(search("a job without a bell"))
+    assert producer.job(unheard).result(timeout=20).results
+    assert len(producer.recent()) > 3
+    assert server.refused() == set()
+
+
+def test_an_asynchronous_producer_watches_and_waits(server: Server, samples: str, deployment: Deployment) -> None:
+    async def watched() -> tuple[list[str], ReportResult]:
+        async with AsyncQuerymill(settings=of_role(deployment, server, "producer").settings) as mill:
+            job = await mill.submit(search("how many ships"))
+            return [event.type async for event in job.events()], await job.result(timeout=20)
+
+    types, result = asyncio.run(watched())
+    assert types[-1] == "done"
+    assert result.complete
+    assert server.refused() == set()
+
+
+def test_a_gateway_searches_and_serves_the_figures_of_the_fleet(
+    server: Server, samples: str, deployment: Deployment
+) -> None:
+    with running_gateway(of_role(deployment, server, "gateway").environment) as url:
+        assert ask(f"{url}/readyz")[0] == 200
+        assert "querymill_budget_pauses_total" in ask(f"{url}/metrics")[1]
+        asked = {"query": "which harbour", "collection": samples, "deadline": 10}
+        status, found, _ = ask(f"{url}/api/chat/vectors", asked)
+        assert (status, found["state"]) == (200, "done")
+    assert server.refused() == set()
+
+
+def test_a_keeper_makes_keys_and_a_gateway_asks_for_them(server: Server, deployment: Deployment) -> None:
+    keeping = CommandLine(of_role(deployment, server, "keeper").environment)
+    made = json.loads(keeping("keys", "add", "web", "--collection", "*", "--rate", "60", "--json").stdout)
+    with (
+        GatewayHere(of_role(deployment, server, "gateway").settings) as gateway,
+        httpx.Client(base_url=gateway.url, headers={"Authorization": f"Bearer {made['key']}"}) as http,
+    ):
+        assert http.get("/v1/jobs").status_code == 200
+        assert httpx.get(f"{gateway.url}/v1/jobs").status_code == 401
+    assert keeping("keys", "revoke", made["id"]).returncode == 0
+    server.tester.delete("qm:keys")
+    assert server.refused() == set()
+
+
+@pytest.mark.parametrize("command", [("status",), ("jobs",), ("jobs", "--state", "failed")])
+def test_the_commands_that_look_at_the_fleet_run_as_the_gateway(
+    server: Server, samples: str, deployment: Deployment, command: tuple[str, ...]
+) -> None:
+    run = CommandLine(of_role(deployment, server, "gateway").environment)(*command)
+    assert run.returncode == 0, run.stderr
+    assert server.refused() == set()
+
+
+def test_a_worker_that_stops_and_one_that_comes_back_are_refused_nothing(
+    server: Server, samples: str, working: WorkerProcess, producer: Querymill, openai_server: OpenAIServer
+) -> None:
+    openai_server.script.chat = lambda request: chat_answer("| slow | 1 |", after_s=1)
+    job = producer.submit(search("one that is interrupted", hyde=True))
+    time.sleep(0.5)
+    working.kill()
+    working.start()
+    assert job.result(timeout=20).results
+    assert server.refused() == set()
+
+
+EVERYBODYS = [
+    ("FLUSHALL",), ("FLUSHDB",), ("KEYS", "*"), ("RANDOMKEY",), ("SHUTDOWN",), ("BGREWRITEAOF",),
+    ("CONFIG", "SET", "maxmemory", "1"), ("ACL", "LIST"), ("ACL", "SETUSER", "me", "on", "nopass", "+@all"),
+    ("CLIENT", "LIST"), ("CLIENT", "KILL", "TYPE", "normal"), ("MONITOR",), ("SCRIPT", "FLUSH"),
+    ("FUNCTION", "FLUSH"), ("SWAPDB", "0", "1"), ("REPLICAOF", "no", "one"), ("SAVE",),
+    ("MIGRATE", "h", "1", "k", "0", "1"),
+    ("SUBSCRIBE", "anything"), ("GET", "another:program"), ("SET", "another:program", "1"),
+    ("EVAL", "return redis.call('GET', KEYS[1])", "1", "another:program"),
+]  # fmt: skip
+CALLERS = [
+    ("SCAN", "0"), ("CONFIG", "GET", "requirepass"), ("INFO",), ("RESTORE", "qm:{0}:x", "0", "x"), ("DUMP", "qm:{0}:x"),
+    ("LPOP", "search"), ("LRANGE", "search", "0", "-1"),
+    ("HSET", "qm:collections", "reports/x", "1"), ("ZADD", "qm:{workers}", "1", "me"), ("SET", "qm:sweeper", "me"),
+    ("GET", "qm:vector:{x}"), ("GET", "qm:chat:{x}"), ("HSET", "qm:account:x", "opened", "1"),
+    ("HSET", "qm:meters", "x", "1"), ("INCRBY", "qm:daily:c:20260101", "1"), ("SMEMBERS", "_kombu.binding.search"),
+]  # fmt: skip
+REFUSED = [
+    *((role, command) for role in ROLES for command in EVERYBODYS),
+    *((role, command) for role in ("producer", "gateway") for command in CALLERS),
+    ("producer", ("HGETALL", "qm:meters")),
+    ("producer", ("HGETALL", "qm:accounts")),
+    ("producer", ("HGETALL", "qm:keys")),
+    ("gateway", ("HSET", "qm:keys", "me", "{}")),
+    ("keeper", ("XADD", "qm:{0}:x", "*", "a", "1")),
+]
+
+
+@pytest.mark.parametrize(("role", "command"), REFUSED, ids=lambda value: value if isinstance(value, str) else value[0])
+def test_what_a_role_is_not_for_is_refused(server: Server, role: str, command: tuple[str, ...]) -> None:
+    with server.client(role) as client, pytest.raises(redis.exceptions.NoPermissionError):
+        client.execute_command(*command)
+    server.tester.acl_log_reset()
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_script_may_do_no_more_than_who_runs_it(server: Server, role: str) -> None:
+    with server.client(role) as client:
+        for script in ("return redis.call('FLUSHALL')", "return redis.call('KEYS', '*')"):
+            with pytest.raises(redis.ResponseError, match=f"User {role} has no permissions"):
+                client.eval(script, 0)
+    server.tester.acl_log_reset()
+
+
+@pytest.mark.parametrize("login", ["", "producer:wrong@", ":x@", "default:@"])
+def test_without_its_password_nobody_gets_in(server: Server, login: str) -> None:
+    url = f"redis://{login}127.0.0.1:{server.port}/0"
+    with redis.Redis.from_url(url) as client, pytest.raises(redis.AuthenticationError):
+        client.ping()
+    server.tester.acl_log_reset()
