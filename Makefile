@@ -35,7 +35,7 @@ demo: .venv/ready  ## start everything, load samples, ask questions of each kind
 	@$(BIN)/querymill demo
 
 test: .venv/ready check  ## everything CI runs: check, then the whole suite against real servers
-	@$(BIN)/pytest
+	@$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 check: .venv/ready  ## format, lint, types, import contracts, size budget
 	@$(BIN)/ruff format --check --quiet .
@@ -47,14 +47,19 @@ check: .venv/ready  ## format, lint, types, import contracts, size budget
 format: .venv/ready  ## write the format ruff wants
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
-eval: .venv/ready  ## nDCG, recall, MRR, latency: make eval SET=folder KIND=reports
-	@$(BIN)/querymill eval $(SET) --kind $(KIND)
+# DATA: a folder of sets, each measured with its retriever. SET and KIND: one set of your own.
+DATA ?= $(QUERYMILL_EVAL_SETS)
+EVALUATE = $(BIN)/python -m tests.quality.evaluate $(DATA) $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SETS),--sets $(SETS)) \
+	$(if $(KIND),--kind $(KIND)) $(if $(OUT),--out $(OUT)) $(if $(PAGE),--page $(PAGE)) $(if $(CHAT),--chat) $(if $(FRESH),--fresh)
+eval: .venv/ready  ## quality: make eval DATA=folder-of-sets [SAMPLE=50], or SET=folder KIND=reports
+	@$(if $(SET),$(BIN)/querymill eval $(SET) --kind $(KIND),$(if $(DATA),$(EVALUATE),\
+	echo "eval: give DATA=folder-of-sets (or QUERYMILL_EVAL_SETS), or SET=folder KIND=kind" >&2; exit 2))
 
 bench: .venv/peers  ## every benchmark, ratios against a peer in the same run
 	@$(BIN)/querymill bench all
 
-faults: .venv/ready  ## kill, stop, restart, cut: count what was lost or doubled
-	@$(BIN)/pytest tests/faults
+faults: .venv/ready  ## kill, freeze, cut, wipe for half an hour: count what was lost or doubled
+	@$(BIN)/python -m tests.faults
 
 EXPORT = $(BIN)/uv export --quiet --frozen --no-emit-workspace --no-header
 lock:  ## resolve the dependencies again and export the locks without index addresses
