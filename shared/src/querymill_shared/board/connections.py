@@ -5,6 +5,7 @@ instead. The reader that waits for events has connections of its own: a command 
 behind a read that waits seconds for an event.
 """
 
+import asyncio
 import queue
 import socket
 import struct
@@ -39,7 +40,8 @@ AWAY: Final = (
 #: Connections for commands. The server runs commands one at a time, so far fewer keep it busy,
 #: however many threads a process has.
 COMMANDS: Final = 32
-#: How long a command waits for a free connection, in seconds. A dead server holds one for less.
+#: How long a command waits for a free connection while the server answers nobody, in seconds. A dead server holds a
+#: connection for less.
 COMMAND_WAIT_S: Final = 20.0
 #: Connections for the commands of a client, which waits for its jobs by one reader. Its threads take turns.
 CLIENT_COMMANDS: Final = 2
@@ -87,30 +89,48 @@ class QuickConnection(redis.Connection):
 
 
 class QuickPool(redis.BlockingConnectionPool):
-    """A pool whose callers wait for a connection. A script's connection of a moment ago is lent without a look."""
+    """A pool whose callers wait for a connection for as long as the server answers any of them.
+
+    A script's connection of a moment ago is lent without a look.
+    """
+
+    #: When a caller last gave a connection back that works, in monotonic seconds.
+    answered_at = float("-inf")
 
     def get_connection(self, *args: Any, **kwargs: Any) -> Any:
         """Lend a connection.
 
         Raises:
-            redis.ConnectionError: None became free in time, or the server is unreachable.
+            redis.ConnectionError: The server is unreachable, or has answered nobody within the pool's ``timeout``.
         """
         self._checkpid()
         try:
             connection = self.pool.get_nowait()
         except queue.Empty:
-            return super().get_connection(*args, **kwargs)  # type: ignore[no-untyped-call]
+            return self._wait_for_connection(*args, **kwargs)
         if isinstance(connection, QuickConnection) and connection.is_sound:
             connection.sound_at = float("-inf")
             return connection
         self.pool.put_nowait(connection)
-        return super().get_connection(*args, **kwargs)  # type: ignore[no-untyped-call]
+        return self._wait_for_connection(*args, **kwargs)
+
+    def _wait_for_connection(self, *args: Any, **kwargs: Any) -> Any:
+        while True:
+            asked_at = time.monotonic()
+            try:
+                return super().get_connection(*args, **kwargs)  # type: ignore[no-untyped-call]
+            except redis.ConnectionError as error:
+                if not isinstance(error.__context__, queue.Empty) or self.answered_at < asked_at:
+                    raise
 
     def release(self, connection: Any) -> None:
         """Take a connection back."""
         if isinstance(connection, QuickConnection) and connection.is_sound and connection.pid == self.pid:
+            self.answered_at = connection.sound_at
             self.pool.put_nowait(connection)
         else:
+            if connection.is_connected:
+                self.answered_at = time.monotonic()
             super().release(connection)  # type: ignore[no-untyped-call]
 
 
@@ -139,7 +159,7 @@ def open_commands(url: str, *, most: int = COMMANDS, decode_responses: bool = Tr
     """Open a client for commands. It connects on first use.
 
     Raises (when used):
-        redis.ConnectionError: The server is unreachable, or no connection became free within `COMMAND_WAIT_S`.
+        redis.ConnectionError: The server is unreachable, or has answered nobody within `COMMAND_WAIT_S`.
     """
     return redis.Redis.from_pool(
         QuickPool.from_url(
@@ -176,10 +196,61 @@ class WatchfulConnection(redis.asyncio.Connection):
         return await super().can_read()
 
 
+class PatientPool(redis.asyncio.BlockingConnectionPool):
+    """A pool whose callers wait for a connection in turn, for as long as the server answers any of them.
+
+    In the library's own pool, newcomers pass those who wait, and a thousand callers are not served in time.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._turns = asyncio.Semaphore(self.max_connections)
+        self._lent: set[Any] = set()
+        self._answered_at = float("-inf")
+
+    async def get_connection(self, *args: Any, **kwargs: Any) -> Any:
+        """Lend a connection.
+
+        Raises:
+            redis.ConnectionError: The server is unreachable, or has answered nobody within the pool's ``timeout``.
+        """
+        await self._take_turn()
+        try:
+            connection = await super().get_connection(*args, **kwargs)  # type: ignore[no-untyped-call]
+        except BaseException:
+            self._turns.release()
+            raise
+        self._lent.add(connection)
+        return connection
+
+    async def _take_turn(self) -> None:
+        while True:
+            asked_at = time.monotonic()
+            try:
+                async with asyncio.timeout(self.timeout):
+                    await self._turns.acquire()
+            except TimeoutError:
+                if self._answered_at < asked_at:
+                    raise redis.ConnectionError("no connection became free") from None
+            else:
+                return
+
+    async def release(self, connection: Any) -> None:
+        """Take a connection back."""
+        try:
+            await super().release(connection)
+        finally:
+            if connection in self._lent:
+                self._lent.remove(connection)
+                if connection.is_connected:
+                    self._answered_at = time.monotonic()
+                self._turns.release()
+
+
 def open_async_commands(url: str, *, most: int = CLIENT_COMMANDS) -> redis.asyncio.Redis:
     """Open an asynchronous client for commands; see `open_commands`."""
     return redis.asyncio.Redis.from_pool(
-        redis.asyncio.BlockingConnectionPool.from_url(
+        PatientPool.from_url(
             url,
             connection_class=WatchfulConnection,
             max_connections=most,
