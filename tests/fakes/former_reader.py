@@ -16,7 +16,7 @@ from querymill_shared.settings import Settings
 from querymill_workers.jobs.elements import Rung, heard
 
 #: The folder of what that release writes.
-FORMER: Final = "3e802ce"
+FORMER: Final = "c46cdcd"
 READ: Final[dict[str, Callable[[str], Any]]] = {
     "requests": decode_request,
     "results": decode_result,
