@@ -22,7 +22,7 @@ _TOKENS: Final = (
     ("a GitHub token", r"(?<![A-Za-z0-9])(?:gh[pousr]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59})"),
     ("a GitLab token", r"(?<![A-Za-z0-9])glpat-[A-Za-z0-9_-]{20}"),
     ("a Slack token", r"(?<![A-Za-z0-9])xox[abprs]-[0-9]{8,}-[0-9A-Za-z-]{20}"),
-    ("an npm token", r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36}|//[^\s/]+/:_authToken=[^\s$]{8}"),
+    ("an npm token", r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36}|//[^\s/]+/:_authToken=[A-Za-z0-9_-]{16}"),
     ("a PyPI token", r"(?<![A-Za-z0-9])pypi-AgE[A-Za-z0-9_-]{50}"),
     ("an OpenAI key", r"(?<![A-Za-z0-9])sk-(?:(?:proj|svcacct|admin)-[A-Za-z0-9_-]{40}|[A-Za-z0-9]{20}T3BlbkFJ)"),
     ("an Anthropic key", r"(?<![A-Za-z0-9])sk-ant-[a-z0-9]+-[A-Za-z0-9_-]{40}"),
