@@ -21,6 +21,7 @@ from querymill.cli.terminal import Console, echo, saying_if_interrupted
 from querymill.client import Querymill
 from querymill.ingestion import STDIN, BadLine, GoodLine, Lines, LoadProgress
 from querymill.kinds import NAMES, kind_named
+from querymill.kinds.kind import Kind
 from querymill.reading.formats import BY_SUFFIX
 from querymill.reading.rules.beginnings import LOOKED_AT
 
@@ -46,6 +47,10 @@ Paths = Annotated[
 Password = Annotated[
     str | None, typer.Option(envvar="QUERYMILL_DOCUMENT_PASSWORD", help="documents: what opens encrypted ones")
 ]
+#: Whether known secrets are read.
+IncludeSecrets = Annotated[
+    bool, typer.Option("--include-secrets", help="files: also private keys, .env, and what holds a known token")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -69,12 +74,14 @@ def load(
     origin: Annotated[str | None, typer.Option("--from", help=f"histories: the tool that wrote them: {FROM}")] = None,
     tools: Annotated[str | None, typer.Option(help="histories: tool calls as none, summary or full")] = None,
     time_zone: Annotated[str | None, typer.Option(help="histories: of times that name none; else UTC")] = None,
+    include_secrets: IncludeSecrets = False,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Load documents; a bad line is reported with its number and reason, the rest is loaded.
 
     A file is read while it is loaded, so it may be of any size. With files, those that the ignore files of a directory
-    name are left out, and those that are no longer in the directory are dropped from the collection.
+    name are left out, known secrets and minified files too, and those that are no longer in the directory are dropped
+    from the collection. What is left out is listed at the end.
 
     With reports, PDF, HTML, DOCX, PPTX, XLSX, EPUB, Markdown and text are read as they are. Title, company, period and
     day are proposed and shown; options, and a metadata.csv beside the files, override them.
@@ -82,7 +89,7 @@ def load(
     With conversations and messages, the histories of coding assistants and exports of chats are read as they are. They
     are recognised by what they begin with.
     """
-    chosen, way = kind_named(kind), kind_named(kind).ingest
+    chosen = kind_named(kind)
     fields = {"title": title, "company": company, "period": period, "published_at": published_at}
     options = DocumentOptions({name: value for name, value in fields.items() if value}, password, sync)
     histories = HistoryOptions(origin, tools, time_zone)
@@ -91,21 +98,32 @@ def load(
         raise WrongUse("--title, --company, --period, --published-at and --sync are for documents")
     if histories.is_given and not chosen.reads_histories:
         raise WrongUse("--from, --tools and --time-zone are for histories: of conversations and messages")
+    if include_secrets and isinstance(chosen.ingest, Lines):
+        raise WrongUse("--include-secrets is for files")
     if as_documents:
         load_documents(chosen.documents, paths, collection, options, as_json=as_json)
         return
     if chosen.reads_histories and are_histories(paths, histories):
         load_histories(chosen.documents, paths, collection, histories, as_json=as_json)
         return
+    load_path(chosen, paths, collection, include_secrets=include_secrets, as_json=as_json)
+
+
+def load_path(chosen: Kind[Any], paths: list[str], collection: str, *, include_secrets: bool, as_json: bool) -> None:
+    """Load one path: JSON lines, or what the kind has a way of its own for.
+
+    Raises:
+        WrongUse: There is no path, or more than one.
+    """
     if not paths:
-        raise WrongUse(f"path: must be given for {kind}")
+        raise WrongUse(f"path: must be given for {chosen.name}")
     if len(paths) > 1:
-        raise WrongUse(f"path: one at a time for {kind}")
+        raise WrongUse(f"path: one at a time for {chosen.name}")
     path = Path(paths[0])
-    if isinstance(way, Lines):
-        load_lines(way, path, collection, as_json=as_json)
+    if isinstance(chosen.ingest, Lines):
+        load_lines(chosen.ingest, path, collection, as_json=as_json)
     else:
-        way(path, collection, as_json=as_json)
+        chosen.ingest(path, collection, as_json=as_json, include_secrets=include_secrets)
 
 
 def are_lines(path: str) -> bool:

@@ -20,8 +20,8 @@ R = TypeVar("R", bound=JobResult)
 class Load(Protocol):
     """A command that ingests what is at a path; it prints what was loaded, in its own way."""
 
-    def __call__(self, path: Path, collection: str, *, as_json: bool) -> None:
-        """Ingest it."""
+    def __call__(self, path: Path, collection: str, *, as_json: bool, include_secrets: bool = False) -> None:
+        """Ingest it; known secrets only with ``include_secrets``."""
         ...
 
 

@@ -37,6 +37,15 @@ def test_a_quoted_name_brings_its_definition(code: World) -> None:
     assert "worker/limits.py" in paths(code, "transport error traceback in `limit_task`")[:2]
 
 
+def test_a_method_that_several_classes_have_brings_none_of_them_to_the_front(world: World) -> None:
+    terminal, pidbox = "def reset():\n    return 1\n", "def reset():\n    return 2\n"
+    loops = "def synloop(hub, connection):\n    hub.poll(connection)  # synloop on connection error\n"
+    put(world, {"term.py": terminal, "pidbox.py": pidbox, "loops.py": loops})
+    world.with_ports(file_profiles=PROFILES)
+    assert paths(world, "add hub.reset() to synloop on connection error")[0] == "loops.py"
+    assert set(paths(world, "what does `reset` do")[:2]) == {"term.py", "pidbox.py"}
+
+
 def test_tests_and_documentation_stand_below_code_unless_asked_for(code: World) -> None:
     assert paths(code, "rate limit of a task", mode="oneshot")[0] == "worker/limits.py"
     assert paths(code, "which tests check the rate limit of a task")[0] == "tests/test_limits.py"

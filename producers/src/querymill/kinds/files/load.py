@@ -18,8 +18,10 @@ from querymill.cli.progress import with_bar
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill.ingestion import STDIN, LoadProgress
-from querymill.kinds.files.code_base import CodeBase, Listed, Skipped, code_base_at
+from querymill.kinds.files.code_base import code_base_at
 from querymill.kinds.files.lines import batched
+from querymill.kinds.files.listing import CodeBase, Listed, Noted, Skipped
+from querymill.kinds.files.reading import SECRET
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.files.ingest import (
     MAX_LISTED,
@@ -32,6 +34,7 @@ from querymill_shared.contracts.files.ingest import (
 COMPARE_S: Final = 600
 #: Skipped files that are named for each reason; ``--json`` names all.
 NAMED: Final = 10
+SECRETS_ADVICE: Final = "--include-secrets ingests it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ class Listing:
 
     listed: Mapping[str, Listed]
     skipped: Sequence[Skipped]
+    noted: Sequence[Noted] = ()
 
     @property
     def is_whole(self) -> bool:
@@ -47,10 +51,10 @@ class Listing:
         return not any(skipped.failed for skipped in self.skipped)
 
 
-def load(path: Path, collection: str, *, as_json: bool) -> None:
+def load(path: Path, collection: str, *, as_json: bool, include_secrets: bool = False) -> None:
     """Bring a collection up to date with a directory, or add files from JSON lines, which may be standard input."""
     with readable(path) as place:
-        _load(place, collection, as_json=as_json)
+        _load(place, collection, as_json=as_json, include_secrets=include_secrets)
 
 
 @contextmanager
@@ -65,9 +69,9 @@ def readable(path: Path) -> Iterator[Path]:
         yield Path(kept.name)
 
 
-def _load(path: Path, collection: str, *, as_json: bool) -> None:
+def _load(path: Path, collection: str, *, as_json: bool, include_secrets: bool) -> None:
     console = Console(stderr=True)
-    code_base = code_base_at(path)
+    code_base = code_base_at(path, include_secrets=include_secrets)
     found = find(code_base, path)
     with Querymill() as mill:
         compared = compare(mill, found, collection, remove=path.is_dir() and found.is_whole)
@@ -87,12 +91,16 @@ def find(code_base: CodeBase, path: Path) -> Listing:
     """
     listed: dict[str, Listed] = {}
     skipped: list[Skipped] = []
+    noted: list[Noted] = []
     try:
         for entry in code_base.listed():
-            if isinstance(entry, Listed):
-                listed[entry.path] = entry
-            else:
-                skipped.append(entry)
+            match entry:
+                case Listed():
+                    listed[entry.path] = entry
+                case Skipped():
+                    skipped.append(entry)
+                case Noted():
+                    noted.append(entry)
     except OSError as error:
         raise WrongUse(f"path: {error}") from error
     if not listed:
@@ -100,7 +108,7 @@ def find(code_base: CodeBase, path: Path) -> Listing:
         raise WrongUse(f"path: {path} holds no file that can be loaded" + (f" ({reasons})" if reasons else ""))
     if len(listed) > MAX_LISTED:
         raise WrongUse(f"path: {path} holds {len(listed)} files, more than {MAX_LISTED}")
-    return Listing(listed, skipped)
+    return Listing(listed, skipped, noted)
 
 
 def compare(mill: Querymill, found: Listing, collection: str, *, remove: bool) -> CompareFilesResult:
@@ -127,7 +135,7 @@ def report(
         return
     for reason, paths in by_reason(found).items():
         more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
-        console.print(f"{reason}: {', '.join(paths[:NAMED])}{more}", style="yellow")
+        console.print(f"{len(paths)} {reason}: {', '.join(paths[:NAMED])}{more}", style="yellow")
     for failed in summary["failed"]:
         console.print(f"{failed['document']}: {failed['reason']}", style="red")
     if compared.removed:
@@ -156,17 +164,22 @@ def summarised(found: Listing, compared: CompareFilesResult, outcomes: Sequence[
         "pending": results[-1].pending if results else compared.pending,
         "removed": list(compared.removed),
         "skipped": [{"path": file.path, "reason": file.reason} for file in found.skipped],
-        "remarks": [{"path": file.path, "remark": file.remark} for file in found.listed.values() if file.remark],
+        "remarks": [{"path": entry.path, "remark": entry.remark} for entry in remarked(found)],
         "failed": [{"document": lost.document, "reason": lost.reason} for lost in outcomes if lost.result is None],
     }
+
+
+def remarked(found: Listing) -> list[Listed | Noted]:
+    """List the files and folders of which there is something to say, though they are ingested."""
+    return [*found.noted, *(listed for listed in found.listed.values() if listed.remark)]
 
 
 def by_reason(found: Listing) -> dict[str, list[str]]:
     """Group the paths of files by what there is to report about them."""
     said: dict[str, list[str]] = {}
     for skipped in found.skipped:
-        said.setdefault(f"skipped, {skipped.reason}", []).append(skipped.path)
-    for listed in found.listed.values():
-        if listed.remark:
-            said.setdefault(listed.remark, []).append(listed.path)
+        advice = f" ({SECRETS_ADVICE})" if skipped.reason.startswith(SECRET) else ""
+        said.setdefault(f"skipped, {skipped.reason}{advice}", []).append(skipped.path)
+    for entry in remarked(found):
+        said.setdefault(entry.remark, []).append(entry.path)
     return said

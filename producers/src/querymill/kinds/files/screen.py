@@ -62,6 +62,8 @@ def show(console: Console, result: FileResult, *, limit: int | None = None) -> N
 def _origin(hit: FileHit) -> str:
     lines = ", ".join(f"{part.first}–{part.last}" for part in hit.excerpt)
     found = f"round {hit.round}, by {_some(hit.found_by)}"
+    if hit.cells:
+        return f"{found}; cells {', '.join(map(str, hit.cells))}"
     return f"{found}; lines {lines}" if lines else found
 
 

@@ -118,8 +118,8 @@ class FileHit(Contract):
     ``relevance`` is always to the query of the request. ``found_by`` names the searches that found the file, in
     ``round``. ``score`` is the relevance, or in ``oneshot`` the fused rank. ``explanation`` holds every number needed
     to recompute it. ``tokens`` is the cost of reading the whole file; ``excerpt`` are the lines most relevant to the
-    query. ``metadata`` is that of the file, if the request has a filter. ``kind`` marks tests, documentation and
-    generated files.
+    query, and ``cells`` those of a notebook that they are in, counted from 1. ``metadata`` is that of the file, if the
+    request has a filter. ``kind`` marks tests, documentation and generated files.
     """
 
     path: str
@@ -134,6 +134,7 @@ class FileHit(Contract):
     explanation: dict[str, Any]
     metadata: Annotated[dict[str, Any] | None, Field(exclude_if=lambda metadata: metadata is None)] = None
     kind: Annotated[FileKind, Growing, Field(exclude_if=lambda kind: kind == "code")] = "code"
+    cells: Annotated[tuple[int, ...], Field(exclude_if=lambda cells: not cells)] = ()
 
 
 class RoundSummary(Contract):

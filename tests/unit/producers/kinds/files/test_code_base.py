@@ -3,7 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from querymill.kinds.files.code_base import Directory, JsonLines, Listed, Skipped, text_of
+from querymill.kinds.files.code_base import JsonLines
+from querymill.kinds.files.decoding import text_of
+from querymill.kinds.files.directory import Directory
+from querymill.kinds.files.listing import Listed, Skipped
 
 
 def write(root: Path, **files: str) -> None:

@@ -61,6 +61,6 @@ def test_the_rest_of_a_long_line_is_ignored() -> None:
 def test_any_text_is_read_and_symbols_lie_in_it(content: str, path: str) -> None:
     symbols = PARSER.parse(path, content).symbols
     lines = content.count("\n") + 1
-    assert all(1 <= symbol.line == symbol.end_line <= lines for symbol in symbols)
+    assert all(1 <= symbol.line <= symbol.end_line <= lines for symbol in symbols)
     assert [symbol.line for symbol in symbols] == sorted(symbol.line for symbol in symbols)
     assert all(symbol.name.rpartition(".")[2] in content for symbol in symbols)

@@ -3,7 +3,15 @@
 import pytest
 
 from querymill_workers.retrievers.files.rules.kinds import FileKind, kind_of, kinds_asked, share_of
-from querymill_workers.retrievers.files.rules.named import NamedPath, ends_with, meant, names_in, paths_in, quoted_in
+from querymill_workers.retrievers.files.rules.named import (
+    NamedPath,
+    ends_with,
+    max_definers,
+    meant,
+    names_in,
+    paths_in,
+    quoted_in,
+)
 
 
 @pytest.mark.parametrize(
@@ -57,3 +65,16 @@ def test_a_file_that_calls_itself_generated_is() -> None:
 def test_a_kind_that_is_not_asked_for_counts_less() -> None:
     assert 0.9 * share_of("tests", asked=kinds_asked("where is the limit")) == pytest.approx(0.54)
     assert share_of("tests", asked=kinds_asked("which test covers the limit")) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "files"),
+    [
+        ("reset", "add hub.reset() to synloop", 1),
+        ("reset", "what does `reset` do", 3),
+        ("maybe_declare", "retry in maybe_declare()", 3),
+        ("Hub", "Hub() is made twice", 3),
+    ],
+)
+def test_a_plain_word_that_is_called_means_one_file_only(name: str, query: str, files: int) -> None:
+    assert max_definers(name, query) == files

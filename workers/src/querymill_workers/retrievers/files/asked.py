@@ -14,6 +14,7 @@ from querymill_workers.retrievers.files.rules.named import (
     BY_PATH,
     MAX_DEFINERS,
     ends_with,
+    max_definers,
     meant,
     names_in,
     paths_in,
@@ -65,7 +66,12 @@ def find_named(request: FileSearch, ports: FilePorts, among: Sequence[str] | Non
     definers: dict[str, list[str]] = {name: [] for name in names}
     for place in places:
         definers[place.symbol.name].append(place.path)
-    by_name = [path for found in definers.values() if len(set(found)) <= MAX_DEFINERS for path in found]
+    by_name = [
+        path
+        for name, found in definers.items()
+        if len(set(found)) <= max_definers(name, request.query)
+        for path in found
+    ]
     found = {NAMED_FILES: tuple(dict.fromkeys(by_path)), NAMED_SYMBOLS: tuple(dict.fromkeys(by_name))}
     return {query: paths for query, paths in found.items() if paths}
 

@@ -15,6 +15,7 @@ from querymill_workers.retrievers.files.embed import model_to_compare
 from querymill_workers.retrievers.files.notes import DefinitionNotes, EvaluationNotes, FileNotes
 from querymill_workers.retrievers.files.ports import SPACE, FilePorts
 from querymill_workers.retrievers.files.rules.candidates import shards
+from querymill_workers.retrievers.files.rules.cells import cells_label, cells_of
 from querymill_workers.retrievers.files.rules.code import Symbol, lines_of
 from querymill_workers.retrievers.files.rules.context import shown
 from querymill_workers.retrievers.files.rules.definitions import (
@@ -27,7 +28,7 @@ from querymill_workers.retrievers.files.rules.definitions import (
 from querymill_workers.retrievers.files.rules.excerpts import excerpt, shown_lines
 from querymill_workers.retrievers.files.rules.gaps import used_in
 from querymill_workers.retrievers.files.rules.intent import Intent, grepped, intent_of, search_text, speaking
-from querymill_workers.retrievers.files.rules.kinds import kind_of
+from querymill_workers.retrievers.files.rules.kinds import FileKind, kind_of, stated_kind
 from querymill_workers.retrievers.files.rules.relevance import evidence_of, relevance, rounded
 from querymill_workers.retrievers.files.stages import candidates_of, rounds_of
 from querymill_workers.text.bm25 import Scored
@@ -49,12 +50,13 @@ ONCE_MORE_S: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """A candidate as it is stored: its content, what reading it costs, and its symbols."""
+    """A candidate as it is stored: its content, what reading it costs, its symbols, and its kind."""
 
     path: str
     content: str
     tokens: int
     symbols: Sequence[Symbol]
+    kind: FileKind
 
     @property
     def defines(self) -> Sequence[str]:
@@ -91,7 +93,13 @@ def read_files(paths: Sequence[str], request: FileSearch, ports: FilePorts) -> d
     infos = ports.files.describe(request.collection, list(contents))
     symbols = ports.files.symbols(request.collection, list(contents))
     return {
-        path: SourceText(path, content, infos[path].tokens, symbols.get(path, ()))
+        path: SourceText(
+            path,
+            content,
+            infos[path].tokens,
+            symbols.get(path, ()),
+            kind_of(path, content, stated=stated_kind(infos[path].metadata)),
+        )
         for path, content in contents.items()
         if path in infos
     }
@@ -117,7 +125,7 @@ def weigh(
     )
     held = sorted(scored.terms, key=lambda term: -term.score) if scored is not None else []
     file_lines = lines_of(text.content)
-    parts = [noted(passage, file_lines) for passage in best[:PARTS]]
+    parts = [noted(passage, text.path, file_lines) for passage in best[:PARTS]]
     lines = excerpt([(part.lines, part.score) for part in parts])
     return FileNotes(
         evidence=evidence,
@@ -129,15 +137,17 @@ def weigh(
         names=tuple(names[:SHOWN_NAMES]),
         parts=tuple(parts),
         uses=tuple(used_in(text.content, [lines for part in parts[:USING] for lines in part.lines], text.symbols)),
-        kind=kind_of(text.path, text.content),
+        kind=text.kind,
+        cells=tuple(cells_of(text.path, file_lines, lines)),
         grep_tokens=ports.count_tokens(grepped(intent, text.content)),
     )
 
 
-def noted(found: ScoredDefinition, lines: Sequence[str]) -> DefinitionNotes:
-    """Note which lines of a definition are shown."""
+def noted(found: ScoredDefinition, path: str, lines: Sequence[str]) -> DefinitionNotes:
+    """Note which lines of a definition are shown; those of a notebook with their cell."""
     chosen = shown_lines(found.definition.own, found.matching, lines)
-    return DefinitionNotes(lines=tuple(chosen), label=found.definition.label, score=round(found.score, 6))
+    names = [found.definition.label, cells_label(cells_of(path, lines, chosen))]
+    return DefinitionNotes(lines=tuple(chosen), label=", ".join(filter(None, names)), score=round(found.score, 6))
 
 
 def compare_vectors(

@@ -55,7 +55,8 @@ class FileNotes(Notes):
     that the relevance is a language model's.
     The release before did not note the following. ``parts`` are its best definitions, ``uses`` names that the best of
     them use and others define. ``reason`` says what raised the relevance beside the words. ``grep_tokens`` is what
-    reading 20 lines around each line with a rare word of the request costs.
+    reading 20 lines around each line with a rare word of the request costs. ``cells`` are those of a notebook that the
+    excerpt is in.
     """
 
     evidence: Evidence
@@ -71,6 +72,7 @@ class FileNotes(Notes):
     reason: str = ""
     kind: FileKind = "code"
     grep_tokens: int = 0
+    cells: tuple[int, ...] = ()
 
     @model_serializer(mode="wrap")
     def _leave_out_what_is_new_and_empty(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:

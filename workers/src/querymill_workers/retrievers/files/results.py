@@ -135,6 +135,7 @@ def hit_of(file: EvaluatedFile, request: FileSearch, profiles: FileProfiles) -> 
         excerpt=tuple(LineRange(first=first, last=last) for first, last in file.notes.excerpt),
         explanation={**how, "evidence": asdict(file.notes.evidence)} | _raised_by(file.notes, profiles),
         kind=file.notes.kind,
+        cells=file.notes.cells,
     )
 
 

@@ -34,7 +34,7 @@ from querymill_workers.retrievers.files.rules.candidates import MAX_CANDIDATES
 from querymill_workers.retrievers.files.rules.follow_up_names import is_searchable_name, weighted
 from querymill_workers.retrievers.files.rules.gaps import gaps
 from querymill_workers.retrievers.files.rules.intent import intent_of, search_text
-from querymill_workers.retrievers.files.rules.kinds import kind_of, kinds_asked, share_of
+from querymill_workers.retrievers.files.rules.kinds import FILE_KINDS, kind_of, kinds_asked, share_of, stated_kind
 from querymill_workers.retrievers.files.rules.relevance import fields_score, words_of_path
 from querymill_workers.retrievers.files.rules.rounds import Ask, Standing, Stop, what_next
 from querymill_workers.retrievers.files.stages import (
@@ -117,9 +117,11 @@ def search_words(request: FileSearch, ports: FilePorts) -> SearchNotes:
     scored = {hit.id: hit.scored for hit in hits if hit.scored is not None}
     intent = intent_of(text, list(scored.values()))
     asked = kinds_asked(request.query) | frozenset(request.kinds)
+    infos = ports.files.describe(request.collection, list(scored))
+    kinds = {path: kind_of(path, stated=stated_kind(infos[path].metadata)) for path in scored if path in infos}
     scores = {
-        path: fields_score(intent, found, path=words_of_path(path), names=()) * share_of(kind_of(path), asked=asked)
-        for path, found in scored.items()
+        path: fields_score(intent, scored[path], path=words_of_path(path), names=()) * share_of(kind, asked=asked)
+        for path, kind in kinds.items()
     }
     ranking = sorted(scores, key=lambda path: (-scores[path], path))
     return SearchNotes(found={"words": tuple(ranking[:MAX_CANDIDATES]), **find_named(request, ports, among)})
@@ -143,7 +145,10 @@ def passing(request: FileSearch, ports: FilePorts) -> Sequence[str] | None:
 
     kept = matching([f"/{folder.strip('/')}" for folder in request.under]) if request.under else set(paths)
     left = kept - matching(request.exclude)
-    return sorted(path for path in left if not request.kinds or kind_of(path) in request.kinds)
+    if not request.kinds:
+        return sorted(left)
+    stated = {path: kind for kind in FILE_KINDS for path in ports.files.passing(request.collection, {"kind": kind})}
+    return sorted(path for path in left if kind_of(path, stated=stated.get(path)) in request.kinds)
 
 
 def search_vectors(claim: Claim, request: FileSearch, ports: FilePorts) -> SearchNotes:

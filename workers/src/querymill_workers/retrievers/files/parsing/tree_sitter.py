@@ -50,7 +50,7 @@ class _Match:
 class TreeSitterParser:
     """`SourceParser` by tree-sitter."""
 
-    version = 4
+    version = 5
 
     def __init__(self) -> None:
         self._grammars: dict[str, Grammar] = {}

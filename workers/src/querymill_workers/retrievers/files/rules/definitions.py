@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
 from typing import Final
 
+from querymill_workers.retrievers.files.rules.cells import begins_cell
 from querymill_workers.retrievers.files.rules.code import Symbol, code_text, lines_of
 from querymill_workers.retrievers.files.rules.intent import Intent, Lines, words_of_lines
 from querymill_workers.text.bm25 import saturation
@@ -204,14 +205,19 @@ def _outside(span: Lines, inside: Sequence[Lines]) -> list[Lines]:
 
 
 def _pieces(span: Lines, lines: Sequence[str]) -> list[Lines]:
-    """Cut lines at blank lines into pieces of up to 40 lines; blank lines at the ends are left out."""
+    """Cut lines at blank lines into pieces of up to 40 lines, and before each cell of a notebook.
+
+    Blank lines at the ends are left out.
+    """
     pieces: list[Lines] = []
-    for blank, group in groupby(range(span[0], span[1] + 1), key=lambda number: not lines[number - 1].strip()):
+    numbered = range(span[0], span[1] + 1)
+    part_of = dict(zip(numbered, accumulate(begins_cell(lines[number - 1]) for number in numbered), strict=True))
+    for (_, is_blank), group in groupby(numbered, key=lambda number: (part_of[number], not lines[number - 1].strip())):
         numbers = list(group)
-        if blank:
+        if is_blank:
             continue
         first, last = numbers[0], numbers[-1]
-        if pieces and last - pieces[-1][0] < PIECE:
+        if pieces and last - pieces[-1][0] < PIECE and not begins_cell(lines[first - 1]):
             pieces[-1] = (pieces[-1][0], last)
             continue
         pieces += [(start, min(start + PIECE - 1, last)) for start in range(first, last + 1, PIECE)]

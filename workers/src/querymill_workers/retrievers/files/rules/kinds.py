@@ -1,12 +1,16 @@
-"""Kinds of files: code, tests, documentation, generated. The path tells; a generated file may say so in its head."""
+"""Kinds of files: code, tests, documentation, generated. The path tells; a generated file may say so in its head.
+
+A file that is stored with a kind among its metadata is of that kind, as one that `.gitattributes` call vendored.
+"""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import PurePosixPath
-from typing import Final, Literal
+from typing import Any, Final, Literal, get_args
 
 FileKind = Literal["code", "tests", "documentation", "generated"]
 
+FILE_KINDS: Final[tuple[FileKind, ...]] = get_args(FileKind)
 #: What the relevance of a file of another kind is multiplied by, where the request does not ask for the kind.
 OTHER_KINDS: Final = 0.6
 #: Characters of a file that may say that it is generated.
@@ -39,12 +43,14 @@ _ASKS: Final[tuple[tuple[FileKind, re.Pattern[str]], ...]] = (
 )
 
 
-def kind_of(path: str, head: str = "") -> FileKind:
-    """Return the kind of a file by its folders, its name and the beginning of its content.
+def kind_of(path: str, head: str = "", *, stated: FileKind | None = None) -> FileKind:
+    """Return the kind that is stated for a file, or else that of its folders, its name and its first characters.
 
     ``tests/unit/a.py`` and ``a.test.js`` are tests, ``docs/a.py`` and ``README.md`` documentation, ``a_pb2.py`` and
     files that call themselves generated in their first 1,000 characters are generated.
     """
+    if stated is not None:
+        return stated
     place = PurePosixPath(path)
     folders = {folder.lower() for folder in place.parent.parts}
     if folders & _GENERATED_FOLDERS or _GENERATED_NAME.fullmatch(place.name):
@@ -54,6 +60,11 @@ def kind_of(path: str, head: str = "") -> FileKind:
     if folders & _DOC_FOLDERS or place.suffix.lower() in _DOC_SUFFIXES:
         return "documentation"
     return "generated" if _SAYS_GENERATED.search(head[:HEAD]) else "code"
+
+
+def stated_kind(metadata: Mapping[str, Any]) -> FileKind | None:
+    """Return the kind that the metadata of a file state; None if they state none that is known."""
+    return next((kind for kind in FILE_KINDS if metadata.get("kind") == kind), None)
 
 
 def kinds_asked(query: str) -> frozenset[FileKind]:

@@ -7,8 +7,9 @@ from typing import Final
 
 #: A file that the request names by its path is at least this relevant, one that defines a name of it at least that.
 BY_PATH, BY_NAME = 0.99, 0.9
-#: A name that more files define says little about each.
+#: A name that more files define says little about each; a plain word that is called, if more than one does.
 MAX_DEFINERS: Final = 3
+MAX_DEFINERS_OF_WORD: Final = 1
 #: Paths and names looked up at most.
 MAX_NAMED: Final = 20
 
@@ -63,6 +64,16 @@ def names_in(query: str) -> list[str]:
     """
     written = [match[1] for match in _WRITTEN.finditer(query)]
     return [name for name in dict.fromkeys([*quoted_in(query), *written]) if len(name) > 2][:MAX_NAMED]
+
+
+def max_definers(name: str, query: str) -> int:
+    """Return how many files may define a name that a request quotes or calls, for the request to mean them.
+
+    ``hub.reset()`` is a method of some object, and many classes have a ``reset``: 1. ``maybe_declare()`` and a word in
+    quotes are names: 3.
+    """
+    is_method = name.isalpha() and name.islower() and f"{name}()" in query
+    return MAX_DEFINERS_OF_WORD if is_method else MAX_DEFINERS
 
 
 def ends_with(path: str, named: str) -> bool:
