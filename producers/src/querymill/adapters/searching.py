@@ -106,13 +106,19 @@ def _wait_s(request: Search) -> float | None:
 
 
 async def _result(client: AsyncQuerymill, request: Search) -> JobResult:
-    job: AsyncJob[JobResult] = await client.submit(cast("Asks[JobResult]", request))
+    # In a task of its own, so that a caller that goes while the job is being submitted leaves none behind.
+    submission = asyncio.ensure_future(client.submit(cast("Asks[JobResult]", request)))
     try:
+        job = await asyncio.shield(submission)
         return await job.result(_wait_s(request))
     except asyncio.CancelledError:
-        with suppress(QuerymillError):
-            await asyncio.shield(asyncio.ensure_future(job.cancel()))
+        await asyncio.wait({asyncio.ensure_future(_cancel(submission))})
         raise
+
+
+async def _cancel(submission: asyncio.Future[AsyncJob[JobResult]]) -> None:
+    with suppress(QuerymillError):
+        await (await submission).cancel()
 
 
 async def _file(client: AsyncQuerymill, collection: str, path: str) -> Mapping[str, Any] | None:
