@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import closing
+from typing import Any
 
 import pytest
 import redis
@@ -14,6 +15,7 @@ from querymill import (
     IngestModule,
     IngestReport,
     IngestSession,
+    Job,
     ModuleDocument,
     Report,
     Settings,
@@ -65,7 +67,7 @@ def memory() -> Iterator[MemoryMill]:
                 "messages": [{"message_id": "m1", "role": "user", "text": "rain in Bergen"}],
             }
         )
-        jobs = [
+        jobs: list[Job[Any]] = [
             mill.submit(IngestReport(collection="own", report=report)),
             mill.submit(IngestModule(collection="own", document=module)),
             mill.submit(IngestSession(collection="own", session=session)),

@@ -69,7 +69,7 @@ def test_mistakes_are_named(memory: MemoryMill) -> None:
         ({"filters": filters(("published_at", FilterOperator.EQ, "soon"))}, "published_at: must be a day"),
     ):
         with pytest.raises(ValueError, match=said):
-            QuerymillRetriever("own", client=memory, **wrong)  # type: ignore[arg-type]
+            QuerymillRetriever("own", client=memory, **wrong)
     with pytest.raises(UnknownCollection, match="no reports in 'nowhere'"):
         QuerymillRetriever("nowhere", client=memory).retrieve("ships")
 
