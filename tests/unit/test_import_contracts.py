@@ -32,6 +32,9 @@ SEEDS = {
     "Celery only in the glue": (f"{W}.retrievers.files.search", "celery"),
     "The client knows Celery in one file": ("querymill.fleet", "celery"),
     "The client knows MCP in its server alone": ("querymill.agents.tools.search", "mcp"),
+    "Adapters know the client alone": ("querymill.adapters.searching", "querymill.agents.found"),
+    "Nothing knows the adapters": ("querymill.client", "querymill.adapters.searching"),
+    "Each library is known by its adapter alone": ("querymill.adapters.haystack", "langchain_core"),
     "In the client, a terminal carries the kinds": ("querymill.cli.progress", "querymill.kinds.kind"),
     "Reading documents knows no command, no kind, no gateway and no board": (
         "querymill.reading.reports",

@@ -1,0 +1,142 @@
+"""The examples, run as their readers would run them, on the servers that all tests share."""
+
+import asyncio
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import httpx
+import pytest
+import uvicorn
+
+from querymill import Querymill
+from querymill_embedded import free_ports
+from tests.fakes.openai_server import OpenAIServer, chat_stream
+from tests.fixtures.deployment import Deployment
+from tests.fixtures.gateways import PATIENCE_S, read_stream
+
+EXAMPLES = Path(__file__).parents[2] / "producers" / "examples"
+QUESTION = "what was the revenue of Nordhav in 2022?"
+PAGE = "revenue rose to forty million"
+
+Import = Callable[[str], ModuleType]
+
+
+@pytest.fixture
+def imported(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> Import:
+    """Imports an example, whose client reads where the board is from the environment."""
+    for name, value in deployment.environment.items():
+        monkeypatch.setenv(name, value)
+
+    def load(path: str) -> ModuleType:
+        name = path.replace("/", "_").removesuffix(".py")
+        spec = importlib.util.spec_from_file_location(name, EXAMPLES / path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, name, module)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+def printed(deployment: Deployment, path: str, *arguments: str) -> str:
+    """Run an example as its first lines say."""
+    command = [sys.executable, str(EXAMPLES / path), *arguments]
+    done = subprocess.run(
+        command, env=os.environ | deployment.environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_chain_of_langchain_quotes_the_best_page(filings: str, deployment: Deployment) -> None:
+    said = printed(deployment, "langchain_chain/chain.py", filings, QUESTION)
+    assert said == f"[1] Nordhav Shipping 2022, page 2: {PAGE}\n"
+
+
+def test_the_agent_searches_reads_and_names_the_place(filings: str, deployment: Deployment) -> None:
+    said = printed(deployment, "mcp_agent/agent.py", filings, QUESTION)
+    assert said.startswith("From reports:filings/a1#p2:\n")
+    assert PAGE in said
+
+
+def test_the_views_of_django_search_and_name_mistakes(filings: str, imported: Import) -> None:
+    app = imported("django_view/app.py")
+    from django.test import AsyncRequestFactory, RequestFactory
+
+    synchronous, asynchronous = RequestFactory(), AsyncRequestFactory()
+    answered = json.loads(app.search(synchronous.get("/search/", {"q": QUESTION})).content)
+    assert (answered["complete"], answered["hits"][0]["text"]) == (True, PAGE)
+    refused = app.search(synchronous.get("/search/"))
+    assert (refused.status_code, "query" in json.loads(refused.content)["error"]) == (400, True)
+
+    async def asked() -> dict[str, object]:
+        try:
+            response = await app.asearch(asynchronous.get("/asearch/", {"q": QUESTION}))
+            return dict(json.loads(response.content))
+        finally:
+            await app.async_mill.close()
+
+    assert asyncio.run(asked())["hits"] == answered["hits"]
+    app.mill.close()
+
+
+@pytest.fixture
+def chat(imported: Import) -> Iterator[str]:
+    """The address of the chat backend."""
+    port = free_ports(["chat"], preferred={})["chat"]
+    server = uvicorn.Server(
+        uvicorn.Config(imported("chat_fastapi/app.py").app, port=port, log_level="warning", ws="none")
+    )
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    until(lambda: server.started)
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join(PATIENCE_S)
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_the_chat_streams_hits_and_the_answer(filings: str, chat: str, openai_server: OpenAIServer) -> None:
+    openai_server.script.chat = lambda _: chat_stream("Revenue rose ", "to forty million [1].")
+    page = httpx.get(chat).text
+    assert "new EventSource" in page
+    with httpx.stream("GET", f"{chat}/ask", params={"question": QUESTION}, timeout=PATIENCE_S) as stream:
+        events = list(read_stream(stream.iter_lines()))
+    types = [event.type for event in events]
+    assert types[-1] == "result"
+    assert {"hits", "answer"} <= set(types)
+    assert events[-1].data["answer"]["text"] == "Revenue rose to forty million [1]."
+    assert events[-1].data["results"][0]["text"] == PAGE
+    with httpx.stream("GET", f"{chat}/ask", params={"question": " "}, timeout=PATIENCE_S) as stream:
+        (problem,) = read_stream(stream.iter_lines())
+    assert (problem.type, "query" in problem.data) == ("problem", True)
+
+
+def test_a_reader_of_the_chat_who_leaves_cancels_the_job(
+    filings: str, chat: str, openai_server: OpenAIServer, mill: Querymill
+) -> None:
+    left = threading.Event()
+    openai_server.script.chat = lambda _: chat_stream("never ", "read", gate=lambda _: left.wait(PATIENCE_S))
+    try:
+        with httpx.stream("GET", f"{chat}/ask", params={"question": QUESTION}, timeout=PATIENCE_S) as stream:
+            assert next(read_stream(stream.iter_lines())).type == "hits"
+        job = next(job for job in mill.recent() if job.picture().record.kind == "reports")
+        until(lambda: job.picture().record.state == "cancelled")
+    finally:
+        left.set()
