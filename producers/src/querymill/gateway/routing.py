@@ -88,6 +88,10 @@ def check_media(request: Request, *taken: str) -> None:
     Raises:
         Problem: It is none of these.
     """
-    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if given not in taken:
+    if media_of(request) not in taken:
         raise Problem("media-type", f"Content-Type: must be {' or '.join(taken)}")
+
+
+def media_of(request: Request) -> str:
+    """Return the media type of a body, "" if the caller names none."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
