@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import psycopg
 import pytest
+import redis
 
 from querymill.doctor import Finding, diagnose
 from querymill_shared.settings import Settings
@@ -142,7 +143,9 @@ def test_a_wall_that_fell_is_named(deployment: Deployment, empty_url: str, monke
         monkeypatch.setenv(name, value)
     found = Diagnosis(monkeypatch)
     migrate(empty_url, dimensions=DIMENSIONS)
-    assert found(DATABASE_URL=empty_url)["walls"] == Finding("walls", "row-level security", ok=True)
+    assert found(DATABASE_URL=empty_url)["walls"] == Finding(
+        "walls", "migrations, role, pgvector, row-level security", ok=True
+    )
     with psycopg.connect(empty_url) as connection:
         connection.execute("ALTER TABLE report_pages DISABLE ROW LEVEL SECURITY")
         connection.execute("ALTER TABLE code_files NO FORCE ROW LEVEL SECURITY")
@@ -158,6 +161,30 @@ def test_a_wall_that_fell_is_named(deployment: Deployment, empty_url: str, monke
         "run querymill migrate",
     ):
         assert named in walls.mend
+
+
+def test_a_database_that_nobody_migrated_is_a_finding_with_its_mend(
+    deployment: Deployment, empty_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in deployment.environment.items():
+        monkeypatch.setenv(name, value)
+    walls = Diagnosis(monkeypatch)(DATABASE_URL=empty_url)["walls"]
+    assert walls.ok is False
+    assert "missing migrations 0001" in walls.mend
+    assert walls.mend.endswith("run querymill migrate")
+
+
+def test_a_board_that_keeps_nothing_on_disk_is_named(found: Diagnosis, board_client: redis.Redis) -> None:
+    kept = str(board_client.config_get("appendonly")["appendonly"])
+    try:
+        board_client.config_set("appendonly", "no")
+        shown = found()
+        assert (shown["board"].ok, "appendonly yes" in shown["board"].mend) == (None, True)
+        assert "workers" in shown
+        board_client.config_set("appendonly", "yes")
+        assert found()["board"].ok is True
+    finally:
+        board_client.config_set("appendonly", kept)
 
 
 def test_the_walls_of_a_client_without_workers_are_not_probed(found: Diagnosis) -> None:

@@ -8,7 +8,9 @@
 
 # Clients
 from querymill.client import AsyncQuerymill, Querymill
+from querymill.ingestion import BadLine, LoadProgress
 from querymill.job import AsyncJob, Job
+from querymill.loading import Ingestion
 
 # Requests and results
 from querymill_shared.contracts.answer import (
@@ -120,6 +122,7 @@ __all__ = [
     "AnswerResult",
     "AsyncJob",
     "AsyncQuerymill",
+    "BadLine",
     "ChatMessage",
     "ChatSession",
     "Citation",
@@ -164,6 +167,7 @@ __all__ = [
     "IngestResult",
     "IngestSession",
     "IngestSessionResult",
+    "Ingestion",
     "Job",
     "JobCancelled",
     "JobFailed",
@@ -177,6 +181,7 @@ __all__ = [
     "LoadConversationsResult",
     "LoadModules",
     "LoadModulesResult",
+    "LoadProgress",
     "LoadReports",
     "LoadReportsResult",
     "LoadResult",

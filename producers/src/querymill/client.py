@@ -9,10 +9,12 @@ from typing import Any, Protocol, Self, TypeVar, cast
 from querymill.broker import Doorbell, is_on_board
 from querymill.documents import AsyncDocumentCalls, DocumentCalls
 from querymill.job import AsyncJob, Job
+from querymill.loading import Ingestion, LoadCalls, OnEvent, Rows, load_async
 from querymill.watch import Watch
 from querymill_shared.board import AsyncValkeyBoard, Board, ValkeyBoard, ValkeyWatchedBoard
 from querymill_shared.board.connections import CLIENT_COMMANDS
 from querymill_shared.contracts.errors import UnknownCollection
+from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import JobRequest, Search
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.settings import Settings
@@ -48,7 +50,7 @@ def ringing_after(board: Board, doorbell: Rings) -> Accepts:
     return accept
 
 
-class Querymill(DocumentCalls):
+class Querymill(DocumentCalls, LoadCalls):
     """A connection to the board and its doorbells; safe to share between threads."""
 
     def __init__(self, *, redis_url: str | None = None, settings: Settings | None = None) -> None:
@@ -156,6 +158,12 @@ class AsyncQuerymill(AsyncDocumentCalls):
     def job(self, job_id: str) -> AsyncJob[Any]:
         """Return a job that was submitted before, by this process or another."""
         return AsyncJob(job_id, self._board, self._watch)
+
+    async def ingest(
+        self, kind: Retriever, rows: Rows, *, collection: str, on_event: OnEvent = lambda _: None
+    ) -> Ingestion:
+        """See `Querymill.ingest`. The rows are read in a thread; ``on_event`` is called in the loop."""
+        return await load_async(lambda: Querymill(settings=self._settings), kind, rows, collection, on_event)
 
     async def recent(self, *, most: int = 20) -> list[AsyncJob[Any]]:
         """See `Querymill.recent`."""

@@ -83,7 +83,7 @@ def _settings(settings: Settings) -> Iterator[Finding]:
 def _services(settings: Settings) -> Iterator[Finding]:
     board = _board(settings)
     yield board
-    if board.ok:
+    if board.ok is not False:
         yield _workers(settings)
     if settings.broker_url != settings.redis_url:
         yield _tcp("broker", settings.broker_url, "CELERY_BROKER_URL")
@@ -114,7 +114,7 @@ def _board(settings: Settings) -> Finding:
     board = ValkeyBoard.connect(settings)
     try:
         board.ping()
-        policy = board.server_setting("maxmemory-policy")
+        policy, appends = board.server_setting("maxmemory-policy"), board.server_setting("appendonly")
     except redis.RedisError as error:
         return Finding("board", shown, ok=False, mend=f"REDIS_URL: {error}; `querymill up` starts one")
     finally:
@@ -122,6 +122,8 @@ def _board(settings: Settings) -> Finding:
     if policy not in (None, "noeviction"):
         mend = f"REDIS_URL: maxmemory-policy is {policy}: a full server drops jobs; set noeviction"
         return Finding("board", shown, ok=False, mend=mend)
+    if appends == "no":
+        return Finding("board", shown, mend="REDIS_URL: a restart of the server loses open jobs; set appendonly yes")
     return Finding("board", shown, ok=True)
 
 
@@ -164,8 +166,8 @@ def _tcp(name: str, url: str, setting: str, *, schemes: Sequence[str] = (), rule
 
 
 def _walls() -> Finding:
-    """Say what the walls between collections lack: row-level security, its policies, owners, functions."""
-    value = "row-level security"
+    """Say what the database lacks: migrations, the role, pgvector, and the walls between collections."""
+    value = "migrations, role, pgvector, row-level security"
     if importlib.util.find_spec("querymill_workers") is None:
         mend = f"not probed: the workers are not installed here; run python {' '.join(_WALLS)} where they are"
         return Finding("walls", value, mend=mend)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, Generic, Protocol, TypeVar, cast
 
 import pydantic
+from pydantic_core import to_json
 
-from querymill.client import Querymill
 from querymill.job import Job
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.events import Progress
@@ -24,6 +24,7 @@ from querymill_shared.contracts.reports.life import embedding_key, embedding_of
 from querymill_shared.contracts.results import Asks, JobResult
 
 Q = TypeVar("Q", bound=Request)
+R = TypeVar("R", bound=JobResult)
 
 #: The path that stands for standard input.
 STDIN: Final = Path("-")
@@ -33,6 +34,18 @@ IN_FLIGHT: Final = 8
 PACKED_DOCUMENTS, PACKED_BYTES = 64, 400_000
 #: A longer line is not read into memory.
 MAX_LINE_BYTES: Final = 64 << 20
+
+
+class Submits(Protocol):
+    """The part of a client that ingestion needs."""
+
+    def submit(self, request: Asks[R], *, idempotency_key: str | None = None) -> Job[R]:
+        """See `Querymill.submit`."""
+        ...
+
+    def job(self, job_id: str) -> Job[Any]:
+        """See `Querymill.job`."""
+        ...
 
 
 class Ingested(Protocol):
@@ -136,6 +149,16 @@ class Lines(Generic[Q]):
             elif line.strip():
                 yield self._parse(number, line, collection)
 
+    def read_rows(self, rows: Iterable[Any], collection: str) -> Iterator[GoodLine[Q] | BadLine]:
+        """Read rows: mappings, contracts such as `Report`, or lines of JSON. They are numbered from 1."""
+        for number, row in enumerate(rows, 1):
+            try:
+                line = row if isinstance(row, bytes) else row.encode() if isinstance(row, str) else to_json(row)
+            except ValueError as error:
+                yield BadLine(number, f"not JSON: {error}")
+            else:
+                yield self._parse(number, line, collection)
+
     def _parse(self, number: int, line: bytes, collection: str) -> GoodLine[Q] | BadLine:
         try:
             request = self.request_of(line, collection)
@@ -236,9 +259,7 @@ def _parcel(lines: Sequence[GoodLine[Any]], packing: Packing | None) -> Parcel:
     return Parcel(lines, lines[0].request if packing is None else packing.request_of(lines))
 
 
-def ingest(
-    mill: Querymill, lines: Iterable[GoodLine[Any]], *, packing: Packing | None = None
-) -> Iterator[LoadProgress]:
+def ingest(mill: Submits, lines: Iterable[GoodLine[Any]], *, packing: Packing | None = None) -> Iterator[LoadProgress]:
     """Submit documents and follow their jobs; yields as they advance. A document is in once its vectors are stored.
 
     Ingestion is durable: if this stops half-way, the documents that were submitted are still ingested, and
@@ -267,7 +288,7 @@ def _followed(job: Job[Any], before: int, size: int) -> Iterator[LoadProgress]:
             yield LoadProgress(before + size * event.done / max(event.total, 1))
 
 
-def _arrived(mill: Querymill, parcel: Parcel, job: Job[Any], before: int) -> Iterator[LoadProgress]:
+def _arrived(mill: Submits, parcel: Parcel, job: Job[Any], before: int) -> Iterator[LoadProgress]:
     """Say what became of each document, once its vectors are stored."""
     try:
         result = job.result(timeout=5)
@@ -286,7 +307,7 @@ def _arrived(mill: Querymill, parcel: Parcel, job: Job[Any], before: int) -> Ite
         job.release()  # the documents of a large file must not fill the board until their jobs expire
 
 
-def _embeddings_after(mill: Querymill, parcel: Parcel, job: Job[Any], result: JobResult) -> list[Job[Any]]:
+def _embeddings_after(mill: Submits, parcel: Parcel, job: Job[Any], result: JobResult) -> list[Job[Any]]:
     """Return the jobs that make the vectors of what was ingested."""
     if isinstance(result, IngestResult):
         # Its result cannot name the job, because clients of an earlier release would not read it.

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextContent
 
 from querymill.keys import Scope
+from querymill_shared.board import ValkeyBoard
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.gateways import PATIENCE_S, GatewayHere, bearer, keys_on
 
@@ -101,3 +103,35 @@ def test_on_standard_input_the_given_collections_are_served(filings: str, deploy
     assert names == ["search", "answer", "list", "read"]
     assert "id reports:filings/a1#p2" in found
     assert other == "no collection 'gateway-chats'; you may use filings"
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_client_that_is_gone_cancels_its_job(quiet_gateway: GatewayHere, board: ValkeyBoard, mode: str) -> None:
+    board.add_collections("reports", ["filings"])
+    query = f"who waits for {mode}?"
+
+    def submitted() -> str:
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            for job_id in board.recent(most=5):
+                if getattr(board.picture(job_id).asked, "query", "") == query:
+                    return job_id
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+
+    async def left() -> str:
+        http = httpx2.AsyncClient(timeout=PATIENCE_S)
+        at = f"{quiet_gateway.url}/mcp"
+        async with http, Client(streamable_http_client(at, http_client=http), mode=mode) as client:
+            # No worker is there: the call would wait until the deadline of its search.
+            call = asyncio.create_task(client.call_tool("search", {"query": query, "collection": "filings"}))
+            job_id = await asyncio.to_thread(submitted)
+            call.cancel()
+        return job_id
+
+    job_id = asyncio.run(left())
+    deadline = time.monotonic() + PATIENCE_S
+    while board.picture(job_id).record.state != "cancelled":
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    quiet_gateway.until_waiting(0)

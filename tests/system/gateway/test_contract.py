@@ -1,7 +1,9 @@
 """The OpenAPI document: what it says is what the gateway does, with and without keys."""
 
 import copy
+import http.client
 import json
+from contextlib import closing
 from html.parser import HTMLParser
 from typing import Any
 
@@ -94,6 +96,62 @@ def test_with_keys_every_answer_is_one_that_the_document_names(quiet: Settings) 
             if path not in ("/healthz", "/readyz"):
                 # What is no address of the route at all is 404 or 405 for those with a key only.
                 send_anything(path, method, gateway.url, {}, {401})
+
+
+#: What brings a status about on every route that documents it.
+PROVOKED: dict[int, dict[str, str]] = {
+    401: {"Authorization": ""},
+    403: {"Origin": "https://evil.example"},
+    406: {"Accept": "image/png"},
+    413: {"Content-Length": "99999999999"},
+    421: {"Host": "evil.example"},
+    431: {"X-Long": "x" * 17_000},
+}
+IN_ADDRESS = {414: "?" + "x" * 9_000, 422: "?nosuch=1"}
+NAMES = {
+    "collection": "filings",
+    "kind": "reports",
+    "job_id": "0" * 32,
+    "batch": "0" * 32,
+    "document": "r1",
+    "model": "none",
+}
+
+
+def status_of(url: str, method: str, target: str, headers: dict[str, str]) -> int:
+    where = httpx.URL(url)
+    connection = http.client.HTTPConnection(where.host, where.port, timeout=PATIENCE_S)
+    with closing(connection):
+        connection.putrequest(method.upper(), target, skip_host="Host" in headers)
+        for name, value in headers.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        return connection.getresponse().status
+
+
+def test_every_status_that_the_document_names_is_answered(quiet: Settings) -> None:
+    own = quiet.model_copy(
+        update={"redis_url": quiet.redis_url.removesuffix("/6") + "/7", "querymill_hosts": ("127.0.0.1",)}
+    )
+    with keys_on(own) as keyring, GatewayHere(own) as gateway:
+        key = bearer(keyring, "filings", scopes=tuple(Scope))
+        hurried = bearer(keyring, "filings", scopes=tuple(Scope), requests_per_minute=1)
+        assert status_of(gateway.url, "get", "/v1/collections", hurried) == 200
+        for path, method in OPERATIONS:
+            documented = {int(status) for status in DOCUMENT["paths"][path][method]["responses"]}
+            target = path.format(**NAMES)
+            answered = {
+                status: status_of(gateway.url, method, target, key | headers) for status, headers in PROVOKED.items()
+            }
+            answered |= {
+                status: status_of(gateway.url, method, target + more, key) for status, more in IN_ADDRESS.items()
+            }
+            answered[429] = status_of(gateway.url, method, target, hurried)
+            if method != "post":  # those need a body to be looked for
+                everything = "?all=true" if (method, path) == ("delete", "/v1/collections/{collection}/{kind}") else ""
+                answered[404] = status_of(gateway.url, method, target + everything, key)
+            for status, found in answered.items():
+                assert (found == status) == (status in documented), f"{method} {path}: {status}, answered {found}"
 
 
 @pytest.mark.parametrize("kind", REQUESTS)

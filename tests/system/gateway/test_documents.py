@@ -11,8 +11,11 @@ import httpx
 import psutil
 import pytest
 
+from querymill_shared.board import ValkeyBoard
+from querymill_shared.contracts.messages.load import LoadSessions
+from querymill_shared.settings import Settings
 from tests.fakes.worker import WorkerProcess
-from tests.fixtures.gateways import PATIENCE_S
+from tests.fixtures.gateways import PATIENCE_S, GatewayHere
 
 LINES = {"Content-Type": "application/x-ndjson"}
 SESSION = {"session_id": "s1", "started_at": "2026-03-01T09:00:00Z", "messages": [{"role": "user", "text": "rain"}]}
@@ -144,3 +147,56 @@ def test_what_is_accepted_before_a_cut_stays(http: httpx.Client, gateway: str, w
         # The first job is handed on while the upload goes on.
         wait_for(64)
     wait_for(100)
+
+
+def began(url: str, at: str, body: bytes) -> socket.socket:
+    """A connection on which an upload began; its end is not sent."""
+    where = httpx.URL(url)
+    caller = socket.create_connection((where.host, where.port or 80))
+    head = f"POST {at} HTTP/1.1\r\nHost: {where.netloc.decode()}\r\nContent-Length: 99999\r\n"
+    caller.sendall(head.encode() + b"Content-Type: application/x-ndjson\r\n\r\n" + body)
+    return caller
+
+
+def sessions(name: str, count: int) -> bytes:
+    return lines(*({**SESSION, "session_id": f"{name}{number}"} for number in range(count)))
+
+
+def submitted(board: ValkeyBoard, name: str) -> list[str]:
+    """The sessions of an upload that are on the board, in their order."""
+    asked = (board.picture(job_id).asked for job_id in reversed(board.recent(most=50)))
+    loaded = [request for request in asked if isinstance(request, LoadSessions)]
+    ids = [session.session_id for request in loaded for session in request.sessions]
+    return [id_ for id_ in ids if id_.startswith(name)]
+
+
+def until_submitted(board: ValkeyBoard, name: str, count: int) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while len(submitted(board, name)) < count:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_what_comes_together_with_the_end_of_a_connection_is_accepted_and_half_a_line_is_not(
+    quiet_gateway: GatewayHere, board: ValkeyBoard
+) -> None:
+    # The gateway asks the board for the key first: the client has gone before the body is read.
+    for round_ in range(5):
+        name = f"gone{round_}-"
+        began(quiet_gateway.url, "/v1/collections/gone/messages", sessions(name, 5) + b'{"half').close()
+        until_submitted(board, name, 5)
+        quiet_gateway.until_waiting(0)
+        assert submitted(board, name) == [f"{name}{number}" for number in range(5)]
+
+
+def test_a_gateway_that_stops_accepts_what_came_and_says_how_much(quiet: Settings, board: ValkeyBoard) -> None:
+    with GatewayHere(quiet) as stopped:
+        caller = began(stopped.url, "/v1/collections/stopped/messages", sessions("stopped", 70) + b'{"half')
+        stopped.until_waiting(1)
+        until_submitted(board, "stopped", 64)
+        stopped.ask_to_stop()
+        with caller, caller.makefile("rb") as answer:
+            received = answer.read().decode()
+    assert received.startswith("HTTP/1.1 503")
+    assert "70 documents were accepted before" in received
+    assert len(submitted(board, "stopped")) == 70

@@ -4,10 +4,8 @@ import json
 import os
 import stat
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Final
 
@@ -19,16 +17,15 @@ from querymill.cli.ingest_histories import FROM, HistoryOptions, are_histories, 
 from querymill.cli.progress import outcomes_with_bar
 from querymill.cli.terminal import Console, echo, saying_if_interrupted
 from querymill.client import Querymill
-from querymill.ingestion import STDIN, BadLine, GoodLine, Lines, LoadProgress
+from querymill.ingestion import STDIN, BadLine, GoodLine, Lines
 from querymill.kinds import NAMES, kind_named
 from querymill.kinds.kind import Kind
+from querymill.loading import Ingestion
 from querymill.reading.formats import BY_SUFFIX
 from querymill.reading.rules.beginnings import LOOKED_AT
 
 #: What may become of a document that did not fail.
 STORED: Final = ("ingested", "unchanged", "superseded", "forgotten")
-#: Failed documents, and bad lines, that ``--json`` names; of more it gives the number.
-NAMED: Final = 1_000
 #: The endings of files of JSON lines.
 LINES_SUFFIXES: Final = (".jsonl", ".ndjson", ".json")
 
@@ -139,38 +136,6 @@ def are_lines(path: str) -> bool:
         return file.read(LOOKED_AT).lstrip()[:1] == b"{"
 
 
-@dataclass(slots=True)
-class Report:
-    """What became of the documents so far. However many they are, it stays small."""
-
-    outcomes: Counter[str] = field(default_factory=Counter)
-    parts: int = 0
-    failed: list[LoadProgress] = field(default_factory=list)
-    bad: list[BadLine] = field(default_factory=list)
-
-    @property
-    def is_clean(self) -> bool:
-        """Whether every line was loaded."""
-        return not self.failed and not self.bad
-
-    def add(self, outcome: LoadProgress) -> None:
-        """Count a document."""
-        if outcome.result is None:
-            self._keep(self.failed, outcome, "failed")
-        else:
-            self.outcomes[outcome.result.outcome] += 1
-            self.parts += outcome.result.total
-
-    def add_bad(self, line: BadLine) -> None:
-        """Count a bad line."""
-        self._keep(self.bad, line, "bad")
-
-    def _keep(self, named: list[Any], one: LoadProgress | BadLine, outcome: str) -> None:
-        self.outcomes[outcome] += 1
-        if len(named) < NAMED:
-            named.append(one)
-
-
 def load_lines(lines: Lines[Any], path: Path, collection: str, *, as_json: bool) -> None:
     """Ingest the documents of a file of JSON lines while it is read.
 
@@ -178,7 +143,7 @@ def load_lines(lines: Lines[Any], path: Path, collection: str, *, as_json: bool)
         WrongUse: The file cannot be read, or none of its lines can be loaded.
         typer.Exit: A line or a document was not loaded; the others were.
     """
-    console, done = Console(stderr=True), Report()
+    console, done = Console(stderr=True), Ingestion()
     with opened(path) as stream, Querymill() as mill:
         good = good_lines(lines.read_stream(stream, collection), done, console)
         for outcome in outcomes_with_bar(mill, good, console, size=size_of(stream), packing=lines.packing):
@@ -210,7 +175,7 @@ def size_of(stream: BinaryIO) -> float | None:
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-def good_lines(read: Iterable[GoodLine[Any] | BadLine], done: Report, console: Console) -> Iterator[GoodLine[Any]]:
+def good_lines(read: Iterable[GoodLine[Any] | BadLine], done: Ingestion, console: Console) -> Iterator[GoodLine[Any]]:
     """Yield the lines that can be loaded, and report the others.
 
     Raises:
@@ -227,7 +192,7 @@ def good_lines(read: Iterable[GoodLine[Any] | BadLine], done: Report, console: C
         raise WrongUse(f"path: {error}") from error
 
 
-def report(done: Report, *, counted: str, as_json: bool) -> None:
+def report(done: Ingestion, *, counted: str, as_json: bool) -> None:
     """Print what was loaded."""
     number = done.outcomes
     if as_json:

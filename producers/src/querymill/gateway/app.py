@@ -29,6 +29,7 @@ from querymill.gateway.console import problem_pages
 from querymill.gateway.door import Door, is_console
 from querymill.gateway.gate import Gate
 from querymill.gateway.problems import Problem
+from querymill.gateway.readers import ReadingRoom
 from querymill_shared.backlog import Backlog
 from querymill_shared.board.connections import CLIENT_COMMANDS, open_commands
 from querymill_shared.metrics import FleetFigures
@@ -48,6 +49,7 @@ def create_app(settings: Settings, *, keys_required: bool = False) -> FastAPI:
         async with agents.running():
             yield
         gate.stopping.set()
+        app.state.reading.close()
         await gate.close()
         client.close()
 
@@ -61,6 +63,7 @@ def create_app(settings: Settings, *, keys_required: bool = False) -> FastAPI:
         openapi_url=None,
     )
     app.state.gate = gate
+    app.state.reading = ReadingRoom()
     app.state.registry = CollectorRegistry()
     app.state.registry.register(FleetFigures(client, Backlog.connect(settings, client)))
     for room in ROOMS:

@@ -8,6 +8,7 @@ A question that refers back is searched together with those before it; see `quer
 import asyncio
 import re
 import time
+from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Any, Final
 
@@ -61,16 +62,18 @@ _NO_ANSWER: Final = {"code": "no_answer"}
 _CHINESE: Final = re.compile("[\u4e00-\u9fff]")
 
 
-def answers(found: dict[int | str, dict[str, Any]] | None = None, *problems: int) -> dict[int | str, dict[str, Any]]:
-    """Describe what a compatible route answers."""
+def answers(
+    found: dict[int | str, dict[str, Any]] | None = None, *problems: int, never: Sequence[int] = ()
+) -> dict[int | str, dict[str, Any]]:
+    """Describe what a compatible route answers; ``never`` has the common problems that it does not have."""
     described: dict[int | str, dict[str, Any]] = {
         status: {"description": "An error in OpenAI's shape", "model": OpenAIErrorBody}
-        for status in sorted({status_of(each) for each in (*COMMON, *problems)})
+        for status in sorted({status_of(each) for each in (*COMMON, *problems) if each not in never})
     }
     return {**(found or {}), **described}
 
 
-@router.get(MODELS, response_model=ModelList, responses=answers())
+@router.get(MODELS, response_model=ModelList, responses=answers(never=(404,)))
 async def list_models(request: Request) -> Response:
     """List the collections that the key may search, as models."""
     need(caller_of(request), Scope.SEARCH)

@@ -44,7 +44,7 @@ Filter = Annotated[
 ]
 
 
-@router.get("/v1/collections", response_model=CollectionList, responses=answers())
+@router.get("/v1/collections", response_model=CollectionList, responses=answers(never=(404,)))
 async def collections(request: Request) -> Response:
     """List the collections that the key may see, with the kinds that each holds."""
     caller = caller_of(request)

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -27,6 +28,8 @@ MAX_HEADERS: Final = 16_000
 MAX_BODY, MAX_UPLOAD = 10_000_000, 2_000_000_000
 #: A body must come at this many bytes in so many seconds of waiting for it.
 SLOW_BYTES, SLOW_S = 20_000, 20.0
+#: Where the server leaves the part of a body that came together with the end of its connection.
+LAST_PART: Final = "querymill.last_part"
 LOOPBACK_NAMES: Final = frozenset(("localhost", "127.0.0.1", "::1"))
 #: Probes ask by address, and learn nothing.
 PROBES: Final = frozenset(("/healthz", "/readyz"))
@@ -57,14 +60,16 @@ class Door:
         request_id = uuid4().hex
         is_head = scope["method"] == "HEAD"
         state: dict[str, Any] = {**scope.get("state", {}), "request_id": request_id, "is_head": is_head}
-        scope = {**scope, "state": state} | ({"method": "GET"} if is_head else {})
+        came, scope = scope, {**scope, "state": state} | ({"method": "GET"} if is_head else {})
         reply = _Reply(send, request_id)
         try:
             answer = await self._enter(scope, reply)
             if answer is None:
-                await self._app(scope, _Body(receive, limit_of(scope)), reply.send)
+                await self._app(scope, _Body(receive, limit_of(scope), came), reply.send)
             else:
                 await answer(scope, receive, reply.send)
+        except ClientDisconnect:
+            pass  # nobody is there to be answered
         except Exception as error:  # noqa: BLE001  # whatever it is, the caller gets an answer
             await self._fail(error, scope, receive, reply)
 
@@ -163,8 +168,9 @@ class _Reply:
 class _Body:
     """The way of a body from its caller: not too large, and not too slow."""
 
-    def __init__(self, receive: Receive, limit: int) -> None:
+    def __init__(self, receive: Receive, limit: int, scope: Scope) -> None:
         self._receive = receive
+        self._scope = scope
         self._left = limit
         self._is_over = False
         self._waited_s, self._came = 0.0, 0
@@ -176,12 +182,14 @@ class _Body:
             Problem: The body is too large, or comes too slowly.
         """
         if self._is_over:
-            return await self._receive()
+            return await self._receive()  # the end of the connection
         clock = asyncio.get_running_loop().time
         begun = clock()
         try:
             async with asyncio.timeout(SLOW_S):
                 message = await self._receive()
+            if message["type"] == "http.disconnect":
+                message = self._scope.pop(LAST_PART, message)
         except TimeoutError:
             raise _closing("too-slow") from None
         if message["type"] != "http.request" or not message.get("more_body", False):

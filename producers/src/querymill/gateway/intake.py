@@ -1,17 +1,17 @@
-"""The route of ingestion: JSON lines of any length, read as they come, and handed on while they are read.
+"""The route of ingestion: JSON lines of any length, handed on while they are read, or one document as it is.
 
 At most one job's worth of lines is in memory, and a few jobs are under way: a caller that sends faster than the workers
-store is held up by its own connection.
+store is held up by its own connection. What came whole before the client went is accepted, half a line never.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass, field
-from typing import Any, Final, cast
+from typing import Annotated, Any, Final, cast
 from uuid import uuid4
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse, Response
 from starlette.requests import ClientDisconnect
 
@@ -19,8 +19,10 @@ from querymill.gateway import audit
 from querymill.gateway.gate import caller_of, gate_of, need, need_sight
 from querymill.gateway.jobs import submit_job
 from querymill.gateway.problems import NAMED_CHARS, Problem, invalid, not_found, unavailable
-from querymill.gateway.routing import GatewayRoute, answers, check_media
-from querymill.gateway.shapes import BatchBody, RejectedLine, UploadBody
+from querymill.gateway.readers import GivenFields, line_of, room_of
+from querymill.gateway.receiving import ANY, DOCUMENT_TYPES, FILE_FIELD, FORM, received
+from querymill.gateway.routing import GatewayRoute, answers, check_media, media_of
+from querymill.gateway.shapes import BatchBody, ReadDocument, RejectedLine, UploadBody
 from querymill.ingestion import IN_FLIGHT, PACKED_BYTES, PACKED_DOCUMENTS, GoodLine, Lines, rules_broken
 from querymill.keys import Scope
 from querymill.kinds import KINDS
@@ -39,6 +41,7 @@ MAX_REJECTED: Final = 100
 UNDER_WAY: Final = 4 * IN_FLIGHT
 #: How long the caller of an upload is held up by one job before it is told to come back, in seconds.
 PATIENCE_S: Final = 120.0
+_STOPPING: Final = {"Retry-After": "1", "Connection": "close"}
 #: How long a batch is remembered, in seconds.
 BATCH_TTL_S: Final = 7 * 86_400
 
@@ -59,6 +62,7 @@ class Upload:
     size: int = 0
     jobs: list[str] = field(default_factory=list)
     under_way: deque[str] = field(default_factory=deque)
+    documents: list[ReadDocument] = field(default_factory=list)
 
     def reject(self, number: int, place: str, rule: str) -> None:
         """Note a line that breaks a rule."""
@@ -87,39 +91,46 @@ class Upload:
         self.size += line.size
 
 
+_FILE: Final = {"type": "string", "contentMediaType": ANY}
+_BODY: Final[dict[str, Any]] = {
+    **{media: {"schema": {"type": "string"}} for media in MEDIA_TYPES},
+    **{media: {"schema": _FILE} for media in DOCUMENT_TYPES if media != FORM},
+    FORM: {"schema": {"type": "object", "properties": {FILE_FIELD: _FILE}, "required": [FILE_FIELD]}},
+}
+
+
 @router.post(
     "/v1/collections/{collection}/{kind}",
     status_code=202,
     response_model=UploadBody,
     responses=answers(problems=(409, 415, 424)),
-    openapi_extra={
-        "requestBody": {
-            "required": True,
-            "content": {media: {"schema": {"type": "string"}} for media in MEDIA_TYPES},
-        }
-    },
+    openapi_extra={"requestBody": {"required": True, "content": _BODY}},
 )
-async def upload(request: Request, collection: CollectionName, kind: Retriever) -> Response:
+async def upload(
+    request: Request, collection: CollectionName, kind: Retriever, given: Annotated[GivenFields, Depends()]
+) -> Response:
     """Ingest JSON lines, each a document as `querymill ingest` reads it. A bad line is named; the others are ingested.
 
-    Sent again, the same content changes nothing.
+    With reports the body may also be one document as it is: PDF, HTML, DOCX, PPTX, XLSX, EPUB, Markdown or text, by
+    itself or as the file of a form. Title, company, period and day are proposed by the document; parameters override
+    them. Sent again, the same content changes nothing.
     """
     caller = caller_of(request)
     need(caller, Scope.INGEST)
     need_sight(caller, collection)
-    check_media(request, *MEDIA_TYPES)
     found = next((known for known in KINDS if known.name == kind), None)
     if found is None:
         raise not_found()
+    check_media(request, *MEDIA_TYPES, *(DOCUMENT_TYPES if found.reads_documents else ()))
+    is_document = media_of(request) not in MEDIA_TYPES
+    if given.is_any and not is_document:
+        raise invalid(("parameters", "name, id, title, company, period and published_at are for documents"))
     state = Upload(found.documents, collection, kind)
     async with gate_of(request).waiting(caller):
-        try:
-            await _take(request, state)
-        except ClientDisconnect:
-            await _hand_on(request, state)
-        except (Problem, QuerymillError) as error:
-            await _remember(request, state)
-            raise _cut(state, error) from error
+        if is_document:
+            await _take_document(request, state, given)
+        else:
+            await _take_lines(request, state)
     await _remember(request, state)
     what = {"collection": collection, "kind": kind, "batch": state.batch, "documents": state.accepted}
     audit.note(caller, "ingest", request_id=request.state.request_id, **what)
@@ -129,12 +140,47 @@ async def upload(request: Request, collection: CollectionName, kind: Retriever) 
     return JSONResponse(_body(state).model_dump(mode="json"), 202, {"Location": f"/v1/batches/{state.batch}"})
 
 
+async def _take_document(request: Request, state: Upload, given: GivenFields) -> None:
+    """Read the body as one document, and submit it.
+
+    Raises:
+        Problem: It cannot be read, or breaks a rule.
+    """
+    room = room_of(request)
+    async with room.place(), received(request, given.name) as file:
+        document = await room.read(file)
+        line, told = await asyncio.to_thread(line_of, state.lines, state.collection, document, file, given)
+    state.documents.append(told)
+    state.hold(line)
+    await _hand_on(request, state)
+
+
+async def _take_lines(request: Request, state: Upload) -> None:
+    """Read the body as lines, and submit those that are good.
+
+    Raises:
+        Problem: The body or the gateway came to an end in the middle; it says how much was accepted.
+    """
+    try:
+        try:
+            await _take(request, state)
+        except ClientDisconnect:
+            await _hand_on(request, state)
+        except TimeoutError:
+            await _hand_on(request, state)
+            raise Problem("unavailable", "the gateway is stopping", headers=_STOPPING) from None
+    except (Problem, QuerymillError) as error:
+        await _remember(request, state)
+        raise _cut(state, error) from error
+
+
 def _body(state: Upload) -> UploadBody:
     return UploadBody(
         batch=state.batch,
         accepted=state.accepted,
         rejected=state.rejected,
         first_rejected=state.first_rejected,
+        documents=state.documents,
         links={
             "batch": f"/v1/batches/{state.batch}",
             "documents": f"/v1/collections/{state.collection}/{state.kind}",
@@ -171,9 +217,15 @@ async def _hold(request: Request, state: Upload, line: GoodLine[Any]) -> None:
 
 
 async def _lines(request: Request) -> AsyncIterator[tuple[int, bytes | None]]:
-    """Yield the lines with their numbers, from 1; None stands for a line that is too long."""
+    """Yield the lines with their numbers, from 1; None stands for a line that is too long.
+
+    Raises:
+        ClientDisconnect: The client has gone. What came after the last whole line is not a line.
+        TimeoutError: The process is about to stop.
+    """
     number, rest, is_long = 1, bytearray(), False
-    async for chunk in request.stream():
+    parts = request.stream()
+    while (chunk := await _next(request, parts)) is not None:
         *ended, last = chunk.split(b"\n")
         for part in ended:
             too_long = is_long or len(rest) + len(part) > MAX_LINE
@@ -187,6 +239,13 @@ async def _lines(request: Request) -> AsyncIterator[tuple[int, bytes | None]]:
             rest += last
     if rest or is_long:
         yield number, None if is_long else bytes(rest)
+
+
+async def _next(request: Request, parts: AsyncGenerator[bytes]) -> bytes | None:
+    """Return the next part of a body, None at its end."""
+    async with asyncio.timeout(None) as patience:
+        with gate_of(request).stopping.calling(lambda: patience.reschedule(0)):
+            return await anext(parts, None)
 
 
 async def _hand_on(request: Request, state: Upload) -> None:

@@ -149,7 +149,7 @@ def accepted(record: Record, headers: dict[str, str]) -> Response:
     return JSONResponse(job_of(record).model_dump(mode="json"), 202, headers | at)
 
 
-@router.get("/v1/jobs", response_model=JobList, responses=answers())
+@router.get("/v1/jobs", response_model=JobList, responses=answers(never=(404,)))
 async def list_jobs(
     request: Request,
     state: State | None = None,

@@ -48,7 +48,12 @@ KINDS: Final[Mapping[str, Kind]] = {
         406, "No answer of this media type", "The `Accept` header allows nothing that the route answers."
     ),
     "media-type": Kind(415, "A body of this media type is not read", "Send the media type that the route names."),
-    "too-large": Kind(413, "The body is too large", "JSON up to 10 MB, an upload up to 2 GB."),
+    "unreadable": Kind(
+        422,
+        "The document cannot be read",
+        "`detail` says why: encrypted, scanned, broken, too long. Nothing was stored.",
+    ),
+    "too-large": Kind(413, "The body is too large", "JSON up to 10 MB, a document up to 256 MiB, lines up to 2 GB."),
     "address-too-long": Kind(414, "The address is too long", "An address may have up to 8 kB."),
     "headers-too-large": Kind(431, "The headers are too large", "All headers together may have up to 16 kB."),
     "too-slow": Kind(408, "The request came too slowly", "A body must come at 1 kB/s or faster."),

@@ -17,12 +17,15 @@ COMMON: Final = (401, 403, 404, 406, 408, 413, 414, 421, 422, 429, 431, 500, 503
 
 
 def answers(
-    found: dict[int | str, dict[str, Any]] | None = None, *, problems: Sequence[int] = ()
+    found: dict[int | str, dict[str, Any]] | None = None, *, problems: Sequence[int] = (), never: Sequence[int] = ()
 ) -> dict[int | str, dict[str, Any]]:
-    """Describe what a route answers: what is ``found``, by status, and the statuses that are problems."""
+    """Describe what a route answers: what is ``found``, by status, the statuses that are problems.
+
+    ``never`` has those of the common problems that the route does not have.
+    """
     described: dict[int | str, dict[str, Any]] = {
         status: {"description": "A problem", "model": ProblemBody, "content": {MEDIA_TYPE: {}}}
-        for status in sorted({*COMMON, *problems})
+        for status in sorted({*COMMON, *problems} - {*never})
     }
     return {**(found or {}), **described}
 
@@ -88,6 +91,10 @@ def check_media(request: Request, *taken: str) -> None:
     Raises:
         Problem: It is none of these.
     """
-    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if given not in taken:
+    if media_of(request) not in taken:
         raise Problem("media-type", f"Content-Type: must be {' or '.join(taken)}")
+
+
+def media_of(request: Request) -> str:
+    """Return the media type of a body, "" if the caller names none."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -59,6 +59,10 @@ def document(app: FastAPI) -> dict[str, Any]:
             schema = TypeAdapter(union).json_schema(ref_template=_REFERENCE, mode=mode)
             schemas |= schema.pop("$defs", {})
             schemas[name] = schema
+        # A kind has its default in Python, where the class names it. Over the wire it says what the body is.
+        schemas[REQUEST]["required"] = ["kind"]
+        for asked in REQUESTS.values():
+            schemas[asked.__name__]["properties"]["version"]["maximum"] = asked.newest_version
         own: Any = [(EventBody, "serialization"), (CompletionRequest, "validation")]
         _, bodies = models_json_schema(own, ref_template=_REFERENCE)
         schemas |= bodies["$defs"]

@@ -5,14 +5,14 @@ import ipaddress
 import logging
 import socket
 from contextlib import closing
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from querymill.gateway.app import create_app
-from querymill.gateway.door import MAX_HEADERS, MAX_TARGET
+from querymill.gateway.door import LAST_PART, MAX_HEADERS, MAX_TARGET
 from querymill.keys import Keyring
 from querymill_shared.contracts.errors import QuerymillError
 from querymill_shared.settings import Settings
@@ -48,8 +48,15 @@ class Connection(H11Protocol):
         self._expect_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop to wait."""
+        """Stop to wait. What came with the end of the connection, the server would forget."""
         self._has_head()
+        if self.cycle is not None and not self.cycle.response_complete and self.cycle.body:
+            scope: dict[str, Any] = cast("Any", self.cycle.scope)
+            scope[LAST_PART] = {
+                "type": "http.request",
+                "body": bytes(self.cycle.body),
+                "more_body": self.cycle.more_body,
+            }
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:

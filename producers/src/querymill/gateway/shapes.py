@@ -145,13 +145,30 @@ class RejectedLine(BrokenRule):
     line: int
 
 
+class ReadDocument(BaseModel):
+    """A document that was read as it is: its id, what it says or was said to be, and what of it was not read."""
+
+    id: str
+    format: str
+    pages: int
+    title: str
+    company: str | None
+    period: str | None
+    published_at: str | None
+    remarks: list[str]
+
+
 class UploadBody(BaseModel):
-    """What became of the lines of an upload. Accepted documents are stored by the jobs of the batch."""
+    """What became of the lines of an upload. Accepted documents are stored by the jobs of the batch.
+
+    ``documents`` names those that were read as they are, such as a PDF.
+    """
 
     batch: str
     accepted: int
     rejected: int
     first_rejected: Annotated[list[RejectedLine], Field(max_length=100)]
+    documents: list[ReadDocument] = Field(default_factory=list)
     links: dict[str, str]
 
 

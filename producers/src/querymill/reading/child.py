@@ -72,7 +72,7 @@ def _answered(request: Mapping[str, Any], limits: Limits, answers: BinaryIO) -> 
         reason = f"needs more than {limits.memory_bytes >> 20} MB of memory"
         return {"unreadable": reason, "page": reached[0], "exhausted": True}
     except ImportError as error:
-        return {"unreadable": f"{error.name} is not installed: {_EXTRA}", "page": 0}
+        return {"unreadable": f"{error.name} is not installed: {_EXTRA}", "page": 0, "missing": True}
     except RecursionError:
         return {"unreadable": "nested too deeply", "page": reached[0]}
     except Exception as error:  # noqa: BLE001  # whatever an engine raises costs this file only

@@ -65,6 +65,10 @@ class Unreadable(Exception):
         self.page = page
 
 
+class EngineMissing(Unreadable):
+    """Raised when the engine of a format is not installed here: the file may be good."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What one file may cost. A process that exceeds its memory or time is ended, and the file is refused.

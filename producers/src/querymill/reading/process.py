@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, Self
 
-from querymill.reading.document import Document, Limits, Unreadable
+from querymill.reading.document import Document, EngineMissing, Limits, Unreadable
 
 #: After so many files the process is replaced, so that what an engine leaks does not add up.
 FILES_A_PROCESS: Final = 200
@@ -59,7 +59,7 @@ class Reader:
         """Read a file. ``name`` is what its owner calls it; ``on_page`` is told of each page.
 
         Raises:
-            Unreadable: It gives no document, or reading it exceeded a limit.
+            Unreadable: It gives no document, or reading it exceeded a limit; `EngineMissing` if its engine is missing.
         """
         asked = {"path": str(path), "name": name or path.name, "password": password}
         return Document.from_json(self._asked(asked, on_page)["document"])
@@ -100,7 +100,8 @@ class Reader:
         if "exhausted" in answer or self._files >= FILES_A_PROCESS:
             self.close()
         if "unreadable" in answer:
-            raise Unreadable(answer["unreadable"], answer["page"])
+            raised = EngineMissing if "missing" in answer else Unreadable
+            raise raised(answer["unreadable"], answer["page"])
         return dict(answer)
 
     def _line(self, process: subprocess.Popen[bytes], seconds: float, page: int) -> Any:

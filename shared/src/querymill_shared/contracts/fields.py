@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -86,13 +86,29 @@ def _in_utc(moment: datetime) -> datetime:
         raise ValueError("must lie in the years 1 to 9999 in UTC") from error
 
 
-QueryText = Annotated[str, Field(max_length=MAX_QUERY_CHARS), AfterValidator(not_blank), AfterValidator(_no_nul)]
-Name = Annotated[str, Field(max_length=200), AfterValidator(not_blank), AfterValidator(_no_nul)]
-FilePath = Annotated[str, Field(max_length=1_000), AfterValidator(not_blank), AfterValidator(_no_nul)]
+#: What the validators below ask for, as callers read it in the schema.
+_WITH_TEXT: Final[dict[str, Any]] = {"pattern": r"^[^\u0000]*[^\s\u0000][^\u0000]*$"}
+QueryText = Annotated[
+    str,
+    Field(max_length=MAX_QUERY_CHARS, json_schema_extra=_WITH_TEXT),
+    AfterValidator(not_blank),
+    AfterValidator(_no_nul),
+]
+Name = Annotated[
+    str, Field(max_length=200, json_schema_extra=_WITH_TEXT), AfterValidator(not_blank), AfterValidator(_no_nul)
+]
+FilePath = Annotated[
+    str, Field(max_length=1_000, json_schema_extra=_WITH_TEXT), AfterValidator(not_blank), AfterValidator(_no_nul)
+]
 #: Extracted text. NUL, which PostgreSQL cannot store, becomes a blank.
 PageText = Annotated[str, Field(max_length=200_000), AfterValidator(without_nul)]
 #: More of a passage than one call can show a model.
-PassageText = Annotated[str, Field(max_length=20_000), AfterValidator(without_nul), AfterValidator(not_blank)]
+PassageText = Annotated[
+    str,
+    Field(max_length=20_000, json_schema_extra=_WITH_TEXT),
+    AfterValidator(without_nul),
+    AfterValidator(not_blank),
+]
 Id = Annotated[Name, BeforeValidator(_number_as_text)]
 #: A time without a zone is read as UTC.
 Moment = Annotated[datetime, AfterValidator(_in_utc)]

@@ -91,7 +91,7 @@ def test_a_body_that_comes_too_slowly_is_not_waited_for(monkeypatch: pytest.Monk
         await asyncio.sleep(60)
 
     async def run(receive: Any) -> str:
-        body = door._Body(receive, 1_000)
+        body = door._Body(receive, 1_000, {})
         try:
             while True:
                 await body()
