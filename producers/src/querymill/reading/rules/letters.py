@@ -1,6 +1,7 @@
 """Letters with boxes become words, whatever way the page is turned."""
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import islice, pairwise
 from typing import Final
 
@@ -14,6 +15,8 @@ BLANK: Final = 0.17
 RAISED: Final = 0.12
 #: One pair of letters in so many is asked which way the lines run.
 EVERY: Final = 5
+#: Signs that are remembered: those of a page are few.
+_SIGNS: Final = 10_000
 _HYPHENS: Final = {0x02: "-", 0xAD: "", 0xFFFE: "-"}
 
 
@@ -26,7 +29,7 @@ def words_of(letters: Sequence[Letter]) -> list[Word]:
     glued = False
     for code, left, low, right, high in turned:
         text = _text(code)
-        if not text or text.isspace():
+        if not text:
             if code and held:
                 _close(words, held, start, end, bottom, top, glued=glued)
                 held, glued = [], False
@@ -53,14 +56,14 @@ def _close(
     words.append(Word("".join(held), start, end, -bottom, max(top - bottom, 0.1), glued=glued and bool(words)))
 
 
+@lru_cache(_SIGNS)
 def _text(code: int) -> str:
-    if 0x20 <= code < 0x7F:
-        return chr(code)
+    """Return what a letter shows; nothing for blanks."""
     if code in _HYPHENS:
         return _HYPHENS[code]
-    if code < 0x20:
-        return " "
-    return "" if code > 0x10FFFF or 0xE000 <= code <= 0xF8FF else chr(code)  # no private signs
+    if code < 0x20 or code > 0x10FFFF or 0xE000 <= code <= 0xF8FF:  # no private signs
+        return ""
+    return chr(code).strip()
 
 
 def _turned(letters: Sequence[Letter]) -> Iterator[Letter]:

@@ -1,0 +1,84 @@
+"""Filings from PDF beside the page texts of a set: ``python -m tests.quality.measure_filings SET PDFS``.
+
+SET is `financebench_pages`, PDFS a folder with filings of it. Each question about one of these filings is asked twice,
+of all pages that were read and of all pages of the set, in memory, and once more with its filing given. In memory a
+vector is made of words, so this measures the words of what was read.
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from querymill import IngestReport, Querymill, ReportSearch
+from querymill.reading.process import Reader
+from querymill.testing import MemoryMill
+from querymill_evaluation.measures import measure_run
+from querymill_evaluation.sets import SetQuery, read_parts
+from querymill_shared.contracts.reports.ingest import Report, ReportPage
+
+TOP_N: Final = 10
+
+
+def main() -> None:
+    """Print a table in Markdown."""
+    folder, pdfs = Path(sys.argv[1]), {path.stem: path for path in Path(sys.argv[2]).glob("**/*.pdf")}
+    qrels, queries, corpus = read_parts(folder)
+    texts = _texts_of_set(corpus, set(pdfs))
+    asked = [query for query in queries if query.metadata["doc_name"] in texts]
+    judged = {query.query_id: qrels[query.query_id] for query in asked}
+    with Reader() as reader:
+        read = {name: _texts_of_pdf(reader, pdfs[name]) for name in texts}
+    rows = []
+    for name, pages in (("read from PDF", read), ("page texts of the set", texts)):
+        figures = [_measured(pages, asked, judged, routed=routed) for routed in (False, True)]
+        rows.append(f"| {name} | {sum(map(len, pages.values()))} | " + " | ".join(f"{each:.3f}" for each in figures))
+    print(f"{len(texts)} filings, {len(asked)} questions\n")
+    print("| pages | number | all filings, nDCG@10 | filing given, nDCG@10 |\n|---|---|---|---|")
+    print("\n".join(f"{row} |" for row in rows))
+
+
+def _texts_of_set(corpus: Sequence[Mapping[str, Any]], names: set[str]) -> dict[str, dict[int, str]]:
+    texts: dict[str, dict[int, str]] = {}
+    for page in corpus:
+        name = page["metadata"]["doc_name"]
+        if name in names and page["text"].strip():
+            texts.setdefault(name, {})[page["metadata"]["page"]] = page["text"]
+    return texts
+
+
+def _texts_of_pdf(reader: Reader, path: Path) -> dict[int, str]:
+    """Return the pages of a file, numbered from 0 as in the set."""
+    return {page.number - 1: page.text for page in reader.read(path).pages}
+
+
+def _measured(
+    filings: Mapping[str, Mapping[int, str]],
+    asked: Sequence[SetQuery],
+    judged: Mapping[str, Mapping[str, int]],
+    *,
+    routed: bool,
+) -> float:
+    run = {}
+    with MemoryMill() as mill:
+        for name, pages in filings.items():
+            _store(mill, name, pages)
+        for query in asked:
+            documents = (query.metadata["doc_name"],) if routed else tuple(filings)
+            search = ReportSearch(
+                query=query.text, collection="filings", documents=documents, return_parent_pages=True, top_n=TOP_N
+            )
+            hits = mill.submit(search).result(timeout=60).results
+            run[query.query_id] = {f"{hit.document}/p{hit.page}": 1 / rank for rank, hit in enumerate(hits, 1)}
+    return measure_run(run, judged)["ndcg@10"]
+
+
+def _store(mill: Querymill, name: str, pages: Mapping[int, str]) -> None:
+    """Store a filing under its name, which stands for its company too: both sides know no more of it."""
+    written = tuple(ReportPage(page=number, text=text) for number, text in sorted(pages.items()))
+    report = Report(sha1=name, title=name, company=name, pages=written)
+    mill.submit(IngestReport(collection="filings", report=report)).result(timeout=60)
+
+
+if __name__ == "__main__":
+    main()
