@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCES = ("shared", "producers", "workers", "deploy")
 #: Applied migrations never change, and the prompts' text is a cache key.
-LEFT_OUT = {"migrations", "prompts", "__pycache__"}
+LEFT_OUT = {"migrations", "prompts", "__pycache__", "node_modules"}
 BANNED = re.compile(
     r"\b(anew|amid|whoever|be had|in vain|for want of|taken away|taken in)\b"
     r"|\bfor one in\b"
@@ -22,7 +22,7 @@ def texts() -> Iterator[Path]:
     yield from ROOT.glob("*.md")
     for source in SOURCES:
         for path in (ROOT / source).rglob("*"):
-            if path.suffix in {".py", ".md", ".sql", ".lua"} and not LEFT_OUT.intersection(path.parts):
+            if path.suffix in {".py", ".md", ".sql", ".lua", ".ts"} and not LEFT_OUT.intersection(path.parts):
                 yield path
 
 

@@ -72,7 +72,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A copy of the sources and the guards, with the sixth retriever."""
     copy = tmp_path_factory.mktemp("sixth")
     for source in SOURCES:
-        shutil.copytree(ROOT / source, copy / source, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / source, copy / source, ignore=shutil.ignore_patterns("__pycache__", "node_modules"))
     for needed in (*GUARDS, "tests/__init__.py", "tests/fixtures/__init__.py", "tests/fixtures/options.py"):
         (copy / needed).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / needed, copy / needed)

@@ -178,6 +178,17 @@ def test_every_error_is_described_as_what_it_is() -> None:
     assert "HTTPValidationError" not in DOCUMENT["components"]["schemas"]
 
 
+def test_the_answer_to_a_cancellation_is_not_described_as_the_event_of_one() -> None:
+    answer = DOCUMENT["paths"]["/v1/jobs/{job_id}"]["delete"]["responses"]["200"]["content"]["application/json"]
+    described = DOCUMENT["components"]["schemas"][answer["schema"]["$ref"].rsplit("/", 1)[1]]
+    assert set(described["properties"]) == {"job_id", "state", "cancelled"}
+
+
+@pytest.mark.parametrize("hit", ["ReportHit", "ModuleDocumentHit", "MessageHit", "ConversationHit", "FileHit"])
+def test_a_hit_is_described_with_its_fields(hit: str) -> None:
+    assert {"score"} < DOCUMENT["components"]["schemas"][hit]["properties"].keys()
+
+
 class References(HTMLParser):
     """Collects what a page loads."""
 

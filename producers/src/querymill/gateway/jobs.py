@@ -19,7 +19,7 @@ from querymill.gateway.gate import caller_of, gate_of, need, need_sight
 from querymill.gateway.problems import invalid, of_rules
 from querymill.gateway.routing import JSON, GatewayRoute, answers, check_media
 from querymill.gateway.scopes import REQUESTS, scope_of_kind, scopes_of
-from querymill.gateway.shapes import Cancelled, JobBody, JobDetail, JobList, State, detail_of, job_of, moment
+from querymill.gateway.shapes import CancelBody, JobBody, JobDetail, JobList, State, detail_of, job_of, moment
 from querymill.gateway.waiting import (
     OnDisconnect,
     WaitSeconds,
@@ -331,14 +331,14 @@ async def _stored(request: Request, record: Record) -> Response:
             return accepted(record, {"Retry-After": "1"})
 
 
-@router.delete("/v1/jobs/{job_id}", response_model=Cancelled, responses=answers())
+@router.delete("/v1/jobs/{job_id}", response_model=CancelBody, responses=answers())
 async def cancel_job(request: Request, job_id: str) -> Response:
     """Cancel a job. One that is over stays as it is. If others wait for the same work, that goes on for them."""
     found = await look_at(request, job_id)
     is_cancelled = await asyncio.shield(asyncio.ensure_future(cancel(request, job_id)))
     state: State = "cancelled" if is_cancelled else await _state(request, found.record)
     audit.note(caller_of(request), "cancel", request_id=request.state.request_id, job=job_id, cancelled=is_cancelled)
-    body = Cancelled(job_id=job_id, state=state, cancelled=is_cancelled)
+    body = CancelBody(job_id=job_id, state=state, cancelled=is_cancelled)
     return JSONResponse(body.model_dump(mode="json"))
 
 

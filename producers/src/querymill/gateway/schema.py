@@ -55,17 +55,16 @@ def document(app: FastAPI) -> dict[str, Any]:
         )
         schemas = made.setdefault("components", {}).setdefault("schemas", {})
         for name, union in ((REQUEST, _of_kind(JobRequest)), (RESULT, _of_kind(AnyResult)), (EVENT, _of_type(Event))):
-            mode: Any = "validation" if name == REQUEST else "serialization"
-            schema = TypeAdapter(union).json_schema(ref_template=_REFERENCE, mode=mode)
-            schemas |= schema.pop("$defs", {})
-            schemas[name] = schema
+            # As they are validated: a model that leaves fields out when it is written would be described without any.
+            schema = TypeAdapter(union).json_schema(ref_template=_REFERENCE, mode="validation")
+            _join(schemas, schema.pop("$defs", {}) | {name: schema})
         # A kind has its default in Python, where the class names it. Over the wire it says what the body is.
         schemas[REQUEST]["required"] = ["kind"]
         for asked in REQUESTS.values():
             schemas[asked.__name__]["properties"]["version"]["maximum"] = asked.newest_version
         own: Any = [(EventBody, "serialization"), (CompletionRequest, "validation")]
         _, bodies = models_json_schema(own, ref_template=_REFERENCE)
-        schemas |= bodies["$defs"]
+        _join(schemas, bodies["$defs"])
         made["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
         made["security"] = [{"key": []}, {}]
         for unused in ("HTTPValidationError", "ValidationError"):
@@ -74,6 +73,19 @@ def document(app: FastAPI) -> dict[str, Any]:
         _describe_problems(made["paths"])
         app.openapi_schema = made
     return app.openapi_schema
+
+
+def _join(schemas: dict[str, Any], others: Mapping[str, Any]) -> None:
+    """Add schemas to those of the framework, whose variants of the same models they replace.
+
+    Raises:
+        ValueError: A name would stand for two models, and a route be described by another one's.
+    """
+    for name, schema in others.items():
+        former = schemas.get(name, schema)
+        if former.get("properties", {}).keys() != schema.get("properties", {}).keys():
+            raise ValueError(f"two models have the name {name}")
+        schemas[name] = schema
 
 
 def _of_kind(union: Any) -> Any:

@@ -110,7 +110,7 @@ class JobList(BaseModel):
     looked_back_to: Time | None
 
 
-class Cancelled(BaseModel):
+class CancelBody(BaseModel):
     """What became of a job that was to be cancelled: ``cancelled`` is False where it was over already."""
 
     job_id: str

@@ -1,0 +1,60 @@
+/** A job that was submitted. */
+
+import { type CallOptions, type Connection, pathOf, pause } from "./connection.js";
+import { type EventOptions, follow, type StreamedEvent } from "./events.js";
+import type { CancelBody, JobBody, JobDetail } from "./openapi.js";
+import { ResultPending } from "./problems.js";
+
+/** How long to wait. */
+export interface ResultOptions extends CallOptions {
+  /** In seconds. Without it the call waits until the job is over. */
+  readonly wait?: number | undefined;
+}
+
+/** Proxies cut a request that is silent for a minute, so one request waits no longer than this, in seconds. */
+const ONE_WAIT_S = 50;
+
+/** A job, known by its id. `R` is the type of its result. */
+export class Job<R> {
+  constructor(
+    private readonly connection: Connection,
+    readonly id: string,
+  ) {}
+
+  /** Return the job with its steps, in any state. */
+  show(options: CallOptions = {}): Promise<JobDetail> {
+    return this.connection.json(pathOf("jobs", this.id), options);
+  }
+
+  /**
+   * Wait for the result.
+   *
+   * @throws JobFailed; JobCancelBody; ResultPending if the time is up: the job goes on; ProblemError.
+   */
+  async result({ wait = Number.POSITIVE_INFINITY, signal }: ResultOptions = {}): Promise<R> {
+    const ends = performance.now() + wait * 1000;
+    for (;;) {
+      const left = Math.max((ends - performance.now()) / 1000, 0);
+      const asked = Math.min(left, ONE_WAIT_S);
+      const begun = performance.now();
+      const path = `${pathOf("jobs", this.id)}/result`;
+      const response = await this.connection.call(path, { query: { wait: asked }, signal });
+      if (response.status === 200) return (await response.json()) as R;
+      const job = (await response.json()) as JobBody;
+      if (performance.now() >= ends) throw new ResultPending(job);
+      // A gateway that is about to stop answers at once: another one is asked, but not without a pause.
+      if (performance.now() - begun < asked * 900) await pause(Math.min(1_000, ends - performance.now()), signal);
+    }
+  }
+
+  /** Follow the job: each event once, in order, until the last one. See `follow` for what it throws. */
+  events(options: EventOptions = {}): AsyncGenerator<StreamedEvent, void, void> {
+    return follow(this.connection, this.id, options);
+  }
+
+  /** Cancel the job. Return false if it was over already. */
+  async cancel(options: CallOptions = {}): Promise<boolean> {
+    const path = pathOf("jobs", this.id);
+    return (await this.connection.json<CancelBody>(path, { ...options, method: "DELETE" })).cancelled;
+  }
+}
