@@ -36,7 +36,8 @@ def connection(database_url: str) -> Iterator[psycopg.Connection]:
         opened.execute(
             "CREATE TEMPORARY TABLE t (number int, name text, time timestamptz,"
             " day date, roles text[], times timestamptz[], metadata jsonb NOT NULL,"
-            " collection text DEFAULT 'filters', id text GENERATED ALWAYS AS (number::text) STORED, last_active timestamptz,"
+            " collection text DEFAULT 'filters', id text GENERATED ALWAYS AS (number::text) STORED,"
+            " last_active timestamptz,"
             " first_active timestamptz GENERATED ALWAYS AS (earliest(times)) STORED)"
         )
         opened.execute("SET querymill.across = on")

@@ -45,7 +45,8 @@ UPDATE chat_sessions SET user_name = NULL WHERE user_name = 'u9';
 INSERT INTO conversations (collection, session_id, started_at, last_active, times, document, revision, messages,
     keywords, solved, explicit, phrases, lead_phrases, facts_version, metadata, user_name, roles)
 SELECT collection, session_id, started_at, started_at, ARRAY[started_at], '{}', 'r', 1, 0, false, false, '{}', '{}',
-    '1', metadata, user_name, CASE WHEN user_name = 'u7' THEN '{user,tool}' ELSE '{user}' END::text[] FROM chat_sessions;
+    '1', metadata, user_name, CASE WHEN user_name = 'u7' THEN '{user,tool}' ELSE '{user}' END::text[]
+FROM chat_sessions;
 INSERT INTO reports (collection, sha1, title, company, period, published_at, aliases, metadata, revision, model,
     passages)
 SELECT collection, session_id, coalesce(user_name, ''), coalesce(user_name, ''), coalesce(user_name, ''),

@@ -45,8 +45,8 @@ class Column:
 
     Prefixes and ranges of texts compare with the collation "C". They use an index if that has the same collation. No
     index serves the elements of an array. ``equal`` selects the documents that have an element among the texts that are
-    put into it, and ``days`` is the kind of `metadata_values` that has the days of times. Of times, none is earlier than
-    the column ``earliest``, and none later than ``latest``.
+    put into it, and ``days`` is the kind of `metadata_values` that has the days of times. No time is earlier than the
+    column ``earliest``, and none later than ``latest``.
     """
 
     expression: sql.Composable
