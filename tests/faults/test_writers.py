@@ -3,8 +3,8 @@
 Writers put, update, drop by id and by a filter, and drop everything at once; bells are lost and rung again later;
 workers are killed. ``make test`` takes 500 steps, ``make faults`` 10,000, in turn with each kind of document.
 
-Alone: ``python -m tests.faults -k in_their_order``. After `WRITING_S` no write is begun any more, so the line of JSON at
-its end comes in any case. It counts the writes that were accepted.
+Alone: ``python -m tests.faults -k in_their_order``. After `WRITING_S` no write is begun any more, so the line of JSON
+at its end comes in any case. It counts the writes that were accepted.
 """
 
 import time
