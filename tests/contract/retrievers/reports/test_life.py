@@ -106,6 +106,16 @@ def test_a_text_that_was_set_aside_is_tried_again_when_its_report_changes(stores
     assert [passage.text for passage in pending] == ["cold tea", *TEXTS]
 
 
+def test_what_is_pending_of_several_reports_comes_report_by_report(stores: Stores, collection: str) -> None:
+    for sha1 in ("b", "a", "c"):
+        stores.life.put(collection, prepared_report(sha1, *TEXTS), models=["words"])
+    embed(stores, collection, "c")
+    asked = ["b", "missing", "c", "a"]
+    pending = stores.life.pending(collection, asked, model="words", limit=3)
+    assert [(passage.document, passage.number) for passage in pending] == [("a", 0), ("a", 1), ("b", 0)]
+    assert stores.life.count_pending(collection, asked, model="words") == 4
+
+
 def test_a_vector_that_comes_after_its_report_was_replaced_or_dropped_is_discarded(
     stores: Stores, collection: str
 ) -> None:
