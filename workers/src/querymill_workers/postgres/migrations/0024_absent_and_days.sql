@@ -57,6 +57,12 @@ BEGIN
         DELETE FROM metadata_values AS noted USING dropped, LATERAL session_entries(times, roles) AS entry
         WHERE noted.collection = dropped.collection AND noted.kind = entry.kind AND noted.value = entry.value
             AND noted.document = dropped.session_id;
+    ELSIF NEW.roles @> OLD.roles AND NEW.times[:cardinality(OLD.times)] = OLD.times THEN
+        -- A live chat, however long it is: only what came is looked at.
+        INSERT INTO metadata_values (collection, kind, value, document, part)
+        SELECT NEW.collection, entry.kind, entry.value, NEW.session_id, ''
+        FROM session_entries(NEW.times[cardinality(OLD.times) + 1:], NEW.roles) AS entry
+        ON CONFLICT DO NOTHING;
     ELSE
         DELETE FROM metadata_values AS noted
         USING (
