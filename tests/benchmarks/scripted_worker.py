@@ -77,7 +77,7 @@ def scripted_ports() -> Ports:
     chunks = [Chunk(page, page, "text", 1) for page in range(PAGES)]
     life = MemoryReportLife(reports)
     life.put(COLLECTION, PreparedReport(report, Content("r"), chunks), models=["scripted"])
-    pending = life.pending(COLLECTION, "r", model="scripted", limit=PAGES)
+    pending = life.pending(COLLECTION, ["r"], model="scripted", limit=PAGES)
     life.fill(COLLECTION, pending, np.ones((PAGES, 4), np.float32))
     return memory_ports(
         board=wiring.board(),

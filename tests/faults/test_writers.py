@@ -2,6 +2,9 @@
 
 Writers put, update, drop by id and by a filter, and drop everything at once; bells are lost and rung again later;
 workers are killed. ``make test`` takes 500 steps, ``make faults`` 10,000, in turn with each kind of document.
+
+Alone: ``python -m tests.faults -k in_their_order``. After `WRITING_S` no write is begun any more, so the line of JSON
+at its end comes in any case. It counts the writes that were accepted.
 """
 
 import time
@@ -28,6 +31,7 @@ from querymill_workers.retrievers.modules.stores.mongo import MongoModules
 from querymill_workers.retrievers.modules.stores.postgres import PostgresRegister
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.faults import Ground
+from tests.fixtures.own_services import WRITING_S
 from tests.fixtures.tallies import Tally
 from tests.fixtures.writes import SHAPES, Kind, Write, kinds_of, state_after, word_of
 
@@ -59,6 +63,7 @@ class Arena:
     words: int = 0
     steps: int = 0
     writes_since_kill: int = 0
+    until: float = field(default_factory=lambda: time.monotonic() + WRITING_S)
     wrong: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -148,6 +153,8 @@ class Writers(RuleBasedStateMachine):
     )  # fmt: skip
     def write(self, number: int, document: str, team: str, parts: list[str], rings: bool) -> None:
         """Have a write accepted. Some bells are lost."""
+        if time.monotonic() > self.arena.until:
+            return
         deeds = SHAPES[self.kind.name].deeds
         deed = "clear" if number % CLEARS == 0 else deeds[number % len(deeds)]
         texts = {}

@@ -103,6 +103,8 @@ from querymill_shared.contracts.modules.search import ModuleDocumentHit, ModuleR
 from querymill_shared.contracts.reindex import Reindex, ReindexResult
 from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult, Report, ReportPage
 from querymill_shared.contracts.reports.life import (
+    EmbedLoadedReports,
+    EmbedLoadedReportsResult,
     EmbedReports,
     EmbedReportsResult,
     ReembedReports,
@@ -140,6 +142,8 @@ __all__ = [
     "EmbedConversationsResult",
     "EmbedFiles",
     "EmbedFilesResult",
+    "EmbedLoadedReports",
+    "EmbedLoadedReportsResult",
     "EmbedMessages",
     "EmbedMessagesResult",
     "EmbedModules",

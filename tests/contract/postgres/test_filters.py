@@ -13,14 +13,20 @@ from psycopg.types.json import Jsonb
 
 from querymill_shared.contracts.filters import FieldType, Filterable, passes
 from querymill_workers.postgres.filters import Column, Noted, predicate, text_after
+from querymill_workers.retrievers.conversations.stores.postgres import COLUMNS as CONVERSATIONS
 from tests.fixtures import filters
 
 TYPES: dict[str, FieldType] = {"name": "text", "time": "time", "day": "date", "roles": "text", "times": "time"}
 COLUMNS = {
     name: Column(sql.Identifier("t", name), type_, many=name in ("roles", "times")) for name, type_ in TYPES.items()
 }
+#: The same, looked up as those of conversations are.
+LOOKED_UP = COLUMNS | {
+    "roles": replace(CONVERSATIONS["role"], expression=sql.Identifier("t", "roles")),
+    "times": replace(CONVERSATIONS["time"], expression=sql.Identifier("t", "times")),
+}
 
-NOTED = Noted(sql.SQL("number::text"), ["t"])
+NOTED = Noted(sql.SQL("t.id"), ["t"], "id")
 ROW = Filterable.of({"tag": [["a"]]}, name=None, time=None, day=None, roles=(), times=())
 
 
@@ -28,13 +34,16 @@ ROW = Filterable.of({"tag": [["a"]]}, name=None, time=None, day=None, roles=(), 
 def connection(database_url: str) -> Iterator[psycopg.Connection]:
     with psycopg.connect(database_url, autocommit=True) as opened:
         opened.execute(
-            "CREATE TEMPORARY TABLE t (number int, name text, time timestamptz, day date, roles text[],"
-            " times timestamptz[], metadata jsonb NOT NULL)"
+            "CREATE TEMPORARY TABLE t (number int, name text, time timestamptz,"
+            " day date, roles text[], times timestamptz[], metadata jsonb NOT NULL,"
+            " collection text DEFAULT 'filters', id text GENERATED ALWAYS AS (number::text) STORED,"
+            " last_active timestamptz,"
+            " first_active timestamptz GENERATED ALWAYS AS (earliest(times)) STORED)"
         )
         opened.execute("SET querymill.across = on")
         opened.execute("CREATE INDEX t_metadata ON t USING gin (metadata jsonb_path_ops)")
         yield opened
-        opened.execute("DELETE FROM metadata_values WHERE kind = 't'")
+        opened.execute("DELETE FROM metadata_values WHERE collection = 'filters'")
 
 
 def documents() -> st.SearchStrategy[Filterable]:
@@ -61,7 +70,16 @@ def stored(connection: psycopg.Connection, found: list[Filterable]) -> None:
             ],
         )
 
-    connection.execute("DELETE FROM metadata_values WHERE kind = 't'")
+    connection.execute("UPDATE t SET last_active = (SELECT max(moment) FROM unnest(times) AS moment)")
+    connection.execute("DELETE FROM metadata_values WHERE collection = 'filters'")
+    for noted in (
+        "'t fields', metadata_fields(metadata), id FROM t",
+        "entry.kind, entry.value, id FROM t, session_entries(times, roles) AS entry",
+    ):
+        connection.execute(
+            "INSERT INTO metadata_values (part, collection, kind, value, document) SELECT '', 'filters', "
+            f"{noted} ON CONFLICT DO NOTHING".encode()
+        )
     connection.execute(
         "INSERT INTO metadata_values (collection, kind, value, document, part, field, number, text)"
         " SELECT 'filters', 't', entry.value, t.number::text, '', entry.field, entry.number, entry.text"
@@ -70,7 +88,7 @@ def stored(connection: psycopg.Connection, found: list[Filterable]) -> None:
 
 
 def found_by(connection: psycopg.Connection, conditions: dict[str, Any], *, noted: Noted | None = None) -> list[int]:
-    where = predicate(conditions, COLUMNS, noted=noted)
+    where = predicate(conditions, COLUMNS if noted is None else LOOKED_UP, noted=noted)
     statement = sql.SQL("SELECT number FROM t WHERE {} ORDER BY number").format(where.text)
     return [number for (number,) in connection.execute(statement, {**where.values, "collection": "filters"})]
 
@@ -78,6 +96,7 @@ def found_by(connection: psycopg.Connection, conditions: dict[str, Any], *, note
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(documents(), min_size=1, max_size=8), st.lists(filters.filters(TYPES), min_size=1, max_size=6))
 @example([ROW], [{"tag": "a"}, {"tag": {"from": "a"}}, {"tag": {"prefix": "a"}}])
+@example([replace(ROW, metadata={"tag": None}), ROW, replace(ROW, metadata={})], [{"tag": None}, {"x.y": None}])
 def test_the_predicate_finds_what_passes(
     connection: psycopg.Connection, found: list[Filterable], asked: list[dict[str, Any]]
 ) -> None:

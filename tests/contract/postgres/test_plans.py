@@ -32,27 +32,32 @@ FILL: Final = """
 INSERT INTO chat_sessions (collection, session_id, user_name, started_at, metadata, draft)
 SELECT c, 's' || i, 'u' || i % 400, '2026-01-01Z'::timestamptz + make_interval(hours => i), {metadata}, 'r'
 FROM unnest('{a,b}'::text[]) AS c, {numbers};
-INSERT INTO chat_messages (collection, session_id, message_key, number, content, created_at, metadata)
-SELECT c, 's' || i, 'k', 0, 'ships ' || i, now(), {metadata}
+INSERT INTO chat_messages (collection, session_id, message_key, number, content, created_at, metadata, role)
+SELECT c, 's' || i, 'k', 0, 'ships ' || i, now(), {metadata}, CASE WHEN i % 400 = 7 THEN 'tool' ELSE 'user' END
 FROM unnest('{a,b}'::text[]) AS c, {numbers};
 INSERT INTO chat_message_vectors (collection, vector_id, model, session_id, message_key, vector_type, content,
-    embedding, indexed, created_at, metadata, user_name)
+    embedding, indexed, created_at, metadata, user_name, role)
 SELECT collection, session_id, 'm', session_id, 'k', 'message', 'ships ' || session_id,
     (SELECT array_agg(sin(hashtext(session_id || d))::real) FROM generate_series(1, 8) AS d)::vector,
-    true, started_at, metadata, user_name
+    true, started_at, metadata, nullif(user_name, 'u9'), CASE WHEN user_name = 'u7' THEN 'tool' ELSE 'user' END
 FROM chat_sessions;
+UPDATE chat_sessions SET user_name = NULL WHERE user_name = 'u9';
 INSERT INTO conversations (collection, session_id, started_at, last_active, times, document, revision, messages,
-    keywords, solved, explicit, phrases, lead_phrases, facts_version, metadata, user_name)
+    keywords, solved, explicit, phrases, lead_phrases, facts_version, metadata, user_name, roles)
 SELECT collection, session_id, started_at, started_at, ARRAY[started_at], '{}', 'r', 1, 0, false, false, '{}', '{}',
-    '1', metadata, user_name FROM chat_sessions;
+    '1', metadata, user_name, CASE WHEN user_name = 'u7' THEN '{user,tool}' ELSE '{user}' END::text[]
+FROM chat_sessions;
 INSERT INTO reports (collection, sha1, title, company, period, published_at, aliases, metadata, revision, model,
     passages)
-SELECT collection, session_id, user_name, user_name, user_name, started_at, '{}', metadata, 'r', 'm', 1
+SELECT collection, session_id, coalesce(user_name, ''), coalesce(user_name, ''), coalesce(user_name, ''),
+    CASE WHEN user_name IS NOT NULL THEN started_at END, '{}', metadata, 'r', 'm', 1
 FROM chat_sessions;
 INSERT INTO code_files (collection, path, revision, language, size, lines, tokens, parsed_by, content, metadata)
-SELECT collection, session_id, 'r', user_name, 1, 1, 1, 'p', 'x', metadata FROM chat_sessions;
+SELECT collection, session_id, 'r', coalesce(user_name, ''), 1, 1, 1, 'p', 'x', metadata FROM chat_sessions;
 """
-METADATA: Final = "jsonb_build_object('topic', 't' || i % 400, 'rank', i, 'name', 'n' || lpad(i::text, 6, '0'))"
+#: Of the sessions of a user, their messages have another role and the metadata no owner.
+METADATA: Final = """jsonb_build_object('topic', 't' || i % 400, 'rank', i, 'name', 'n' || lpad(i::text, 6, '0'))
+    || CASE WHEN i % 400 = 7 THEN '{}' ELSE '{"owner": "x"}' END::jsonb"""
 
 
 @pytest.fixture(scope="module")
@@ -105,21 +110,24 @@ CONDITIONS: Final[dict[str, tuple[dict[str, Any], str]]] = {
     "range of texts": ({"name": {"from": "n000070", "to": "n000079"}}, "metadata_values_text"),
     "open range": ({"rank": {"from": ROWS - 9}}, "metadata_values_number"),
     "prefix": ({"name": {"prefix": "n00007"}}, "metadata_values_text"),
+    "absent": ({"owner": None}, "metadata_values_pkey"),
 }
 LATE: Final = {"from": "2026-06-15T00:00:00Z"}
-#: The same with fields of the kind. A role, of which there are few, is checked row by row.
+EARLY: Final = {"to": "2026-01-03"}
+BETWEEN: Final = {"from": "2026-03-31", "to": "2026-04-02T12:00:00Z"}
+#: The same with fields of the kind.
 FIELDS: Final[dict[str, dict[str, tuple[Any, str]]]] = {
     "messages by vector": {
         "user_name": ("u7", "chat_message_vectors_user"), "time": (LATE, "chat_message_vectors_time"),
-        "session_id": ("s7", "chat_message_vectors_"),
+        "session_id": ("s7", "chat_message_vectors_"), "role": ("tool", "chat_message_vectors_role"),
     },
     "sessions": {
         "user_name": ("u7", "chat_sessions_user"), "time": (LATE, "chat_sessions_started_at"),
-        "session_id": ("s7", "chat_sessions_pkey"),
+        "session_id": ("s7", "chat_sessions_pkey"), "role": ("tool", "chat_messages_role"),
     },
     "conversations": {
         "user_name": ("u7", "conversations_user"), "time": (LATE, "conversations_active"),
-        "session_id": ("s7", "conversations_pkey"),
+        "session_id": ("s7", "conversations_pkey"), "role": ("tool", "metadata_values_pkey"),
     },
     "reports": {
         "company": ("u7", "reports_company"), "period": ("u7", "reports_period"), "title": ("u7", "reports_title"),
@@ -127,6 +135,17 @@ FIELDS: Final[dict[str, dict[str, tuple[Any, str]]]] = {
     },
     "files": {"path": ({"prefix": "s77"}, "code_files_pkey"), "language": ("u7", "code_files_known_language")},
 }  # fmt: skip
+#: More conditions on some of these fields: that they are absent, and times of conversations.
+MORE: Final[tuple[tuple[str, str, Any, str], ...]] = (
+    ("messages by vector", "user_name", None, "chat_message_vectors_user"),
+    ("sessions", "user_name", None, "chat_sessions_user"),
+    ("conversations", "user_name", None, "conversations_user"),
+    ("reports", "published_at", None, "reports_published_at"),
+    ("files", "language", None, "code_files_known_language"),
+    ("conversations", "time", EARLY, "conversations_first_active"),
+    ("conversations", "time", BETWEEN, "metadata_values_pkey"),
+    ("conversations", "time", ["2026-02-01", "2026-04-01"], "metadata_values_pkey"),
+)
 #: What is asked, and the index that must serve it.
 ASKED: Final[dict[str, tuple[Callable[[Pool], Any], str]]] = (
     {
@@ -141,6 +160,13 @@ ASKED: Final[dict[str, tuple[Callable[[Pool], Any], str]]] = (
         )
         for name, fields in FIELDS.items()
         for field, (given, index) in fields.items()
+    }
+    | {
+        f"{name}, {field} {given}": (
+            partial(lambda asks, given, pool: asks(pool, given), FILTERED[name], {field: given}),
+            index,
+        )
+        for name, field, given, index in MORE
     }
     | {
         "words": (lambda pool: PostgresWords(pool).search("a", "messages", "w7 w11", limit=5), "word_blocks_pkey"),
@@ -211,6 +237,35 @@ def test_what_is_looked_up_is_what_the_rows_say(filled_url: str, table: str) -> 
             assert connection.execute((change % table).encode()).rowcount > 0
             different = f"(({said}) EXCEPT ({noted})) UNION ALL (({noted}) EXCEPT ({said}))"
             assert connection.execute(different.encode()).fetchall() == []
+            if table != "chat_messages":
+                assert_noted(connection, f"'{table} fields', metadata_fields(metadata), {document} FROM {table}")
+            if table == "conversations":
+                assert_noted(connection, OF_SESSIONS)
+        connection.rollback()
+
+
+OF_SESSIONS: Final = "entry.kind, entry.value, session_id FROM conversations, session_entries(times, roles) AS entry"
+
+
+def assert_noted(connection: psycopg.Connection, entries: str) -> None:
+    """Compare the entries beside the values of metadata with what the rows say."""
+    said = connection.execute(f"SELECT DISTINCT collection, {entries}".encode()).fetchall()
+    kinds = {row[1] for row in said}
+    noted = "SELECT collection, kind, value, document FROM metadata_values WHERE kind = ANY(%s)"
+    assert sorted(connection.execute(noted, [list(kinds)]).fetchall()) == sorted(said)
+    assert kinds
+
+
+def test_days_and_roles_are_those_of_a_session_that_changed(filled_url: str) -> None:
+    with psycopg.connect(filled_url) as connection:
+        connection.execute("SET LOCAL querymill.across = on")
+        for change in (
+            "times = times || '2026-09-01Z'::timestamptz || '2026-09-01T05:00Z'::timestamptz, roles = '{user,system}'",
+            "times = ARRAY['2026-09-01T23:00-05'::timestamptz], roles = roles || NULL::text",
+            "roles = '{}'",
+        ):
+            connection.execute(f"UPDATE conversations SET {change} WHERE user_name = 'u7'".encode())
+            assert_noted(connection, OF_SESSIONS)
         connection.rollback()
 
 
@@ -224,7 +279,7 @@ def test_what_is_looked_up_goes_when_its_table_is_truncated(filled_url: str) -> 
             connection.execute(f"TRUNCATE {table} CASCADE".encode())
             connection.execute("SET LOCAL querymill.across = on")
             left = connection.execute("SELECT DISTINCT collection, kind FROM metadata_values").fetchall()
-            assert {kind for _, kind in left}.isdisjoint({table}), table
+            assert {kind.split()[0] for _, kind in left}.isdisjoint({table}), table
             connection.execute("SET LOCAL querymill.across = off")
         assert left == []
         connection.rollback()

@@ -26,7 +26,7 @@ def add_all(stores: Stores, collection: str, *, model: str, vector: Callable[[st
     for part in range(3):
         for sha1 in life.lacking(collection, model=model, part=part, parts=3):
             life.add_model(collection, sha1, model=model)
-            while pending := life.pending(collection, sha1, model=model, limit=1):
+            while pending := life.pending(collection, [sha1], model=model, limit=1):
                 life.fill(collection, pending, np.stack([vector(passage.text) for passage in pending]))
 
 
@@ -82,14 +82,16 @@ def test_a_passage_that_was_set_aside_does_not_hold_up_the_switch_and_is_tried_a
 ) -> None:
     stores.life.searched_by(collection, first="words")
     stores.life.put(collection, prepared_report("a", *TEXTS), models=["words"])
-    stores.life.set_aside(collection, stores.life.pending(collection, "a", model="words", limit=1))
+    stores.life.set_aside(collection, stores.life.pending(collection, ["a"], model="words", limit=1))
     embed(stores, collection, "a")
-    assert stores.life.count_pending(collection, "a", model="words") == 0
+    assert stores.life.count_pending(collection, ["a"], model="words") == 0
     assert stores.life.lacking(collection, model="words", part=0, parts=1) == ["a"]
     stores.life.add_model(collection, "a", model="words")
-    assert [passage.text for passage in stores.life.pending(collection, "a", model="words", limit=9)] == ["nine ships"]
+    assert [passage.text for passage in stores.life.pending(collection, ["a"], model="words", limit=9)] == [
+        "nine ships"
+    ]
     stores.life.add_model(collection, "a", model="wide")
-    (first, second) = stores.life.pending(collection, "a", model="wide", limit=9)
+    (first, second) = stores.life.pending(collection, ["a"], model="wide", limit=9)
     stores.life.set_aside(collection, [first])
     stores.life.fill(collection, [second], np.stack([wide(second.text)]))
     assert stores.life.switch(collection, model="wide")
@@ -98,21 +100,31 @@ def test_a_passage_that_was_set_aside_does_not_hold_up_the_switch_and_is_tried_a
 
 def test_a_text_that_was_set_aside_is_tried_again_when_its_report_changes(stores: Stores, collection: str) -> None:
     stores.life.put(collection, prepared_report("a", *TEXTS), models=["words"])
-    stores.life.set_aside(collection, stores.life.pending(collection, "a", model="words", limit=1))
+    stores.life.set_aside(collection, stores.life.pending(collection, ["a"], model="words", limit=1))
     stores.life.put(collection, prepared_report("a", "cold tea", *TEXTS), models=["words"])
-    pending = stores.life.pending(collection, "a", model="words", limit=9)
+    pending = stores.life.pending(collection, ["a"], model="words", limit=9)
     assert [passage.text for passage in pending] == ["cold tea", *TEXTS]
+
+
+def test_what_is_pending_of_several_reports_comes_report_by_report(stores: Stores, collection: str) -> None:
+    for sha1 in ("b", "a", "c"):
+        stores.life.put(collection, prepared_report(sha1, *TEXTS), models=["words"])
+    embed(stores, collection, "c")
+    asked = ["b", "missing", "c", "a"]
+    pending = stores.life.pending(collection, asked, model="words", limit=3)
+    assert [(passage.document, passage.number) for passage in pending] == [("a", 0), ("a", 1), ("b", 0)]
+    assert stores.life.count_pending(collection, asked, model="words") == 4
 
 
 def test_a_vector_that_comes_after_its_report_was_replaced_or_dropped_is_discarded(
     stores: Stores, collection: str
 ) -> None:
     stores.life.put(collection, prepared_report("a", *TEXTS), models=["words"])
-    late = stores.life.pending(collection, "a", model="words", limit=9)
+    late = stores.life.pending(collection, ["a"], model="words", limit=9)
     vectors = np.stack([vector_of(passage.text) for passage in late])
     stores.life.put(collection, prepared_report("a", "cold tea"), models=["words"])
     stores.life.fill(collection, late, vectors)
-    assert stores.life.count_pending(collection, "a", model="words") == 1
+    assert stores.life.count_pending(collection, ["a"], model="words") == 1
     assert stores.life.drop(collection, "a") == 2
     stores.life.fill(collection, late, vectors)
     stores.life.set_aside(collection, late)
@@ -137,7 +149,7 @@ def test_no_collection_changes_anothers_reports(stores: Stores, collection: str)
     other = f"{collection}x"
     assert stores.life.drop(other, "a") == 0
     stores.life.add_model(other, "a", model="wide")
-    assert stores.life.pending(other, "a", model="wide", limit=9) == []
+    assert stores.life.pending(other, ["a"], model="wide", limit=9) == []
     assert stores.life.ids(other) == []
     assert best(stores, collection, "soup") == [("soup", "a", 1)]
 
@@ -172,7 +184,7 @@ def test_reports_of_the_release_before_are_searched_and_embedded_again_after_the
         assert stores.life.switch("c", model="wide")
         stores.life.drop_other_models("c", model="wide")
         stores.life.put("c", prepared_report("a", "soup", "tea"), models=["wide"])
-        assert [passage.text for passage in stores.life.pending("c", "a", model="wide", limit=9)] == ["tea"]
+        assert [passage.text for passage in stores.life.pending("c", ["a"], model="wide", limit=9)] == ["tea"]
 
 
 def test_workers_of_the_release_before_find_a_report_once_it_has_all_its_vectors(

@@ -152,7 +152,7 @@ def test_a_new_revision_replaces_the_old_one(stores: Stores, collection: str) ->
 def test_an_unchanged_passage_keeps_its_vector(stores: Stores, collection: str) -> None:
     store(stores, collection, prepared_report("a", "nine ships", "tomato soup", "nine ships"))
     stores.life.put(collection, prepared_report("a", "pea soup", "nine ships", "tomato soup"), models=["words"])
-    assert [passage.text for passage in stores.life.pending(collection, "a", model="words", limit=9)] == ["pea soup"]
+    assert [passage.text for passage in stores.life.pending(collection, ["a"], model="words", limit=9)] == ["pea soup"]
     assert best(stores, collection, "nine ships", depth=5)[0] == ("nine ships", "a", 1)
     embed(stores, collection, "a")
     assert len(best(stores, collection, "soup", depth=5)) == 3
@@ -166,7 +166,7 @@ def test_passages_without_a_vector_are_waiting_and_not_found(
     store(stores, collection, prepared_report("b", "pea soup"))
     stores.life.put(collection, prepared_report("a", "nine ships", "tomato soup", "cold tea"), models=["words"])
     embed(stores, collection, "a", limit=1)
-    stores.life.set_aside(collection, stores.life.pending(collection, "a", model="words", limit=1))
+    stores.life.set_aside(collection, stores.life.pending(collection, ["a"], model="words", limit=1))
     assert [card.sha1 for card in stores.reports.cards(collection, model="words")] == ["a", "b"]
     found = best(stores, collection, "soup", depth=9, per_document=per_document, pages=pages)
     assert sorted(hit[1:] for hit in found) == [("a", 0), ("b", 0)]
@@ -197,7 +197,7 @@ def test_not_a_number_never_reaches_the_table(database_url: str, collection: str
     with open_pool(database_url, max_size=1) as pool:
         life = PostgresReportLife(pool)
         life.put(collection, prepared_report("a", "x"), models=["words"])
-        pending = life.pending(collection, "a", model="words", limit=1)
+        pending = life.pending(collection, ["a"], model="words", limit=1)
         with pytest.raises(psycopg.errors.DataException):
             life.fill(collection, pending, np.full((1, DIMENSIONS), np.nan, np.float32))
 

@@ -2,12 +2,12 @@
 
 Reserved fields are columns. Everything else is in a column of metadata, `jsonb`, which is checked row by row. Behind
 row-level security no index of that column is used, so conditions are looked up in `metadata_values` first. That a field
-is absent cannot be looked up: nothing stands there of what a document lacks.
+is absent is looked up by the sets of names that the documents of a collection have: there are few.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any, Final, assert_never
 
 from psycopg import sql
@@ -35,6 +35,8 @@ _TYPES: Final[Mapping[FieldType, sql.SQL]] = {
 
 #: `metadata_values` has so many characters of a text.
 _LOOKED_UP_CHARS: Final = 64
+#: A span of times is looked up by its days if it has at most so many, and by its ends otherwise.
+_LOOKED_UP_DAYS: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +44,17 @@ class Column:
     """Where a reserved field is stored. With ``many``, the column is an array, and one element has to meet a condition.
 
     Prefixes and ranges of texts compare with the collation "C". They use an index if that has the same collation. No
-    index serves the elements of an array: ``latest`` is a column of times than which no element is later.
+    index serves the elements of an array. ``equal`` selects the documents that have an element among the texts that are
+    put into it, and ``days`` is the kind of `metadata_values` that has the days of times. No time is earlier than the
+    column ``earliest``, and none later than ``latest``.
     """
 
     expression: sql.Composable
     type: FieldType = "text"
     many: bool = False
+    equal: sql.SQL | None = None
+    days: str | None = None
+    earliest: sql.Composable | None = None
     latest: sql.Composable | None = None
 
 
@@ -55,11 +62,14 @@ class Column:
 class Noted:
     """Where the values of metadata are looked up: the column that names the document, and the tables that have it.
 
-    The statement has a placeholder ``collection``. What is looked up may be more than what meets a condition.
+    The first table has a row of each document, which its column ``key`` names. Those after it have rows within a
+    document, whose metadata comes over that of the first. The statement has a placeholder ``collection``. What is
+    looked up may be more than what meets a condition.
     """
 
     document: sql.Composable
     tables: Sequence[str]
+    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +104,7 @@ def predicate(
     """Return the predicate of a filter; that of no conditions is TRUE.
 
     ``columns`` are the reserved fields of the kind. With ``noted``, an index finds what a field of metadata equals,
-    begins with, or lies between.
+    begins with, or lies between, where it is absent, and what the elements of an array are.
     ``prefix`` begins the names of the placeholders.
 
     Raises:
@@ -110,7 +120,10 @@ def predicate(
                 parts += _lookup(condition, name, noted, looked_up)
             parts.append(_of_metadata(condition, name, metadata, values))
         else:
-            parts.append(_of_column(read_condition(written, column.type), column, values))
+            condition = read_condition(written, column.type)
+            if noted is not None:
+                parts += _lookup_elements(condition, column, noted, looked_up)
+            parts.append(_of_column(condition, column, values))
     joined = sql.SQL(" AND ").join(parts) if parts else sql.SQL("TRUE")
     return Predicate(sql.SQL("({})").format(joined), {**values.named, **looked_up.named})
 
@@ -124,20 +137,20 @@ def _of_column(condition: Condition, column: Column, values: _Values) -> sql.Com
     passes = sql.SQL("{}EXISTS (SELECT FROM unnest({}) AS element WHERE {})").format(
         sql.SQL("NOT " if is_absent else ""), column.expression, met
     )
-    first = _first_of(condition)
-    if column.latest is None or first is None:
-        return passes
-    return sql.SQL("({} AND {})").format(_in_range(column.latest, first, None, column.type, values), passes)
+    return sql.SQL(" AND ").join([*_within_ends(condition, column, values), passes])
 
 
-def _first_of(condition: Condition) -> date | None:
-    """Return the moment before which nothing meets a condition, if there is one."""
-    match condition:
-        case Within(spans):
-            firsts = [first for first, _ in spans if first is not None]
-            return min(firsts) if len(firsts) == len(spans) else None
-        case _:
-            return None
+def _within_ends(condition: Condition, column: Column, values: _Values) -> list[sql.Composable]:
+    """Compare the earliest and the latest element with the moments before and after which none meets a condition."""
+    if not isinstance(condition, Within):
+        return []
+    firsts, lasts = zip(*condition.spans, strict=True)
+    ends: list[sql.Composable] = []
+    if column.latest is not None and None not in firsts:
+        ends.append(_in_range(column.latest, min(firsts), None, column.type, values))
+    if column.earliest is not None and None not in lasts:
+        ends.append(_in_range(column.earliest, None, max(lasts), column.type, values))
+    return ends
 
 
 def _of_value(condition: Condition, value: sql.Composable, type_: FieldType, values: _Values) -> sql.Composable:
@@ -193,6 +206,8 @@ def _lookup(condition: Condition, name: str, noted: Noted, values: _Values) -> l
 
     Behind a wall, an index serves this one alone.
     """
+    if isinstance(condition, Absent):
+        return [_lookup_absent(name, noted, values)]
     tests = _noted_tests(condition, name, values)
     if not tests:
         return []
@@ -202,6 +217,67 @@ def _lookup(condition: Condition, name: str, noted: Noted, values: _Values) -> l
     )
     tables, joined = values.put(list(noted.tables)), sql.SQL(" AND ").join(tests)
     return [met.format(document=noted.document, tables=tables, tests=joined)]
+
+
+#: The documents without a field: each set of names is found after the one before, and its first document tells.
+_LACKING: Final = sql.SQL(
+    "WITH RECURSIVE sets AS ("
+    "(SELECT value, document FROM metadata_values WHERE collection = %(collection)s AND kind = {kind}"
+    " ORDER BY value LIMIT 1)"
+    " UNION ALL SELECT following.value, following.document FROM sets CROSS JOIN LATERAL ("
+    "SELECT value, document FROM metadata_values WHERE collection = %(collection)s AND kind = {kind}"
+    " AND value > sets.value ORDER BY value LIMIT 1) AS following)"
+    " SELECT noted.document FROM sets JOIN metadata_values AS noted ON noted.collection = %(collection)s"
+    " AND noted.kind = {kind} AND noted.value = sets.value"
+    " WHERE (SELECT {absent} FROM {table} AS own WHERE own.collection = %(collection)s AND own.{key} = sets.document)"
+)
+
+
+def _lookup_absent(name: str, noted: Noted, values: _Values) -> sql.Composable:
+    first, *within = noted.tables
+    lacking = _LACKING.format(
+        kind=values.put(f"{first} fields"),
+        absent=_of_metadata(Absent(), name, sql.SQL("own.metadata"), values),
+        table=sql.Identifier(first),
+        key=sql.Identifier(noted.key),
+    )
+    if within:
+        # What a row within a document says of the field, if only that it is null, comes over what the document says.
+        overridden = sql.SQL(
+            " UNION ALL SELECT noted.document FROM metadata_values AS noted WHERE noted.collection = %(collection)s"
+            " AND noted.kind = ANY({}::text[]) AND noted.value = jsonb_hash_extended({}::jsonb, 0)"
+        )
+        lacking = sql.SQL("({}){}").format(
+            lacking, overridden.format(values.put(within), values.put(Jsonb({name: None})))
+        )
+    return sql.SQL("{} IN ({})").format(noted.document, lacking)
+
+
+def _lookup_elements(condition: Condition, column: Column, noted: Noted, values: _Values) -> list[sql.Composable]:
+    """Return the predicate that an element of a column may meet a condition, if there is one."""
+    match condition:
+        case AnyOf(among) if column.equal is not None:
+            equal = column.equal.format(values.put(list(among)))
+            return [sql.SQL("{} IN ({})").format(noted.document, equal)]
+        case Within(spans) if column.days is not None:
+            days = [(_day(first), _day(last)) for first, last in spans if first is not None and last is not None]
+            if len(days) < len(spans) or sum(last - first for first, last in days) > _LOOKED_UP_DAYS:
+                return []
+            met = sql.SQL(
+                "{} IN (SELECT noted.document FROM metadata_values AS noted WHERE noted.collection = %(collection)s"
+                " AND noted.kind = {} AND ({}))"
+            )
+            between = sql.SQL("noted.value BETWEEN {} AND {}")
+            ranges = sql.SQL(" OR ").join([between.format(values.put(first), values.put(last)) for first, last in days])
+            return [met.format(noted.document, values.put(column.days), ranges)]
+        case _:
+            return []
+
+
+def _day(moment: date) -> int:
+    """Return the day of a moment in UTC, counted from 1970."""
+    day = moment.astimezone(UTC).date() if isinstance(moment, datetime) else moment
+    return (day - date(1970, 1, 1)).days
 
 
 def _noted_tests(condition: Condition, name: str, values: _Values) -> list[sql.Composable]:

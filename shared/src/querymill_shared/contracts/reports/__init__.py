@@ -2,6 +2,8 @@
 
 from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult
 from querymill_shared.contracts.reports.life import (
+    EmbedLoadedReports,
+    EmbedLoadedReportsResult,
     EmbedReports,
     EmbedReportsResult,
     ReembedReports,
@@ -10,5 +12,12 @@ from querymill_shared.contracts.reports.life import (
 from querymill_shared.contracts.reports.load import LoadReports, LoadReportsResult
 from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
 
-ReportRequest = ReportSearch | IngestReport | LoadReports | EmbedReports | ReembedReports
-ReportJobResult = ReportResult | IngestResult | LoadReportsResult | EmbedReportsResult | ReembedReportsResult
+ReportRequest = ReportSearch | IngestReport | LoadReports | EmbedReports | EmbedLoadedReports | ReembedReports
+ReportJobResult = (
+    ReportResult
+    | IngestResult
+    | LoadReportsResult
+    | EmbedReportsResult
+    | EmbedLoadedReportsResult
+    | ReembedReportsResult
+)

@@ -1,8 +1,11 @@
 """What happens to reports after ingestion: embedding, and embedding with another model."""
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
 
 from querymill_shared.contracts.fields import Lane, Name, Request, Sha1
+from querymill_shared.contracts.loading import MAX_DOCUMENTS
 from querymill_shared.contracts.reports.ingest import IngestReport
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
@@ -31,6 +34,28 @@ class EmbedReportsResult(JobResult):
 
     kind: Literal["embed_reports"] = "embed_reports"
     document: str
+    set_aside: int = 0
+
+
+class EmbedLoadedReports(Request, Asks["EmbedLoadedReportsResult"]):
+    """Embed the passages of many reports that have no vector. Loading submits it. Nothing is embedded twice."""
+
+    queue: ClassVar[Queue] = Queue.EMBED
+    kind: Literal["embed_loaded_reports"] = "embed_loaded_reports"
+    lane: Lane = Lane.BULK
+    documents: Annotated[tuple[Sha1, ...], Field(min_length=1, max_length=MAX_DOCUMENTS)]
+    deadline: None = None
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """Return the one step of embedding, which a later attempt resumes."""
+        return ("embed",)
+
+
+class EmbedLoadedReportsResult(JobResult):
+    """What embedding did. ``total`` counts the vectors made, and ``set_aside`` the passages that a provider refused."""
+
+    kind: Literal["embed_loaded_reports"] = "embed_loaded_reports"
     set_aside: int = 0
 
 

@@ -4,7 +4,7 @@ from typing import assert_never
 
 from querymill_shared.contracts.reports import ReportRequest
 from querymill_shared.contracts.reports.ingest import IngestReport
-from querymill_shared.contracts.reports.life import EmbedReports, ReembedReports
+from querymill_shared.contracts.reports.life import EmbedLoadedReports, EmbedReports, ReembedReports
 from querymill_shared.contracts.reports.load import LoadReports
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_workers.jobs.flow import Flow, flow
@@ -24,6 +24,8 @@ def flow_of(request: ReportRequest) -> Flow[ReportPorts]:
             return one_step(request, load.step, load.ENDING)
         case EmbedReports():
             return one_step(request, embed.step, embed.ENDING)
+        case EmbedLoadedReports():
+            return one_step(request, embed.step_of_many, embed.ENDING_OF_MANY)
         case ReembedReports():
             return flow(request, reembed.step, reembed.conclude, reads="PostgreSQL")
         case _:

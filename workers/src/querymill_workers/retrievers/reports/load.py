@@ -11,7 +11,7 @@ from querymill_workers.jobs.bell import Bell, one_per_queue
 from querymill_workers.jobs.loading import Loading, LoadNotes, ending_of, load_slices
 from querymill_workers.jobs.one_step import hand_in
 from querymill_workers.ledger.ports import version_of
-from querymill_workers.retrievers.reports.embed import submit_embedding_of_each
+from querymill_workers.retrievers.reports.embed import submit_embedding_of_many
 from querymill_workers.retrievers.reports.ingest import keep_report
 from querymill_workers.retrievers.reports.models import models_to_embed_with
 from querymill_workers.retrievers.reports.ports import ReportPorts
@@ -32,7 +32,7 @@ def step(claim: Claim, request: LoadReports, ports: ReportPorts) -> Sequence[Bel
         return []
     ports.board.add_collections("reports", [collection])
     stored = [document.document for document in loaded if document.outcome in ("ingested", "unchanged")]
-    jobs, bells = submit_embedding_of_each(claim, request, stored, models, ports)
+    jobs, bells = submit_embedding_of_many(claim, request, stored, models, ports)
     hand_in(claim, request, LoadNotes(documents=tuple(loaded), embedding_jobs=tuple(jobs)), ENDING, ports)
     return one_per_queue(bells)
 

@@ -188,12 +188,12 @@ class ReportLife(Protocol):
         """
         ...
 
-    def pending(self, collection: str, document: str, *, model: str, limit: int) -> Sequence[PendingPassage]:
-        """Return the first ``limit`` passages of a report that wait for a vector of a model."""
+    def pending(self, collection: str, documents: Sequence[str], *, model: str, limit: int) -> Sequence[PendingPassage]:
+        """Return the first ``limit`` passages of reports that wait for a vector of a model, report by report."""
         ...
 
-    def count_pending(self, collection: str, document: str, *, model: str) -> int:
-        """Count the passages of a report that wait for a vector of a model."""
+    def count_pending(self, collection: str, documents: Sequence[str], *, model: str) -> int:
+        """Count the passages of reports that wait for a vector of a model."""
         ...
 
     def fill(self, collection: str, passages: Sequence[PendingPassage], vectors: Vectors) -> None:

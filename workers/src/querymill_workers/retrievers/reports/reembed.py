@@ -39,7 +39,7 @@ def step(claim: Claim, request: ReembedReports, ports: ReportPorts) -> None:
     for number, document in enumerate(reports, start=1):
         life.add_model(collection, document, model=model.model)
         ports.set_aside.drop(collection, "reports", [document], model=model.model)
-        while batch := life.pending(collection, document, model=model.model, limit=BATCH):
+        while batch := life.pending(collection, [document], model=model.model, limit=BATCH):
             embedded += embed_batch(batch, model, claim, request, ports)
         life.finish_embedding(collection, document)
         if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=number, total=len(reports))):

@@ -46,13 +46,28 @@ _RARE: Final = 200
 
 
 #: What a filter names.
-_COLUMNS: Final = {
+COLUMNS: Final = {
     "user_name": Column(sql.Identifier("user_name")),
-    "role": Column(sql.Identifier("roles"), many=True),
+    "role": Column(
+        sql.Identifier("roles"),
+        many=True,
+        equal=sql.SQL(
+            "SELECT noted.document FROM unnest({}::text[]) AS role JOIN metadata_values AS noted"
+            " ON noted.collection = %(collection)s AND noted.kind = 'conversations roles'"
+            ' AND noted.value = hashtextextended(role COLLATE "C", 0)'
+        ),
+    ),
     "session_id": Column(sql.Identifier("session_id")),
-    "time": Column(sql.Identifier("times"), "time", many=True, latest=sql.Identifier("last_active")),
+    "time": Column(
+        sql.Identifier("times"),
+        "time",
+        many=True,
+        days="conversations days",
+        earliest=sql.Identifier("first_active"),
+        latest=sql.Identifier("last_active"),
+    ),
 }
-_NOTED: Final = Noted(sql.Identifier("session_id"), ["conversations"])
+_NOTED: Final = Noted(sql.Identifier("session_id"), ["conversations"], "session_id")
 
 
 class PostgresConversations:
@@ -137,7 +152,7 @@ class PostgresConversations:
                 connection.execute(_SQL[f"leave_{rest}"], place)
 
     def _filtered(self, statement: str, conditions: Mapping[str, Any], values: Mapping[str, Any]) -> list[TupleRow]:
-        passes = predicate(conditions, _COLUMNS, noted=_NOTED)
+        passes = predicate(conditions, COLUMNS, noted=_NOTED)
         with within(self._pool, values["collection"]) as connection:
             asked = sql.SQL(_SQL[statement]).format(filter=passes.text)
             return connection.execute(asked, {**values, **passes.values}).fetchall()

@@ -36,6 +36,7 @@ ORDER BY e.target, e.source, e.kind;
 SELECT session_id FROM conversations
 WHERE collection = %(collection)s AND {filter}
     AND (%(start)s::timestamptz IS NULL OR last_active >= %(start)s)
+    AND (%(end)s::timestamptz IS NULL OR first_active < %(end)s)
     AND EXISTS (
         SELECT FROM unnest(times) AS moment
         WHERE (%(start)s::timestamptz IS NULL OR moment >= %(start)s)

@@ -36,7 +36,7 @@ _COLUMNS: Final = {
     "path": Column(sql.SQL("f.path")),
     "language": Column(sql.SQL("nullif(f.language, '')")),
 }
-_NOTED: Final = Noted(sql.SQL("f.path"), ["code_files"])
+_NOTED: Final = Noted(sql.SQL("f.path"), ["code_files"], "path")
 #: Vectors dropped in one transaction.
 DROPPED_AT_ONCE: Final = 2_000
 

@@ -49,7 +49,7 @@ _FIELDS: Final = {
     "time": Column(sql.SQL("v.created_at"), "time"),
 }
 #: The metadata of a passage is that of its session and that of its message.
-_NOTED: Final = Noted(sql.SQL("v.session_id"), ["chat_sessions", "chat_messages"])
+_NOTED: Final = Noted(sql.SQL("v.session_id"), ["chat_sessions", "chat_messages"], "session_id")
 _WHOLE: Final = sql.SQL(
     "CASE WHEN v.text_id IS NULL THEN v.content ELSE ("
     "SELECT string_agg(part.content, '' ORDER BY part.number) FROM chat_message_vectors AS part"

@@ -21,11 +21,15 @@ _FIELDS: Final = {
             " WHERE m.collection = s.collection AND m.session_id = s.session_id)"
         ),
         many=True,
+        equal=sql.SQL(
+            "SELECT m.session_id FROM chat_messages AS m"
+            " WHERE m.collection = %(collection)s AND m.role = ANY({}::text[])"
+        ),
     ),
     "session_id": Column(sql.SQL("s.session_id")),
     "time": Column(sql.SQL("s.started_at"), "time"),
 }
-_NOTED: Final = Noted(sql.SQL("s.session_id"), ["chat_sessions"])
+_NOTED: Final = Noted(sql.SQL("s.session_id"), ["chat_sessions"], "session_id")
 
 
 class SessionListing:

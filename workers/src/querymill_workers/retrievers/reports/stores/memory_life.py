@@ -64,22 +64,21 @@ class MemoryReportLife:
         vectors = {passage.chunk.text: passage.vector for passage in before.values() if passage.vector is not None}
         return {chunk.number: StoredPassage(chunk, vectors.get(chunk.text)) for chunk in prepared.chunks}
 
-    def pending(self, collection: str, document: str, *, model: str, limit: int) -> Sequence[PendingPassage]:
+    def pending(self, collection: str, documents: Sequence[str], *, model: str, limit: int) -> Sequence[PendingPassage]:
         """See `ReportLife.pending`."""
         with self._lock:
-            stored = self._stored(collection, document)
-            if stored is None:
-                return []
-            revision = _of_model(stored, model)
             return [
                 PendingPassage(document, revision, number, passage.chunk.text)
+                for document in sorted(documents)
+                if (stored := self._stored(collection, document)) is not None
+                for revision in [_of_model(stored, model)]
                 for number, passage in sorted(stored.revisions.get(revision, {}).items())
                 if passage.vector is None and not passage.set_aside
             ][:limit]
 
-    def count_pending(self, collection: str, document: str, *, model: str) -> int:
+    def count_pending(self, collection: str, documents: Sequence[str], *, model: str) -> int:
         """See `ReportLife.count_pending`."""
-        return len(self.pending(collection, document, model=model, limit=10**9))
+        return len(self.pending(collection, documents, model=model, limit=10**9))
 
     def fill(self, collection: str, passages: Sequence[PendingPassage], vectors: Vectors) -> None:
         """See `ReportLife.fill`."""

@@ -28,7 +28,7 @@ COLUMNS: Final = {
     "title": Column(sql.Identifier("title")),
     "published_at": Column(sql.Identifier("published_at"), "date"),
 }
-NOTED: Final = Noted(sql.Identifier("sha1"), ["reports"])
+NOTED: Final = Noted(sql.Identifier("sha1"), ["reports"], "sha1")
 
 #: Collections whose list of reports is cached in memory. A list is read again once its generation has changed.
 CACHED_COLLECTIONS = 64

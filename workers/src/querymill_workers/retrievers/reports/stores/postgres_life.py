@@ -84,17 +84,17 @@ class PostgresReportLife:
                 cursor.execute(_SQL["add_pages"], place | columns)
             cursor.execute(_SQL["next_generation"], place)
 
-    def pending(self, collection: str, document: str, *, model: str, limit: int) -> Sequence[PendingPassage]:
+    def pending(self, collection: str, documents: Sequence[str], *, model: str, limit: int) -> Sequence[PendingPassage]:
         """See `ReportLife.pending`."""
-        values = _place(collection, document) | {"model": model, "limit": limit}
+        values = {"collection": collection, "documents": list(documents), "model": model, "limit": limit}
         with within(self._pool, collection) as connection:
             rows = connection.execute(_SQL["pending"], values).fetchall()
-        return [PendingPassage(document, Revision(revision), number, text) for revision, number, text in rows]
+        return [PendingPassage(sha1, Revision(revision), number, text) for sha1, revision, number, text in rows]
 
-    def count_pending(self, collection: str, document: str, *, model: str) -> int:
+    def count_pending(self, collection: str, documents: Sequence[str], *, model: str) -> int:
         """See `ReportLife.count_pending`."""
         with within(self._pool, collection) as connection:
-            values = _place(collection, document) | {"model": model}
+            values = {"collection": collection, "documents": list(documents), "model": model}
             row = connection.execute(_SQL["count_pending"], values).fetchone()
         return 0 if row is None else int(row[0])
 

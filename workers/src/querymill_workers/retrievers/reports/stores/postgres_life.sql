@@ -70,24 +70,24 @@ WHERE collection = %(collection)s AND sha1 = %(document)s AND revision <> ALL(%(
 INSERT INTO report_generations (collection, generation) VALUES (%(collection)s, 1)
 ON CONFLICT (collection) DO UPDATE SET generation = report_generations.generation + 1;
 
--- pending: passages of a report that wait for a vector of a model
-SELECT passage.revision, passage.number, passage.text
+-- pending: passages of reports that wait for a vector of a model
+SELECT passage.sha1, passage.revision, passage.number, passage.text
 FROM report_passages AS passage
 JOIN reports USING (collection, sha1)
-WHERE passage.collection = %(collection)s AND passage.sha1 = %(document)s
+WHERE passage.collection = %(collection)s AND passage.sha1 = ANY(%(documents)s)
     AND passage.revision = CASE
         WHEN vectors_of = %(model)s THEN reports.revision
         ELSE split_part(reports.revision, ':', 1) || ':' || %(model)s
     END
     AND embedding IS NULL AND NOT passage.set_aside
-ORDER BY passage.number
+ORDER BY passage.sha1, passage.number
 LIMIT %(limit)s;
 
 -- count_pending: how many there are
 SELECT count(*)
 FROM report_passages AS passage
 JOIN reports USING (collection, sha1)
-WHERE passage.collection = %(collection)s AND passage.sha1 = %(document)s
+WHERE passage.collection = %(collection)s AND passage.sha1 = ANY(%(documents)s)
     AND passage.revision = CASE
         WHEN vectors_of = %(model)s THEN reports.revision
         ELSE split_part(reports.revision, ':', 1) || ':' || %(model)s
