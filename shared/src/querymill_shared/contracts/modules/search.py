@@ -57,8 +57,8 @@ class ModuleSearch(Filtered, AsksWhyNot, Asks["ModuleResult"]):
     to the ranking. ``sub_queries`` are the weighted parts of the request. Without them the query is the only part,
     unless ``split`` lets a chat model find parts. ``channels=["modules"]`` ranks by module scores alone. ``match`` is
     "exact" by default because that measures better. ``prompt_tokens`` limits the prompt that is built from the hits;
-    0 builds none. Only documents that pass the ``filter`` (module, path, metadata) are searched. ``why_not`` is the id of
-    a document whose absence the result should explain.
+    0 builds none. Only documents that pass the ``filter`` (module, path, metadata) are searched. ``why_not`` is the id
+    of a document whose absence the result should explain.
     """
 
     queue: ClassVar[Queue] = Queue.SEARCH

@@ -27,6 +27,7 @@ from querymill_workers.retrievers.files.asked import find_named
 from querymill_workers.retrievers.files.embed import model_to_compare
 from querymill_workers.retrievers.files.evaluation import evaluate
 from querymill_workers.retrievers.files.notes import EvaluationNotes, PlanNotes, SearchNotes
+from querymill_workers.retrievers.files.passing import passing
 from querymill_workers.retrievers.files.ports import SPACE, FilePorts, Files
 from querymill_workers.retrievers.files.results import settle, tokens_so_far
 from querymill_workers.retrievers.files.rules.bands import RETURNED, band, counted, of_band
@@ -123,27 +124,6 @@ def search_words(request: FileSearch, ports: FilePorts) -> SearchNotes:
     }
     ranking = sorted(scores, key=lambda path: (-scores[path], path))
     return SearchNotes(found={"words": tuple(ranking[:MAX_CANDIDATES]), **find_named(request, ports, among)})
-
-
-def passing(request: FileSearch, ports: FilePorts) -> Sequence[str] | None:
-    """Return the paths of the files that a request may search, or None for all.
-
-    These pass its filter, lie under one of its folders, match no pattern that it excludes, and are of its kinds.
-    """
-    if not (request.filter or request.under or request.exclude or request.kinds):
-        return None
-    paths = ports.files.passing(request.collection, request.filter)
-
-    def matching(patterns: Sequence[str]) -> set[str]:
-        return {
-            path
-            for pattern in patterns
-            for path in ports.files.glob(request.collection, pattern, limit=len(paths), paths=paths)
-        }
-
-    kept = matching([f"/{folder.strip('/')}" for folder in request.under]) if request.under else set(paths)
-    left = kept - matching(request.exclude)
-    return sorted(path for path in left if not request.kinds or kind_of(path) in request.kinds)
 
 
 def search_vectors(claim: Claim, request: FileSearch, ports: FilePorts) -> SearchNotes:
