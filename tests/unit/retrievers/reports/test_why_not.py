@@ -138,6 +138,9 @@ def test_expansions_count_and_are_not_written_again(filings: World) -> None:
 def test_without_a_vector_the_words_explain(filings: World) -> None:
     filings.embeddings.fails_with = Unavailable("away")
     assert failed(explain(filings, "a1/page/12", top_n=1)) == "top_n"
+    absence = explain(filings, "c3/page/1", company="Borough")
+    assert absence.failed is not None
+    assert absence.failed.said == "the question got no vector in time, and by words others came first"
 
 
 def test_a_search_that_fails_explains_nothing(filings: World) -> None:

@@ -292,7 +292,7 @@ def batch(**fields: Any) -> BatchBody:
 def test_an_ingestion_says_how_far_it_is_and_what_was_refused() -> None:
     page = rendered("ingestion.html", batch=batch(), progress=ingestions.progress_of(batch(), NOW), now=NOW)
     assert "480 of 500 documents are searchable, 1 refused, about 2 s left." in page.text
-    assert "<td class=\"n\">7</td>" in page.html
+    assert '<td class="n">7</td>' in page.html
     assert [found for _, found in page.elements if found.get("data-live") == "2"] != []
 
 

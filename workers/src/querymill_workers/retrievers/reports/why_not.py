@@ -189,12 +189,13 @@ def explain_unfound(
     found = best_standing(
         standing(own, wanted, taken=request.depth) for own in own_passages(wanted, searched, request, ports)
     )
-    if found is None and searched.vectors:
-        said = "none of its passages has a vector yet, and by words others came first"
+    if found is None:
+        lacking = "none of its passages has a vector yet" if searched.vectors else "the question got no vector in time"
+        said = f"{lacking}, and by words others came first"
         return Absence.at(shown, GATES, "vector", said)
     said = say_behind(found, taken=request.depth, one_by_one=searched.one_by_one)
     lever = None
-    if found is not None and not request.rerank and request.depth < found.place <= DEEPEST:
+    if not request.rerank and request.depth < found.place <= DEEPEST:
         lever = _lever(wanted, {"candidates": found.place}, searched, request, ports)
     return Absence.at(shown, GATES, "candidates", said, lever=lever)
 

@@ -57,10 +57,8 @@ def best_standing(found: Iterable[Standing | None]) -> Standing | None:
     return min((each for each in found if each is not None), key=lambda each: each.place, default=None)
 
 
-def say_behind(found: Standing | None, *, taken: int, one_by_one: bool) -> str:
+def say_behind(found: Standing, *, taken: int, one_by_one: bool) -> str:
     """Say that other passages were taken: "its best passage is 14th of its report, 10 are taken (0.611; …)"."""
-    if found is None:
-        return "no query of the search found it, by its vector or by its words"
     of = "of its report" if one_by_one else "of all that is searched"
     return (
         f"its best passage is {ordinal(found.place)} {of}, {taken} {'is' if taken == 1 else 'are'} taken "
