@@ -91,7 +91,7 @@ def test_behind_the_candidates_its_place_is_said_and_more_candidates_have_it_eva
     whole = ask(code, mode="oneshot")
     read = {hit.path for hit in whole.results}
     assert whole.files_read == 20
-    explained = [explain(code, path, mode="oneshot") for path in sorted(MANY) if path not in read]
+    explained = [explain(code, path, mode="oneshot") for path in sorted(set(MANY) - read)[:2]]
     assert {failed(absence) for absence in explained} == {"candidates"}
     assert any(absence.lever is not None for absence in explained)
 

@@ -113,7 +113,7 @@ def run_step(claim: Claim, request: ReportSearch, picture: Picture, ports: Repor
 
 
 def search_once(claim: Claim, request: ReportSearch, picture: Picture, ports: ReportPorts) -> SearchedOnce:
-    """Find what the branches searched. A vector that cannot be had again in time leaves the words."""
+    """Find what the branches searched. A vector that does not come again in time leaves the words."""
     model = searching_model(request.collection, ports)
     chosen = choose_reports(request, claim.submitted, model.model, ports)
     queries = {normalise(request.query): ORIGINAL}
