@@ -93,6 +93,8 @@ def _worker(life: WorkerLife) -> dict[str, Any]:
         "name": life.name,
         "queues": list(life.queues),
         "slots": life.slots,
+        "busy": life.busy,
+        "beat_age_s": round(life.beat_age_s, 1),
         "host": life.host,
         "pid": life.pid,
         "started": life.started,

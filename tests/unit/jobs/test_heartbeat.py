@@ -83,6 +83,15 @@ def test_one_thread_beats_again_and_again_whatever_the_process_holds() -> None:
     heartbeat.end()
 
 
+def test_each_beat_says_how_many_steps_run_now() -> None:
+    board = BeatenBoard(lease_s=4)
+    heart = Heartbeat(board, name="w@host", lease_s=4)
+    heart.describe(queues=["search"], slots=8)
+    assert [worker.busy for worker in board.workers()] == [None]
+    heart.describe(queues=["search"], slots=8, count_busy=lambda: 3)
+    assert [(worker.busy, worker.slots) for worker in board.workers()] == [(3, 8)]
+
+
 def test_a_board_that_is_away_is_beaten_again() -> None:
     board = BeatenBoard(failures=2)
     heartbeat = beating(board)

@@ -97,7 +97,8 @@ def take_up_work(consumer: Any) -> None:
             _upkeep.append(listener)
             listener.start()
             sleep_between_timers(consumer.hub)
-    wiring.heartbeat().describe(queues=list(queues.consume_from), slots=threads)
+    crew = wiring.crew()
+    wiring.heartbeat().describe(queues=list(queues.consume_from), slots=threads, count_busy=lambda: crew.busy)
 
 
 def sleep_between_timers(hub: Any) -> None:

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from querymill.cli.terminal import Console
+from querymill.telling.absence import say_absence
 from querymill_shared.contracts.events import (
     AnswerPart,
     Done,
@@ -20,6 +21,7 @@ from querymill_shared.contracts.events import (
     StageStarted,
 )
 from querymill_shared.contracts.rerank import RerankedHit, RerankResult
+from querymill_shared.contracts.why_not import Absence
 
 _SHOWN_HITS = 5
 #: How many characters of an unfinished answer are shown, from its end: what is higher than the screen is hidden.
@@ -100,3 +102,10 @@ def _named(hit: PartialHit) -> str:
 
 def _place(key: str) -> str:
     return " ".join(key.split("/")[-2:])
+
+
+def show_absence(console: Console, absence: Absence | None) -> None:
+    """Print why something is not among the hits, and what would bring it in; nothing if that was not asked."""
+    if absence is not None:
+        for line in say_absence(absence):
+            console.print(Text(f"  {line}", "yellow"))

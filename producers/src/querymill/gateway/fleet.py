@@ -57,6 +57,11 @@ class FleetView:
             return None
         return self._former[0]
 
+    def seen(self) -> list[tuple[float, dict[str, float]]]:
+        """Return the counters at the times (s) at which somebody looked in the last hour, the last one included."""
+        moments = [*self._former, *(() if self._last is None else (self._last,))]
+        return [(moment.at, moment.figures["counts"]) for moment in moments]
+
     def _keep(self, moment: Moment) -> None:
         self._last = moment
         if not self._former or moment.at - self._former[-1].at > APART_S:

@@ -106,6 +106,17 @@ class Gate:
         """Keep a value on the board for a while."""
         await self._client.set(name, value, ex=ttl_s)
 
+    async def list_in(self, name: str, value: str, *, at: float, longest: int) -> None:
+        """Put a value, with its time, on a list that is kept on the board and holds the latest ``longest``."""
+        pipeline = self._client.pipeline(transaction=False)
+        pipeline.zadd(name, {value: at})
+        pipeline.zremrangebyrank(name, 0, -longest - 1)
+        await pipeline.execute()
+
+    async def latest_in(self, name: str, *, limit: int) -> list[str]:
+        """Return the values of a list that were put on it last, the latest first."""
+        return [str(value) for value in await self._client.zrevrange(name, 0, limit - 1)]
+
     async def recall(self, name: str) -> str | None:
         """Return a value that was kept."""
         kept = await self._client.get(name)

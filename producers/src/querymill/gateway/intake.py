@@ -5,7 +5,7 @@ store is held up by its own connection. What came whole before the client went i
 """
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, cast
@@ -44,6 +44,14 @@ PATIENCE_S: Final = 120.0
 _STOPPING: Final = {"Retry-After": "1", "Connection": "close"}
 #: How long a batch is remembered, in seconds.
 BATCH_TTL_S: Final = 7 * 86_400
+#: How often it is remembered while lines are read, and for how long then, in seconds: its gateway may die.
+REMEMBERED_EVERY_S: Final = 1.0
+OPEN_TTL_S: Final = 3_600
+#: The list of the latest batches, and how long it is.
+BATCHES: Final = f"{keys.prefix('0')}batches"
+MAX_LISTED: Final = 50
+#: The states of jobs whose documents are stored; "" is that of a job that was let go.
+_STORED: Final = ("done", "")
 
 
 @dataclass(slots=True)
@@ -60,7 +68,9 @@ class Upload:
     held: list[GoodLine[Any]] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
     size: int = 0
-    jobs: list[str] = field(default_factory=list)
+    jobs: list[tuple[str, int]] = field(default_factory=list)
+    began_at: float = 0.0
+    remembered_at: float = 0.0
     under_way: deque[str] = field(default_factory=deque)
     documents: list[ReadDocument] = field(default_factory=list)
 
@@ -127,6 +137,7 @@ async def upload(
         raise invalid(("parameters", "name, id, title, company, period and published_at are for documents"))
     state = Upload(found.documents, collection, kind)
     async with gate_of(request).waiting(caller):
+        state.began_at = await gate_of(request).now()
         if is_document:
             await _take_document(request, state, given)
         else:
@@ -257,10 +268,12 @@ async def _hand_on(request: Request, state: Upload) -> None:
     packing = state.lines.packing
     asked = state.held[0].request if packing is None else packing.request_of(state.held)
     job = await submit_job(request, cast("JobRequest", asked), is_noted=False)
-    state.jobs.append(job.id)
+    state.jobs.append((job.id, len(state.held)))
     state.under_way.append(job.id)
     state.accepted += len(state.held)
     state.held, state.names, state.size = [], set(), 0
+    if asyncio.get_running_loop().time() - state.remembered_at > REMEMBERED_EVERY_S:
+        await _remember(request, state, is_open=True)
 
 
 async def _oldest_over(request: Request, state: Upload) -> None:
@@ -279,10 +292,26 @@ def _batch_key(batch: str) -> str:
     return f"{keys.prefix(batch[0])}batch:{batch}"
 
 
-async def _remember(request: Request, state: Upload) -> None:
-    about = BatchBody(batch=state.batch, collection=state.collection, kind=state.kind, jobs={}, gone=0)
-    text = "\n".join([about.model_dump_json(), *state.jobs])
-    await gate_of(request).remember(_batch_key(state.batch), text, ttl_s=BATCH_TTL_S)
+async def _remember(request: Request, state: Upload, *, is_open: bool = False) -> None:
+    """Keep how far the upload is, and list it among the ingestions of its collection's readers."""
+    about = BatchBody(
+        batch=state.batch,
+        collection=state.collection,
+        kind=state.kind,
+        jobs={},
+        gone=0,
+        accepted=state.accepted,
+        rejected=state.rejected,
+        first_rejected=state.first_rejected,
+        began_at=state.began_at,
+        is_open=is_open,
+    )
+    text = "\n".join([about.model_dump_json(), *(f"{job_id} {documents}" for job_id, documents in state.jobs)])
+    gate = gate_of(request)
+    await gate.remember(_batch_key(state.batch), text, ttl_s=OPEN_TTL_S if is_open else BATCH_TTL_S)
+    if not state.remembered_at and (state.jobs or state.rejected):
+        await gate.list_in(BATCHES, state.batch, at=state.began_at, longest=MAX_LISTED)
+    state.remembered_at = asyncio.get_running_loop().time()
 
 
 @router.get("/v1/batches/{batch}", response_model=BatchBody, responses=answers())
@@ -303,13 +332,29 @@ async def batch_of(request: Request, batch: str) -> BatchBody:
     kept = await gate.recall(_batch_key(batch))
     if kept is None:
         raise not_found()
-    about, *job_ids = kept.split("\n")
+    about, *lines = kept.split("\n")
+    jobs = [line.partition(" ") for line in lines]
     body = BatchBody.model_validate_json(about)
     if not caller_of(request).sees(body.collection):
         raise not_found()
     need(caller_of(request), Scope.INGEST)
-    states = await gate.mill.board.states(job_ids)
-    for state in states:
-        if state:
-            body.jobs[state] = body.jobs.get(state, 0) + 1
-    return body.model_copy(update={"gone": states.count("")})
+    states = await gate.mill.board.states([job_id for job_id, _, _ in jobs])
+    body.jobs.update(Counter(state for state in states if state))
+    # Only jobs that are done are forgotten so soon.
+    stored = sum(int(documents or 1) for (_, _, documents), state in zip(jobs, states, strict=True) if state in _STORED)
+    return body.model_copy(update={"gone": states.count(""), "stored": stored})
+
+
+async def latest_batches(request: Request, *, limit: int) -> list[BatchBody]:
+    """Return the latest uploads that the caller may see, the latest first."""
+    found: list[BatchBody] = []
+    if Scope.INGEST not in caller_of(request).scopes:
+        return found
+    for batch in await gate_of(request).latest_in(BATCHES, limit=MAX_LISTED):
+        try:
+            found.append(await batch_of(request, batch))
+        except Problem:
+            continue  # it was forgotten, or is another's
+        if len(found) == limit:
+            break
+    return found

@@ -173,13 +173,23 @@ class UploadBody(BaseModel):
 
 
 class BatchBody(BaseModel):
-    """How far a batch is: its jobs by state. ``gone`` counts those that ended so long ago that they are forgotten."""
+    """How far a batch is: its jobs by state. ``gone`` counts those that ended so long ago that they are forgotten.
+
+    ``accepted`` counts documents, ``stored`` those of jobs that are done. ``is_open`` says that lines are still read.
+    ``began_at`` is in seconds since the epoch.
+    """
 
     batch: str
     collection: str
     kind: str
     jobs: dict[str, int]
     gone: int
+    accepted: int = 0
+    stored: int = 0
+    rejected: int = 0
+    first_rejected: Annotated[list[RejectedLine], Field(max_length=100)] = []
+    began_at: float = 0.0
+    is_open: bool = False
 
 
 class Dropped(BaseModel):

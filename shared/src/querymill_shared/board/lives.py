@@ -78,7 +78,8 @@ def worker_life(life: str, described: str, beat_age_s: float) -> WorkerLife:
         about = json.loads(described)
     if not isinstance(about, dict):
         about = {}
-    queues, slots, pid, started = (about.get(name) for name in ("queues", "slots", "pid", "started"))
+    names = ("queues", "slots", "pid", "started", "busy")
+    queues, slots, pid, started, busy = (about.get(name) for name in names)
     return WorkerLife(
         life=life,
         name=str(about.get("name") or life.rpartition("#")[0]),
@@ -89,6 +90,7 @@ def worker_life(life: str, described: str, beat_age_s: float) -> WorkerLife:
         pid=pid if isinstance(pid, int) else 0,
         started=started if isinstance(started, (int, float)) else 0.0,
         release=str(about.get("release", "")),
+        busy=busy if isinstance(busy, int) else None,
     )
 
 

@@ -190,7 +190,7 @@ class WorkerLife:
 
     ``name`` stays the same when it is started again, ``life`` does not. ``slots`` is how many steps it runs at once.
     ``beat_age_s`` is how long ago it was heard of. ``host`` and ``pid`` tell where it runs, ``started`` since when (s
-    since the epoch).
+    since the epoch). ``busy`` is how many steps it runs now, None if it does not say.
     """
 
     life: str
@@ -202,6 +202,7 @@ class WorkerLife:
     pid: int = 0
     started: float = 0.0
     release: str = ""
+    busy: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,11 @@ class Crew:
         self._slots = max(1, slots)
 
     @property
+    def busy(self) -> int:
+        """How many steps this process runs now."""
+        return self._busy
+
+    @property
     def free(self) -> int:
         """How many further steps this process may run now."""
         return max(0, self._slots - self._busy)

@@ -10,7 +10,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from importlib.metadata import version
 from pathlib import Path
@@ -44,6 +44,7 @@ class Heartbeat:
             "name": name, "host": this_host(), "pid": os.getpid(), "queues": [], "slots": 0, "started": time.time(),
             "release": version("querymill-workers"),
         }  # fmt: skip
+        self._count_busy: Callable[[], int] | None = None
         self._kept: dict[tuple[str, str, int], tuple[Claim, float]] = {}
         self._lock = threading.Lock()
         self._began_at: float | None = None
@@ -66,9 +67,10 @@ class Heartbeat:
         self._beat_safely()
         threading.Thread(target=self._run, name="heartbeat", daemon=True).start()
 
-    def describe(self, *, queues: Sequence[str], slots: int) -> None:
-        """Report which queues this process serves, and how many steps it runs at once."""
+    def describe(self, *, queues: Sequence[str], slots: int, count_busy: Callable[[], int] | None = None) -> None:
+        """Report which queues this process serves, how many steps it runs at once, and with each beat how many now."""
         self._about = self._about | {"queues": list(queues), "slots": slots}
+        self._count_busy = count_busy
         self._beat_safely()
 
     def end(self) -> None:
@@ -100,7 +102,8 @@ class Heartbeat:
             _log.warning("heartbeat missed", error=type(error).__name__)
 
     def _beat(self) -> None:
-        silent = self._board.beat(self._life, self._about)
+        busy = {} if self._count_busy is None else {"busy": self._count_busy()}
+        silent = self._board.beat(self._life, self._about | busy)
         if self._may_judge():
             for life in silent:
                 self._bury(life)

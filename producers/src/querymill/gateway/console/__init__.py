@@ -6,6 +6,7 @@ The pages are rendered here, from the same functions as the routes of the API. T
 from fastapi import APIRouter
 
 from querymill.gateway.console import (
+    absences,
     collections,
     dead_letters,
     fleet,
@@ -19,5 +20,17 @@ from querymill.gateway.console import (
 )
 
 router = APIRouter(include_in_schema=False)
-for _room in (sign_in, static_files, fleet, job_list, job_page, search, dead_letters, ingestions, ranks, collections):
+for _room in (
+    sign_in,
+    static_files,
+    fleet,
+    job_list,
+    job_page,
+    absences,
+    search,
+    dead_letters,
+    ingestions,
+    ranks,
+    collections,
+):
     router.include_router(_room.router)

@@ -1,10 +1,12 @@
 """What a result says of itself besides its hits: how the question was understood, what was searched, what it cost."""
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, get_args
 
 from querymill.gateway.console.wording import count, score
+from querymill.telling.absence import say_lever
 from querymill_shared.contracts.conversations.search import ConversationResult, Gate, WhyNot
 from querymill_shared.contracts.embed import EmbedResult
 from querymill_shared.contracts.files.search import FileResult
@@ -12,6 +14,7 @@ from querymill_shared.contracts.jobs import AnyResult
 from querymill_shared.contracts.messages.search import MessageResult
 from querymill_shared.contracts.modules.search import ModuleResult
 from querymill_shared.contracts.reports.search import ReportResult
+from querymill_shared.contracts.why_not import Absence, Lever
 
 Facts = list[tuple[str, str]]
 #: The numbers of a vector that are shown.
@@ -102,6 +105,36 @@ _TELL: Final[Mapping[type[Any], Callable[[Any], Facts]]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """Why something is not among the hits: each gate with what became of it there, and what is said of it."""
+
+    id: str
+    gates: Sequence[tuple[str, str, str]]
+    reason: str
+    place: int | None = None
+    lever: Lever | None = None
+
+    @property
+    def mend(self) -> str:
+        """What would bring it in, "" if that is not known."""
+        return "" if self.lever is None else say_lever(self.lever)
+
+
+def missed_of(result: AnyResult | None) -> Missed | None:
+    """Return why what was asked for is not among the hits, None if nothing was asked."""
+    missed = getattr(result, "why_not", None)
+    if isinstance(missed, WhyNot):
+        gates = [(name, became, "") for name, became in gates_of(missed)]
+        return Missed(missed.session_id, gates, missed.reason)
+    if isinstance(missed, Absence):
+        failed = missed.failed
+        rows = [(gate.name, gate.outcome, gate.said) for gate in missed.gates]
+        reason = f"It is hit {missed.place}." if failed is None else failed.said
+        return Missed(missed.id, rows, reason, missed.place, missed.lever)
+    return None
+
+
 def gates_of(missed: WhyNot) -> list[tuple[str, str]]:
     """Return the gates of a search with what became of a session there: passed, failed, or not reached."""
     gates = get_args(Gate)
@@ -109,5 +142,5 @@ def gates_of(missed: WhyNot) -> list[tuple[str, str]]:
         return [(gate, "passed") for gate in gates] if missed.gate is None else [(missed.gate, "failed")]
     at = gates.index(missed.gate)
     return [
-        (gate, "passed" if place < at else "failed" if place == at else "after") for place, gate in enumerate(gates)
+        (gate, "passed" if place < at else "failed" if place == at else "unreached") for place, gate in enumerate(gates)
     ]

@@ -30,7 +30,7 @@ async def show_overview(request: Request) -> Response:
         request,
         "overview.html",
         findings=overview.findings(figures, operates=Scope.OPERATE in caller_of(request).scopes),
-        queues=overview.queue_rows(figures, before, passed_s),
+        queues=overview.queue_rows(figures, before, passed_s, view.seen()),
         ends=overview.ends(figures, before, passed_s),
         caches=overview.caches(figures["counts"]),
         kinds_of_job=overview.kind_rows(figures),

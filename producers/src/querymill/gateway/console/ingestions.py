@@ -1,18 +1,63 @@
-"""The page of one ingestion: how far the jobs of an upload are."""
+"""The pages of ingestions: the latest uploads, and how far one is: what is searchable, refused, and when it is done."""
+
+from dataclasses import dataclass
+from typing import Final
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from querymill.gateway.console.rendering import render
-from querymill.gateway.intake import batch_of
+from querymill.gateway.console.wording import age, count
+from querymill.gateway.gate import caller_of, gate_of, need
+from querymill.gateway.intake import batch_of, latest_batches
+from querymill.gateway.shapes import BatchBody
+from querymill.keys import Scope
 
 router = APIRouter()
+
+LISTED: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an upload is. ``rate`` is in documents per second since it began, None if nothing is stored yet."""
+
+    sentence: str
+    is_open: bool
+    failed: int
+    rate: float | None
+    left_s: float | None
+
+
+def progress_of(batch: BatchBody, now: float) -> Progress:
+    """Return how far an upload is at a time (s since the epoch), by the board's clock.
+
+    480 of 500 documents that are searchable after 60 s are 8 a second: the other 20 take about 2.5 s.
+    """
+    is_open = batch.is_open or any(batch.jobs.get(state) for state in ("queued", "running"))
+    passed_s = max(now - batch.began_at, 0.001)
+    rate = batch.stored / passed_s if is_open and batch.stored and batch.began_at else None
+    left = batch.accepted - batch.stored
+    left_s = left / rate if rate and left > 0 and not batch.is_open else None
+    said = [f"{count(batch.stored)} of {count(batch.accepted)} documents are searchable"]
+    said += [f"{count(batch.rejected)} refused"] if batch.rejected else []
+    said += [f"about {age(left_s)} left"] if left_s is not None else []
+    said += ["lines are still being read"] if batch.is_open else []
+    failed = sum(batch.jobs.get(state, 0) for state in ("failed", "dead", "cancelled"))
+    return Progress(", ".join(said) + ".", is_open, failed, rate, left_s)
+
+
+@router.get("/console/ingestions")
+async def show_ingestions(request: Request) -> Response:
+    """List the latest uploads."""
+    need(caller_of(request), Scope.INGEST)
+    now = await gate_of(request).now()
+    rows = [(batch, progress_of(batch, now)) for batch in await latest_batches(request, limit=LISTED)]
+    return render(request, "ingestions.html", rows=rows, now=now, gateway=str(request.base_url).rstrip("/"))
 
 
 @router.get("/console/ingestions/{batch}")
 async def show_ingestion(request: Request, batch: str) -> Response:
-    """Show how many jobs of an upload are done, in work, and refused."""
-    found = await batch_of(request, batch)
-    is_open = any(found.jobs.get(state) for state in ("queued", "running"))
-    total = sum(found.jobs.values()) + found.gone
-    return render(request, "ingestion.html", batch=found, is_open=is_open, total=total)
+    """Show how far an upload is, and what was refused."""
+    found, now = await batch_of(request, batch), await gate_of(request).now()
+    return render(request, "ingestion.html", batch=found, progress=progress_of(found, now), now=now)

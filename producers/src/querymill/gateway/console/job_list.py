@@ -23,6 +23,8 @@ PAGE: Final = 50
 STATES: Final = get_args(State)
 #: The kinds of request that have a question. Those of others may be long.
 _QUESTIONS: Final = frozenset(kind for kind, asked in REQUESTS.items() if "query" in asked.model_fields)
+#: Characters that are searched for, jobs of one search that are looked at, and shown.
+MAX_WORDS, LOOKED_AT, SHOWN = 200, 2_000, 200
 FILTERS: Final = ("state", "kind", "collection", "lane")
 
 
@@ -53,24 +55,30 @@ async def show_jobs(request: Request) -> Response:
     """List jobs that the visitor may see."""
     given = {name: request.query_params.get(name) or None for name in FILTERS}
     before = request.query_params.get("before")
-    found = await find_jobs(request, given, limit=PAGE, before=before)
-    collections = sorted({record.collection for record in found.records} | {given["collection"] or ""} - {""})
-    kinds = sorted({record.kind for record in found.records} | {given["kind"] or ""} - {""})
+    words = (request.query_params.get("q") or "").strip()[:MAX_WORDS]
+    found = await find_jobs(request, given, limit=LOOKED_AT if words else PAGE, before=before)
+    rows = await _rows(request, found.records)
+    if words:
+        rows = [row for row in rows if is_meant(row, words)][:SHOWN]
+    asked: dict[str, str | None] = given | {"q": words or None}
+    collections = sorted({row.record.collection for row in rows} | {given["collection"] or ""} - {""})
+    kinds = sorted({row.record.kind for row in rows} | {given["kind"] or ""} - {""})
     return render(
         request,
         "jobs.html",
-        rows=await _rows(request, found.records),
+        rows=rows,
+        words=words,
         choices={
-            "state": choices(given, "state", STATES),
-            "kind": choices(given, "kind", kinds),
-            "collection": choices(given, "collection", [name for name in collections if name][:12]),
-            "lane": choices(given, "lane", [lane.value for lane in Lane]),
+            "state": choices(asked, "state", STATES),
+            "kind": choices(asked, "kind", kinds),
+            "collection": choices(asked, "collection", [name for name in collections if name][:12]),
+            "lane": choices(asked, "lane", [lane.value for lane in Lane]),
         },
-        chosen={name: value for name, value in given.items() if value},
-        without={name: address("jobs", **(given | {name: None})) for name in given},
-        older=address("jobs", **given, before=found.next) if found.next else None,
+        chosen={name: value for name, value in asked.items() if value},
+        without={name: address("jobs", **(asked | {name: None})) for name in asked},
+        older=address("jobs", **asked, before=found.next) if found.next else None,
         is_first=before is None,
-        first=address("jobs", **given),
+        first=address("jobs", **asked),
         looked_at=found.looked_at,
         back_to=found.back_to.timestamp() if found.back_to else None,
         now=await gate_of(request).now(),
@@ -87,6 +95,16 @@ async def _rows(request: Request, records: Sequence[Record]) -> list[Row]:
     asked = await gate.mill.board.requests([record.job_id for record in has_question])
     subjects = {record.job_id: subject_of(text) for record, text in zip(has_question, asked, strict=True)}
     return [Row(record, subjects.get(record.job_id, "")) for record in records]
+
+
+def is_meant(row: Row, words: str) -> bool:
+    """Return whether a job's id begins with the words, or its question, kind, collection or reason has them all.
+
+    Of a question only what the list shows is searched: its first 80 characters.
+    """
+    record = row.record
+    text = " ".join((row.subject, record.kind, record.collection, record.reason)).casefold()
+    return record.job_id.startswith(words.lower()) or all(word in text for word in words.casefold().split())
 
 
 def subject_of(asked: str) -> str:

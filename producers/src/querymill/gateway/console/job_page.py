@@ -10,9 +10,10 @@ from fastapi.responses import Response
 from pydantic import ValidationError
 
 from querymill.gateway import audit, events, jobs
+from querymill.gateway.console.absences import may_ask_why_not
 from querymill.gateway.console.copying import copies_of
 from querymill.gateway.console.drawing import draw
-from querymill.gateway.console.findings import facts_of, gates_of
+from querymill.gateway.console.findings import facts_of, missed_of
 from querymill.gateway.console.hits import PAGE, HitView, answer_pieces, answer_so_far, hits_of
 from querymill.gateway.console.rendering import address, read_form, render, see
 from querymill.gateway.gate import caller_of, gate_of
@@ -25,7 +26,6 @@ from querymill.telling.verdict import verdict
 from querymill.telling.waterfall import waterfall
 from querymill_shared.board import Picture, Told
 from querymill_shared.contracts.answer import WrittenAnswer
-from querymill_shared.contracts.conversations.search import WhyNot
 from querymill_shared.contracts.jobs import AnyResult, Search, decode_result
 
 router = APIRouter()
@@ -112,7 +112,6 @@ def job_values(
     fall = waterfall(picture, now=now)
     answer: WrittenAnswer | None = getattr(result, "answer", None)
     shown: list[HitView] = [] if result is None else hits_of(result, record.job_id, start=start)
-    why_not: WhyNot | None = getattr(result, "why_not", None)
     numbers = [citation.number for citation in answer.citations] if answer else []
     return {
         "record": record,
@@ -127,9 +126,8 @@ def job_values(
         "pieces": answer_pieces(answer.text, numbers) if answer else [],
         "hits": shown,
         "facts": facts_of(result) if result else [],
-        "why_not": why_not,
-        "gates": gates_of(why_not) if why_not else [],
-        "asks_why_not": "why_not" in type(picture.asked).model_fields if picture.asked else False,
+        "missed": missed_of(result),
+        "asks_why_not": picture.asked is not None and may_ask_why_not(picture.asked),
         "start": start,
         "has_hits": bool(shown) or start > 0,
         "found": len(getattr(result, "results", ())),
@@ -206,18 +204,3 @@ async def run_again(request: Request, job_id: str) -> Response:
         raise not_found()
     again = await jobs.submit_job(request, asked)
     return see(address("jobs", again.id))
-
-
-@router.post("/console/jobs/{job_id}/why-not")
-async def ask_why_not(request: Request, job_id: str) -> Response:
-    """Ask the same again, as a new job, with a word on why something is not among its hits."""
-    fields = await read_form(request)
-    await look_at(request, job_id)
-    picture = (await gate_of(request).mill.board.picture(job_id)).for_caller()
-    asked = picture.asked
-    if asked is None or "why_not" not in type(asked).model_fields:
-        raise not_found()
-    wanted = fields.get("id", [""])[0].strip()
-    again = type(asked).model_validate(asked.model_dump(exclude_unset=True) | {"why_not": wanted})
-    job = await jobs.submit_job(request, again)
-    return see(address("jobs", job.id) + "#s-why")

@@ -1,7 +1,8 @@
 """The overview as a value: what is wrong and what mends it, the queues, what waits longest, the providers. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 from querymill.gateway.console.wording import count, duration
@@ -22,9 +23,17 @@ class Finding:
     level: str = "bad"
 
 
+#: A line needs two.
+_MIN_POINTS: Final = 2
+
+
 @dataclass(frozen=True, slots=True)
 class QueueRow:
-    """A queue: how many bells wait and for how long (s), the slots of its workers, and what it did per minute."""
+    """A queue: how many bells wait and for how long (s), the slots of its workers, and what it did per minute.
+
+    ``busy`` counts the steps that its workers run now, those of their other queues included; None if none says so.
+    ``rates`` is what it did per minute, between the times at which somebody looked in the last hour.
+    """
 
     name: str
     workers: int
@@ -32,6 +41,18 @@ class QueueRow:
     waiting: int | None
     oldest_s: float | None
     per_minute: float | None
+    busy: int | None = None
+    rates: tuple[float, ...] = ()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether something waits because every slot is busy."""
+        return bool(self.waiting) and self.busy is not None and 0 < self.slots <= self.busy
+
+    @property
+    def line(self) -> str:
+        """The rates as the points of a line, 60 wide and 14 high; "" with fewer than two."""
+        return points_of(self.rates)
 
     @property
     def is_deserted(self) -> bool:
@@ -125,17 +146,48 @@ def _slow(queue: Mapping[str, Any]) -> Finding:
     return Finding(said, "more workers or threads for this queue, if its provider allows more", "warn")
 
 
-def queue_rows(figures: Mapping[str, Any], before: Mapping[str, Any] | None, passed_s: float) -> list[QueueRow]:
+def points_of(values: Sequence[float]) -> str:
+    """Return the points of a sparkline, 60 wide and 14 high, or "" for fewer than two values.
+
+    >>> points_of((0, 4, 2))
+    '0,13 30,1 60,7'
+    """
+    if len(values) < _MIN_POINTS:
+        return ""
+    most = max(values) or 1.0
+    step = 60 / (len(values) - 1)
+    return " ".join(f"{place * step:.4g},{13 - 12 * value / most:.4g}" for place, value in enumerate(values))
+
+
+def rates_of(queue: str, seen: Sequence[tuple[float, Mapping[str, float]]]) -> tuple[float, ...]:
+    """Return what a queue did per minute between the times (s) at which its counters were seen."""
+    name = f"bells_taken/{queue}"
+    return tuple(
+        max(0.0, counts.get(name, 0) - former.get(name, 0)) * 60 / (at - then)
+        for (then, former), (at, counts) in pairwise(seen)
+        if at > then
+    )
+
+
+def queue_rows(
+    figures: Mapping[str, Any],
+    before: Mapping[str, Any] | None,
+    passed_s: float,
+    seen: Sequence[tuple[float, Mapping[str, float]]] = (),
+) -> list[QueueRow]:
     """Return the queues, with their rates if it is known how they were ``passed_s`` seconds ago."""
     rows = []
     for queue in figures["queues"]:
         name = queue["queue"]
-        slots = sum(worker["slots"] for worker in figures["workers"] if name in worker["queues"])
+        serving = [worker for worker in figures["workers"] if name in worker["queues"]]
+        slots = sum(worker["slots"] for worker in serving)
+        told = [worker["busy"] for worker in serving if worker.get("busy") is not None]
         rate = None
         if before is not None and passed_s > 0:
             taken = f"bells_taken/{name}"
             rate = max(0.0, figures["counts"].get(taken, 0) - before["counts"].get(taken, 0)) * 60 / passed_s
-        rows.append(QueueRow(name, queue["workers"], slots, queue["bells"], queue["oldest_s"], rate))
+        rows.append(QueueRow(name, queue["workers"], slots, queue["bells"], queue["oldest_s"], rate,
+                             sum(told) if told else None, rates_of(name, seen)))  # fmt: skip
     return rows
 
 

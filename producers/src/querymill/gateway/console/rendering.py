@@ -39,6 +39,7 @@ PAGES: Final = (
     ("Jobs", "/console/jobs", "j", False),
     ("Search", "/console/search", "s", False),
     ("Collections", "/console/collections", "c", False),
+    ("Ingestions", "/console/ingestions", "i", False),
     ("Dead", "/console/dead", "d", True),
     ("Providers", "/console/providers", "p", True),
     ("Workers", "/console/workers", "w", True),

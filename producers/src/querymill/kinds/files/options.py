@@ -34,6 +34,7 @@ def options(
         list[str] | None, typer.Option(help="code, tests, documentation, generated; may be repeated (default: all)")
     ] = None,
     return_low: Annotated[bool | None, typer.Option(help="return low files, too")] = None,
+    why_not: Annotated[str | None, typer.Option(help="say why this file (its path) is no hit")] = None,
     deadline: Deadline = None,
     lane: LaneOption = None,
     as_json: Json = False,

@@ -36,6 +36,7 @@ def options(
     vector_weight: Annotated[float | None, typer.Option(help="weight of the vectors' ranking")] = None,
     words_weight: Annotated[float | None, typer.Option(help="weight of the words' ranking")] = None,
     rrf_k: Annotated[int | None, typer.Option(help="constant of the reciprocal ranks")] = None,
+    why_not: Annotated[str | None, typer.Option(help="say why this message (its vector id) is no hit")] = None,
     deadline: Deadline = None,
     lane: LaneOption = None,
     as_json: Json = False,

@@ -28,6 +28,7 @@ def options(
     filter_: FilterOption = None,
     split: Annotated[bool | None, typer.Option(help="let a chat model split the request")] = None,
     prompt_tokens: Annotated[int | None, typer.Option(help="budget of the prompt; 0 builds none")] = None,
+    why_not: Annotated[str | None, typer.Option(help="say why this document (its id) is no hit")] = None,
     deadline: Deadline = None,
     lane: LaneOption = None,
     as_json: Json = False,

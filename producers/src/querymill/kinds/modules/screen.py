@@ -4,6 +4,7 @@ from typing import Any
 
 from rich.text import Text
 
+from querymill.cli.screen import show_absence
 from querymill.cli.terminal import Console
 from querymill_shared.contracts.modules.search import ModuleDocumentHit, ModuleResult
 
@@ -27,6 +28,7 @@ def show(console: Console, result: ModuleResult, *, limit: int | None = None) ->
         console.print(Text(f"  asked: {' '.join(part.description.split())[:60]} → {asked}", style="dim"))
     for missing in result.degraded:
         console.print(Text(f"  degraded: {missing.stage}: {missing.reason}", style="yellow"))
+    show_absence(console, result.why_not)
     timing = ", ".join(f"{name.removesuffix('_ms')} {ms:,.0f} ms" for name, ms in result.timing.items())
     console.print(Text(f"  {result.total} documents in all · {timing}", style="dim"))
 

@@ -40,6 +40,10 @@ def options(
     judge: Annotated[bool | None, typer.Option(help="judge that answer: grounded, relevant, complete")] = None,
     answer_tokens: Annotated[int | None, typer.Option(help="longest answer, in tokens, 16 to 4000")] = None,
     passage_tokens: Annotated[int | None, typer.Option(help="tokens of the prompt that the hits may take")] = None,
+    why_not: Annotated[
+        str | None,
+        typer.Option(help="say why this report, page or passage (ab12, ab12/page/3, ab12/chunk/7) is no hit"),
+    ] = None,
     deadline: Deadline = None,
     lane: LaneOption = None,
     as_json: Json = False,

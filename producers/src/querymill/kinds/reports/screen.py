@@ -5,6 +5,7 @@ from typing import Any
 
 from rich.text import Text
 
+from querymill.cli.screen import show_absence
 from querymill.cli.screen_answers import show_answer
 from querymill.cli.terminal import Console
 from querymill_shared.contracts.reports.search import ReportHit, ReportResult
@@ -25,6 +26,7 @@ def show(console: Console, result: ReportResult, *, limit: int | None = None) ->
     console.print(Text(f"  searched: {result.routing.reason}", style="dim"))
     for part in result.degraded:
         console.print(Text(f"  degraded: {part.stage}: {part.reason}", style="yellow"))
+    show_absence(console, result.why_not)
     timing = ", ".join(f"{name.removesuffix('_ms')} {ms:,.0f} ms" for name, ms in result.timing.items())
     usage = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in result.usage.items())
     console.print(Text(f"  {result.total} hits in all · {timing} · {usage}", style="dim"))

@@ -9,6 +9,7 @@ from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Distinc
 from querymill_shared.contracts.files.steps import FileStep, FirstSearch
 from querymill_shared.contracts.filters import Filtered
 from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.contracts.why_not import AsksWhyNot, WhyNotSaid
 from querymill_shared.queues import Queue
 
 Channel = Literal["words", "vectors"]
@@ -38,7 +39,7 @@ Glob = Annotated[
 ]
 
 
-class FileSearch(Filtered, Asks["FileResult"]):
+class FileSearch(Filtered, AsksWhyNot, Asks["FileResult"]):
     """Find the files in a code base that are relevant to a request.
 
     The mode ``iterative`` runs up to ``rounds`` rounds of search, evaluation and refinement; ``oneshot`` ranks the
@@ -49,11 +50,12 @@ class FileSearch(Filtered, Asks["FileResult"]):
     evaluator asks a language model for the relevance of each candidate. The rounds end when the job has cost
     ``token_budget`` tokens. ``context_budget`` limits the tokens of the joined text of the high files; 0 means no
     text. With ``return_low``, low files are returned separately. Only files that pass the ``filter`` (path, language,
-    metadata) are searched.
+    metadata) are searched. ``why_not`` is the path of a file whose absence the result should explain.
     """
 
     queue: ClassVar[Queue] = Queue.SEARCH
-    newest_version: ClassVar[int] = 3
+    newest_version: ClassVar[int] = 4
+    why_not_since: ClassVar[int] = 4
     kind: Literal["files"] = "files"
     query: QueryText
     mode: Literal["iterative", "oneshot"] = "iterative"
@@ -193,3 +195,4 @@ class FileResult(JobResult):
     token_account: TokenAccount
     context: str
     context_files: tuple[str, ...]
+    why_not: WhyNotSaid = None

@@ -19,6 +19,7 @@ from querymill_shared.contracts.fields import (
 )
 from querymill_shared.contracts.filters import FilteredSearch
 from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.contracts.why_not import AsksWhyNot, WhyNotSaid
 from querymill_shared.queues import Queue
 
 VectorType = Literal["message", "context"]
@@ -70,7 +71,7 @@ FILLED_IN: Final[Mapping[str, Mapping[str, Any]]] = {
 Similarity = Annotated[FiniteFloat, Field(ge=0, le=1)]
 
 
-class MessageSearch(FilteredSearch, Asks["MessageResult"]):
+class MessageSearch(FilteredSearch, AsksWhyNot, Asks["MessageResult"]):
     """Find the chat messages that mean the same as a question.
 
     ``limit`` is the largest number of hits returned. ``session_id`` restricts the search to one session.
@@ -89,9 +90,13 @@ class MessageSearch(FilteredSearch, Asks["MessageResult"]):
 
     ``hybrid`` joins the ranking by vectors and the ranking by the messages' own words (BM25). Both ways, rankings are
     joined by weighted reciprocal ranks: ``Σ weight / (rrf_k + rank)``, ranks from 1.
+
+    ``why_not`` is the ``vector_id`` of a message whose absence the result should explain.
     """
 
     queue: ClassVar[Queue] = Queue.SEARCH
+    newest_version: ClassVar[int] = 3
+    why_not_since: ClassVar[int] = 3
     kind: Literal["messages"] = "messages"
     query: QueryText
     session_id: Id | None = None
@@ -201,6 +206,7 @@ class MessageResult(JobResult):
     best_below_threshold: float | None = None
     skipped: int = 0
     uncalibrated: Annotated[bool, Field(exclude_if=lambda is_so: not is_so)] = False
+    why_not: WhyNotSaid = None
 
 
 class ChatVectorsRequest(MessageSearch):

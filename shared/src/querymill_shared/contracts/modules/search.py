@@ -13,6 +13,7 @@ from querymill_shared.contracts.fields import (
 from querymill_shared.contracts.filters import Filtered
 from querymill_shared.contracts.modules.ingest import DocumentId
 from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.contracts.why_not import AsksWhyNot, WhyNotSaid
 from querymill_shared.queues import Queue
 
 #: The branch that searches the request itself. Every search has it.
@@ -43,7 +44,7 @@ def _with_weight(part: object) -> object:
     return {"description": part} if isinstance(part, str) else part
 
 
-class ModuleSearch(Filtered, Asks["ModuleResult"]):
+class ModuleSearch(Filtered, AsksWhyNot, Asks["ModuleResult"]):
     """Find code documents that use the modules a request asks for.
 
     The modules and the text of the request are searched, and each of the ``sub_queries`` is a text channel of its own
@@ -56,10 +57,13 @@ class ModuleSearch(Filtered, Asks["ModuleResult"]):
     to the ranking. ``sub_queries`` are the weighted parts of the request. Without them the query is the only part,
     unless ``split`` lets a chat model find parts. ``channels=["modules"]`` ranks by module scores alone. ``match`` is
     "exact" by default because that measures better. ``prompt_tokens`` limits the prompt that is built from the hits;
-    0 builds none. Only documents that pass the ``filter`` (module, path, metadata) are searched.
+    0 builds none. Only documents that pass the ``filter`` (module, path, metadata) are searched. ``why_not`` is the id
+    of a document whose absence the result should explain.
     """
 
     queue: ClassVar[Queue] = Queue.SEARCH
+    newest_version: ClassVar[int] = 3
+    why_not_since: ClassVar[int] = 3
     kind: Literal["modules"] = "modules"
     query: QueryText
     sub_queries: Annotated[tuple[Annotated[SubQuery, BeforeValidator(_with_weight)], ...], Field(max_length=32)] = ()
@@ -156,3 +160,4 @@ class ModuleResult(JobResult):
     raw_history: tuple[RawRecall, ...]
     reranked_history: tuple[RankedDocument, ...]
     prompt: str
+    why_not: WhyNotSaid = None

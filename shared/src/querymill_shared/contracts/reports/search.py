@@ -25,6 +25,7 @@ from querymill_shared.contracts.fields import (
 from querymill_shared.contracts.filters import FilteredSearch
 from querymill_shared.contracts.rerank import Combine
 from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.contracts.why_not import AsksWhyNot, WhyNotSaid
 from querymill_shared.queues import Queue
 
 #: The branch that searches the question itself. Every search has it.
@@ -36,6 +37,8 @@ HYDE = "hyde"
 SUBQUESTION = "subquestion"
 #: How the names of the steps that rerank begin.
 RERANK = "rerank"
+#: The step that explains an absence.
+WHY_NOT = "why-not"
 
 #: ``hybrid`` joins the order of the fusion with that of the words; ``agreement`` is the fusion alone.
 Ranking = Literal["hybrid", "agreement"]
@@ -48,7 +51,7 @@ _ON_REQUEST = ("metadata", "relevance")
 CANDIDATES = 10
 
 
-class ReportSearch(FilteredSearch, Asks["ReportResult"]):
+class ReportSearch(FilteredSearch, AsksWhyNot, Asks["ReportResult"]):
     """Find the passages or pages of reports that answer a question.
 
     ``top_n`` is the number of hits returned. ``candidates`` is the number of passages (or pages, if pages are
@@ -63,10 +66,14 @@ class ReportSearch(FilteredSearch, Asks["ReportResult"]):
 
     With ``answer`` a chat model answers the question from the final hits, and with ``judge`` that answer is judged.
     ``answer_tokens`` is the maximum length of the answer, and ``passage_tokens`` limits all hits in the prompt.
+
+    ``why_not`` names a report by its id, or a page or passage as ``ab12/page/3`` or ``ab12/chunk/7``: a step of its own
+    says in the result why that is not among the hits.
     """
 
     queue: ClassVar[Queue] = Queue.SEARCH
-    newest_version: ClassVar[int] = 3
+    newest_version: ClassVar[int] = 4
+    why_not_since: ClassVar[int] = 4
     kind: Literal["reports"] = "reports"
     query: QueryText
     top_n: TopN = 10
@@ -122,7 +129,7 @@ class ReportSearch(FilteredSearch, Asks["ReportResult"]):
         """Return the queue of a step. The original needs only the stores; the others wait for a model."""
         if step.startswith(RERANK):
             return Queue.RERANK
-        return self.queue if step == ORIGINAL else Queue.EXPAND
+        return self.queue if step in (ORIGINAL, WHY_NOT) else Queue.EXPAND
 
 
 class Routing(Contract):
@@ -178,3 +185,4 @@ class ReportResult(JobResult):
     routing: Routing
     expansion_texts: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     answer: WrittenAnswer | None = None
+    why_not: WhyNotSaid = None

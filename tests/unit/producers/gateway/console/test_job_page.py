@@ -15,6 +15,7 @@ from querymill_shared.board import Part, Picture, Record, Step, Told
 from querymill_shared.board.attempts import append_past, encode_facts, encode_past
 from querymill_shared.contracts.conversations.search import WhyNot
 from querymill_shared.contracts.jobs import decode_request, decode_result
+from querymill_shared.contracts.why_not import Absence, Lever
 from tests.fixtures.console import HOSTILE, Page, rendered
 from tests.fixtures.wire import GOLDEN
 
@@ -180,9 +181,31 @@ def test_what_is_copied_can_harm_no_shell() -> None:
 
 def test_a_session_that_is_missing_failed_one_gate() -> None:
     found = gates_of(WhyNot(session_id="s", gate="candidates", reason="r"))
-    assert [became for _, became in found] == ["passed", "passed", "passed", "passed", "failed", "after", "after"]
+    assert [became for _, became in found] == [
+        "passed",
+        "passed",
+        "passed",
+        "passed",
+        "failed",
+        "unreached",
+        "unreached",
+    ]
     text = json.dumps(RESULTS["conversations"] | {"why_not": {"session_id": "s9", "gate": "time", "reason": HOSTILE}})
     asked = decode_request(json.dumps(REQUESTS["conversations"]))
     page = shown(picture(ORIGINAL, asked=asked), text=text)
     assert "Why not s9?" in page.text
+    assert page.all("form", id="why-not") != []
+
+
+@pytest.mark.parametrize("kind", ["reports", "messages", "modules", "files"])
+def test_the_gates_of_each_kind_are_drawn_with_their_numbers_and_the_lever(kind: str) -> None:
+    lever = Lever(fields={"candidates": 14}, place=9)
+    missed = Absence.at("ab12/page/3", ("collection", "candidates", "top_n"), "candidates", HOSTILE, lever=lever)
+    text = json.dumps(RESULTS[kind] | {"why_not": missed.model_dump(mode="json")})
+    page = shown(picture(ORIGINAL, asked=decode_request(json.dumps(REQUESTS[kind]))), text=text)
+    assert "Why not ab12/page/3?" in page.text
+    assert "candidates=14 brings it in, to place 9" in page.text
+    assert [found["class"] for found in page.all("li") if found.get("class") in ("passed", "failed", "unreached")] == [
+        "passed", "failed", "unreached",
+    ]  # fmt: skip
     assert page.all("form", id="why-not") != []

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from querymill.gateway.console import overview
+from querymill.gateway.console import ingestions, overview
 from querymill.gateway.console.dead_letters import groups
 from querymill.gateway.console.forms import form_of
-from querymill.gateway.console.job_list import Row, choices
+from querymill.gateway.console.job_list import Row, choices, is_meant
 from querymill.gateway.console.problem_pages import respond
 from querymill.gateway.console.ranks import WEIGHTS, rank_row
 from querymill.gateway.console.reading import reading_of
@@ -17,7 +17,7 @@ from querymill.gateway.console.rendering import POLICY, form_token
 from querymill.gateway.console.search import KINDS
 from querymill.gateway.problems import Problem
 from querymill.gateway.scopes import REQUESTS
-from querymill.gateway.shapes import BatchBody
+from querymill.gateway.shapes import BatchBody, RejectedLine
 from querymill.keys import LOOPBACK_CALLER, Scope
 from querymill_shared.board import Counts, Picture, Record, Step
 from querymill_shared.contracts.conversations.ranks import RankedSession
@@ -36,7 +36,8 @@ def record(**fields: Any) -> Record:
 def figures(**fields: Any) -> dict[str, Any]:
     names = ("search", "expand", "ingest", "embed", "rerank", "ranks")
     queues = [{"queue": name, "workers": 1, "bells": 0, "oldest_s": None} for name in names]
-    worker = {"name": "w1", "queues": list(names), "slots": 8, "host": "h", "pid": 1, "started": NOW - 60}
+    worker = {"name": "w1", "queues": list(names), "slots": 8, "host": "h", "pid": 1, "started": NOW - 60, "busy": 3,
+              "beat_age_s": 0.4}  # fmt: skip
     plain = {
         "jobs": {"reports": {"submitted": 5, "ended": {"done": 4, "dead": 1}, "seconds": {
             "mean": 0.2, "half_within": 0.25, "95_percent_within": None}}},
@@ -144,9 +145,24 @@ def jobs_page(rows: list[Row], **more: Any) -> Page:
         "rows": rows, "choices": {name: choices(given, name, ("done", "dead")) for name in given},
         "chosen": {name: value for name, value in given.items() if value}, "without": dict.fromkeys(given, "/console"),
         "older": None, "is_first": True, "first": "/console/jobs", "looked_at": 1284, "back_to": NOW, "now": NOW,
-        "gateway": "localhost:8080",
+        "gateway": "localhost:8080", "words": "",
     }  # fmt: skip
     return rendered("jobs.html", "/console/jobs", **(page | more))
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [("4F4f", True), ("4f4f0", False), ("MARGIN rose", True), ("margin fell", False), ("filings reports", True)],
+)
+def test_a_job_is_found_by_the_beginning_of_its_id_or_by_all_words(words: str, meant: bool) -> None:
+    assert is_meant(Row(record(), "How the margin rose"), words) == meant
+
+
+def test_what_was_searched_for_stays_in_the_field_and_no_newer_jobs_push_in() -> None:
+    page = jobs_page([Row(record())], words=HOSTILE, chosen={"q": HOSTILE, "state": "dead"})
+    assert page.all("input", name="q") != []
+    assert page.all("input", name="state", value="dead") != []
+    assert [found for _, found in page.elements if "data-live-rows" in found] == []
 
 
 def test_jobs_are_listed_with_what_was_asked() -> None:
@@ -264,8 +280,70 @@ def test_refusals_of_providers_are_listed_with_their_jobs() -> None:
     assert page.all("a", href=f"/console/jobs/{'ab' * 16}") != []
 
 
-def test_an_ingestion_says_how_far_it_is() -> None:
-    batch = BatchBody(batch="b" * 32, collection="c", kind="reports", jobs={"done": 40, "running": 2}, gone=8)
-    page = rendered("ingestion.html", batch=batch, is_open=True, total=50)
-    assert "48 of 50 jobs are done." in page.text
+def batch(**fields: Any) -> BatchBody:
+    plain = BatchBody(
+        batch="b" * 32, collection="c", kind="reports", jobs={"done": 40, "running": 2}, gone=8, accepted=500,
+        stored=480, rejected=1, first_rejected=[RejectedLine(line=7, field="title", rule=HOSTILE)],
+        began_at=NOW - 60, is_open=False,
+    )  # fmt: skip
+    return plain.model_copy(update=fields)
+
+
+def test_an_ingestion_says_how_far_it_is_and_what_was_refused() -> None:
+    page = rendered("ingestion.html", batch=batch(), progress=ingestions.progress_of(batch(), NOW), now=NOW)
+    assert "480 of 500 documents are searchable, 1 refused, about 2 s left." in page.text
+    assert '<td class="n">7</td>' in page.html
     assert [found for _, found in page.elements if found.get("data-live") == "2"] != []
+
+
+def test_an_ingestion_that_is_over_is_not_looked_at_again() -> None:
+    over = batch(jobs={"done": 50}, gone=0, stored=500, rejected=0, first_rejected=[])
+    page = rendered("ingestion.html", batch=over, progress=ingestions.progress_of(over, NOW), now=NOW)
+    assert "500 of 500 documents are searchable." in page.text
+    assert [found for _, found in page.elements if found.get("data-live")] == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "left_s", "is_open"),
+    [
+        ({}, 2.5, True),
+        ({"stored": 0}, None, True),
+        ({"is_open": True, "jobs": {"done": 50}, "stored": 500}, None, True),
+        ({"jobs": {"done": 49, "dead": 1}, "stored": 490}, None, False),
+    ],
+)
+def test_the_time_left_follows_from_the_rate(fields: dict[str, Any], left_s: float | None, is_open: bool) -> None:
+    found = ingestions.progress_of(batch(**fields), NOW)
+    assert (found.left_s, found.is_open) == (left_s, is_open)
+
+
+def test_ingestions_are_listed_with_their_progress() -> None:
+    rows = [(batch(collection=HOSTILE), ingestions.progress_of(batch(), NOW))]
+    page = rendered("ingestions.html", rows=rows, now=NOW, gateway="localhost:8080")
+    assert page.all("a", href="/console/ingestions/" + "b" * 32) != []
+    assert "480 of 500" in page.text
+    assert "No ingestion" in rendered("ingestions.html", rows=[], now=NOW, gateway="localhost:8080").text
+
+
+def test_a_queue_whose_slots_are_all_busy_is_full_and_its_line_is_drawn() -> None:
+    found = figures(queues=[{"queue": "ingest", "workers": 1, "bells": 9, "oldest_s": 1.0}])
+    found["workers"][0]["busy"] = 8
+    seen = [(float(at), {"bells_taken/ingest": float(taken)}) for at, taken in ((0, 0), (20, 10), (40, 50))]
+    (queue,) = overview.queue_rows(found, None, 0, seen)
+    assert (queue.busy, queue.is_full, queue.rates) == (8, True, (30.0, 120.0))
+    page = overview_page(found, queues=[queue])
+    assert "8/8 full" in page.text
+    assert page.all("polyline") != []
+    assert overview.points_of((0, 4, 2)) == "0,13 30,1 60,7"
+
+
+def test_the_matrix_of_workers_says_how_busy_they_are_and_which_queue_is_deserted() -> None:
+    found = figures()
+    found["workers"].append(found["workers"][0] | {"name": HOSTILE, "busy": None})
+    found["queues"][0]["workers"] = 0
+    page = rendered("workers.html", workers=found["workers"], queues=overview.queue_rows(found, None, 0),
+                    leases_lost=0, now=NOW)  # fmt: skip
+    assert "3/8" in page.text
+    assert "–/8" in page.text
+    assert "✕ nobody" in page.text
+    assert [found for tag, found in page.elements if tag == "td" and "deserted" in str(found.get("class"))] != []

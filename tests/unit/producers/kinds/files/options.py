@@ -19,6 +19,7 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--exclude", "*.min.js"), {"exclude": ("*.min.js",)}),
     (("--kinds", "code", "--kinds", "tests"), {"kinds": ("code", "tests")}),
     (("--filter", "path^=src/"), {"filter": {"path": {"prefix": "src/"}}}),
+    (("--why-not", "a1"), {"why_not": "a1"}),
     (("--deadline", "2.5"), {"deadline": 2.5}),
     (("--lane", "bulk"), {"lane": "bulk"}),
 ]

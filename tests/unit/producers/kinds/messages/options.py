@@ -28,6 +28,7 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
         ("--exclude-message-id", "m", "--exclude-session-id", "s"),
         {"exclude_message_id": "m", "exclude_session_id": "s"},
     ),
+    (("--why-not", "a1"), {"why_not": "a1"}),
     (("--deadline", "2.5"), {"deadline": 2.5}),
     (("--lane", "bulk"), {"lane": "bulk"}),
 ]

@@ -17,6 +17,7 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--split",), {"split": True}),
     (("--prompt-tokens", "0"), {"prompt_tokens": 0}),
     (("--filter", "module=vtkActor"), {"filter": {"module": "vtkActor"}}),
+    (("--why-not", "a1"), {"why_not": "a1"}),
     (("--deadline", "2.5"), {"deadline": 2.5}),
     (("--lane", "bulk"), {"lane": "bulk"}),
 ]

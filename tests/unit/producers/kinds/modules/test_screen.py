@@ -20,7 +20,7 @@ HIT = hostile(ModuleDocumentHit).model_copy(
 )
 RESULT = hostile(ModuleResult).model_copy(
     update={"results": (HIT,), "raw_history": (), "degraded": (), "timing": {"first_branch_ms": 38.0}, "total": 26}
-    | {"unknown_modules": ()}
+    | {"unknown_modules": (), "why_not": None}
 )
 
 

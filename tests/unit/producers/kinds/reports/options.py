@@ -23,6 +23,7 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--answer", "--judge"), {"answer": True, "judge": True}),
     (("--answer-tokens", "99"), {"answer_tokens": 99}),
     (("--passage-tokens", "500"), {"passage_tokens": 500}),
+    (("--why-not", "a1"), {"why_not": "a1"}),
     (("--deadline", "2.5"), {"deadline": 2.5}),
     (("--lane", "bulk"), {"lane": "bulk"}),
 ]

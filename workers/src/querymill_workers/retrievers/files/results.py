@@ -31,6 +31,7 @@ from querymill_workers.retrievers.files.rules.kinds import OTHER_KINDS
 from querymill_workers.retrievers.files.rules.relevance import FileProfiles, least_by_words, profile_of, relevance
 from querymill_workers.retrievers.files.rules.terms import is_chinese
 from querymill_workers.retrievers.files.stages import EvaluatedFile, Round, evaluated_files, rounds_of
+from querymill_workers.retrievers.files.why_not import explain_absence
 
 #: Files that an agent without this search would read whole.
 TOP_FILES: Final = 5
@@ -58,6 +59,7 @@ def result_of(picture: Picture, rounds: Sequence[Round], request: FileSearch, po
     is_aside = request.return_low and request.mode == "iterative"
     low = tuple(hit for hit in hits if hit.band == "low" and is_aside)
     context, degraded = join_context(returned, files, request, ports)
+    ended, wanted = ended_by(rounds, request), request.why_not
     lacking = (*missing_parts(picture), *degraded, *found_nothing(rounds, request))
     return FileResult(
         job_id=picture.record.job_id,
@@ -75,11 +77,12 @@ def result_of(picture: Picture, rounds: Sequence[Round], request: FileSearch, po
         patterns=tuple(pattern for round_ in rounds for pattern in round_.planned.patterns),
         gaps=next((round_.planned.gaps for round_ in reversed(rounds) if round_.plan is not None), ()),
         rounds=tuple(summary(round_, files) for round_ in rounds),
-        stop=ended_by(rounds, request),
+        stop=ended,
         files_read=len(files),
         token_account=token_account((*returned, *low), files, rounds, context, ports.count_tokens),
         context=context.text,
         context_files=tuple(dict.fromkeys(path for path, _ in context.parts)),
+        why_not=None if wanted is None else explain_absence(request, wanted, rounds, ranking, ended, ports),
     )
 
 

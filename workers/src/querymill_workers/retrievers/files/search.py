@@ -27,6 +27,7 @@ from querymill_workers.retrievers.files.asked import find_named
 from querymill_workers.retrievers.files.embed import model_to_compare
 from querymill_workers.retrievers.files.evaluation import evaluate
 from querymill_workers.retrievers.files.notes import EvaluationNotes, PlanNotes, SearchNotes
+from querymill_workers.retrievers.files.passing import passing
 from querymill_workers.retrievers.files.ports import SPACE, FilePorts, Files
 from querymill_workers.retrievers.files.results import settle, tokens_so_far
 from querymill_workers.retrievers.files.rules.bands import RETURNED, band, counted, of_band
@@ -34,7 +35,7 @@ from querymill_workers.retrievers.files.rules.candidates import MAX_CANDIDATES
 from querymill_workers.retrievers.files.rules.follow_up_names import is_searchable_name, weighted
 from querymill_workers.retrievers.files.rules.gaps import gaps
 from querymill_workers.retrievers.files.rules.intent import intent_of, search_text
-from querymill_workers.retrievers.files.rules.kinds import FILE_KINDS, kind_of, kinds_asked, share_of, stated_kind
+from querymill_workers.retrievers.files.rules.kinds import kind_of, kinds_asked, share_of, stated_kind
 from querymill_workers.retrievers.files.rules.relevance import fields_score, words_of_path
 from querymill_workers.retrievers.files.rules.rounds import Ask, Standing, Stop, what_next
 from querymill_workers.retrievers.files.stages import (
@@ -125,30 +126,6 @@ def search_words(request: FileSearch, ports: FilePorts) -> SearchNotes:
     }
     ranking = sorted(scores, key=lambda path: (-scores[path], path))
     return SearchNotes(found={"words": tuple(ranking[:MAX_CANDIDATES]), **find_named(request, ports, among)})
-
-
-def passing(request: FileSearch, ports: FilePorts) -> Sequence[str] | None:
-    """Return the paths of the files that a request may search, or None for all.
-
-    These pass its filter, lie under one of its folders, match no pattern that it excludes, and are of its kinds.
-    """
-    if not (request.filter or request.under or request.exclude or request.kinds):
-        return None
-    paths = ports.files.passing(request.collection, request.filter)
-
-    def matching(patterns: Sequence[str]) -> set[str]:
-        return {
-            path
-            for pattern in patterns
-            for path in ports.files.glob(request.collection, pattern, limit=len(paths), paths=paths)
-        }
-
-    kept = matching([f"/{folder.strip('/')}" for folder in request.under]) if request.under else set(paths)
-    left = kept - matching(request.exclude)
-    if not request.kinds:
-        return sorted(left)
-    stated = {path: kind for kind in FILE_KINDS for path in ports.files.passing(request.collection, {"kind": kind})}
-    return sorted(path for path in left if kind_of(path, stated=stated.get(path)) in request.kinds)
 
 
 def search_vectors(claim: Claim, request: FileSearch, ports: FilePorts) -> SearchNotes:

@@ -9,6 +9,7 @@ from querymill_shared.board import Picture
 from querymill_shared.contracts.codes import OptionalCode
 from querymill_shared.contracts.messages.search import PRESETS, MessageHit, MessageResult, MessageSearch, Mode
 from querymill_shared.contracts.results import Degradation
+from querymill_shared.contracts.why_not import WhyNotSaid
 from querymill_workers.jobs.notes import Notes, StepNotes
 from querymill_workers.jobs.one_step import Ending
 from querymill_workers.jobs.stages import stage, timing, used
@@ -48,6 +49,7 @@ class SearchNotes(StepNotes):
     """What the step of a search notes."""
 
     found: MessageFindings
+    why_not: WhyNotSaid = None
 
 
 def findings_of(matches: MessageMatches, request: MessageSearch) -> MessageFindings:
@@ -119,6 +121,7 @@ def to_result(request: MessageSearch, picture: Picture, notes: SearchNotes) -> M
         stages=tuple(stage(step) for step in picture.steps),
         timing=timing(picture) | {f"{name}_ms": ms for name, ms in notes.timing.items()},
         usage=used(picture),
+        why_not=notes.why_not,
         **found.model_dump(exclude={"degraded", "codes", "compared"}),
     )
 

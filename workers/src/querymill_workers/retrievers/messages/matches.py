@@ -62,7 +62,7 @@ class MessageMatches:
     ``total`` counts the matches before the cut. ``skipped`` counts the rows without a vector of the model, and
     ``pending`` those of them that wait for one. ``compared`` tells whether any row had a vector to compare, and
     ``uncalibrated`` that their model has no measured profile. ``rare`` are the matches that hold rare words of the
-    question.
+    question. ``question`` is what the rows were compared with, None if there was no vector.
     """
 
     mode: Mode
@@ -78,6 +78,7 @@ class MessageMatches:
     uncalibrated: bool = False
     gaps: tuple[Gap, ...] = ()
     rare: Sequence[Match] = ()
+    question: EmbeddedQuestion | None = None
 
 
 def passage_of(row: MessageRow) -> dict[str, Any]:

@@ -33,6 +33,7 @@ from querymill_workers.retrievers.messages.modes.text import search_text
 from querymill_workers.retrievers.messages.modes.vector import search_vector
 from querymill_workers.retrievers.messages.ports import MessagePorts
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
+from querymill_workers.retrievers.messages.why_not import SearchAgain, explain_absence
 from querymill_workers.text.calibration import ROUNDING, Calibration
 
 #: Time kept free before the deadline, so that a search by text can follow a failed embedding, in seconds.
@@ -54,7 +55,12 @@ def step(claim: Claim, request: MessageSearch, ports: MessagePorts) -> None:
     laps = Laps(ports)
     matches, usage = find(claim, request, laps, ports)
     laps.lap("search")
-    notes = SearchNotes(found=findings_of(matches, request), timing=laps.ms, usage=usage.noted())
+    absence = None
+    if request.why_not is not None:
+        absence = explain_absence(request, request.why_not, matches, searching_again(matches, ports), ports)
+        laps.lap("why_not")
+    findings = findings_of(matches, request)
+    notes = SearchNotes(found=findings, timing=laps.ms, usage=usage.noted(), why_not=absence)
     picture = ports.board.finish(claim, Outcome(notes=notes.for_board(), ms=laps.total_ms, parts=laps.parts))
     if picture is not None:
         one_step.conclude(picture, request, ENDING, ports)
@@ -89,8 +95,25 @@ def find(claim: Claim, request: MessageSearch, laps: Laps, ports: MessagePorts) 
         )
     if has_switched:
         return find(claim, request, laps, ports)
+    found = replace(found, question=question) if found.compared else found
     cut = cut_of(request.query, model.embeddings) if found.compared else None
     return found if cut is None else replace(found, gaps=(*found.gaps, Gap("embed", cut, "cut"))), usage
+
+
+def searching_again(first: MessageMatches, ports: MessagePorts) -> SearchAgain:
+    """Return what searches once more as the first search did: with its vector, or without one."""
+
+    def search(request: MessageSearch) -> MessageMatches:
+        if request.ranking == "best" and not has_words(request.query):
+            return nothing_asked()
+        if first.question is None:
+            model = ports.embeddings.model
+            return search_words(request, filter_of(request), ports, model=model, why="", code="pending")
+        asked = first.question
+        floor = least_cosine(request.similarity_threshold, asked.calibration)
+        return compare(request, filter_of(request), replace(asked, min_cosine=floor), ports)
+
+    return search
 
 
 def begin_to_embed(
@@ -211,6 +234,10 @@ def embed_question(
         vectors, usage = known, Usage()
     else:
         vectors, usage = model.embeddings.embed([request.query], input_type="query", caller=caller)
-    threshold = request.similarity_threshold
-    min_cosine = -2.0 if threshold is None else model.calibration.floor(threshold) - ROUNDING
-    return EmbeddedQuestion(vectors[0], model.embeddings.model, model.calibration, min_cosine), usage
+    floor = least_cosine(request.similarity_threshold, model.calibration)
+    return EmbeddedQuestion(vectors[0], model.embeddings.model, model.calibration, floor), usage
+
+
+def least_cosine(threshold: float | None, calibration: Calibration) -> float:
+    """Return the cosine that reaches a threshold, or one below all cosines if there is none."""
+    return -2.0 if threshold is None else calibration.floor(threshold) - ROUNDING

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from querymill_shared.contracts.modules.search import RawRecall
 from querymill_shared.contracts.results import Degradation
+from querymill_shared.contracts.why_not import WhyNotSaid
 from querymill_workers.jobs.notes import Notes, StepNotes
 from querymill_workers.retrievers.modules.rules.join import FusedHit
 from querymill_workers.retrievers.modules.rules.scores import ExplainedPart
@@ -36,6 +37,7 @@ class SearchNotes(StepNotes):
     degraded: tuple[Degradation, ...]
     lexicon_version: int
     unknown_modules: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
+    why_not: WhyNotSaid = None
 
 
 class IngestNotes(Notes):

@@ -60,6 +60,7 @@ def to_result(picture: Picture, branch: Step, request: ModuleSearch, ports: Modu
             budget=request.prompt_tokens,
             count_tokens=ports.count_tokens,
         ),
+        why_not=notes.why_not,
     )
 
 

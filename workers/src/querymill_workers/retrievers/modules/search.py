@@ -17,6 +17,7 @@ from querymill_shared.board import Claim, Outcome, Picture, Step, Verdict
 from querymill_shared.contracts.events import Hits, PartialHit
 from querymill_shared.contracts.modules.search import ORIGINAL, SPLIT, WEIGHT, AskedModule, ModuleSearch, RawRecall
 from querymill_shared.contracts.results import Degradation
+from querymill_shared.contracts.why_not import Absence
 from querymill_shared.hits import BoardHit
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import caller_of
@@ -54,6 +55,7 @@ from querymill_workers.retrievers.modules.rules.scores import (
     shares,
 )
 from querymill_workers.retrievers.modules.rules.text import weighted_parts
+from querymill_workers.retrievers.modules.why_not import explain_absence
 
 #: Time before the deadline that is reserved for searching after the chat call, in seconds.
 SEARCH_MARGIN_S = 0.2
@@ -91,11 +93,32 @@ def step(claim: Claim, request: ModuleSearch, ports: ModulePorts) -> Sequence[Be
     sub_queries = find_modules(parts, vocabulary, request, ports)
     found = search_channels(sub_queries, vocabulary, claim, request, ports, laps)
     hits = tuple(BoardHit(encode_id(hit.document), hit.score, 0) for hit in found.ranking)
-    notes = notes_of(found, vocabulary, usage + found.usage, request, laps).for_board()
+    absence = None
+    if request.why_not is not None:
+        absence = why_not(request.why_not, found, vocabulary, claim, request, ports)
+        laps.lap("why_not")
+    notes = notes_of(found, vocabulary, usage + found.usage, request, laps)
+    noted = notes.model_copy(update={"why_not": absence}).for_board()
     finish_branch(
-        claim, Outcome(hits={claim.step: hits}, notes=notes, ms=laps.total_ms, parts=laps.parts), request, ports
+        claim, Outcome(hits={claim.step: hits}, notes=noted, ms=laps.total_ms, parts=laps.parts), request, ports
     )
     return []
+
+
+def why_not(
+    wanted: str, found: Findings, vocabulary: Vocabulary, claim: Claim, request: ModuleSearch, ports: ModulePorts
+) -> Absence:
+    """Explain why a document is not among the hits of this branch."""
+    silent = {missing.stage for missing in found.degraded if missing.code != "pending"}
+    texts = texts_of(found.sub_queries, request).values()
+    channels = tuple(name for name in chosen_channels(request.channels, [request.query, *texts]) if name not in silent)
+
+    def again(changed: ModuleSearch) -> Sequence[FusedHit]:
+        asking = changed.model_copy(update={"channels": channels})
+        return search_channels(found.sub_queries, vocabulary, claim, asking, ports, Laps(ports)).ranking
+
+    asked = [module.name for part in found.sub_queries for module in part.modules]
+    return explain_absence(request, wanted, found.ranking, asked, again, ports)
 
 
 def find_parts(claim: Claim, request: ModuleSearch, ports: ModulePorts) -> tuple[list[tuple[str, float]], Usage]:

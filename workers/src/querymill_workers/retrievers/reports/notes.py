@@ -1,5 +1,7 @@
 """What the branches of a search leave on the board."""
 
+from collections.abc import Mapping, Sequence
+
 from pydantic import Field
 
 from querymill_shared.board import Picture
@@ -50,9 +52,13 @@ def unembedded_of(picture: Picture, request: ReportSearch) -> Unembedded:
 
 def words_of(picture: Picture, request: ReportSearch) -> list[WordsHit]:
     """Return what the words of all queries found."""
+    return [hit for branch in branches_of(picture, request).values() for hit in read_words(branch.words)]
+
+
+def read_words(words: Mapping[str, Sequence[tuple[str, int, float]]]) -> list[WordsHit]:
+    """Return what the words of queries found, as rules take it."""
     return [
         WordsHit(query, decode_key(key), passage, bm25)
-        for branch in branches_of(picture, request).values()
-        for query, found in branch.words.items()
+        for query, found in words.items()
         for key, passage, bm25 in found
     ]

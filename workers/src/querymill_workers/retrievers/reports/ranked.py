@@ -6,18 +6,21 @@ from typing import Any
 
 from querymill_shared.board import Picture
 from querymill_shared.contracts.reports.search import ReportHit, ReportSearch
+from querymill_shared.hits import BoardHit
 from querymill_workers.retrievers.reports.notes import original_of, unembedded_of, words_of
 from querymill_workers.retrievers.reports.ports import PassageText, ReportPorts
 from querymill_workers.retrievers.reports.rules.duplicates import Unlike
 from querymill_workers.retrievers.reports.rules.fusion import FusedHit, HitKey, QueryHit, decode_key, fuse
 from querymill_workers.retrievers.reports.rules.joining import (
     RankedHit,
+    WordsHit,
     explain_ranked,
     in_turn,
     joined,
     order_by_words,
 )
 from querymill_workers.retrievers.reports.rules.pending import explain_pending, with_pending
+from querymill_workers.retrievers.reports.rules.routing import Side
 from querymill_workers.retrievers.reports.unembedded import pending_hits
 from querymill_workers.services.writing import CitableHit
 
@@ -27,9 +30,14 @@ READ_AT_MOST = 4
 
 def fused(picture: Picture, request: ReportSearch) -> list[FusedHit]:
     """Fuse every (query, hit) pair on the board."""
+    return fuse_found(picture.hits, request)
+
+
+def fuse_found(found_by: Mapping[str, Sequence[BoardHit]], request: ReportSearch) -> list[FusedHit]:
+    """Fuse every (query, hit) pair."""
     hits = [
         QueryHit(query=query, key=decode_key(hit.key), passage=hit.passage, inner_product=hit.score)
-        for query, found in picture.hits.items()
+        for query, found in found_by.items()
         for hit in found
     ]
     return fuse(hits, top_n=len(hits), inner_factor=request.inner_factor)
@@ -37,14 +45,18 @@ def fused(picture: Picture, request: ReportSearch) -> list[FusedHit]:
 
 def ranking_of(picture: Picture, request: ReportSearch) -> list[RankedHit]:
     """Return the ranking of all hits. Those of a comparison are shared among its sides."""
-    fusion = fused(picture, request)
-    by_words = words_of(picture, request)
+    original = original_of(picture, request)
+    sides = () if original is None else original.sides
+    return rank(fused(picture, request), words_of(picture, request), sides)
+
+
+def rank(fusion: Sequence[FusedHit], by_words: Sequence[WordsHit], sides: Sequence[Side]) -> list[RankedHit]:
+    """Join the order of the fusion with that of the words, and share the ranking among the sides of a comparison."""
     if by_words:
         ranking = joined(fusion, order_by_words(by_words))
     else:  # not asked for, nothing found, or branches of the release before
         ranking = [RankedHit(hit.key, hit.score, hit.passage, hit) for hit in fusion]
-    original = original_of(picture, request)
-    return in_turn(ranking, () if original is None else original.sides)
+    return in_turn(ranking, sides)
 
 
 def count_hits(picture: Picture, request: ReportSearch) -> int:
@@ -63,6 +75,13 @@ def best_hits(
     ranking = ranking_of(picture, request)
     if request.ranking == "agreement" and not words_of(picture, request):
         ranking = _with_waiting(ranking, picture, request, count=count)
+    return distinct_hits(ranking, request, ports, count=count)
+
+
+def distinct_hits(
+    ranking: Sequence[RankedHit], request: ReportSearch, ports: ReportPorts, *, count: int
+) -> list[tuple[RankedHit, PassageText]]:
+    """Return the first hits of a ranking with their texts, without near duplicates and what is no longer stored."""
     best: dict[HitKey, tuple[RankedHit, PassageText]] = {}
     unlike: Unlike[HitKey] = Unlike({}, {})
     for start in range(0, min(len(ranking), READ_AT_MOST * count), count):

@@ -17,7 +17,14 @@ from dataclasses import dataclass, field, replace
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.answer import ANSWER
 from querymill_shared.contracts.events import Hits, PartialHit
-from querymill_shared.contracts.reports.search import HYDE, ORIGINAL, SUBQUESTION, ReportResult, ReportSearch
+from querymill_shared.contracts.reports.search import (
+    HYDE,
+    ORIGINAL,
+    SUBQUESTION,
+    WHY_NOT,
+    ReportResult,
+    ReportSearch,
+)
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.inference.ports import Embeddings, cut_of
 from querymill_workers.jobs.bell import Bell
@@ -28,7 +35,7 @@ from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.stages import Laps, missing, stage, timing, used, why_nothing, worth_telling
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.jobs.verdicts import done, lost
-from querymill_workers.retrievers.reports import reranking
+from querymill_workers.retrievers.reports import reranking, why_not
 from querymill_workers.retrievers.reports.choosing import choose_reports, own_documents, routing_of
 from querymill_workers.retrievers.reports.models import searching_model
 from querymill_workers.retrievers.reports.notes import BranchNotes, branches_of, unembedded_of, words_of
@@ -112,6 +119,8 @@ def run_later_step(claim: Claim, request: ReportSearch, ports: ReportPorts) -> O
     picture = ports.board.picture(claim.job_id)
     if reranking.is_rerank(claim.step):
         return reranking.run_step(claim, request, picture, ports)
+    if claim.step == WHY_NOT:
+        return why_not.run_step(claim, request, picture, ports)
     return writing.run_step(claim, request, picture, reranking.sources_of(picture, request, ports), ports)
 
 
@@ -212,6 +221,8 @@ def conclude(picture: Picture, request: ReportSearch, ports: ReportPorts, *, aft
         if worth_telling(picture):
             ports.board.tell(picture.record.job_id, standing(picture, request, ports, after))
         return reranking.add_steps(picture, request, ports)
+    if is_last and why_not.wants_step(picture, request) and branches_of(picture, request):
+        return why_not.add_step(picture, request, ports)
     next_step = writing.next_step(picture, request, has_sources=has_sources(picture, request)) if is_last else None
     if is_last and next_step is None:
         settle(picture, request, ports)
@@ -283,6 +294,7 @@ def verdict(picture: Picture, request: ReportSearch, ports: ReportPorts) -> Verd
         routing=notes[searches[0].name].routing,
         expansion_texts={name: branch.texts for name, branch in notes.items() if branch.texts},
         answer=writing.read_answer(picture),
+        why_not=why_not.read_absence(picture),
     )
     return done(result)
 

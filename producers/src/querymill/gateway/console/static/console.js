@@ -178,12 +178,33 @@ function pause() {
 
 // --- times, keys, copying -------------------------------------------------------------------------------------------
 
-/** Times are UTC on the page; the title shows them in the zone of the browser.
+const zone = $("zone");
+const showsLocal = () => localStorage.getItem("querymill-zone") === "local";
+
+/** Times are UTC on the page. Shown are these or those of the browser's zone; the title has the other.
  * @param {ParentNode} root */
 function localise(root) {
-  for (const each of root.querySelectorAll("time[data-moment]"))
-    each.setAttribute("title", new Date(each.getAttribute("datetime") || "").toLocaleString(undefined, { timeZoneName: "short" }));
+  for (const each of /** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll("time[data-moment]"))) {
+    const utc = (each.dataset.utc ??= each.textContent || "");
+    const local = new Date(each.getAttribute("datetime") || "").toLocaleString(undefined, { timeZoneName: "short" });
+    each.textContent = showsLocal() ? local : utc;
+    each.title = showsLocal() ? utc : local;
+  }
 }
+
+function nameZone() {
+  if (!zone) return;
+  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  zone.hidden = false;
+  zone.textContent = showsLocal() ? own : "UTC";
+  zone.title = showsLocal() ? `Times are those of ${own}. Change to UTC.` : `Times are in UTC. Change to ${own}.`;
+}
+nameZone();
+zone?.addEventListener("click", () => {
+  localStorage.setItem("querymill-zone", showsLocal() ? "utc" : "local");
+  nameZone();
+  localise(document);
+});
 
 /** @param {number} by */
 function step(by) {

@@ -1,0 +1,109 @@
+"""Why is something not among the hits? What a search asks, and what its result says: a row of gates."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from querymill_shared.contracts.fields import Contract, FilePath, Growing, Request
+
+GateOutcome = Literal["passed", "failed", "unreached"]
+
+
+class AsksWhyNot(Request):
+    """Base class of searches that explain why one thing is not among their hits.
+
+    ``why_not`` is the id of a document, or of what a hit of the kind stands for. A request that has it has a higher
+    version: a worker that does not know the field would leave the question out without a word.
+    """
+
+    #: The version of a request that asks.
+    why_not_since: ClassVar[int]
+
+    why_not: Annotated[FilePath | None, Field(exclude_if=lambda wanted: wanted is None)] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _why_not_needs_its_version(cls, given: Any) -> Any:
+        asks = isinstance(given, dict) and given.get("why_not") is not None
+        return given | {"version": cls.why_not_since} if asks and given.get("version", 1) in _before(cls) else given
+
+
+def _before(asked: type[AsksWhyNot]) -> tuple[int, ...]:
+    return tuple(range(1, asked.why_not_since))
+
+
+class Gate(Contract):
+    """A condition that a hit has to meet, and what became of the thing there. ``said`` has the numbers, or is ""."""
+
+    name: str
+    outcome: Annotated[GateOutcome, Growing]
+    said: str = ""
+
+
+class Lever(Contract):
+    """The fields of the request that would bring the thing in, and the place that it would have.
+
+    The search was run with these fields, or its ranking was read further down: nothing is guessed. ``place`` is None
+    if it is certain only that the thing gets through the gate.
+    """
+
+    fields: dict[str, Any]
+    place: int | None = None
+
+
+class Absence(Contract):
+    """Why something is not among the hits: the gates in order, and what would change it, if that is known.
+
+    ``place`` is its place if it is a hit; then every gate is passed.
+    """
+
+    id: str
+    gates: tuple[Gate, ...]
+    place: int | None = None
+    lever: Lever | None = None
+
+    @property
+    def failed(self) -> Gate | None:
+        """The first gate that it did not pass, None if it is a hit."""
+        return next((gate for gate in self.gates if gate.outcome == "failed"), None)
+
+    @classmethod
+    def at(
+        cls,
+        wanted: str,
+        gates: Sequence[str],
+        failed: str,
+        said: str,
+        *,
+        passed: Mapping[str, str] | None = None,
+        lever: Lever | None = None,
+    ) -> Self:
+        """Return the absence of what failed at one of the gates. ``passed`` has what is said of earlier ones."""
+        at, notes = gates.index(failed), passed or {}
+        return cls(
+            id=wanted,
+            gates=tuple(
+                Gate(
+                    name=name,
+                    outcome="passed" if place < at else "failed" if place == at else "unreached",
+                    said=said if place == at else notes.get(name, "") if place < at else "",
+                )
+                for place, name in enumerate(gates)
+            ),
+            lever=lever,
+        )
+
+    @classmethod
+    def as_hit(cls, wanted: str, gates: Sequence[str], place: int, *, passed: Mapping[str, str] | None = None) -> Self:
+        """Return what is said of something that is a hit."""
+        notes = passed or {}
+        return cls(
+            id=wanted,
+            gates=tuple(Gate(name=name, outcome="passed", said=notes.get(name, "")) for name in gates),
+            place=place,
+        )
+
+
+#: The field of a result that says it; a client of the release before, which cannot ask, does not know it.
+WhyNotSaid = Annotated[Absence | None, Field(exclude_if=lambda said: said is None)]

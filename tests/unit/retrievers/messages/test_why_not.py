@@ -1,0 +1,118 @@
+"""Why a message is not among the hits: the gate, its numbers, and a lever that holds when it is pulled."""
+
+from typing import Any
+
+import pytest
+
+from querymill_shared.contracts.messages.ingest import IngestSession
+from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
+from querymill_shared.contracts.why_not import Absence
+from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.retrievers.messages.rules.absence import GATES, say_below, threshold_for
+from tests.fixtures.chats import session
+from tests.fixtures.world import World
+
+TEXTS = ("the fleet counts nine ships", "the fleet sails", "ships and soup", "soup for lunch", "tomatoes")
+
+
+@pytest.fixture
+def chats(world: World) -> World:
+    for name in ("s", "t"):
+        world.result(world.run(IngestSession(collection="chats", session=session(name, *TEXTS, user_name=name))))
+    return world
+
+
+def ask(world: World, **fields: Any) -> MessageResult:
+    asked = {"collection": "chats", "query": "how many ships counts the fleet", "session_id": "s"} | fields
+    result = world.result(world.run(MessageSearch.model_validate(asked)))
+    assert isinstance(result, MessageResult)
+    return result
+
+
+def id_of(world: World, text: str, **fields: Any) -> str:
+    hits = ask(world, query=text, **fields).results
+    return next(hit.vector_id for hit in hits if hit.content == text)
+
+
+def explain(world: World, wanted: str, **fields: Any) -> Absence:
+    """Ask, and see that the lever does what it says."""
+    absence = ask(world, why_not=wanted, **fields).why_not
+    assert absence is not None
+    assert [gate.name for gate in absence.gates] == list(GATES)
+    assert (absence.failed is None) == (absence.place is not None)
+    if absence.lever is not None:
+        pulled = ask(world, **fields | absence.lever.fields).results
+        assert [hit.vector_id for hit in pulled].index(wanted) + 1 == absence.lever.place
+    return absence
+
+
+def failed(absence: Absence) -> str:
+    assert absence.failed is not None
+    return absence.failed.name
+
+
+@pytest.mark.parametrize("ranking", ["best", "vectors"])
+def test_a_hit_has_passed_every_gate(chats: World, ranking: str) -> None:
+    wanted = id_of(chats, TEXTS[0])
+    absence = explain(chats, wanted, ranking=ranking, similarity_threshold=None)
+    assert (absence.place, {gate.outcome for gate in absence.gates}) == (1, {"passed"})
+
+
+@pytest.mark.parametrize(
+    ("fields", "gate"),
+    [
+        ({"session_id": "t"}, "session"),
+        ({"filter": {"user_name": "nobody"}}, "filter"),
+        ({"exclude_message_id": "a"}, "exclusions"),
+        ({"vector_type": "context"}, "exclusions"),
+    ],
+)
+def test_what_may_not_be_found_fails_at_the_gate_that_forbids_it(
+    chats: World, fields: dict[str, Any], gate: str
+) -> None:
+    assert failed(explain(chats, id_of(chats, TEXTS[0]), **fields)) == gate
+
+
+def test_what_is_not_stored_fails_first(chats: World) -> None:
+    absence = explain(chats, "nothing")
+    assert [gate.outcome for gate in absence.gates] == ["failed", *["unreached"] * 6]
+
+
+def test_below_the_threshold_the_band_is_said_and_a_lower_one_brings_it_in(chats: World) -> None:
+    absence = explain(chats, id_of(chats, TEXTS[2]), ranking="vectors", similarity_threshold=0.7, limit=1)
+    assert failed(absence) == "threshold"
+    assert absence.failed is not None
+    assert absence.failed.said.endswith("the threshold is 0.700 (medium)")
+    assert absence.lever is not None
+    assert set(absence.lever.fields) == {"similarity_threshold", "limit"}
+
+
+@pytest.mark.parametrize("ranking", ["best", "vectors"])
+def test_behind_the_list_its_place_and_the_longer_list_are_said(chats: World, ranking: str) -> None:
+    absence = explain(chats, id_of(chats, TEXTS[2]), ranking=ranking, similarity_threshold=None, limit=1)
+    assert failed(absence) == "limit"
+    assert absence.failed is not None
+    assert absence.failed.said.endswith("1 is returned")
+    assert absence.lever is not None
+
+
+def test_without_a_vector_the_words_explain(chats: World) -> None:
+    wanted, unrelated = id_of(chats, TEXTS[2]), id_of(chats, TEXTS[4])
+    chats.embeddings.fails_with = Unavailable("away")
+    assert failed(explain(chats, wanted, limit=1)) == "limit"
+    absence = explain(chats, unrelated, ranking="vectors")
+    assert failed(absence) == "vector or words"
+    assert absence.failed is not None
+    assert absence.failed.said.startswith("the question got no vector")
+    assert absence.lever is None
+
+
+def test_a_worker_of_the_release_before_leaves_the_question_alone() -> None:
+    plain = MessageSearch(collection="c", query="q")
+    asked = MessageSearch.model_validate({"collection": "c", "query": "q", "filter": {"a": 1}, "why_not": "x"})
+    assert (plain.version, "why_not" in plain.model_dump(), asked.version) == (1, False, 3)
+
+
+def test_the_numbers_of_the_threshold() -> None:
+    assert say_below(0.412, 0.7) == "0.412 (low), the threshold is 0.700 (medium)"
+    assert (threshold_for(0.6127), threshold_for(-0.2)) == (0.612, 0.0)
