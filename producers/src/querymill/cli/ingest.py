@@ -5,7 +5,7 @@ import os
 import stat
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,11 +16,13 @@ import typer
 from querymill.cli.exits import Exit, WrongUse
 from querymill.cli.ingest_documents import DocumentOptions, load_documents
 from querymill.cli.ingest_histories import FROM, HistoryOptions, are_histories, load_histories
+from querymill.cli.ingest_watch import Watching, watch
 from querymill.cli.progress import outcomes_with_bar
 from querymill.cli.terminal import Console, echo, saying_if_interrupted
 from querymill.client import Querymill
 from querymill.ingestion import STDIN, BadLine, GoodLine, Lines, LoadProgress
 from querymill.kinds import NAMES, kind_named
+from querymill.kinds.kind import Kind
 from querymill.reading.formats import BY_SUFFIX
 from querymill.reading.rules.beginnings import LOOKED_AT
 
@@ -69,7 +71,12 @@ def load(
     origin: Annotated[str | None, typer.Option("--from", help=f"histories: the tool that wrote them: {FROM}")] = None,
     tools: Annotated[str | None, typer.Option(help="histories: tool calls as none, summary or full")] = None,
     time_zone: Annotated[str | None, typer.Option(help="histories: of times that name none; else UTC")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+    is_watched: Annotated[
+        bool, typer.Option("--watch", help="go on with what changes, until Ctrl-C; a session that grows costs its end")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="print one JSON object; with --watch one for each change")
+    ] = False,
 ) -> None:
     """Load documents; a bad line is reported with its number and reason, the rest is loaded.
 
@@ -82,7 +89,7 @@ def load(
     With conversations and messages, the histories of coding assistants and exports of chats are read as they are. They
     are recognised by what they begin with.
     """
-    chosen, way = kind_named(kind), kind_named(kind).ingest
+    chosen = kind_named(kind)
     fields = {"title": title, "company": company, "period": period, "published_at": published_at}
     options = DocumentOptions({name: value for name, value in fields.items() if value}, password, sync)
     histories = HistoryOptions(origin, tools, time_zone)
@@ -91,21 +98,35 @@ def load(
         raise WrongUse("--title, --company, --period, --published-at and --sync are for documents")
     if histories.is_given and not chosen.reads_histories:
         raise WrongUse("--from, --tools and --time-zone are for histories: of conversations and messages")
+    if is_watched:
+        asked = Watching(chosen, paths, collection, options, histories, as_json)
+        as_histories = chosen.reads_histories and are_histories(paths, histories)
+        watch(asked, as_documents=as_documents, as_histories=as_histories)
+        return
     if as_documents:
         load_documents(chosen.documents, paths, collection, options, as_json=as_json)
         return
     if chosen.reads_histories and are_histories(paths, histories):
         load_histories(chosen.documents, paths, collection, histories, as_json=as_json)
         return
+    load_one(chosen, paths, collection, as_json=as_json)
+
+
+def load_one(kind: Kind[Any], paths: Sequence[str], collection: str, *, as_json: bool) -> None:
+    """Load what is at the one path that is given: JSON lines, or what the kind reads in its own way.
+
+    Raises:
+        WrongUse: There is none, or several.
+    """
     if not paths:
-        raise WrongUse(f"path: must be given for {kind}")
+        raise WrongUse(f"path: must be given for {kind.name}")
     if len(paths) > 1:
-        raise WrongUse(f"path: one at a time for {kind}")
+        raise WrongUse(f"path: one at a time for {kind.name}")
     path = Path(paths[0])
-    if isinstance(way, Lines):
-        load_lines(way, path, collection, as_json=as_json)
+    if isinstance(kind.ingest, Lines):
+        load_lines(kind.ingest, path, collection, as_json=as_json)
     else:
-        way(path, collection, as_json=as_json)
+        kind.ingest(path, collection, as_json=as_json)
 
 
 def are_lines(path: str) -> bool:

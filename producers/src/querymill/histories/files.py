@@ -73,7 +73,7 @@ def lines_of(path: Path) -> Iterator[tuple[int, dict[str, Any]] | Unread]:
             try:
                 row = json.loads(line.decode("utf-8-sig"))
             except (ValueError, RecursionError) as error:
-                yield Unread(f"{path}:{number}", _reason_of_line(error))
+                yield Unread(f"{path}:{number}", _reason_of_line(error), is_cut=not line.endswith(b"\n"))
                 continue
             if isinstance(row, dict):
                 yield number, row

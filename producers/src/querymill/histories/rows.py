@@ -54,6 +54,8 @@ def _messages(session: Session, tools: Tools) -> Iterator[dict[str, Any]]:
                 row["created_at"] = entry.at
             if entry.line:
                 row["line"] = entry.line
+            if entry.source:
+                row["source"] = str(entry.source)
             yield row
 
 
