@@ -101,7 +101,8 @@ class Packing:
             return cast("Request", lines[0].request)
         held = [getattr(line.request, self.one) for line in lines]
         documents = tuple(chain.from_iterable(each if isinstance(each, tuple) else (each,) for each in held))
-        return self.request.model_validate({"collection": lines[0].request.collection, self.many: documents})
+        first = lines[0].request
+        return self.request.model_validate({"collection": first.collection, "lane": first.lane, self.many: documents})
 
 
 @dataclass(frozen=True, slots=True)
