@@ -2,12 +2,15 @@
 
 import json
 import os
+import shutil
 import stat
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from io import BufferedReader
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Final
 
@@ -23,6 +26,8 @@ from querymill.client import Querymill
 from querymill.ingestion import STDIN, BadLine, GoodLine, Lines, LoadProgress
 from querymill.kinds import NAMES, kind_named
 from querymill.kinds.kind import Kind
+from querymill.reading.compressed import BROKEN as DAMAGED
+from querymill.reading.compressed import is_compressed, open_plain, plain_name
 from querymill.reading.formats import BY_SUFFIX
 from querymill.reading.rules.beginnings import LOOKED_AT
 
@@ -126,7 +131,20 @@ def load_one(kind: Kind[Any], paths: Sequence[str], collection: str, *, as_json:
     if isinstance(kind.ingest, Lines):
         load_lines(kind.ingest, path, collection, as_json=as_json)
     else:
-        kind.ingest(path, collection, as_json=as_json)
+        with plain_file(path) as plain:
+            kind.ingest(plain, collection, as_json=as_json)
+
+
+@contextmanager
+def plain_file(path: Path) -> Iterator[Path]:
+    """Give a file that is not compressed, in place of one that is."""
+    if path.is_dir() or not is_compressed(path):
+        yield path
+        return
+    with tempfile.NamedTemporaryFile(suffix=plain_name(path).suffix) as plain, opened(path) as stream:
+        shutil.copyfileobj(stream, plain)
+        plain.flush()
+        yield Path(plain.name)
 
 
 def are_lines(path: str) -> bool:
@@ -134,7 +152,7 @@ def are_lines(path: str) -> bool:
     if path == str(STDIN):
         peek = getattr(sys.stdin.buffer, "peek", None)
         return peek is None or peek(LOOKED_AT)[:LOOKED_AT].lstrip()[:1] in (b"{", b"")
-    if Path(path).suffix.lower() in LINES_SUFFIXES:
+    if plain_name(Path(path)).suffix.lower() in LINES_SUFFIXES:
         return True
     if Path(path).suffix.lower() in BY_SUFFIX or not Path(path).is_file():
         return False
@@ -202,13 +220,15 @@ def opened(path: Path) -> AbstractContextManager[BinaryIO]:
         WrongUse: It cannot be opened.
     """
     try:
-        return nullcontext(sys.stdin.buffer) if path == STDIN else path.open("rb")
+        return nullcontext(sys.stdin.buffer) if path == STDIN else open_plain(path)
     except OSError as error:
         raise WrongUse(f"path: {error}") from error
 
 
 def size_of(stream: BinaryIO) -> float | None:
     """Return the length of a file in bytes, or None if it is not known before it is read."""
+    if not isinstance(stream, BufferedReader):
+        return None
     status = os.fstat(stream.fileno())
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
@@ -226,7 +246,7 @@ def good_lines(read: Iterable[GoodLine[Any] | BadLine], done: Report, console: C
             else:
                 done.add_bad(line)
                 console.print(f"line {line.number}: {line.reason}", style="red")
-    except OSError as error:
+    except (OSError, *DAMAGED) as error:
         raise WrongUse(f"path: {error}") from error
 
 

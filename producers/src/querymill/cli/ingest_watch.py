@@ -30,6 +30,7 @@ from querymill.histories.finding import format_of, places
 from querymill.histories.formats import FORMATS
 from querymill.ingestion import STDIN
 from querymill.kinds.kind import Kind
+from querymill.reading.archives import is_archive
 from querymill.reading.process import Reader
 from querymill_shared.addresses import mask
 from querymill_shared.settings import Settings
@@ -101,6 +102,8 @@ def _refuse_missing(asked: Watching) -> None:
     if str(STDIN) in asked.paths:
         raise WrongUse("--watch: standard input cannot be followed")
     for path in asked.paths:
+        if is_archive(path) and not asked.kind.reads_documents:
+            raise WrongUse(f"--watch: {path}: an archive does not grow; leave out --watch")
         if not Path(path).exists() and not asked.kind.reads_documents:
             raise WrongUse(f"path: {path}: no such file")
 

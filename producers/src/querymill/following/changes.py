@@ -1,18 +1,18 @@
 """Which files change: told by the system where it can, found by looking where it cannot."""
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self
 
-from watchfiles import watch
+from watchfiles import Change, watch
 
 #: Milliseconds for which changes are gathered at most, and without one of which they are handed on.
 _GATHER_MS, _QUIET_MS = 300, 50
 #: How often files are looked at where the system does not tell, in milliseconds.
-_LOOK_MS: Final = 2_000
+LOOK_MS: Final = 2_000
 #: How long the thread that listens may take to notice that it should stop, in milliseconds.
 _STOP_MS: Final = 300
 
@@ -39,11 +39,13 @@ class Roots:
 class Changes:
     """The files below some roots that have changed since they were asked for last.
 
-    Where the system cannot watch so many files, they are looked at every two seconds, and ``tell`` is told.
+    Where the system cannot ``watch`` so many files, they are looked at every ``look_ms``, and ``tell`` is told.
     """
 
     roots: Roots
     tell: Callable[[str], None]
+    watch: Callable[..., Iterator[set[tuple[Change, str]]]] = watch
+    look_ms: int = LOOK_MS
     _changed: set[Path] = field(default_factory=set)
     _news: threading.Condition = field(default_factory=threading.Condition)
     _stop: threading.Event = field(default_factory=threading.Event)
@@ -81,14 +83,16 @@ class Changes:
         try:
             self._hear(paths, recursive=recursive, looking=False)
         except (OSError, RuntimeError) as error:  # the limits of the system, such as that of inotify
-            self.tell(f"the system cannot watch these files ({error}); they are looked at every {_LOOK_MS // 1000} s")
+            self.tell(
+                f"the system cannot watch these files ({error}); they are looked at every {self.look_ms / 1000:g} s"
+            )
             with suppress(FileNotFoundError):
                 self._hear(paths, recursive=recursive, looking=True)
 
     def _hear(self, paths: list[Path], *, recursive: bool, looking: bool) -> None:
-        for changes in watch(
+        for changes in self.watch(
             *paths, watch_filter=None, debounce=_GATHER_MS, step=_QUIET_MS, stop_event=self._stop,
-            rust_timeout=_STOP_MS, raise_interrupt=False, force_polling=looking, poll_delay_ms=_LOOK_MS,
+            rust_timeout=_STOP_MS, raise_interrupt=False, force_polling=looking, poll_delay_ms=self.look_ms,
             recursive=recursive, ignore_permission_denied=True,
         ):  # fmt: skip
             with self._news:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from querymill.following.changes import Roots
 from querymill.following.sent import ReadFile, Sent, Stamp
 from querymill.following.sessions import SessionSender, Told
-from querymill.histories.files import head_of
+from querymill.histories.files import BROKEN, head_of
 from querymill.histories.finding import Found, format_of, walked
 from querymill.histories.formats import BY_NAME, FORMATS
 from querymill.histories.rows import rows_of
@@ -117,7 +117,7 @@ class HistoryFollower:
             return spot.formats[0].name
         try:
             found = format_of(head_of(path), spot.formats)
-        except OSError:
+        except BROKEN:
             return ""
         return "" if found is None else found.name
 

@@ -15,6 +15,7 @@ from querymill.following.changes import Roots
 from querymill.following.sent import Sent, Tail
 from querymill.following.sessions import SessionSender, Told
 from querymill.ingestion import MAX_LINE_BYTES, BadLine, GoodLine, Lines, ingest
+from querymill.reading.compressed import is_compressed
 
 #: Endings of the files of a folder that are read.
 SUFFIXES: Final = (".jsonl", ".ndjson")
@@ -66,7 +67,13 @@ class LineFollower:
         if path in self.paths:
             return True
         named = any(end in SUFFIXES for end in path.suffixes[-2:])  # log.jsonl, and log.jsonl.1 of a rotation
-        return named and any(root in path.parents for root in self.paths) and not self.leaves_out(path)
+        # A rotated file that was compressed since was read before.
+        return (
+            named
+            and not is_compressed(path)
+            and any(root in path.parents for root in self.paths)
+            and not self.leaves_out(path)
+        )
 
     def _has_more(self, path: Path) -> bool:
         try:
