@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from io import BufferedReader
+from io import FileIO
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Final
 
@@ -227,8 +227,8 @@ def opened(path: Path) -> AbstractContextManager[BinaryIO]:
 
 def size_of(stream: BinaryIO) -> float | None:
     """Return the length of a file in bytes, or None if it is not known before it is read."""
-    if not isinstance(stream, BufferedReader):
-        return None
+    if not isinstance(getattr(stream, "raw", None), FileIO):
+        return None  # what a compressed file holds is known when it is read
     status = os.fstat(stream.fileno())
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 

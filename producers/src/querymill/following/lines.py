@@ -66,14 +66,10 @@ class LineFollower:
     def _is_followed(self, path: Path) -> bool:
         if path in self.paths:
             return True
+        if is_compressed(path) or all(root not in path.parents for root in self.paths):
+            return False  # what is compressed after a rotation was read before
         named = any(end in SUFFIXES for end in path.suffixes[-2:])  # log.jsonl, and log.jsonl.1 of a rotation
-        # A rotated file that was compressed since was read before.
-        return (
-            named
-            and not is_compressed(path)
-            and any(root in path.parents for root in self.paths)
-            and not self.leaves_out(path)
-        )
+        return named and not self.leaves_out(path)
 
     def _has_more(self, path: Path) -> bool:
         try:

@@ -2,14 +2,15 @@
 
 import gzip
 from collections.abc import Callable
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
 import zstandard
 
 _OPENS: Final[dict[str, Callable[[Path], Any]]] = {
-    ".gz": lambda path: gzip.open(path, "rb"),
-    ".zst": lambda path: zstandard.open(path, "rb", dctx=zstandard.ZstdDecompressor(max_window_size=1 << 27)),
+    ".gz": gzip.open,
+    ".zst": lambda path: BufferedReader(zstandard.open(path)),
 }
 #: What a damaged file raises, beside OSError.
 BROKEN: Final = (EOFError, zstandard.ZstdError)
