@@ -65,7 +65,7 @@ def watch(asked: Watching, *, as_documents: bool, as_histories: bool) -> None:
     with ExitStack() as stack:
         mill = stack.enter_context(Querymill())
         if as_documents:
-            follower: Follower = _documents(asked, mill, console, stack)
+            follower: Follower = _documents(asked, mill, stack)
         elif asked.kind.ingest is asked.kind.documents:
             sent = stack.enter_context(Sent(_state_of(asked)))
             if asked.kind.name not in mill.collections().get(asked.collection, ()):
@@ -150,10 +150,11 @@ def _is_history(path: Path) -> bool:
         return True
 
 
-def _documents(asked: Watching, mill: Querymill, console: Console, stack: ExitStack) -> Follower:
+def _documents(asked: Watching, mill: Querymill, stack: ExitStack) -> Follower:
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="querymill-")))
     reader = stack.enter_context(Reader())
-    feed = Feed(mill, reader, asked.kind.documents, asked.collection, asked.documents, Loaded(), console, folder)
+    quiet = Console(stderr=True, quiet=True)  # every round is told as a whole
+    feed = Feed(mill, reader, asked.kind.documents, asked.collection, asked.documents, Loaded(), quiet, folder)
     follower = DocumentFollower(asked.paths, feed)
     found = list(follower.sources())
     if not follower.paths():

@@ -32,9 +32,9 @@ class Spot:
 
     @property
     def root(self) -> Path:
-        """What is watched for it. A format whose files are read together keeps some of them beside the folder."""
-        beside = self.path.is_dir() and any(known.together == "format" for known in self.formats[:1])
-        return self.path.parent if beside and len(self.formats) == 1 else self.path
+        """What is watched for it: of opencode's ``storage/session`` also the messages, which are beside it."""
+        is_beside = len(self.formats) == 1 and self.formats[0].together == "format" and self.path.name == "session"
+        return self.path.parent if is_beside and self.path.is_dir() else self.path
 
     def holds(self, path: Path) -> bool:
         """Return whether a file is in it."""

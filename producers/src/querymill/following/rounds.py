@@ -86,6 +86,9 @@ def _take(
                 return
             away = min(away * 2, MAX_AWAY_S)
             continue
+        except OSError as error:  # a file went while it was looked at
+            follower.later = later | changed
+            remark(str(error))
         if told.counts or told.failures:
             tell(told)
         return
