@@ -32,7 +32,7 @@ def write(folder: Path, number: int) -> None:
         "user", f"{session}-{place}", f"{session}-{place - 1}" if place > 1 else None,
         f"lantern{number} stands on pier {number}", sessionId=session, second=place,
     )  # fmt: skip
-    line = write_lines(folder.parent / "line", [row]).read_text()
+    line = write_lines(folder.parents[2] / "line", [row]).read_text()
     with (folder / f"{session}.jsonl").open("a") as file:
         file.write(line[:50])
         file.flush() if number % 3 == 0 else None
