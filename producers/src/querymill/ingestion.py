@@ -5,7 +5,7 @@ Lines are read while others are ingested. However large the file is, only the do
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -114,7 +114,21 @@ class Packing:
             return cast("Request", lines[0].request)
         held = [getattr(line.request, self.one) for line in lines]
         documents = tuple(chain.from_iterable(each if isinstance(each, tuple) else (each,) for each in held))
-        return self.request.model_validate({"collection": lines[0].request.collection, self.many: documents})
+        first = lines[0].request
+        return self.request.model_validate({"collection": first.collection, "lane": first.lane, self.many: documents})
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """How the new messages of a session are sent, without those that are stored.
+
+    ``request_of`` makes the request of a collection, a session and the number of its messages that are stored.
+    ``is_in`` tells by the result whether all of them are stored now: else the session is sent whole.
+    """
+
+    request_of: Callable[[str, Mapping[str, Any], int], Request]
+    is_in: Callable[[Ingested, Mapping[str, Any]], bool]
+    packing: Packing | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +137,7 @@ class Lines(Generic[Q]):
 
     ``document_of`` returns the document's own id; ``counted`` names what the ``total`` of a result counts; ``packing``
     tells how many of them become one job. With ``in_list`` the field is a list, of which the document is the only one.
+    ``growth`` tells how a document grows that is a session.
     """
 
     request: type[Q]
@@ -131,6 +146,7 @@ class Lines(Generic[Q]):
     counted: str
     packing: Packing | None = None
     in_list: bool = False
+    growth: Growth | None = None
 
     def read(self, path: Path, collection: str) -> Iterator[GoodLine[Q] | BadLine]:
         """Read a file; blank lines are skipped.
@@ -147,7 +163,7 @@ class Lines(Generic[Q]):
             if line is None:
                 yield BadLine(number, f"longer than {MAX_LINE_BYTES} bytes")
             elif line.strip():
-                yield self._parse(number, line, collection)
+                yield self.parse(number, line, collection)
 
     def read_rows(self, rows: Iterable[Any], collection: str) -> Iterator[GoodLine[Q] | BadLine]:
         """Read rows: mappings, contracts such as `Report`, or lines of JSON. They are numbered from 1."""
@@ -157,9 +173,10 @@ class Lines(Generic[Q]):
             except ValueError as error:
                 yield BadLine(number, f"not JSON: {error}")
             else:
-                yield self._parse(number, line, collection)
+                yield self.parse(number, line, collection)
 
-    def _parse(self, number: int, line: bytes, collection: str) -> GoodLine[Q] | BadLine:
+    def parse(self, number: int, line: bytes, collection: str) -> GoodLine[Q] | BadLine:
+        """Read one line, with its number in its file."""
         try:
             request = self.request_of(line, collection)
         except (ValueError, RecursionError) as error:
@@ -259,8 +276,12 @@ def _parcel(lines: Sequence[GoodLine[Any]], packing: Packing | None) -> Parcel:
     return Parcel(lines, lines[0].request if packing is None else packing.request_of(lines))
 
 
-def ingest(mill: Submits, lines: Iterable[GoodLine[Any]], *, packing: Packing | None = None) -> Iterator[LoadProgress]:
+def ingest(
+    mill: Submits, lines: Iterable[GoodLine[Any]], *, packing: Packing | None = None, vectors: bool = True
+) -> Iterator[LoadProgress]:
     """Submit documents and follow their jobs; yields as they advance. A document is in once its vectors are stored.
+
+    Without ``vectors``, it is in once its words are, and its jobs leave the board: its vectors follow.
 
     Ingestion is durable: if this stops half-way, the documents that were submitted are still ingested, and
     submitting the same content again changes nothing.
@@ -278,7 +299,7 @@ def ingest(mill: Submits, lines: Iterable[GoodLine[Any]], *, packing: Packing | 
             held = next(parcels, None)
         parcel, job = flying.popleft()
         yield from _followed(job, before, parcel.size)
-        yield from _arrived(mill, parcel, job, before)
+        yield from _arrived(mill, parcel, job, before, vectors=vectors)
         before += parcel.size
 
 
@@ -288,22 +309,23 @@ def _followed(job: Job[Any], before: int, size: int) -> Iterator[LoadProgress]:
             yield LoadProgress(before + size * event.done / max(event.total, 1))
 
 
-def _arrived(mill: Submits, parcel: Parcel, job: Job[Any], before: int) -> Iterator[LoadProgress]:
-    """Say what became of each document, once its vectors are stored."""
+def _arrived(mill: Submits, parcel: Parcel, job: Job[Any], before: int, *, vectors: bool) -> Iterator[LoadProgress]:
+    """Say what became of each document, once its vectors are stored if these are waited for."""
     try:
         result = job.result(timeout=5)
     except JobEnded as error:
         yield from _outcomes(parcel, [(None, error.reason)] * len(parcel.lines), before)
         return
     lost = ""
-    for embedding in _embeddings_after(mill, parcel, job, result):
+    embeddings = _embeddings_after(mill, parcel, job, result)
+    for embedding in embeddings if vectors else ():
         yield from _followed(embedding, before, parcel.size)
         lost = lost or _why_not_embedded(embedding)
     each = result.documents if isinstance(result, LoadResult) else (result,)
     reasons = [entry.reason if entry.outcome == "failed" else lost for entry in each]
     outcomes = [(None if why else entry, why) for entry, why in zip(each, reasons, strict=True)]
     yield from _outcomes(parcel, outcomes, before)
-    if isinstance(result, LoadResult):
+    if isinstance(result, LoadResult) or not vectors:
         job.release()  # the documents of a large file must not fill the board until their jobs expire
 
 

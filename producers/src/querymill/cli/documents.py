@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, TextIO, cast
 
@@ -12,6 +13,7 @@ from rich.table import Table
 
 from querymill.cli.exits import WrongUse
 from querymill.cli.jobs import JsonOption
+from querymill.cli.reading_back import print_part, since
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill.documents import RETRIEVERS
@@ -37,16 +39,20 @@ def list_documents(
     kind: Kind,
     collection: Collection,
     conditions: Filters = None,
+    since_when: Annotated[
+        str | None, typer.Option("--since", help="a day, a time, or a span such as 24h, 7d or 2w")
+    ] = None,
     limit: Annotated[int, typer.Option(help="documents on the page, at most 1000")] = 100,
     cursor: Annotated[str | None, typer.Option(help="where the page before ended")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the documents of a collection in the order of their ids, and count all that pass the filter."""
     retriever = retriever_named(kind)
+    asked = filter_of(conditions, retriever)
+    if since_when is not None:
+        asked |= since(since_when, retriever, datetime.now(UTC))
     with Querymill() as mill:
-        page = mill.list(
-            retriever, collection=collection, filter=filter_of(conditions, retriever), limit=limit, cursor=cursor
-        )
+        page = mill.list(retriever, collection=collection, filter=asked, limit=limit, cursor=cursor)
     if as_json:
         echo(page.model_dump_json())
         return
@@ -70,12 +76,26 @@ def table_of(cards: Sequence[DocumentCard]) -> Table:
 
 
 def show(
-    kind: Kind, document: Annotated[str, typer.Argument(help="the document's id")], collection: Collection,
+    kind: Kind,
+    document: Annotated[str, typer.Argument(help="the document's id")],
+    collection: Collection,
+    message: Annotated[
+        str | None, typer.Option("--around", help="of a session, this message (id, or number) and those around it")
+    ] = None,
+    context: Annotated[int, typer.Option(min=0, help="messages before and after that of --around")] = 5,
+    page: Annotated[int | None, typer.Option(min=1, help="of a report, the text of this page")] = None,
+    passage: Annotated[str | None, typer.Option(help="text to mark on the page, such as that of a hit")] = None,
     as_json: JsonOption = False,
-) -> None:  # fmt: skip
-    """Show one document whole, as JSON; it can be ingested again."""
+) -> None:
+    """Show one document whole, as JSON that can be ingested again; or a message with its neighbours, or a page."""
+    retriever = retriever_named(kind)
     with Querymill() as mill:
-        found = mill.show(retriever_named(kind), document, collection=collection)
+        found = mill.show(retriever, document, collection=collection)
+    if message is not None or page is not None:
+        print_part(
+            retriever, found, message=message, context=context, page_number=page, passage=passage, as_json=as_json
+        )
+        return
     echo(json.dumps(found, ensure_ascii=False, indent=None if as_json else 2))
 
 

@@ -2,10 +2,13 @@
 
 import json
 import os
+import shutil
 import stat
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from io import FileIO
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Final
 
@@ -14,6 +17,7 @@ import typer
 from querymill.cli.exits import Exit, WrongUse
 from querymill.cli.ingest_documents import DocumentOptions, load_documents
 from querymill.cli.ingest_histories import FROM, HistoryOptions, are_histories, load_histories
+from querymill.cli.ingest_watch import Watching, watch
 from querymill.cli.progress import outcomes_with_bar
 from querymill.cli.terminal import Console, echo, saying_if_interrupted
 from querymill.client import Querymill
@@ -21,6 +25,8 @@ from querymill.ingestion import STDIN, BadLine, GoodLine, Lines
 from querymill.kinds import NAMES, kind_named
 from querymill.kinds.kind import Kind
 from querymill.loading import Ingestion
+from querymill.reading.compressed import BROKEN as DAMAGED
+from querymill.reading.compressed import is_compressed, open_plain, plain_name
 from querymill.reading.formats import BY_SUFFIX
 from querymill.reading.rules.beginnings import LOOKED_AT
 
@@ -72,7 +78,12 @@ def load(
     tools: Annotated[str | None, typer.Option(help="histories: tool calls as none, summary or full")] = None,
     time_zone: Annotated[str | None, typer.Option(help="histories: of times that name none; else UTC")] = None,
     include_secrets: IncludeSecrets = False,
-    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+    is_watched: Annotated[
+        bool, typer.Option("--watch", help="go on with what changes, until Ctrl-C; a session that grows costs its end")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="print one JSON object; with --watch one for each change")
+    ] = False,
 ) -> None:
     """Load documents; a bad line is reported with its number and reason, the rest is loaded.
 
@@ -97,6 +108,11 @@ def load(
         raise WrongUse("--from, --tools and --time-zone are for histories: of conversations and messages")
     if include_secrets and isinstance(chosen.ingest, Lines):
         raise WrongUse("--include-secrets is for files")
+    if is_watched:
+        asked = Watching(chosen, paths, collection, options, histories, as_json)
+        as_histories = chosen.reads_histories and are_histories(paths, histories)
+        watch(asked, as_documents=as_documents, as_histories=as_histories)
+        return
     if as_documents:
         load_documents(chosen.documents, paths, collection, options, as_json=as_json)
         return
@@ -120,7 +136,20 @@ def load_path(chosen: Kind[Any], paths: list[str], collection: str, *, include_s
     if isinstance(chosen.ingest, Lines):
         load_lines(chosen.ingest, path, collection, as_json=as_json)
     else:
-        chosen.ingest(path, collection, as_json=as_json, include_secrets=include_secrets)
+        with plain_file(path) as plain:
+            chosen.ingest(plain, collection, as_json=as_json, include_secrets=include_secrets)
+
+
+@contextmanager
+def plain_file(path: Path) -> Iterator[Path]:
+    """Give a file that is not compressed, in place of one that is."""
+    if path.is_dir() or not is_compressed(path):
+        yield path
+        return
+    with tempfile.NamedTemporaryFile(suffix=plain_name(path).suffix) as plain, opened(path) as stream:
+        shutil.copyfileobj(stream, plain)
+        plain.flush()
+        yield Path(plain.name)
 
 
 def are_lines(path: str) -> bool:
@@ -128,7 +157,7 @@ def are_lines(path: str) -> bool:
     if path == str(STDIN):
         peek = getattr(sys.stdin.buffer, "peek", None)
         return peek is None or peek(LOOKED_AT)[:LOOKED_AT].lstrip()[:1] in (b"{", b"")
-    if Path(path).suffix.lower() in LINES_SUFFIXES:
+    if plain_name(Path(path)).suffix.lower() in LINES_SUFFIXES:
         return True
     if Path(path).suffix.lower() in BY_SUFFIX or not Path(path).is_file():
         return False
@@ -164,13 +193,15 @@ def opened(path: Path) -> AbstractContextManager[BinaryIO]:
         WrongUse: It cannot be opened.
     """
     try:
-        return nullcontext(sys.stdin.buffer) if path == STDIN else path.open("rb")
+        return nullcontext(sys.stdin.buffer) if path == STDIN else open_plain(path)
     except OSError as error:
         raise WrongUse(f"path: {error}") from error
 
 
 def size_of(stream: BinaryIO) -> float | None:
     """Return the length of a file in bytes, or None if it is not known before it is read."""
+    if not isinstance(getattr(stream, "raw", None), FileIO):
+        return None  # what a compressed file holds is known when it is read
     status = os.fstat(stream.fileno())
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
@@ -188,7 +219,7 @@ def good_lines(read: Iterable[GoodLine[Any] | BadLine], done: Ingestion, console
             else:
                 done.add_bad(line)
                 console.print(f"line {line.number}: {line.reason}", style="red")
-    except OSError as error:
+    except (OSError, *DAMAGED) as error:
         raise WrongUse(f"path: {error}") from error
 
 

@@ -116,7 +116,7 @@ def loaded(
     with tempfile.TemporaryDirectory(prefix="querymill-") as made:
         folder = Path(made)
         found, roots = found_at(paths, folder)
-        feed = _Feed(mill, reader, lines, collection, options, done, console, folder)
+        feed = Feed(mill, reader, lines, collection, options, done, console, folder)
         feed.learn_what_is_stored(found, roots)
         size = sum(source.path.stat().st_size for source in found if isinstance(source, Source))
         for outcome in outcomes_with_bar(mill, feed.lines_of(found), console, size=size, packing=lines.packing):
@@ -159,7 +159,7 @@ def _standard_input(folder: Path) -> Source:
 
 
 @dataclass(slots=True)
-class _Feed:
+class Feed:
     """Yields a report for each file that changed. What it reads and leaves out is noted in ``done``."""
 
     mill: Querymill
@@ -241,6 +241,7 @@ class _Feed:
             self._leave_out(LeftOut(source.place, rule_broken(error, below=self.lines.field), failed=True))
             return None
         self._show(source, row, document)
+        self.done.documents[source.id]["stamp"] = str(stamp)
         return GoodLine(len(self.seen), stamp.size, request, unit="document", document=source.id)
 
     def _show(self, source: Source, row: Mapping[str, Any], document: Document) -> None:
@@ -300,7 +301,10 @@ def report(done: Loaded, console: Console, *, as_json: bool) -> None:
             "dropped": done.dropped,
             "pages": done.pages,
             "passages": done.passages,
-            "documents": list(done.documents.values())[:NAMED],
+            "documents": [
+                {name: value for name, value in document.items() if name != "stamp"}
+                for document in list(done.documents.values())[:NAMED]
+            ],
             "unreadable": [{"source": left.place, "reason": left.reason} for left in done.failures[:NAMED]],
             "unreadable_count": len(done.failures),
             "skipped": [{"source": left.place, "reason": left.reason} for left in skipped[:NAMED]],

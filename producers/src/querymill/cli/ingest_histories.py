@@ -18,13 +18,15 @@ from querymill.cli.exits import Exit, WrongUse
 from querymill.cli.progress import outcomes_with_bar
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
-from querymill.histories.files import head_of
+from querymill.histories.files import BROKEN, head_of
 from querymill.histories.finding import Found, find, format_of, places
 from querymill.histories.formats import BY_NAME, FORMATS
 from querymill.histories.rows import rows_of
 from querymill.histories.session import Asked, Format, Session, Tools, Unread
 from querymill.ingestion import STDIN, GoodLine, Lines, LoadProgress, rule_broken
 from querymill.reading.archives import is_archive
+from querymill.reading.document import Unreadable
+from querymill.reading.process import Reader
 from querymill_shared.contracts.conversations.search import zone_named
 
 #: What ``--from`` takes.
@@ -87,19 +89,13 @@ class HistoryOptions:
 
 
 def are_histories(paths: Sequence[str], options: HistoryOptions) -> bool:
-    """Return whether paths are histories, and not one file of our JSON lines.
-
-    Raises:
-        WrongUse: The path is that of an archive.
-    """
-    if options.is_given or len(paths) != 1:
+    """Return whether paths are histories, and not one file of our JSON lines."""
+    if options.is_given or len(paths) != 1 or is_archive(paths[0]):
         return True
     path = Path(paths[0])
-    if is_archive(path.name):
-        raise WrongUse(f"path: {path}: unpack the archive, and give its folder")
     try:
         return path != STDIN and (path.is_dir() or (path.is_file() and format_of(head_of(path)) is not None))
-    except OSError:
+    except BROKEN:
         return False
 
 
@@ -154,6 +150,8 @@ def found_at(paths: Sequence[str], only: Format | None, folder: Path) -> Found:
         WrongUse: There is none.
     """
     given = [Path(path) for path in paths]
+    unread: list[Unread] = []
+    archives: dict[Path, str] = {}
     for number, path in enumerate(given):
         if path == STDIN:
             given[number] = folder / _PIPED
@@ -161,7 +159,13 @@ def found_at(paths: Sequence[str], only: Format | None, folder: Path) -> Found:
                 shutil.copyfileobj(sys.stdin.buffer, file)
         elif not path.exists():
             raise WrongUse(f"path: {path}: no such file")
+        elif is_archive(path.name) and path.is_file():
+            given[number] = folder / str(number)
+            archives[given[number]] = f"{path.absolute()}!"
+            unread += unpacked(path, given[number])
     found = find(given, only) if given else _found_in_places(only)
+    found.unread += unread
+    found.archives |= archives
     if not found.files:
         where = " ".join(paths) or "none given, and in the places where the tools keep them"
         why = "; ".join(f"{unread.place}: {unread.reason}" for unread in found.unread[:3])
@@ -169,6 +173,21 @@ def found_at(paths: Sequence[str], only: Format | None, folder: Path) -> Found:
             f"path: {where}: no history of {only.name if only else FROM} there" + (f" ({why})" if why else "")
         )
     return found
+
+
+def unpacked(archive: Path, into: Path) -> list[Unread]:
+    """Unpack an archive into a folder, and return the members that were left out.
+
+    Raises:
+        WrongUse: The archive is broken, or too large.
+    """
+    into.mkdir()
+    try:
+        with Reader() as reader:
+            members = reader.unpack(archive, into)
+    except Unreadable as error:
+        raise WrongUse(f"path: {archive}: {error}") from error
+    return [Unread(f"{archive}!/{member}", why) for member, why in members if why]
 
 
 def _found_in_places(only: Format | None) -> Found:
@@ -197,14 +216,17 @@ class _Feed:
         for name, files in found.files.items():
             for read in BY_NAME[name].read(files, self.asked):
                 if isinstance(read, Session):
-                    yield from self._lines(read, name)
+                    yield from self._lines(read, name, found)
                 else:
-                    self.leave_out(read)
+                    self.leave_out(Unread(found.shown(read.place), read.reason))
 
-    def _lines(self, session: Session, name: str) -> Iterator[GoodLine[Any]]:
+    def _lines(self, session: Session, name: str, found: Found) -> Iterator[GoodLine[Any]]:
         for row in rows_of(session, name, self.tools):
             if session.source.name == _PIPED:
                 row["source"] = str(STDIN)
+            for part in (row, *row["messages"]) if found.archives else ():
+                if "source" in part:
+                    part["source"] = found.shown(part["source"])
             try:
                 request = self.lines.request.model_validate({"collection": self.collection, self.lines.field: row})
             except pydantic.ValidationError as error:
@@ -234,7 +256,7 @@ def report(done: Loaded, found: Found, counted: str, console: Console, *, as_jso
             "failed_count": len(done.failed),
             "unreadable": [{"place": unread.place, "reason": unread.reason} for unread in done.unread[:NAMED]],
             "unreadable_count": len(done.unread),
-            "not_recognised": [str(path) for path in found.unknown[:NAMED]],
+            "not_recognised": [found.shown(str(path)) for path in found.unknown[:NAMED]],
             "not_recognised_count": len(found.unknown),
         }
         echo(json.dumps(summary, ensure_ascii=False))
@@ -242,7 +264,7 @@ def report(done: Loaded, found: Found, counted: str, console: Console, *, as_jso
     for name, number in files.items():
         console.print(f"{name}: {done.sessions[name]} sessions in {number} files", markup=False)
     if found.unknown:
-        named = ", ".join(map(str, found.unknown[:SHOWN]))
+        named = ", ".join(found.shown(str(path)) for path in found.unknown[:SHOWN])
         more = f" and {len(found.unknown) - SHOWN} more" if len(found.unknown) > SHOWN else ""
         console.print(f"not recognised: {named}{more}", style="yellow", markup=False)
     replaced = "".join(f"{outcomes[name]} {name}, " for name in _STORED[2:] if outcomes[name])

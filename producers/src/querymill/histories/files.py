@@ -6,10 +6,13 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Final, TextIO
 
 from querymill.histories.session import HEAD_BYTES, Asked, Head, Read, Session, Unread
+from querymill.reading.compressed import BROKEN as DAMAGED
+from querymill.reading.compressed import open_plain, plain_name
 
 #: Characters that are read of a large list at first; twice as many each time an element does not fit.
 _CHUNK: Final = 1 << 20
@@ -19,7 +22,17 @@ _MAX_LINE_BYTES: Final = 64 << 20
 _MAX_OBJECT_BYTES: Final = 1 << 30
 
 #: What a damaged file raises when it is read, and one whose values are of other types than the format has.
-BROKEN: Final = (OSError, ValueError, RecursionError, sqlite3.Error, AttributeError, KeyError, IndexError, TypeError)
+BROKEN: Final = (
+    *DAMAGED,
+    OSError,
+    ValueError,
+    RecursionError,
+    sqlite3.Error,
+    AttributeError,
+    KeyError,
+    IndexError,
+    TypeError,
+)
 
 
 def head_of(path: Path) -> Head:
@@ -28,8 +41,8 @@ def head_of(path: Path) -> Head:
     Raises:
         OSError: It cannot be read.
     """
-    with path.open("rb") as file:
-        return Head(path, file.read(HEAD_BYTES))
+    with open_plain(path) as file:
+        return Head(plain_name(path), file.read(HEAD_BYTES))
 
 
 def each(read: Callable[[Path, Asked], Iterator[Session | Unread]]) -> Callable[[Sequence[Path], Asked], Read]:
@@ -64,7 +77,7 @@ def reason_of(error: Exception) -> str:
 
 def lines_of(path: Path) -> Iterator[tuple[int, dict[str, Any]] | Unread]:
     """Read JSON lines with their numbers, from 1. A broken line is named."""
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         number = 0
         while line := file.readline(_MAX_LINE_BYTES):
             number += 1
@@ -73,7 +86,7 @@ def lines_of(path: Path) -> Iterator[tuple[int, dict[str, Any]] | Unread]:
             try:
                 row = json.loads(line.decode("utf-8-sig"))
             except (ValueError, RecursionError) as error:
-                yield Unread(f"{path}:{number}", _reason_of_line(error))
+                yield Unread(f"{path}:{number}", _reason_of_line(error), is_cut=not line.endswith(b"\n"))
                 continue
             if isinstance(row, dict):
                 yield number, row
@@ -95,9 +108,11 @@ def object_of(path: Path) -> Any:
         ValueError: It is too large, or not JSON.
         RecursionError: It is nested too deeply.
     """
-    if path.stat().st_size > _MAX_OBJECT_BYTES:
+    with open_plain(path) as file:
+        read = file.read(_MAX_OBJECT_BYTES + 1)
+    if len(read) > _MAX_OBJECT_BYTES:
         raise ValueError(f"larger than {_MAX_OBJECT_BYTES >> 20} MiB")
-    text = path.read_bytes().decode("utf-8-sig")
+    text = read.decode("utf-8-sig")
     if text.lstrip()[:1] in ("{", "["):
         return json.loads(text)
     start = text.find("\n{")
@@ -111,7 +126,7 @@ def elements_of(path: Path) -> Iterator[Any]:
         OSError: The file cannot be read.
         ValueError: It is not JSON from here on.
     """
-    with path.open(encoding="utf-8-sig") as file:
+    with TextIOWrapper(open_plain(path), encoding="utf-8-sig") as file:
         held = file.read(_CHUNK).lstrip()
         if held.startswith("["):
             yield from _elements(file, held[1:])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from querymill.histories.files import head_of, reason_of
+from querymill.histories.files import BROKEN, head_of, reason_of
 from querymill.histories.formats import FORMATS
 from querymill.histories.session import Format, Head, Unread
 
@@ -16,11 +16,22 @@ _NOT_WALKED: Final = frozenset({".git", "node_modules", ".venv", "__pycache__"})
 
 @dataclass(slots=True)
 class Found:
-    """The files of each format, those of none, and what could not be read."""
+    """The files of each format, those of none, and what could not be read.
+
+    ``archives`` maps folders into which archives were unpacked to how these are shown.
+    """
 
     files: dict[str, list[Path]] = field(default_factory=dict)
     unknown: list[Path] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
+    archives: dict[Path, str] = field(default_factory=dict)
+
+    def shown(self, place: str) -> str:
+        """Return a path as it is shown: that of a member of an archive is ``export.zip!/chats.json``."""
+        for folder, archive in self.archives.items():
+            if place.startswith(f"{folder}"):
+                return archive + place.removeprefix(str(folder))
+        return place
 
     def add(self, path: Path, known: Format | None) -> None:
         """Note a file, once."""
@@ -56,7 +67,7 @@ def find(paths: Iterable[Path], only: Format | None = None) -> Found:
 def _add_recognised(path: Path, found: Found, formats: Sequence[Format]) -> None:
     try:
         found.add(path, format_of(head_of(path), formats))
-    except OSError as error:
+    except BROKEN as error:
         found.unread.append(Unread(str(path), reason_of(error)))
 
 

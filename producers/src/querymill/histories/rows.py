@@ -34,7 +34,7 @@ def rows_of(session: Session, format_name: str, tools: Tools = "none") -> Iterat
             "session_id": _id(session.id if number == 1 else f"{session.id}/{number}"),
             "started_at": started if number == 1 else _first_time(part) or started,
             "origin": format_name,
-            "source": str(session.source),
+            "source": str(session.source.absolute()),
         }
         if session.name and session.name.strip():
             head["name"] = _name(session.name)
@@ -54,6 +54,8 @@ def _messages(session: Session, tools: Tools) -> Iterator[dict[str, Any]]:
                 row["created_at"] = entry.at
             if entry.line:
                 row["line"] = entry.line
+            if entry.source:
+                row["source"] = str(entry.source.absolute())
             yield row
 
 

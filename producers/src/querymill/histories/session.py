@@ -1,7 +1,7 @@
 """What a format returns: sessions of messages and tool calls, and what could not be read."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 from pathlib import Path
@@ -19,13 +19,17 @@ HEAD_BYTES: Final = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message: its text, the role or the author, and where it stands in its file."""
+    """A message: its text, the role or the author, and where it stands in its file.
+
+    ``source`` is that file, if it is another than that of its session.
+    """
 
     role: str
     text: str
     id: str | None = None
     at: datetime | None = None
     line: int | None = None
+    source: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +42,12 @@ class Call:
     id: str | None = None
     at: datetime | None = None
     line: int | None = None
+    source: Path | None = None
 
 
 @dataclass(slots=True)
 class Session:
-    """A session as a file tells it.
+    """A session as a file tells it, or several files: the ``others`` than its ``source``.
 
     Without ``started_at`` it starts with its first message that has a time. ``about`` holds more of what the file says,
     such as the models and the working directory.
@@ -54,14 +59,27 @@ class Session:
     name: str | None = None
     started_at: datetime | None = None
     about: dict[str, Any] = field(default_factory=dict)
+    others: tuple[Path, ...] = ()
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that it is told by."""
+        return tuple(dict.fromkeys((self.source, *self.others)))
+
+    def entries_for(self, source: Path) -> list[Said | Call]:
+        """Return the entries as those of a session whose file is another: each says which file it is in."""
+        if source == self.source:
+            return self.entries
+        return [replace(entry, source=entry.source or self.source) for entry in self.entries]
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A file, or a place in one, that could not be read."""
+    """A file, or a place in one, that could not be read. ``is_cut``: it may be a line that is still being written."""
 
     place: str
     reason: str
+    is_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +115,9 @@ class Head:
 
 
 Read = Iterator[Session | Unread]
+#: Which other files must be read with one that has changed: those of its sessions; if it is new those of its folder, as
+#: it may go on with a session of another; those of its folder; all of its format.
+Together = Literal["sessions", "new", "folder", "format"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +125,8 @@ class Format:
     """A format of histories.
 
     ``homes`` are patterns below the home directory where the tool keeps its files, ``near`` below the working
-    directory. ``read`` gets all files of the format at once, because a session may stand in several.
+    directory. ``read`` gets all files of the format at once, because a session may stand in several. ``together`` says
+    which of them it needs for those that have changed.
     """
 
     name: str
@@ -112,3 +134,4 @@ class Format:
     read: Callable[[Sequence[Path], Asked], Read]
     homes: tuple[str, ...] = ()
     near: tuple[str, ...] = ()
+    together: Together = "sessions"

@@ -1,6 +1,7 @@
 """Chat sessions as they are ingested, by `messages` and by `conversations`."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
@@ -60,6 +61,13 @@ def has_long_text(session: object) -> bool:
         given = messages if isinstance(messages, list | tuple) else ()
         texts = [message.get("text") if isinstance(message, dict) else None for message in given]
     return any(isinstance(text, str) and len(text) > FORMER_MESSAGE_CHARS for text in texts)
+
+
+def place_in_file(metadata: Mapping[str, Any]) -> tuple[str | None, int | None]:
+    """Return the file that a message was read from and its line there, from 1, as histories note them in metadata."""
+    source, line = metadata.get("source"), metadata.get("line")
+    is_line = isinstance(line, int) and not isinstance(line, bool)
+    return (source if isinstance(source, str) else None), (line if is_line and isinstance(source, str) else None)
 
 
 def message_key(message_id: str | None, place: int) -> str:

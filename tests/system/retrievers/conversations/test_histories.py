@@ -26,7 +26,12 @@ def test_a_session_is_found_at_home_ingested_and_searched(deployment: Deployment
     assert (done["ingested"], done["messages"], done["from"]) == (1, 2, {"claude-code": {"files": 1, "sessions": 1}})
 
     found = json.loads(querymill("search", "conversations", "missing bracket", *options).stdout)
-    assert found["results"][0]["session_id"] == "s1"
+    (hit,) = found["results"]
+    assert (hit["session_id"], hit["source"], hit["line"], hit["message_number"]) == ("s1", str(path), 2, 2)
+    shown = json.loads(querymill("show", "conversations", "s1", "--around", hit["message_id"], *options).stdout)
+    assert [(message["number"], message["is_asked"]) for message in shown["messages"]] == [(1, False), (2, True)]
+    listed = json.loads(querymill("list", "conversations", "--since", "2026-01-06", *options).stdout)
+    assert listed["total"] == 0
 
     path.write_text(path.read_text() + '{"type": "user", "broken\n')
     run = querymill("ingest", "conversations", path, *options)

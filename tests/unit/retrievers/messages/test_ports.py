@@ -9,6 +9,7 @@ import pytest
 from querymill_shared.board import Board
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.messages.grow import GrowSessions, SessionGrowth
 from querymill_shared.contracts.messages.ingest import IngestSession
 from querymill_shared.contracts.messages.life import EmbedMessages, EmbedSessions, ForgetSession, ReembedMessages
 from querymill_shared.contracts.messages.load import LoadSessions
@@ -57,6 +58,10 @@ INGEST = IngestSession(collection="c", session=session("s", "nine ships", "soup"
 REQUESTS: list[JobRequest] = [
     INGEST,
     LoadSessions(collection="c", sessions=(session("s", "nine ships"), session("s2", "soup"))),
+    GrowSessions(
+        collection="c",
+        growths=(SessionGrowth(session_id="s2", after=1, messages=session("s2", "soup", "more soup").messages[1:]),),
+    ),
     EmbedMessages(collection="c", session_id="s"),
     EmbedSessions(collection="c", session_ids=("s", "s2")),
     MessageSearch(collection="c", query="ships"),

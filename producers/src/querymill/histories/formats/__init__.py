@@ -10,6 +10,7 @@ from querymill.histories.formats import (
     cline,
     codex,
     copilot,
+    copilot_cli,
     cursor,
     discord,
     gemini,
@@ -25,8 +26,8 @@ from querymill.histories.session import Format
 FORMATS: Final[tuple[Format, ...]] = tuple(
     module.FORMAT
     for module in (
-        claude_code, codex, chatgpt, claude, cursor, aider, gemini, copilot, cline, opencode, specstory, slack,
-        telegram, whatsapp, discord, mbox,
+        claude_code, codex, chatgpt, claude, cursor, aider, gemini, copilot, copilot_cli, cline, opencode, specstory,
+        slack, telegram, whatsapp, discord, mbox,
     )
 )  # fmt: skip
 BY_NAME: Final = {known.name: known for known in FORMATS}

@@ -187,5 +187,9 @@ def _session(told: _Told, results: dict[str, str]) -> Session:
 
 
 FORMAT: Final = Format(
-    "claude-code", recognise, read, homes=(".claude/projects", ".config/claude/projects", "$CLAUDE_CONFIG_DIR/projects")
+    "claude-code",
+    recognise,
+    read,
+    homes=(".claude/projects", ".config/claude/projects", "$CLAUDE_CONFIG_DIR/projects"),
+    together="new",
 )

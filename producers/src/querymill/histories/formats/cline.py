@@ -113,4 +113,5 @@ FORMAT: Final = Format(
         for program in ("Code", "Code - Insiders", "Cursor", "VSCodium")
         for extension in ("saoudrizwan.claude-dev", "rooveterinaryinc.roo-cline", "kilocode.kilo-code")
     ),
+    together="folder",
 )

@@ -11,6 +11,7 @@ from querymill.histories.rules.copies import one_each
 from querymill.histories.rules.injected import typed
 from querymill.histories.rules.times import moment
 from querymill.histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
+from querymill.reading.compressed import plain_name
 
 #: Events that are messages, and their roles.
 _EVENTS: Final = {"user_message": USER, "agent_message": ASSISTANT}
@@ -176,7 +177,7 @@ def read(paths: Sequence[Path], asked: Asked) -> Read:
     """Read rollouts; several with one id, which is the end of their names, are one session."""
     files: defaultdict[str, list[Path]] = defaultdict(list)
     for path in paths:
-        files[path.stem[-_ID_CHARS:]].append(path)
+        files[plain_name(path).stem[-_ID_CHARS:]].append(path)
     for parts in files.values():
         sessions: list[Session] = []
         for found in each(_read)(parts, asked):

@@ -151,4 +151,5 @@ FORMAT: Final = Format(
         for root in (".config", "Library/Application Support", "AppData/Roaming")
         for folder in ("workspaceStorage/*", "globalStorage")
     ),
+    together="format",
 )

@@ -132,4 +132,5 @@ FORMAT: Final = Format(
     recognise,
     read,
     homes=(".local/share/opencode/opencode.db", ".local/share/opencode/storage/session"),
+    together="format",
 )

@@ -126,4 +126,4 @@ def plain(text: str, names: dict[str, str]) -> str:
     return _LINK.sub(shown, text).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
-FORMAT: Final = Format("slack", recognise, read)
+FORMAT: Final = Format("slack", recognise, read, together="folder")

@@ -34,10 +34,12 @@ def _with(known: Session, other: Session) -> Session:
             left[_key(entry)] -= 1
         else:
             added.append(entry)
+    longer = later if len(later.entries) > len(first.entries) else first
     return replace(
-        later if len(later.entries) > len(first.entries) else first,
-        entries=[*first.entries, *added],
+        longer,
+        entries=[*first.entries_for(longer.source), *replace(later, entries=added).entries_for(longer.source)],
         name=later.name or first.name,
         started_at=first.started_at or later.started_at,
         about=first.about | later.about,
+        others=(*first.files, *later.files),
     )

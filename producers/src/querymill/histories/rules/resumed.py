@@ -61,8 +61,9 @@ def _together(first: Session, later: Session) -> Session:
         later,
         id=first.id,
         source=later.source,
-        entries=later.entries if repeats else [*first.entries, *later.entries],
+        entries=later.entries if repeats else [*first.entries_for(later.source), *later.entries],
         name=later.name or first.name,
         started_at=first.started_at or later.started_at,
         about=first.about | later.about,
+        others=(*first.files, *later.files),
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
+from querymill.cli.screen import written_in
 from querymill.cli.terminal import Console
 from querymill_shared.contracts.conversations.search import (
     ConversationHit,
@@ -21,6 +22,8 @@ def show(console: Console, result: ConversationResult, *, limit: int | None = No
         console.print(_heading(place, hit))
         console.print(Text(f"      {_why(hit)}", "dim"), no_wrap=True, overflow="ellipsis")
         console.print(_snippet(hit), no_wrap=True, overflow="ellipsis")
+        if where := written_in(hit.source, hit.line):
+            console.print(Text(f"      {where}", "dim"), soft_wrap=True)
     if not result.results:
         console.print("  no hits", style="yellow")
     for missing in result.degraded:

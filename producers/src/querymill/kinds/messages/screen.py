@@ -2,7 +2,7 @@
 
 from rich.text import Text
 
-from querymill.cli.screen import show_absence
+from querymill.cli.screen import show_absence, written_in
 from querymill.cli.terminal import Console
 from querymill_shared.contracts.messages.search import MessageHit, MessageResult
 
@@ -10,10 +10,15 @@ from querymill_shared.contracts.messages.search import MessageHit, MessageResult
 def show(console: Console, result: MessageResult, *, limit: int | None = None) -> None:
     """Print the hits with what their similarity is made of, then how the search went."""
     for rank, hit in enumerate(result.results[:limit], start=1):
-        place = " · ".join(part for part in (hit.session_name or hit.session_id, hit.message_role) if part)
+        number = "" if hit.message_number is None else f"message {hit.message_number}"
+        when = f"{hit.created_at:%Y-%m-%d %H:%M} UTC"
+        said = (hit.session_name or hit.session_id, hit.message_role, number, when)
+        place = " · ".join(part for part in said if part)
         line = Text.assemble((f"{rank:>2}", "bold"), "  ", (f"{hit.similarity:.3f}", "green"), f"  {hit.band}  {place}")
         console.print(line.append("  must use" if hit.must_use else "", "bold yellow"))
         console.print(Text(f"      {_why(hit)}", "dim"), no_wrap=True, overflow="ellipsis")
+        if where := written_in(hit.source, hit.line):
+            console.print(Text(f"      {where}", "dim"), soft_wrap=True)
         console.print(Text(f"      {' '.join(hit.content.split())[:200]}"), no_wrap=True, overflow="ellipsis")
     if not result.results:
         console.print(f"  no hits{_nearest(result)}", style="yellow")

@@ -159,7 +159,8 @@ class ConversationHit(Contract):
     The ``explanation`` holds every number needed to recompute ``score``. Its ``factors`` multiply to the score by
     words. Where vectors were joined, the ranks by that score and by vectors are in ``joined``, and ``score`` is their
     weighted sum. ``placed_by`` is the step of diversification that placed the hit, and ``placed_for`` the age or topic.
-    ``metadata`` is that of the session, if the request asks for it or has a filter.
+    ``metadata`` is that of the session, if the request asks for it or has a filter. ``source`` and ``line`` are the
+    file that the message was read from and its line there, if ingestion noted them.
     """
 
     session_id: str
@@ -177,6 +178,8 @@ class ConversationHit(Contract):
     message_number: Annotated[int | None, Field(exclude_if=lambda number: number is None)] = None
     message_at: Annotated[datetime | None, Field(exclude_if=lambda moment: moment is None)] = None
     metadata: Annotated[dict[str, Any] | None, Field(exclude_if=lambda metadata: metadata is None)] = None
+    source: Annotated[str | None, Field(exclude_if=lambda source: source is None)] = None
+    line: Annotated[int | None, Field(exclude_if=lambda line: line is None)] = None
 
 
 class WhyNot(Contract):

@@ -1,5 +1,6 @@
 """All requests of `messages` and their results."""
 
+from querymill_shared.contracts.messages.grow import GrowSessions, GrowSessionsResult
 from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
 from querymill_shared.contracts.messages.life import (
     EmbedMessages,
@@ -15,12 +16,20 @@ from querymill_shared.contracts.messages.load import LoadSessions, LoadSessionsR
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 
 MessageRequest = (
-    MessageSearch | IngestSession | LoadSessions | EmbedMessages | EmbedSessions | ReembedMessages | ForgetSession
+    MessageSearch
+    | IngestSession
+    | LoadSessions
+    | GrowSessions
+    | EmbedMessages
+    | EmbedSessions
+    | ReembedMessages
+    | ForgetSession
 )
 MessageJobResult = (
     MessageResult
     | IngestSessionResult
     | LoadSessionsResult
+    | GrowSessionsResult
     | EmbedMessagesResult
     | EmbedSessionsResult
     | ReembedResult

@@ -160,6 +160,8 @@ class MessageHit(Contract):
     The content is the whole text. If a long text was found by the vector of one of its passages, ``explanation`` has it
     as ``passage``: ``start`` and ``end`` in characters, and its ``number`` of so many ``passages``, from 0.
     ``metadata`` is that of the session and of the message, if the request asks for it or has a filter.
+    ``message_number`` is the message's place in its session, from 1. ``source`` and ``line`` are the file that it was
+    read from and its line there, if ingestion noted them.
     """
 
     vector_id: str
@@ -179,6 +181,9 @@ class MessageHit(Contract):
     must_use: bool = False
     explanation: dict[str, Any]
     metadata: Annotated[dict[str, Any] | None, Field(exclude_if=lambda metadata: metadata is None)] = None
+    message_number: Annotated[int | None, Field(exclude_if=lambda number: number is None)] = None
+    source: Annotated[str | None, Field(exclude_if=lambda source: source is None)] = None
+    line: Annotated[int | None, Field(exclude_if=lambda line: line is None)] = None
 
 
 class MessageResult(JobResult):

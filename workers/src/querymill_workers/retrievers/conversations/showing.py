@@ -12,6 +12,7 @@ from querymill_shared.contracts.conversations.search import (
     SearchMode,
     zone_named,
 )
+from querymill_shared.contracts.sessions import place_in_file
 from querymill_workers.retrievers.conversations.ports.caches import BestPassage, CachedSearch, SessionHit
 from querymill_workers.retrievers.conversations.ports.passages import NearSession
 from querymill_workers.retrievers.conversations.ports.sessions import (
@@ -43,7 +44,11 @@ def show_hits(
     order = order_of(question, recalled.understanding.mode, ranking)
     chosen = [by_id[place.session_id] for place in order]
     passages = dict(find_passages(question, recalled, [each.hit for each in chosen if each.has_words], conversations))
-    passages |= {each.hit.id: nearest_passage(each.near) for each in chosen if each.near and not each.has_words}
+    near = {each.hit.id: each for each in chosen if each.near and not each.has_words}
+    # Only what was read from files has lines to jump to.
+    from_files = [id_ for id_, each in near.items() if "source" in each.session.metadata]
+    read = conversations.sessions(question.request.collection, from_files) if from_files else {}
+    passages |= {id_: nearest_passage(each.near, read.get(id_)) for id_, each in near.items() if each.near}
     return [
         show_hit(question.request, by_id[place.session_id], passages[place.session_id], place)
         for place in order
@@ -86,11 +91,13 @@ def find_passages(
     return recalled.passages
 
 
-def nearest_passage(near: NearSession) -> BestPassage:
+def nearest_passage(near: NearSession, session: Conversation | None = None) -> BestPassage:
     """Show the passage of a session that only vectors found. No word of it is marked."""
     passage = near.passage
+    message = next((each for each in session.messages if each.key == passage.message), None) if session else None
+    source, line = (None, None) if session is None or message is None else place_of(session, message)
     message_id = passage.message[1:] if passage.message.startswith("=") else None
-    return BestPassage(opening(passage.text), message_id, passage.place, passage.first_at)
+    return BestPassage(opening(passage.text), message_id, passage.place, passage.first_at, source, line)
 
 
 def messages_in_time(question: Question, session: Conversation) -> Sequence[ConversationMessage]:
@@ -116,7 +123,14 @@ def cut_passage(hit: SessionHit, session: Conversation, messages: Sequence[Conve
 
 def passage_of(snippet: Snippet, message: ConversationMessage, session: Conversation) -> BestPassage:
     """Say of a snippet which message of the session it is cut from, and when that was written."""
-    return BestPassage(snippet, message.message_id, session.messages.index(message), message.created_at)
+    source, line = place_of(session, message)
+    place = session.messages.index(message)
+    return BestPassage(snippet, message.message_id, place, message.created_at, source, line)
+
+
+def place_of(session: Conversation, message: ConversationMessage) -> tuple[str | None, int | None]:
+    """Return the file that a message was read from and its line there, if they are known."""
+    return place_in_file({**session.metadata, **message.metadata})
 
 
 def explain_relevance(hit: SessionHit) -> dict[str, Any]:
@@ -183,4 +197,6 @@ def show_hit(
         placed_by=placed.step,
         placed_for=placed.reason,
         metadata=dict(session.metadata) if request.shows_metadata else None,
+        source=passage.source,
+        line=passage.line,
     )

@@ -9,6 +9,7 @@ from querymill_shared.board import Picture
 from querymill_shared.contracts.codes import OptionalCode
 from querymill_shared.contracts.messages.search import PRESETS, MessageHit, MessageResult, MessageSearch, Mode
 from querymill_shared.contracts.results import Degradation
+from querymill_shared.contracts.sessions import place_in_file
 from querymill_shared.contracts.why_not import WhyNotSaid
 from querymill_workers.jobs.notes import Notes, StepNotes
 from querymill_workers.jobs.one_step import Ending
@@ -81,6 +82,7 @@ def waiting(matches: MessageMatches) -> tuple[Gap, ...]:
 def hit_of(match: Match, request: MessageSearch, *, uncalibrated: bool = False) -> MessageHit:
     """Turn a match into a hit. A hit must be used if its vector is as similar as the preset asks for."""
     row = match.row
+    source, line = place_in_file(row.metadata)
     must_use = PRESETS[request.preset].must_use if request.preset else None
     return MessageHit(
         vector_id=row.vector_id,
@@ -100,6 +102,9 @@ def hit_of(match: Match, request: MessageSearch, *, uncalibrated: bool = False) 
         must_use=must_use is not None and row.raw is not None and match.similarity >= must_use,
         explanation=match.explanation,
         metadata=dict(row.metadata) if request.shows_metadata else None,
+        message_number=None if row.place is None else row.place + 1,
+        source=source,
+        line=line,
     )
 
 

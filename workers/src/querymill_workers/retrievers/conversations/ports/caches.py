@@ -44,12 +44,17 @@ class SessionHit(WordHit):
 
 @dataclass(frozen=True, slots=True)
 class BestPassage:
-    """The best passage of a session for one question: its message's id, its place from 0, and its time."""
+    """The best passage of a session for one question: its message's id, its place from 0, and its time.
+
+    ``source`` and ``line`` are the file of the message and its line there, if they are known.
+    """
 
     snippet: Snippet
     message_id: str | None
     place: int | None = None
     created_at: datetime | None = None
+    source: str | None = None
+    line: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

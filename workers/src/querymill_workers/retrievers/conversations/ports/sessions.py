@@ -31,6 +31,7 @@ class ConversationMessage:
     role: str | None
     text: str
     created_at: datetime
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +150,7 @@ def conversation_of(session: ChatSession, parts: RankParts) -> Conversation:
             message.role,
             message.text,
             session.started_at if message.created_at is None else message.created_at,
+            message.model_extra or {},
         )
         for place, message in enumerate(session.messages)
     )

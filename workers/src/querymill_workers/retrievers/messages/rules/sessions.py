@@ -104,7 +104,7 @@ class MessageRow:
     """A text that was found. ``vector_id`` is the id of the text.
 
     ``raw`` is its cosine to the question, or None if it has no vector of the model. The cosine of a long text is that
-    of its nearest passage, ``passage``.
+    of its nearest passage, ``passage``. ``place`` is that of its message in its session, from 0.
     """
 
     vector_id: str
@@ -120,6 +120,7 @@ class MessageRow:
     raw: float | None = None
     passage: Passage | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    place: int | None = None
 
     @property
     def message(self) -> tuple[str, str]:

@@ -121,7 +121,9 @@ class MemoryMessages:
 
     def _row(self, collection: str, stored: StoredPassage, raw: float | None = None) -> MessageRow:
         passage = stored.passage
-        session = self.sessions.sessions[collection, stored.session_id].prepared.session
+        prepared = self.sessions.sessions[collection, stored.session_id].prepared
+        session = prepared.session
+        places = {message.key: place for place, message in enumerate(prepared.messages)}
         end = passage.start + len(passage.content)
         found_by = Passage(passage.start, end, passage.number, passage.passages)
         return MessageRow(
@@ -138,6 +140,7 @@ class MemoryMessages:
             raw=raw,
             passage=found_by if raw is not None and passage.passages > 1 else None,
             metadata=passage.metadata,
+            place=places.get(passage.message_key),
         )
 
 

@@ -57,7 +57,7 @@ _WHOLE: Final = sql.SQL(
 )
 _COLUMNS: Final = sql.SQL(
     "coalesce(v.text_id, v.vector_id), v.message_key, v.message_id, v.session_id, {}, v.vector_type, v.created_at,"
-    " s.name, s.user_name, m.role, v.metadata"
+    " s.name, s.user_name, m.role, v.metadata, m.number"
 ).format(_WHOLE)
 _PASSAGE: Final = sql.SQL(
     "CASE WHEN v.text_id IS NOT NULL THEN ARRAY[v.start, v.start + length(v.content), v.number, v.passages] END"
@@ -65,7 +65,7 @@ _PASSAGE: Final = sql.SQL(
 #: The columns of a row that is ranked but not shown, in the same places. They need no join.
 _BRIEF_COLUMNS: Final = sql.SQL(
     "coalesce(v.text_id, v.vector_id), v.message_key, v.message_id, v.session_id, '', v.vector_type, v.created_at,"
-    " NULL, NULL, NULL, '{{}}'::jsonb"
+    " NULL, NULL, NULL, '{{}}'::jsonb, NULL::integer"
 ).format()
 _NO_PASSAGE: Final = sql.SQL("NULL::integer[]")
 _JOINS: Final = sql.SQL(
@@ -265,7 +265,7 @@ def _nearest(rows: Sequence[TupleRow], skipped: Sequence[TupleRow], *, exact: bo
 
 def _row(row: Sequence[Any]) -> MessageRow:
     """Read a row: its columns, and after them its cosine and its passage, if they are given."""
-    columns, metadata = row[:10], row[10]
-    raw, place = row[11:] if len(row) > len(columns) + 1 else (None, None)
-    passage = None if place is None or raw is None else Passage(*place)
-    return MessageRow(*columns, raw, passage, metadata)  # type: ignore[call-arg]  # ten columns
+    columns, metadata, number = row[:10], row[10], row[11]
+    raw, cut = row[12:] if len(row) > len(columns) + 2 else (None, None)
+    passage = None if cut is None or raw is None else Passage(*cut)
+    return MessageRow(*columns, raw, passage, metadata, number)  # type: ignore[call-arg]  # ten columns

@@ -1,0 +1,186 @@
+"""``querymill ingest KIND --watch``: go on with what changes, until Ctrl-C."""
+
+import json
+import os
+import signal
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+from querymill.cli.exits import WrongUse
+from querymill.cli.ingest_documents import DocumentOptions, Feed, Loaded
+from querymill.cli.ingest_histories import HistoryOptions
+from querymill.cli.terminal import Console, echo
+from querymill.cli.watch_documents import DocumentFollower, TreeFollower
+from querymill.client import Querymill
+from querymill.following.histories import HistoryFollower, Spot
+from querymill.following.lines import LineFollower
+from querymill.following.rounds import Follower, follow
+from querymill.following.sent import Sent, sent_path
+from querymill.following.sessions import SessionSender, Told
+from querymill.following.several import Several
+from querymill.histories.files import head_of
+from querymill.histories.finding import format_of, places
+from querymill.histories.formats import FORMATS
+from querymill.ingestion import STDIN
+from querymill.kinds.kind import Kind
+from querymill.reading.archives import is_archive
+from querymill.reading.process import Reader
+from querymill_shared.addresses import mask
+from querymill_shared.settings import Settings
+
+#: What a round counts, in the order in which it is told.
+_COUNTED: Final = (
+    "grown", "ingested", "unchanged", "superseded", "forgotten", "dropped", "compared", "messages", "files",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """What a caller wants to be followed."""
+
+    kind: Kind[Any]
+    paths: Sequence[str]
+    collection: str
+    documents: DocumentOptions
+    histories: HistoryOptions
+    as_json: bool
+
+
+def watch(asked: Watching, *, as_documents: bool, as_histories: bool) -> None:
+    """Follow files until Ctrl-C or SIGTERM.
+
+    Raises:
+        WrongUse: There is nothing to follow.
+        AlreadyFollowed: Another process follows it into the same collection.
+    """
+    _refuse_missing(asked)
+    console, total = Console(stderr=True), Counter[str]()
+    with ExitStack() as stack:
+        mill = stack.enter_context(Querymill())
+        if as_documents:
+            follower: Follower = _documents(asked, mill, stack)
+        elif asked.kind.ingest is asked.kind.documents:
+            sent = stack.enter_context(Sent(_state_of(asked)))
+            if asked.kind.name not in mill.collections().get(asked.collection, ()):
+                sent.forget()
+            follower = _lines_and_histories(asked, mill, sent, as_histories=as_histories)
+        else:
+            follower = _tree(asked)
+        stop = stack.enter_context(stopping())
+        console.print(f"following {', '.join(asked.paths) or 'the places of the tools'}; Ctrl-C stops it", markup=False)
+        follow(follower, stop, _teller(asked, console, total), lambda said: console.print(said, style="yellow"))
+    did = ", ".join(f"{total[name]} {name}" for name in _COUNTED if total[name]) or "nothing new"
+    console.print(f"Stopped: {did}. The same command goes on from here.")
+
+
+@contextmanager
+def stopping() -> Iterator[threading.Event]:
+    """Give an event that the first Ctrl-C or SIGTERM sets. A second Ctrl-C interrupts, as without this."""
+    stop = threading.Event()
+
+    def ask(number: int, _: FrameType | None) -> None:
+        if stop.is_set() and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        stop.set()
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _refuse_missing(asked: Watching) -> None:
+    if str(STDIN) in asked.paths:
+        raise WrongUse("--watch: standard input cannot be followed")
+    for path in asked.paths:
+        if is_archive(path) and not asked.kind.reads_documents:
+            raise WrongUse(f"--watch: {path}: an archive does not grow; leave out --watch")
+        if not Path(path).exists() and not asked.kind.reads_documents:
+            raise WrongUse(f"path: {path}: no such file")
+
+
+def _state_of(asked: Watching) -> Path:
+    histories = asked.histories
+    return sent_path({
+        "board": mask(Settings().redis_url), "kind": asked.kind.name, "collection": asked.collection,
+        "paths": sorted(str(Path(path).absolute()) for path in asked.paths),
+        "near": None if asked.paths else str(Path.cwd()),
+        "options": [histories.origin, histories.tools, histories.time_zone],
+    })  # fmt: skip
+
+
+def _lines_and_histories(asked: Watching, mill: Querymill, sent: Sent, *, as_histories: bool) -> Follower:
+    lines = asked.kind.documents
+    sender = SessionSender(mill, lines, asked.collection, sent)
+    paths = [Path(path).absolute() for path in asked.paths]
+    if not as_histories:
+        return LineFollower(paths, mill, lines, asked.collection, sender, sent)
+    only, known = asked.histories.format(), asked.histories.asked()
+    history = HistoryFollower(lambda: _spots(paths, only), known, asked.histories.shown(), sender, sent)
+    if not history.find_spots():
+        raise WrongUse("path: none given, and nothing in the places where the tools keep their histories")
+    folders = [path for path in paths if path.is_dir()]
+    if only is not None or not folders:
+        return history
+    own = LineFollower(folders, mill, lines, asked.collection, sender, sent, leaves_out=_is_history)
+    return Several([history, own])
+
+
+def _spots(paths: Sequence[Path], only: Any) -> list[Spot]:
+    formats = FORMATS if only is None else (only,)
+    if paths:
+        return [Spot(path, formats, sure=only is not None and not path.is_dir()) for path in paths]
+    found = places(formats, Path.home(), Path.cwd(), os.environ)
+    return [Spot(path, (known,)) for known, path in found]
+
+
+def _is_history(path: Path) -> bool:
+    try:
+        return format_of(head_of(path)) is not None
+    except OSError:
+        return True
+
+
+def _documents(asked: Watching, mill: Querymill, stack: ExitStack) -> Follower:
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="querymill-")))
+    reader = stack.enter_context(Reader())
+    quiet = Console(stderr=True, quiet=True)  # every round is told as a whole
+    feed = Feed(mill, reader, asked.kind.documents, asked.collection, asked.documents, Loaded(), quiet, folder)
+    follower = DocumentFollower(asked.paths, feed)
+    found = list(follower.sources())
+    if not follower.paths():
+        raise WrongUse(f"path: {' '.join(asked.paths)}: no such file")
+    feed.learn_what_is_stored(found, [str(path) for path in follower.paths() if path.is_dir()])
+    return follower
+
+
+def _tree(asked: Watching) -> Follower:
+    if len(asked.paths) != 1:
+        raise WrongUse(f"path: one for {asked.kind.name}")
+    path = Path(asked.paths[0])
+    load: Any = asked.kind.ingest
+    return TreeFollower(path.absolute(), lambda: load(path, asked.collection, as_json=asked.as_json))
+
+
+def _teller(asked: Watching, console: Console, total: Counter[str]) -> Callable[[Told], None]:
+    def tell(told: Told) -> None:
+        total.update(told.counts)
+        for place, reason in told.failures:
+            console.print(f"{place}: {reason}", style="red", markup=False)
+        counts = {name: told.counts[name] for name in _COUNTED if told.counts[name]}
+        failed = [{"document": place, "reason": reason} for place, reason in told.failures]
+        if asked.as_json:
+            echo(json.dumps({**counts, "failed": failed}, ensure_ascii=False))
+        elif counts.keys() - {"unchanged", "files", "compared"}:
+            console.print(", ".join(f"{number} {name}" for name, number in counts.items()), markup=False)
+
+    return tell
