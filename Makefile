@@ -24,7 +24,7 @@ INSTALL = VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/uv $(CERTS) pip install --quiet --n
 	@$(INSTALL) --require-hashes -r $(PEERS)
 	@touch $@
 
-.PHONY: help setup demo test check format bench eval faults lock clean
+.PHONY: help setup demo test check format bench eval faults lock wheels clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,6 +66,10 @@ lock:  ## resolve the dependencies again and export the locks without index addr
 	@$(BIN)/uv $(CERTS) lock --upgrade
 	@$(EXPORT) --all-packages --all-extras --all-groups --no-group peers -o $(LOCK)
 	@$(EXPORT) --only-group peers -o $(PEERS)
+
+wheels: .venv/ready  ## the wheels of every distribution, in dist/
+	@for member in $(MEMBERS) deploy/chat_weights; do \
+	(cd $$member && $(CURDIR)/$(BIN)/python -m hatchling build --target wheel --directory $(CURDIR)/dist) || exit 1; done
 
 clean:  ## remove the environment and every cache
 	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
