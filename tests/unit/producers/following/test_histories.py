@@ -176,7 +176,7 @@ def test_a_file_of_json_that_is_half_written_is_read_again(home: Home) -> None:
     chat["messages"] = [
         *chat["messages"],
         {"id": "2", "timestamp": "2026-01-05T10:01:00Z", "type": "gemini", "content": "so"},
-    ]  # type: ignore[misc]
+    ]
     write_json(path, chat)
     assert home.take(path).counts == Counter(grown=1, messages=1, files=1)
     assert home.stored("g") == ["why", "so"]
