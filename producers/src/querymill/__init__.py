@@ -77,6 +77,7 @@ from querymill_shared.contracts.files.ingest import (
 from querymill_shared.contracts.files.reembed import ReembedFiles, ReembedFilesResult
 from querymill_shared.contracts.files.search import FileHit, FileResult, FileSearch
 from querymill_shared.contracts.loading import LoadedDocument, LoadResult
+from querymill_shared.contracts.messages.grow import GrowSessions, GrowSessionsResult, SessionGrowth
 from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
 from querymill_shared.contracts.messages.life import (
     EmbedMessages,
@@ -160,6 +161,8 @@ __all__ = [
     "FileSearch",
     "ForgetResult",
     "ForgetSession",
+    "GrowSessions",
+    "GrowSessionsResult",
     "IdempotencyConflict",
     "IngestConversation",
     "IngestConversationResult",
@@ -229,6 +232,7 @@ __all__ = [
     "RerankCandidate",
     "RerankResult",
     "RerankedHit",
+    "SessionGrowth",
     "SessionUpdate",
     "SetAsideResult",
     "Settings",

@@ -75,7 +75,7 @@ class Changes:
         return changed
 
     def wake(self) -> None:
-        """Let whoever waits go on."""
+        """Let the waiting thread go on."""
         with self._news:
             self._news.notify_all()
 

@@ -19,7 +19,7 @@ from querymill.reading.compressed import is_compressed
 
 #: Endings of the files of a folder that are read.
 SUFFIXES: Final = (".jsonl", ".ndjson")
-#: Bytes before the end of what was read by which a file is recognised that was written anew.
+#: Bytes before the end of what was read by which a file is recognised that was written again.
 _LAST_BYTES: Final = 256
 #: Bytes of lines that are sent together.
 BATCH_BYTES: Final = 4 << 20
@@ -31,7 +31,7 @@ SETTLED_S: Final = 2.0
 class LineFollower:
     """Sends the lines that files gain.
 
-    A file that is renamed goes on where it was; another in its place, and one that was cut or written anew, are read
+    A file that is renamed goes on where it was; another in its place, and one that was cut or written again, are read
     from their beginning: what is stored already is not stored again. Of folders, files that it ``leaves_out`` are not
     read.
     """

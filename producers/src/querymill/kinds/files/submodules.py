@@ -36,7 +36,7 @@ class Rules:
 
     @classmethod
     def of_repository(cls, folder: Path) -> Self:
-        """Begin anew in a repository inside a tree: nothing above it holds there."""
+        """Start over in a repository inside a tree: nothing above it holds there."""
         return cls(submodules=submodules_of(folder))
 
     def within(self, folder: Path) -> Self:

@@ -37,7 +37,7 @@ class LinePattern:
 
 
 def _patterns(*written: str | tuple[str, str]) -> tuple[LinePattern, ...]:
-    pairs = [(one, "function") if isinstance(one, str) else one for one in written]
+    pairs = [(pattern, "function") if isinstance(pattern, str) else pattern for pattern in written]
     return tuple(
         LinePattern(re.compile(_spaced(f" ?{pattern}").replace("NAME", f"(?P<name>{_N})"), re.ASCII), kind)
         for pattern, kind in pairs
