@@ -62,13 +62,10 @@ def test_every_table_has_a_wall_or_a_named_reason_to_have_none(own_url: str) -> 
     assert {name for _, name, is_walled, _ in tables if is_walled} >= walls.former_tables()
 
 
-def test_the_tables_of_the_release_before_are_those_on_which_it_forces_no_wall(
-    empty_url: str, former_release: FormerRelease
+def test_the_tables_of_the_release_without_walls_are_those_on_which_none_is_forced(
+    empty_url: str, unwalled_release: FormerRelease
 ) -> None:
-    folder = former_release.folder / "workers/src/querymill_workers/postgres"
-    if (folder / "walls.py").exists():  # it marks its sessions
-        assert walls.FORMER_MIGRATION == 0
-        return
+    folder = unwalled_release.folder / "workers/src/querymill_workers/postgres"
     files = sorted((folder / "migrations").glob("*.sql"))
     with psycopg.connect(empty_url) as connection:
         walls.prepare_role(connection)

@@ -89,10 +89,10 @@ def test_a_directory_is_taken_in_but_for_what_should_not_be(
     assert (said["files"], said["ingested"], said["unchanged"], said["failed"]) == (7, 7, 0, [])
     assert {entry["path"]: entry["reason"] for entry in said["skipped"]} == {
         "huge.sql": "larger than 1000000 bytes",
-        "link.py": "a symbolic link, not followed",
+        "link.py": "a symbolic link out of the folder, not followed",
         "logo.png": "binary",
         "pipe": "not a regular file",
-        "up": "a symbolic link, not followed",
+        "up": "a symbolic link out of the folder, not followed",
     }
     assert [entry["path"] for entry in said["remarks"]] == ["src/latin.c"]
     mill.submit(EmbedFiles(collection=collection)).result(timeout=30)

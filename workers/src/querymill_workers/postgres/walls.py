@@ -26,7 +26,7 @@ OPEN: Final[Mapping[str, str]] = {
     "chat_models": "names of collections and models only; a worker that starts lists the collections",
     "conversation_collections": "names of collections and counts only; the daily rebuild lists what is due",
 }
-#: The last migration of the release before, or 0 if that release marks its sessions itself. A test compares.
+#: The last migration of the release that had no walls yet, whose workers may still run. A test compares.
 FORMER_MIGRATION: Final[int] = 11
 
 _OWN: Final = "own_collection"
