@@ -11,6 +11,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from querymill.gateway import (
+    batches,
     chat,
     completions,
     console,
@@ -35,7 +36,7 @@ from querymill_shared.board.connections import CLIENT_COMMANDS, open_commands
 from querymill_shared.metrics import FleetFigures
 from querymill_shared.settings import Settings
 
-ROOMS: Final = (jobs, events, documents, intake, chat, completions, operation, pages, console)
+ROOMS: Final = (jobs, events, documents, intake, batches, chat, completions, operation, pages, console)
 
 
 def create_app(settings: Settings, *, keys_required: bool = False) -> FastAPI:

@@ -5,7 +5,7 @@ store is held up by its own connection. What came whole before the client went i
 """
 
 import asyncio
-from collections import Counter, deque
+from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, cast
@@ -16,6 +16,7 @@ from fastapi.responses import JSONResponse, Response
 from starlette.requests import ClientDisconnect
 
 from querymill.gateway import audit
+from querymill.gateway.batches import remember
 from querymill.gateway.gate import caller_of, gate_of, need, need_sight
 from querymill.gateway.jobs import submit_job
 from querymill.gateway.problems import NAMED_CHARS, Problem, invalid, not_found, unavailable
@@ -26,7 +27,6 @@ from querymill.gateway.shapes import BatchBody, ReadDocument, RejectedLine, Uplo
 from querymill.ingestion import IN_FLIGHT, PACKED_BYTES, PACKED_DOCUMENTS, GoodLine, Lines, rules_broken
 from querymill.keys import Scope
 from querymill.kinds import KINDS
-from querymill_shared.board import keys
 from querymill_shared.contracts.errors import QuerymillError
 from querymill_shared.contracts.fields import CollectionName
 from querymill_shared.contracts.filters import Retriever
@@ -41,17 +41,9 @@ MAX_REJECTED: Final = 100
 UNDER_WAY: Final = 4 * IN_FLIGHT
 #: How long the caller of an upload is held up by one job before it is told to come back, in seconds.
 PATIENCE_S: Final = 120.0
-_STOPPING: Final = {"Retry-After": "1", "Connection": "close"}
-#: How long a batch is remembered, in seconds.
-BATCH_TTL_S: Final = 7 * 86_400
-#: How often it is remembered while lines are read, and for how long then, in seconds: its gateway may die.
+#: How often an upload is remembered while its lines are read, in seconds.
 REMEMBERED_EVERY_S: Final = 1.0
-OPEN_TTL_S: Final = 3_600
-#: The list of the latest batches, and how long it is.
-BATCHES: Final = f"{keys.prefix('0')}batches"
-MAX_LISTED: Final = 50
-#: The states of jobs whose documents are stored; "" is that of a job that was let go.
-_STORED: Final = ("done", "")
+_STOPPING: Final = {"Retry-After": "1", "Connection": "close"}
 
 
 @dataclass(slots=True)
@@ -288,12 +280,8 @@ async def _oldest_over(request: Request, state: Upload) -> None:
         pause = min(pause * 1.5, 0.5)
 
 
-def _batch_key(batch: str) -> str:
-    return f"{keys.prefix(batch[0])}batch:{batch}"
-
-
 async def _remember(request: Request, state: Upload, *, is_open: bool = False) -> None:
-    """Keep how far the upload is, and list it among the ingestions of its collection's readers."""
+    """Keep how far the upload is; the first time that it holds anything, list it."""
     about = BatchBody(
         batch=state.batch,
         collection=state.collection,
@@ -306,55 +294,6 @@ async def _remember(request: Request, state: Upload, *, is_open: bool = False) -
         began_at=state.began_at,
         is_open=is_open,
     )
-    text = "\n".join([about.model_dump_json(), *(f"{job_id} {documents}" for job_id, documents in state.jobs)])
-    gate = gate_of(request)
-    await gate.remember(_batch_key(state.batch), text, ttl_s=OPEN_TTL_S if is_open else BATCH_TTL_S)
-    if not state.remembered_at and (state.jobs or state.rejected):
-        await gate.list_in(BATCHES, state.batch, at=state.began_at, longest=MAX_LISTED)
+    is_first = not state.remembered_at and bool(state.jobs or state.rejected)
+    await remember(gate_of(request), about, state.jobs, is_first=is_first)
     state.remembered_at = asyncio.get_running_loop().time()
-
-
-@router.get("/v1/batches/{batch}", response_model=BatchBody, responses=answers())
-async def show_batch(request: Request, batch: str) -> Response:
-    """Say how far the jobs of an upload are."""
-    return JSONResponse((await batch_of(request, batch)).model_dump(mode="json"))
-
-
-async def batch_of(request: Request, batch: str) -> BatchBody:
-    """Return how far the jobs of an upload are.
-
-    Raises:
-        Problem: There is none that the caller may see.
-    """
-    if len(batch) != 32 or not set(batch) <= set("0123456789abcdef"):
-        raise not_found()
-    gate = gate_of(request)
-    kept = await gate.recall(_batch_key(batch))
-    if kept is None:
-        raise not_found()
-    about, *lines = kept.split("\n")
-    jobs = [line.partition(" ") for line in lines]
-    body = BatchBody.model_validate_json(about)
-    if not caller_of(request).sees(body.collection):
-        raise not_found()
-    need(caller_of(request), Scope.INGEST)
-    states = await gate.mill.board.states([job_id for job_id, _, _ in jobs])
-    body.jobs.update(Counter(state for state in states if state))
-    # Only jobs that are done are forgotten so soon.
-    stored = sum(int(documents or 1) for (_, _, documents), state in zip(jobs, states, strict=True) if state in _STORED)
-    return body.model_copy(update={"gone": states.count(""), "stored": stored})
-
-
-async def latest_batches(request: Request, *, limit: int) -> list[BatchBody]:
-    """Return the latest uploads that the caller may see, the latest first."""
-    found: list[BatchBody] = []
-    if Scope.INGEST not in caller_of(request).scopes:
-        return found
-    for batch in await gate_of(request).latest_in(BATCHES, limit=MAX_LISTED):
-        try:
-            found.append(await batch_of(request, batch))
-        except Problem:
-            continue  # it was forgotten, or is another's
-        if len(found) == limit:
-            break
-    return found

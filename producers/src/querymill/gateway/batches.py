@@ -1,0 +1,85 @@
+"""Batches: how far the jobs of an upload are, kept for a week after it."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response
+
+from querymill.gateway.gate import Gate, caller_of, gate_of, need
+from querymill.gateway.problems import Problem, not_found
+from querymill.gateway.routing import GatewayRoute, answers
+from querymill.gateway.shapes import BatchBody
+from querymill.keys import Scope
+from querymill_shared.board import keys
+
+router = APIRouter(route_class=GatewayRoute, tags=["documents"])
+
+#: How long a batch is remembered, in seconds.
+BATCH_TTL_S: Final = 7 * 86_400
+#: For how long while its lines are read, in seconds: its gateway may die.
+OPEN_TTL_S: Final = 3_600
+#: The list of the latest batches, and how long it is.
+BATCHES: Final = f"{keys.prefix('0')}batches"
+MAX_LISTED: Final = 50
+#: The states of jobs whose documents are stored; "" is that of a job that was let go.
+_STORED: Final = ("done", "")
+
+
+async def remember(gate: Gate, about: BatchBody, jobs: Sequence[tuple[str, int]], *, is_first: bool) -> None:
+    """Keep how far an upload is: its jobs, each with its number of documents. The first time, list it, too."""
+    text = "\n".join([about.model_dump_json(), *(f"{job_id} {documents}" for job_id, documents in jobs)])
+    await gate.remember(_batch_key(about.batch), text, ttl_s=OPEN_TTL_S if about.is_open else BATCH_TTL_S)
+    if is_first:
+        await gate.list_in(BATCHES, about.batch, at=about.began_at, longest=MAX_LISTED)
+
+
+@router.get("/v1/batches/{batch}", response_model=BatchBody, responses=answers())
+async def show_batch(request: Request, batch: str) -> Response:
+    """Say how far the jobs of an upload are."""
+    return JSONResponse((await batch_of(request, batch)).model_dump(mode="json"))
+
+
+async def batch_of(request: Request, batch: str) -> BatchBody:
+    """Return how far the jobs of an upload are.
+
+    Raises:
+        Problem: There is none that the caller may see.
+    """
+    if len(batch) != 32 or not set(batch) <= set("0123456789abcdef"):
+        raise not_found()
+    gate = gate_of(request)
+    kept = await gate.recall(_batch_key(batch))
+    if kept is None:
+        raise not_found()
+    about, *lines = kept.split("\n")
+    jobs = [line.partition(" ") for line in lines]
+    body = BatchBody.model_validate_json(about)
+    if not caller_of(request).sees(body.collection):
+        raise not_found()
+    need(caller_of(request), Scope.INGEST)
+    states = await gate.mill.board.states([job_id for job_id, _, _ in jobs])
+    body.jobs.update(Counter(state for state in states if state))
+    # Only jobs that are done are forgotten so soon.
+    stored = sum(int(documents or 1) for (_, _, documents), state in zip(jobs, states, strict=True) if state in _STORED)
+    return body.model_copy(update={"gone": states.count(""), "stored": stored})
+
+
+async def latest_batches(request: Request, *, limit: int) -> list[BatchBody]:
+    """Return the latest uploads that the caller may see, the latest first."""
+    found: list[BatchBody] = []
+    if Scope.INGEST not in caller_of(request).scopes:
+        return found
+    for batch in await gate_of(request).latest_in(BATCHES, limit=MAX_LISTED):
+        try:
+            found.append(await batch_of(request, batch))
+        except Problem:
+            continue  # it was forgotten, or is another's
+        if len(found) == limit:
+            break
+    return found
+
+
+def _batch_key(batch: str) -> str:
+    return f"{keys.prefix(batch[0])}batch:{batch}"
