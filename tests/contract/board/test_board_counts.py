@@ -10,7 +10,7 @@ import redis
 
 from querymill_shared.board import Board, Ended, MemoryBoard, Outcome, ValkeyBoard, Verdict, keys
 from querymill_shared.board.counts import BOUNDS, bound_of
-from querymill_shared.board.valkey import source
+from querymill_shared.board.scripts import source
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.settings import Settings

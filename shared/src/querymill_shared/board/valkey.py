@@ -1,10 +1,7 @@
 """The board on Valkey or Redis."""
 
-import hashlib
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cache
-from importlib import resources
 from typing import Any, Self, TypeVar
 
 import redis
@@ -19,6 +16,7 @@ from querymill_shared.board.endings import OnEnd, log_end
 from querymill_shared.board.exchanges import Exchange
 from querymill_shared.board.open_jobs import oldest, open_jobs
 from querymill_shared.board.picture import Cause, Claim, Claims, Due, Outcome, Picture, Verdict, WorkerLife
+from querymill_shared.board.scripts import digest, source
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.errors import UnreadableJob
 from querymill_shared.contracts.events import Event, ProgressEvent, decode_event
@@ -29,19 +27,6 @@ from querymill_shared.settings import Settings
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
-
-
-@cache
-def source(script: str) -> str:
-    """Return a script's Lua text, with the shared prelude in front."""
-    folder = resources.files("querymill_shared.board") / "lua"
-    return "\n".join((folder / f"{name}.lua").read_text() for name in ("prelude", script))
-
-
-@cache
-def digest(script: str) -> str:
-    """Return the name by which a server knows a script."""
-    return hashlib.sha1(source(script).encode()).hexdigest()  # noqa: S324  # the server's choice
 
 
 class ValkeyBoard:

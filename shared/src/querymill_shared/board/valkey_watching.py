@@ -10,7 +10,8 @@ from redis.exceptions import NoScriptError
 from querymill_shared.board import keys, lives, results
 from querymill_shared.board.connections import open_watching
 from querymill_shared.board.results import read_result
-from querymill_shared.board.valkey import digest, source, stream_entries
+from querymill_shared.board.scripts import digest, source
+from querymill_shared.board.valkey import stream_entries
 from querymill_shared.board.watching import Look, Seen, Told
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.queues import Queue

@@ -4,10 +4,12 @@
 -- ARGV job_id step lease_ms life most
 local job, steps, events, due, request, held = unpack(KEYS)
 local id, step, lease, life, most = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])
-if is_over(job) then return {'over'} end
+local its_state, its_deadline, its_queues, created, replayed, accepted =
+  unpack(redis.call('HMGET', job, 'state', 'deadline', 'queues', 'created', 'replayed', 'accepted'))
+if is_final(its_state) then return {'over'} end
 
 local now = now_ms()
-local deadline = tonumber(redis.call('HGET', job, 'deadline'))
+local deadline = tonumber(its_deadline)
 if deadline > 0 and now >= deadline then return {'late'} end
 
 local state = redis.call('HGET', steps, step .. '.state')
@@ -36,7 +38,7 @@ hold(step)
 redis.call('HSET', job, 'state', 'running')
 -- A step that was tried before may wait on purpose. Its own bell says when to try it again.
 local left = ''
-local queues = ' ' .. (redis.call('HGET', job, 'queues') or '') .. ' '
+local queues = ' ' .. (its_queues or '') .. ' '
 local start, stop = string.find(queues, ' ' .. step .. '=', 1, true)
 local queue = start and string.match(queues, '^%S+', stop + 1)
 for name, its_queue in string.gmatch(queue and queues or '', '(%S+)=(%S+)') do
@@ -51,7 +53,6 @@ for name, its_queue in string.gmatch(queue and queues or '', '(%S+)=(%S+)') do
     hold(name)
   end
 end
-local created = redis.call('HGET', job, 'created')
-local since = tonumber(redis.call('HGET', job, 'replayed') or created)
+local since = tonumber(replayed or created)
 return {'claimed', claimed, deadline > 0 and deadline - now or -1, redis.call('GET', request) or '', created, left,
-  now - since, redis.call('HGET', job, 'accepted') or ''}
+  now - since, accepted or ''}

@@ -6,9 +6,10 @@
 local job, steps, events, due, hits, queries, held = unpack(KEYS)
 local id, step = ARGV[1], ARGV[2]
 redis.pcall('SREM', held, id .. ' ' .. step .. ' ' .. ARGV[3])
-if is_over(job) then return {'over'} end
-if redis.call('HGET', steps, step .. '.state') ~= 'running' then return {'stale'} end
-if redis.call('HGET', steps, step .. '.attempt') ~= ARGV[3] then return {'stale'} end
+local its_state, told = unpack(redis.call('HMGET', job, 'state', 'told'))
+if is_final(its_state) then return {'over'} end
+local state, attempt = unpack(redis.call('HMGET', steps, step .. '.state', step .. '.attempt'))
+if state ~= 'running' or attempt ~= ARGV[3] then return {'stale'} end
 
 local now = now_ms()
 redis.call('HSET', steps, step .. '.state', ARGV[4], step .. '.reason', ARGV[5], step .. '.notes', ARGV[6], step .. '.ended', now,
@@ -22,7 +23,7 @@ if redis.call('HINCRBY', job, 'open', -1) <= 0 then
   redis.call('ZADD', due, now + tonumber(ARGV[8]), id .. ' @settle')
   return {'closed', picture(keys)}
 end
-local told = tonumber(redis.call('HGET', job, 'told'))
+told = tonumber(told)
 if ARGV[4] ~= 'done' or (told and now - told < tonumber(ARGV[9])) then return {'closed'} end
 local before = picture(keys)
 redis.call('HSET', job, 'told', now)

@@ -1,18 +1,29 @@
--- Prepended to every script of the board. The whole fleet uses one clock: the server's.
+-- In front of every script of the board stands what it uses of this: see scripts.py.
+
+-- The whole fleet uses one clock: the server's. A script runs at one moment.
+local moment
+local function read_clock()
+  moment = moment or redis.call('TIME')
+  return moment
+end
+
 local function now_ms()
-  local time = redis.call('TIME')
+  local time = read_clock()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 
 -- When a job is accepted, in µs: two that a client submits one after the other are told apart.
 local function now_us()
-  local time = redis.call('TIME')
+  local time = read_clock()
   return string.format('%d%06d', time[1], time[2])
 end
 
-local function is_over(job)
-  local state = redis.call('HGET', job, 'state')
+local function is_final(state)
   return not state or (state ~= 'queued' and state ~= 'running')
+end
+
+local function is_over(job)
+  return is_final(redis.call('HGET', job, 'state'))
 end
 
 -- Another program's key of a job's name must not keep the job from going on, or from its end.
@@ -27,12 +38,13 @@ local function pass_on(events, event_id, type, body)
   local shard, id = string.match(events, '^(.-}:)(.*):events$')
   local watch, forgotten = unpack(id and redis.call('HMGET', shard .. id .. ':job', 'watch', 'forgotten') or {})
   if not watch then return end
-  local count = redis.call('XLEN', events)
+  local count
   local is_last = type == 'done' or type == 'failed' or type == 'cancelled'
   for watcher, mode in string.gmatch(watch, '(%S+):(%a+)') do
     -- What a job with a forgotten text tells is in its own stream only, which goes with it.
     if is_last or (mode == 'all' and not forgotten) then
       local stream = shard .. 'watch:' .. watcher
+      count = count or redis.call('XLEN', events)
       -- A key that another program wrote must not keep the job from going on.
       redis.pcall('XADD', stream, 'MAXLEN', '~', 10000, '*', 'job', id, 'event', event_id, 'count', count,
         'type', type, 'body', body)
@@ -84,7 +96,7 @@ local BOUNDS = {0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800}
 -- Count the end of a job. Return its id, its state, its kind, its collection, how many ms it took, and how many steps it had.
 local function count_end(job)
   -- A record that another program wrote may lack any of these.
-  local read = redis.call('HMGET', job, 'kind', 'collection', 'created', 'order', 'state', 'left')
+  local read = redis.call('HMGET', job, 'kind', 'collection', 'created', 'order', 'state', 'left', 'id')
   local kind, now = read[1] or 'unknown', now_ms()
   local state, ms = read[6] and 'cancelled' or read[5], now - (tonumber(read[3]) or now)
   local bound = 'inf'
@@ -97,7 +109,7 @@ local function count_end(job)
     count(job, 'took/' .. kind .. '/' .. bound)
     count(job, 'took_ms/' .. kind, ms)
   end
-  return {redis.call('HGET', job, 'id') or '', state, kind, read[2] or '', ms, select(2, string.gsub(read[4] or '', '%S+', ''))}
+  return {read[7] or '', state, kind, read[2] or '', ms, select(2, string.gsub(read[4] or '', '%S+', ''))}
 end
 
 -- Identical work in flight is done once, by the first job: the leader. A job that joins it follows: its record names the

@@ -67,16 +67,25 @@ if redis.call('HEXISTS', job, 'left') == 0 then
   found[#found + 1] = count_end(job)
 end
 local fields = redis.pcall('HKEYS', steps)
+local entries, noted = {id .. ' @deadline', id .. ' @settle'}, {}
 for _, field in ipairs(type_is_wrong(fields) and {} or fields) do
   local step = string.match(field, '^(.*)%.state$')
   if step then
-    redis.call('ZREM', due, id .. ' ' .. step)
+    entries[#entries + 1] = id .. ' ' .. step
     let_go(due, steps, id, step)
-    -- What the steps of a job that is done found and noted is in its result.
-    if ARGV[2] == 'done' then redis.call('HDEL', steps, step .. '.notes', step .. '.lease') end
+    noted[#noted + 1] = step .. '.notes'
+    noted[#noted + 1] = step .. '.lease'
   end
 end
-redis.call('ZREM', due, id .. ' @deadline', id .. ' @settle')
+-- Thousands of steps are too many for one call.
+local function remove(command, key, members)
+  for first = 1, #members, 1000 do
+    redis.call(command, key, unpack(members, first, math.min(first + 999, #members)))
+  end
+end
+remove('ZREM', due, entries)
+-- What the steps of a job that is done found and noted is in its result.
+if ARGV[2] == 'done' then remove('HDEL', steps, noted) end
 redis.pcall('ZREM', string.gsub(due, 'due$', 'open'), id)
 if ARGV[2] == 'dead' and not holds_forgotten(job) then
   local dead = string.gsub(due, 'due$', 'dead')

@@ -5,7 +5,8 @@ local job, queries = unpack(KEYS)
 if is_over(job) then return {} end
 local mine = {}
 for i = 2, #ARGV do
-  redis.call('HSETNX', queries, ARGV[i], ARGV[1])
-  if redis.call('HGET', queries, ARGV[i]) == ARGV[1] then mine[#mine + 1] = ARGV[i] end
+  if redis.call('HSETNX', queries, ARGV[i], ARGV[1]) == 1 or redis.call('HGET', queries, ARGV[i]) == ARGV[1] then
+    mine[#mine + 1] = ARGV[i]
+  end
 end
 return mine

@@ -5,8 +5,8 @@ local job, steps, events = unpack(KEYS)
 local step = ARGV[3]
 if is_over(job) then return 0 end
 if step then
-  if redis.call('HGET', steps, step .. '.state') ~= 'running' then return 0 end
-  if redis.call('HGET', steps, step .. '.attempt') ~= ARGV[4] then return 0 end
+  local state, attempt = unpack(redis.call('HMGET', steps, step .. '.state', step .. '.attempt'))
+  if state ~= 'running' or attempt ~= ARGV[4] then return 0 end
 end
 if ARGV[1] == 'hits' then redis.call('HSET', job, 'told', now_ms()) end
 if ARGV[1] == 'progress' then

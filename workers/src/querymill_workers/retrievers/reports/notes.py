@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import Field
 
-from querymill_shared.board import Picture
 from querymill_shared.contracts.codes import OptionalCode
-from querymill_shared.contracts.reports.search import ORIGINAL, ReportSearch, Routing
+from querymill_shared.contracts.reports.search import Routing
 from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.retrievers.reports.rules.fusion import decode_key
 from querymill_workers.retrievers.reports.rules.joining import WordsHit
@@ -30,29 +29,6 @@ class BranchNotes(StepNotes):
     unvectored_code: OptionalCode = None
     sides: tuple[Side, ...] = ()
     missing: tuple[str, ...] = ()
-
-
-def branches_of(picture: Picture, request: ReportSearch) -> dict[str, BranchNotes]:
-    """Return the notes of each branch that has searched."""
-    return {
-        step.name: BranchNotes.of(step) for step in picture.steps if step.name in request.steps and step.state == "done"
-    }
-
-
-def original_of(picture: Picture, request: ReportSearch) -> BranchNotes | None:
-    """Return the notes of the original, if it has searched."""
-    return branches_of(picture, request).get(ORIGINAL)
-
-
-def unembedded_of(picture: Picture, request: ReportSearch) -> Unembedded:
-    """Return what the branch of the original noted of passages without a vector."""
-    original = original_of(picture, request)
-    return Unembedded() if original is None else original.unembedded
-
-
-def words_of(picture: Picture, request: ReportSearch) -> list[WordsHit]:
-    """Return what the words of all queries found."""
-    return [hit for branch in branches_of(picture, request).values() for hit in read_words(branch.words)]
 
 
 def read_words(words: Mapping[str, Sequence[tuple[str, int, float]]]) -> list[WordsHit]:

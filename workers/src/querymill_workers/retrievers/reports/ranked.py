@@ -1,81 +1,31 @@
-"""The ranking of a search, from what its branches left on the board, and the hits of the result."""
+"""The hits of the result: the best of the ranking with their texts, as callers and prompts read them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from querymill_shared.board import Picture
 from querymill_shared.contracts.reports.search import ReportHit, ReportSearch
-from querymill_shared.hits import BoardHit
-from querymill_workers.retrievers.reports.notes import original_of, unembedded_of, words_of
+from querymill_workers.retrievers.reports.findings import Findings
 from querymill_workers.retrievers.reports.ports import PassageText, ReportPorts
 from querymill_workers.retrievers.reports.rules.duplicates import Unlike
-from querymill_workers.retrievers.reports.rules.fusion import FusedHit, HitKey, QueryHit, decode_key, fuse
-from querymill_workers.retrievers.reports.rules.joining import (
-    RankedHit,
-    WordsHit,
-    explain_ranked,
-    in_turn,
-    joined,
-    order_by_words,
-)
+from querymill_workers.retrievers.reports.rules.fusion import HitKey
+from querymill_workers.retrievers.reports.rules.joining import RankedHit, explain_ranked
 from querymill_workers.retrievers.reports.rules.pending import explain_pending, with_pending
-from querymill_workers.retrievers.reports.rules.routing import Side
-from querymill_workers.retrievers.reports.unembedded import pending_hits
 from querymill_workers.services.writing import CitableHit
 
 #: So many times the wanted hits are read at most, to fill the places of near duplicates.
 READ_AT_MOST = 4
 
 
-def fused(picture: Picture, request: ReportSearch) -> list[FusedHit]:
-    """Fuse every (query, hit) pair on the board."""
-    return fuse_found(picture.hits, request)
-
-
-def fuse_found(found_by: Mapping[str, Sequence[BoardHit]], request: ReportSearch) -> list[FusedHit]:
-    """Fuse every (query, hit) pair."""
-    hits = [
-        QueryHit(query=query, key=decode_key(hit.key), passage=hit.passage, inner_product=hit.score)
-        for query, found in found_by.items()
-        for hit in found
-    ]
-    return fuse(hits, top_n=len(hits), inner_factor=request.inner_factor)
-
-
-def ranking_of(picture: Picture, request: ReportSearch) -> list[RankedHit]:
-    """Return the ranking of all hits. Those of a comparison are shared among its sides."""
-    original = original_of(picture, request)
-    sides = () if original is None else original.sides
-    return rank(fused(picture, request), words_of(picture, request), sides)
-
-
-def rank(fusion: Sequence[FusedHit], by_words: Sequence[WordsHit], sides: Sequence[Side]) -> list[RankedHit]:
-    """Join the order of the fusion with that of the words, and share the ranking among the sides of a comparison."""
-    if by_words:
-        ranking = joined(fusion, order_by_words(by_words))
-    else:  # not asked for, nothing found, or branches of the release before
-        ranking = [RankedHit(hit.key, hit.score, hit.passage, hit) for hit in fusion]
-    return in_turn(ranking, sides)
-
-
-def count_hits(picture: Picture, request: ReportSearch) -> int:
-    """Count the hits before the cut to top_n. Near duplicates count each."""
-    pending = {hit.key for hit in pending_hits(unembedded_of(picture, request))}
-    return len({hit.key for hit in ranking_of(picture, request)} | pending)
-
-
-def best_hits(
-    picture: Picture, request: ReportSearch, ports: ReportPorts, *, count: int
-) -> list[tuple[RankedHit, PassageText]]:
+def best_hits(findings: Findings, ports: ReportPorts, *, count: int) -> list[tuple[RankedHit, PassageText]]:
     """Return the best hits with their texts.
 
     Of near duplicates only the first counts. A hit whose report has been replaced since is dropped.
     """
-    ranking = ranking_of(picture, request)
-    if request.ranking == "agreement" and not words_of(picture, request):
-        ranking = _with_waiting(ranking, picture, request, count=count)
-    return distinct_hits(ranking, request, ports, count=count)
+    ranking = findings.ranking
+    if findings.request.ranking == "agreement" and not findings.words:
+        ranking = _with_pending(findings, count=count)
+    return distinct_hits(ranking, findings.request, ports, count=count)
 
 
 def distinct_hits(
@@ -97,24 +47,20 @@ def distinct_hits(
     return [(replace(hit, duplicates=tuple(alike.get(key, ()))), text) for key, (hit, text) in best.items()]
 
 
-def _with_waiting(
-    ranking: Sequence[RankedHit], picture: Picture, request: ReportSearch, *, count: int
-) -> list[RankedHit]:
+def _with_pending(findings: Findings, *, count: int) -> list[RankedHit]:
     """Keep places for passages without a vector, where words do not rank."""
-    known = {hit.key: hit for hit in ranking}
-    fusion = [hit.fused for hit in ranking if hit.fused is not None]
-    waiting = pending_hits(unembedded_of(picture, request))
-    chosen = with_pending(fusion, waiting, query=request.query, top_n=count)
-    if not waiting:
-        return list(ranking)
+    if not findings.pending:
+        return list(findings.ranking)
+    known = {hit.key: hit for hit in findings.ranking}
+    fusion = [hit.fused for hit in findings.ranking if hit.fused is not None]
+    chosen = with_pending(fusion, findings.pending, query=findings.request.query, top_n=count)
     return [known.get(hit.key) or RankedHit(hit.key, hit.score, hit.passage) for hit in chosen]
 
 
-def report_hits(
-    hits: Sequence[tuple[RankedHit, PassageText]], picture: Picture, request: ReportSearch
-) -> Iterator[ReportHit]:
+def report_hits(hits: Sequence[tuple[RankedHit, PassageText]], findings: Findings) -> Iterator[ReportHit]:
     """Yield the hits as the result has them."""
-    pending = {hit.key: hit for hit in pending_hits(unembedded_of(picture, request))}
+    request = findings.request
+    pending = {hit.key: hit for hit in findings.pending}
 
     def explained(hit: RankedHit) -> Mapping[str, Any]:
         if hit.fused is None and hit.by_words is None:

@@ -19,8 +19,9 @@ from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import CUT, caller_of
 from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.stages import Laps
+from querymill_workers.retrievers.reports.findings import Findings
 from querymill_workers.retrievers.reports.ports import PassageText, ReportPorts
-from querymill_workers.retrievers.reports.ranked import best_hits, citable, matched_texts, ranking_of, report_hits
+from querymill_workers.retrievers.reports.ranked import best_hits, citable, matched_texts, report_hits
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
 from querymill_workers.retrievers.reports.rules.joining import RankedHit
 from querymill_workers.services.rules.budget import labelled
@@ -61,37 +62,39 @@ def judged_at_most(request: ReportSearch) -> int:
     return max(min(2 * request.top_n, MAX_JUDGED), request.top_n)
 
 
-def add_steps(picture: Picture, request: ReportSearch, ports: ReportPorts) -> Sequence[Bell]:
+def add_steps(findings: Findings, ports: ReportPorts) -> Sequence[Bell]:
     """Add a step for each batch of hits, and return their bells."""
-    count = min(len(ranking_of(picture, request)), judged_at_most(request))
+    request = findings.request
+    count = min(len(findings.ranking), judged_at_most(request))
     names = [f"{RERANK}-{number:02}" for number in range(1, -(-count // BATCH_SIZE) + 1)]
-    job_id = picture.record.job_id
+    job_id = findings.picture.record.job_id
     return [
         Bell(job_id, name, request.queue_of(name))
         for name in ports.board.add_steps(job_id, names, queue_of=request.queue_of)
     ]
 
 
-def wants_steps(picture: Picture, request: ReportSearch) -> bool:
+def wants_steps(findings: Findings) -> bool:
     """Return whether hits are to be reranked, and no batch was added yet."""
     return (
-        request.rerank
-        and not any(is_rerank(step.name) for step in picture.steps)
-        and bool(ranking_of(picture, request))
+        findings.request.rerank
+        and not any(is_rerank(step.name) for step in findings.picture.steps)
+        and bool(findings.ranking)
     )
 
 
-def run_step(claim: Claim, request: ReportSearch, picture: Picture, ports: ReportPorts) -> Outcome:
+def run_step(claim: Claim, findings: Findings, ports: ReportPorts) -> Outcome:
     """Have the judge judge one batch.
 
     Raises:
         Unavailable: The judge did not reply in time, or no time is left for a call.
         Refused: Another call would not help.
     """
+    request = findings.request
     laps = Laps(ports)
     start = (int(claim.step.removeprefix(f"{RERANK}-")) - 1) * BATCH_SIZE
-    hits = best_hits(picture, request, ports, count=judged_at_most(request))[start : start + BATCH_SIZE]
-    shown = as_prompted(hits, picture, request, ports)
+    hits = best_hits(findings, ports, count=judged_at_most(request))[start : start + BATCH_SIZE]
+    shown = as_prompted(hits, findings, ports)
     passages = {str(hit.id): labelled(hit.passage, max_tokens=PASSAGE_TOKENS).text for hit in shown}
     if not passages:  # near duplicates have left none for it
         return Outcome(notes=RerankNotes().for_board(), ms=laps.total_ms, parts=laps.parts)
@@ -108,29 +111,29 @@ def run_step(claim: Claim, request: ReportSearch, picture: Picture, ports: Repor
 
 
 def as_prompted(
-    hits: Sequence[tuple[RankedHit, PassageText]], picture: Picture, request: ReportSearch, ports: ReportPorts
+    hits: Sequence[tuple[RankedHit, PassageText]], findings: Findings, ports: ReportPorts
 ) -> list[CitableHit]:
     """Return hits as prompts show them."""
-    matched = matched_texts([hit for hit, _ in hits], request, ports)
+    matched = matched_texts([hit for hit, _ in hits], findings.request, ports)
     return [
         citable(shown, matched.get(hit.key, ""))
-        for (hit, _), shown in zip(hits, report_hits(hits, picture, request), strict=True)
+        for (hit, _), shown in zip(hits, report_hits(hits, findings), strict=True)
     ]
 
 
-def final_hits(picture: Picture, request: ReportSearch, ports: ReportPorts) -> tuple[ReportHit, ...]:
+def final_hits(findings: Findings, ports: ReportPorts) -> tuple[ReportHit, ...]:
     """Return the hits of the result, in their final order."""
+    request = findings.request
     if not request.rerank:
-        return tuple(report_hits(best_hits(picture, request, ports, count=request.top_n), picture, request))
-    hits = best_hits(picture, request, ports, count=judged_at_most(request))
+        return tuple(report_hits(best_hits(findings, ports, count=request.top_n), findings))
+    hits = best_hits(findings, ports, count=judged_at_most(request))
     by_key = {
-        hit.key.encoded(): (hit, shown)
-        for (hit, _), shown in zip(hits, report_hits(hits, picture, request), strict=True)
+        hit.key.encoded(): (hit, shown) for (hit, _), shown in zip(hits, report_hits(hits, findings), strict=True)
     }
     # A passage that waits for its vector has no similarity; the least of the others stands in for it.
     least = min((hit.similarity for hit, _ in by_key.values() if hit.fused is not None), default=1.0)
     given = [GivenHit(key, hit.similarity if hit.fused is not None else least) for key, (hit, _) in by_key.items()]
-    judgements = judgements_of(picture)
+    judgements = judgements_of(findings.picture)
     ranking = rerank(given, judgements.items(), combine=request.combine)
     return tuple(
         by_key[hit.id][1].model_copy(
@@ -154,11 +157,11 @@ def judgements_of(picture: Picture) -> dict[str, float]:
     }
 
 
-def missing_judgements(picture: Picture, request: ReportSearch) -> Iterator[Degradation]:
+def missing_judgements(findings: Findings) -> Iterator[Degradation]:
     """Name a rerank that never began, and the hits that the judge left out. For failed batches see `missing`."""
-    if wants_steps(picture, request):
+    if wants_steps(findings):
         yield Degradation(stage=RERANK, reason=CUT, code="deadline")
-    for step in picture.steps:
+    for step in findings.picture.steps:
         if is_rerank(step.name) and step.state == "done":
             notes = RerankNotes.of(step)
             skipped = [key for key in notes.read if key not in notes.judgements]
@@ -170,11 +173,11 @@ def missing_judgements(picture: Picture, request: ReportSearch) -> Iterator[Degr
                 )
 
 
-def sources_of(picture: Picture, request: ReportSearch, ports: ReportPorts) -> list[CitableHit]:
+def sources_of(findings: Findings, ports: ReportPorts) -> list[CitableHit]:
     """Return the final hits as the answer may cite them, in the order of the result."""
-    passages = {hit.key: hit.passage for hit in ranking_of(picture, request)}
-    hits = final_hits(picture, request, ports)
+    passages = {hit.key: hit.passage for hit in findings.ranking}
+    hits = final_hits(findings, ports)
     keys = [HitKey(hit.document, hit.unit, hit.number) for hit in hits]
     found = [RankedHit(key, hit.score, passages[key]) for key, hit in zip(keys, hits, strict=True) if key in passages]
-    matched = matched_texts(found, request, ports)
+    matched = matched_texts(found, findings.request, ports)
     return [citable(hit, matched.get(key, "")) for key, hit in zip(keys, hits, strict=True)]

@@ -37,10 +37,10 @@ from querymill_workers.jobs.usage import Usage
 from querymill_workers.jobs.verdicts import done, lost
 from querymill_workers.retrievers.reports import reranking, why_not
 from querymill_workers.retrievers.reports.choosing import choose_reports, own_documents, routing_of
+from querymill_workers.retrievers.reports.findings import Findings
 from querymill_workers.retrievers.reports.models import searching_model
-from querymill_workers.retrievers.reports.notes import BranchNotes, branches_of, unembedded_of, words_of
+from querymill_workers.retrievers.reports.notes import BranchNotes
 from querymill_workers.retrievers.reports.ports import ReportPorts
-from querymill_workers.retrievers.reports.ranked import count_hits, ranking_of
 from querymill_workers.retrievers.reports.recall import QueryVectors, Recalled, recall, recall_by_words
 from querymill_workers.retrievers.reports.rules.glossary import terms_in
 from querymill_workers.retrievers.reports.rules.routing import Route
@@ -117,11 +117,12 @@ def step(claim: Claim, request: ReportSearch, ports: ReportPorts) -> Sequence[Be
 def run_later_step(claim: Claim, request: ReportSearch, ports: ReportPorts) -> Outcome:
     """Run a step that was added after the branches: a batch of the rerank, the answer, or its judgement."""
     picture = ports.board.picture(claim.job_id)
+    findings = Findings(picture, request)
     if reranking.is_rerank(claim.step):
-        return reranking.run_step(claim, request, picture, ports)
+        return reranking.run_step(claim, findings, ports)
     if claim.step == WHY_NOT:
-        return why_not.run_step(claim, request, picture, ports)
-    return writing.run_step(claim, request, picture, reranking.sources_of(picture, request, ports), ports)
+        return why_not.run_step(claim, findings, ports)
+    return writing.run_step(claim, request, picture, reranking.sources_of(findings, ports), ports)
 
 
 def expand(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tuple[list[str], Usage]:
@@ -216,26 +217,27 @@ def finish_branch(claim: Claim, outcome: Outcome, request: ReportSearch, ports: 
 
 def conclude(picture: Picture, request: ReportSearch, ports: ReportPorts, *, after: str = "") -> Sequence[Bell]:
     """Settle the job if no step follows. Else report the ranking so far, and add the next step if there is one."""
+    findings = Findings(picture, request)
     is_last = picture.record.open_steps <= 0
-    if is_last and reranking.wants_steps(picture, request):
+    if is_last and reranking.wants_steps(findings):
         if worth_telling(picture):
-            ports.board.tell(picture.record.job_id, standing(picture, request, ports, after))
-        return reranking.add_steps(picture, request, ports)
-    if is_last and why_not.wants_step(picture, request) and branches_of(picture, request):
+            ports.board.tell(picture.record.job_id, standing(findings, ports, after))
+        return reranking.add_steps(findings, ports)
+    if is_last and why_not.wants_step(picture, request) and findings.branches:
         return why_not.add_step(picture, request, ports)
-    next_step = writing.next_step(picture, request, has_sources=has_sources(picture, request)) if is_last else None
+    next_step = writing.next_step(picture, request, has_sources=findings.has_sources) if is_last else None
     if is_last and next_step is None:
-        settle(picture, request, ports)
+        settle_found(findings, ports)
         return []
     # Readers see the hits before the answer begins. They do not change between the answer and its judgement.
-    if has_hits(picture, request) and (worth_telling(picture) if next_step is None else next_step == ANSWER):
-        ports.board.tell(picture.record.job_id, standing(picture, request, ports, after))
+    if findings.has_hits and (worth_telling(picture) if next_step is None else next_step == ANSWER):
+        ports.board.tell(picture.record.job_id, standing(findings, ports, after))
     return [] if next_step is None else writing.add_step(picture, next_step, request, ports)
 
 
-def standing(picture: Picture, request: ReportSearch, ports: ReportPorts, after: str) -> Hits:
+def standing(findings: Findings, ports: ReportPorts, after: str) -> Hits:
     """Return the ranking so far, while other branches or the answer are still running."""
-    ranking = ranking_of(picture, request)
+    request, ranking = findings.request, findings.ranking
     model = ports.reports.searched_by(request.collection) or ports.embeddings.model
     titles = {card.sha1: card.title for card in ports.reports.cards(request.collection, model=model)}
     best = tuple(
@@ -247,21 +249,26 @@ def standing(picture: Picture, request: ReportSearch, ports: ReportPorts, after:
 
 def settle(picture: Picture, request: ReportSearch, ports: ReportPorts) -> None:
     """Fuse the hits and end the job. It fails, with the reasons, if no search has finished."""
+    settle_found(Findings(picture, request), ports)
+
+
+def settle_found(findings: Findings, ports: ReportPorts) -> None:
+    """End the job with what was found."""
     try:
-        ending = verdict(picture, request, ports)
+        ending = verdict(findings, ports)
     except (Unavailable, Refused) as error:
         ending = Verdict("failed", reason=str(error), code=error.code)
-    ports.board.settle(picture.record.job_id, ending)
+    ports.board.settle(findings.picture.record.job_id, ending)
 
 
-def verdict(picture: Picture, request: ReportSearch, ports: ReportPorts) -> Verdict:
-    """Build the verdict from the picture of the job."""
+def verdict(findings: Findings, ports: ReportPorts) -> Verdict:
+    """Build the verdict from what was found."""
+    picture, request, notes = findings.picture, findings.request, findings.branches
     branches = [step for step in picture.steps if step.name in request.steps]
     searches = [branch for branch in branches if branch.state == "done"]
     # A branch whose queries were all dropped has not searched: alone it must not turn a failed search into "no hits".
-    if not searches or not (has_hits(picture, request) or searches[0].name == ORIGINAL):
+    if not searches or not (findings.has_hits or searches[0].name == ORIGINAL):
         return lost(picture, why_nothing(picture))
-    notes = branches_of(picture, request)
     degraded = (
         *missing(picture.steps),
         *(
@@ -270,22 +277,22 @@ def verdict(picture: Picture, request: ReportSearch, ports: ReportPorts) -> Verd
                 (note.unvectored, note.unvectored_code) for note in notes.values() if note.unvectored
             )
         ),
-        *missing_vectors(unembedded_of(picture, request)),
+        *missing_vectors(findings.unembedded),
         *(
             Degradation(stage="route", reason=reason, code="invalid")
             for note in notes.values()
             for reason in note.missing
         ),
         *cut_query(request, ports),
-        *reranking.missing_judgements(picture, request),
-        *writing.missing_answer(picture, request, has_sources=has_sources(picture, request)),
+        *reranking.missing_judgements(findings),
+        *writing.missing_answer(picture, request, has_sources=findings.has_sources),
     )
     result = ReportResult(
         job_id=picture.record.job_id,
         query=request.query,
         collection=request.collection,
-        results=reranking.final_hits(picture, request, ports),
-        total=count_hits(picture, request),
+        results=reranking.final_hits(findings, ports),
+        total=findings.total,
         complete=not degraded,
         degraded=degraded,
         stages=tuple(stage(branch) for branch in picture.steps),
@@ -303,13 +310,3 @@ def cut_query(request: ReportSearch, ports: ReportPorts) -> tuple[Degradation, .
     """Say that only the beginning of the question was searched, if the question is longer than the model's input."""
     cut = cut_of(request.query, searching_model(request.collection, ports))
     return () if cut is None else (Degradation(stage=ORIGINAL, reason=cut, code="cut"),)
-
-
-def has_hits(picture: Picture, request: ReportSearch) -> bool:
-    """Return whether anything was found so far, by vectors or by words."""
-    return bool(picture.hits) or bool(words_of(picture, request))
-
-
-def has_sources(picture: Picture, request: ReportSearch) -> bool:
-    """Return whether an answer was asked for and there is a hit to write it from."""
-    return request.answer and (bool(ranking_of(picture, request)) or bool(unembedded_of(picture, request).found))

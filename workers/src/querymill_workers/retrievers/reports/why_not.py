@@ -21,10 +21,11 @@ from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.stages import Laps
 from querymill_workers.retrievers.reports import reranking
 from querymill_workers.retrievers.reports.choosing import MAX_DOCUMENTS_ONE_BY_ONE, choose_reports, own_documents
+from querymill_workers.retrievers.reports.findings import Findings, fuse_found, rank
 from querymill_workers.retrievers.reports.models import searching_model
-from querymill_workers.retrievers.reports.notes import branches_of, read_words
+from querymill_workers.retrievers.reports.notes import read_words
 from querymill_workers.retrievers.reports.ports import ReportPorts
-from querymill_workers.retrievers.reports.ranked import distinct_hits, fuse_found, rank, ranking_of
+from querymill_workers.retrievers.reports.ranked import distinct_hits
 from querymill_workers.retrievers.reports.recall import QueryVectors, recall, recall_by_words
 from querymill_workers.retrievers.reports.rules.absence import (
     GATES,
@@ -99,25 +100,25 @@ def read_absence(picture: Picture) -> Absence | None:
     return next((AbsenceNotes.of(step).why_not for step in done), None)
 
 
-def run_step(claim: Claim, request: ReportSearch, picture: Picture, ports: ReportPorts) -> Outcome:
+def run_step(claim: Claim, findings: Findings, ports: ReportPorts) -> Outcome:
     """Explain why something is not among the hits."""
     laps = Laps(ports)
-    wanted = read_wanted(request.why_not or "")
-    searched = search_once(claim, request, picture, ports)
+    wanted = read_wanted(findings.request.why_not or "")
+    searched = search_once(claim, findings, ports)
     laps.lap("embed")
     with ports.reports.reading():
-        absence = explain_absence(wanted, searched, picture, request, ports)
+        absence = explain_absence(wanted, searched, findings, ports)
     laps.lap("search")
     notes = AbsenceNotes(why_not=absence, timing=laps.ms)
     return Outcome(notes=notes.for_board(), ms=laps.total_ms, parts=laps.parts)
 
 
-def search_once(claim: Claim, request: ReportSearch, picture: Picture, ports: ReportPorts) -> SearchedOnce:
+def search_once(claim: Claim, findings: Findings, ports: ReportPorts) -> SearchedOnce:
     """Find what the branches searched. A vector that does not come again in time leaves the words."""
+    request, branches = findings.request, findings.branches
     model = searching_model(request.collection, ports)
     chosen = choose_reports(request, claim.submitted, model.model, ports)
     queries = {normalise(request.query): ORIGINAL}
-    branches = branches_of(picture, request)
     for name, branch in branches.items():
         queries |= {text: name for text in branch.texts if text not in queries}
     documents = {
@@ -136,12 +137,11 @@ def search_once(claim: Claim, request: ReportSearch, picture: Picture, ports: Re
     return SearchedOnce(chosen, documents, dict(zip(queries, vectors, strict=True)), model.model)
 
 
-def explain_absence(
-    wanted: Wanted, searched: SearchedOnce, picture: Picture, request: ReportSearch, ports: ReportPorts
-) -> Absence:
+def explain_absence(wanted: Wanted, searched: SearchedOnce, findings: Findings, ports: ReportPorts) -> Absence:
     """Name the first gate that a report, page or passage did not pass, with its numbers and what brings it in."""
+    request = findings.request
     shown = request.why_not or wanted.document
-    hits = reranking.final_hits(picture, request, ports)
+    hits = reranking.final_hits(findings, ports)
     keys = [HitKey(hit.document, hit.unit, hit.number) for hit in hits]
     if place := next((place for place, key in enumerate(keys, start=1) if wanted.is_met_by(key)), 0):
         return Absence.as_hit(shown, GATES, place)
@@ -157,7 +157,7 @@ def explain_absence(
     if wanted.document not in searched.chosen.documents:
         said = f"{len(searched.chosen.documents)} of {len(cards)} reports were searched: {searched.chosen.reason}"
         return Absence.at(shown, GATES, "routing", said, lever=named_too(wanted, searched, request, ports))
-    ranking = ranking_of(picture, request)
+    ranking = findings.ranking
     at = next((place for place, hit in enumerate(ranking, start=1) if wanted.is_met_by(hit.key)), 0)
     if not at:
         return explain_unfound(shown, wanted, searched, request, ports)

@@ -1,0 +1,43 @@
+"""The scripts of the board, each with the functions of the prelude that it uses."""
+
+import hashlib
+import re
+from functools import cache
+from importlib import resources
+from typing import Final
+
+_DEFINITION: Final = re.compile(r"^local (?:function )?(\w+)", re.MULTILINE)
+_COMMENT: Final = re.compile(r"--.*")
+
+
+@cache
+def source(script: str) -> str:
+    """Return a script's Lua text, with what it uses of the prelude in front.
+
+    A server runs all of a text at every call, and defining what is not used takes longer than most scripts do.
+    """
+    text = _read(script)
+    # A definition can only use those before it.
+    for name, definition in reversed(_definitions()):
+        if re.search(rf"\b{name}\b", _COMMENT.sub("", text)):
+            text = definition + text
+    return text
+
+
+@cache
+def digest(script: str) -> str:
+    """Return the name by which a server knows a script."""
+    return hashlib.sha1(source(script).encode()).hexdigest()  # noqa: S324  # the server's choice
+
+
+@cache
+def _definitions() -> list[tuple[str, str]]:
+    """Return the name and the text of each definition of the prelude, in their order."""
+    prelude = _read("prelude")
+    found = list(_DEFINITION.finditer(prelude))
+    ends = [following.start() for following in found[1:]] + [len(prelude)]
+    return [(match.group(1), prelude[match.start() : end]) for match, end in zip(found, ends, strict=True)]
+
+
+def _read(name: str) -> str:
+    return (resources.files("querymill_shared.board") / "lua" / f"{name}.lua").read_text()
