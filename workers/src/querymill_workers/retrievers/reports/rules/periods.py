@@ -15,7 +15,7 @@ _YEAR: Final = re.compile(
     (?: (?<![0-9A-Z$€£¥]) | (?<=FY) | (?<=Q[1-4]) | (?<=[1-4]Q) )
     (?P<year>{_YEAR_DIGITS})
     (?! [0-9%] | \ % | ,[0-9]{{3}}(?![0-9]) | \.[0-9]++(?!\.)  # a longer number, a percentage; not 2022.12.31
-      | [B-DGI-PR-Z] | [AE](?=[A-Z]) | H(?![12])               # a word; not 2022Q3, 2022H1, 2022FY, 2022E
+      | [B-DGI-PR-Z] | [AE](?=[0-9A-Z]) | F(?=[0-9A-XZ]) | H(?![12])  # a word, an id; not 2022Q3, 2022H1, 2022FY, 2022E
       | \ ?(?:MILLION|BILLION|MN|BN)(?![A-Z]) | \ ?[万亿元家个人名] )
     (?: [/-](?P<until>[0-9]{{2}})(?! [0-9] | [-/.][0-9] ) )?   # 2021/22; not 2011-12-31
     """,
