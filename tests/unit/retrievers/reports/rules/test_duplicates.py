@@ -6,11 +6,11 @@ PAGE = "We keep to the rules of the exchange. " + " ".join(
 
 
 def test_a_page_with_another_page_number_says_the_same() -> None:
-    assert Print.of(f"{PAGE} 12").is_near(Print.of(f"{PAGE} 13"))
+    assert Print(f"{PAGE} 12").is_near(Print(f"{PAGE} 13"))
 
 
 def test_a_table_with_other_figures_does_not() -> None:
-    assert not Print.of(f"{PAGE} 1,234.5").is_near(Print.of(f"{PAGE} 1,234.6"))
+    assert not Print(f"{PAGE} 1,234.5").is_near(Print(f"{PAGE} 1,234.6"))
 
 
 def test_the_first_of_texts_that_say_the_same_is_kept() -> None:
@@ -20,5 +20,5 @@ def test_the_first_of_texts_that_say_the_same_is_kept() -> None:
 
 
 def test_short_texts_are_the_same_only_if_they_are_equal() -> None:
-    assert Print.of("ships").is_near(Print.of("ships"))
-    assert not Print.of("ships").is_near(Print.of("soup"))
+    assert Print("ships").is_near(Print("ships"))
+    assert not Print("ships").is_near(Print("soup"))

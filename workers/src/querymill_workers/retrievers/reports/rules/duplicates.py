@@ -3,6 +3,7 @@
 import re
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, Generic, TypeVar
 
 from querymill_workers.text.words import words
@@ -19,21 +20,23 @@ LONG: Final = 30
 _FIGURE: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)+|[0-9]+(?=\s?%)|[0-9]{5,}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Print:
-    """What two texts are compared by: their runs of words, and their figures."""
+    """What a text is compared by: its figures and its runs of words."""
 
-    runs: frozenset[tuple[str, ...]]
-    figures: frozenset[str]
+    text: str
 
-    @classmethod
-    def of(cls, text: str) -> "Print":
-        """Return the print of a text. Of a long one, the two lines at its top are left out: they name the report."""
-        whole = words(text)
-        body = words("\n".join([line for line in text.splitlines() if line.strip()][TOP_LINES:]))
-        found = body if len(body) >= LONG else whole
-        runs = frozenset(tuple(found[start : start + RUN]) for start in range(max(len(found) - RUN + 1, 1)))
-        return cls(runs, frozenset(_FIGURE.findall(text)))
+    @cached_property
+    def figures(self) -> frozenset[str]:
+        """What the text states in numbers."""
+        return frozenset(_FIGURE.findall(self.text))
+
+    @cached_property
+    def runs(self) -> frozenset[tuple[str, ...]]:
+        """The runs of three words. Of a long text, the two lines at its top are left out: they name the report."""
+        body = words("\n".join([line for line in self.text.splitlines() if line.strip()][TOP_LINES:]))
+        found = body if len(body) >= LONG else words(self.text)
+        return frozenset(tuple(found[start : start + RUN]) for start in range(max(len(found) - RUN + 1, 1)))
 
     def is_near(self, other: "Print") -> bool:
         """Return whether two texts say the same.
@@ -41,8 +44,11 @@ class Print:
         They have the same figures, and share nine tenths of their runs of three words (Jaccard). So the same page with
         another page number or year at its top is a duplicate, and the same table with other figures is not.
         """
+        # Most pages have figures of their own, and to read the words of a page takes far longer.
+        if self.figures != other.figures:
+            return False
         few, many = sorted((len(self.runs), len(other.runs)))
-        if self.figures != other.figures or few < ALIKE * many:
+        if few < ALIKE * many:
             return False
         shared = len(self.runs & other.runs)
         return shared >= ALIKE * (few + many - shared)
@@ -65,7 +71,7 @@ class Unlike(Generic[Key]):
 
     def take(self, key: Key, text: str) -> bool:
         """Keep a text, or note it under the one that says the same. Return whether it is kept."""
-        own = Print.of(text)
+        own = Print(text)
         first = next((known for known, known_print in self.kept.items() if own.is_near(known_print)), None)
         if first is None:
             self.kept[key] = own
