@@ -14,6 +14,7 @@ import numpy.typing as npt
 from celery import Celery
 
 from querymill_shared.contracts.reports.ingest import Report
+from querymill_shared.contracts.reports.search import HYDE
 from querymill_workers import app as workers_app
 from querymill_workers import wiring
 from querymill_workers.dispatch.ports import Ports
@@ -45,11 +46,11 @@ class WaitingEmbeddings:
 
 
 class WaitingRewriter:
-    """Waits, then gives one new query."""
+    """Waits, then gives one new query, in the form that its branch asks for."""
 
     def rewrite(self, method: str, question: str, *, terms: Mapping[str, str], caller: Caller) -> tuple[str, Usage]:
         time.sleep(LLM_S)
-        return f"<{method} of {question}>", Usage(1, 1)
+        return f"| {method} | {question} |" if method == HYDE else f"<{method} of {question}>", Usage(1, 1)
 
 
 class WaitingReports(MemoryReports):
@@ -67,14 +68,19 @@ class WaitingReports(MemoryReports):
         return found(queries)
 
 
+def text_of(page: int) -> str:
+    """Return the text of a page, unlike that of any other: near duplicates are one hit."""
+    return " ".join(f"Item {number} rose to {page + number / 10:.1f} million." for number in range(1, 21))
+
+
 def scripted_ports() -> Ports:
     """Build the ports: real board, waiting everything else."""
     reports = WaitingReports()
     report = Report.model_validate({
         "sha1": "r", "title": "Report", "company": "Acme", "published_at": date(2023, 1, 1),
-        "pages": [{"page": page, "text": "text"} for page in range(PAGES)],
+        "pages": [{"page": page, "text": text_of(page)} for page in range(PAGES)],
     })  # fmt: skip
-    chunks = [Chunk(page, page, "text", 1) for page in range(PAGES)]
+    chunks = [Chunk(page, page, text_of(page), 1) for page in range(PAGES)]
     life = MemoryReportLife(reports)
     life.put(COLLECTION, PreparedReport(report, Content("r"), chunks), models=["scripted"])
     pending = life.pending(COLLECTION, ["r"], model="scripted", limit=PAGES)

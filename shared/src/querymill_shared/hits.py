@@ -2,11 +2,10 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class BoardHit:
+class BoardHit(NamedTuple):
     """The best score that one query gave one hit, and the passage with that score.
 
     ``key`` identifies the hit (for reports: document, unit, number). Higher scores are better.
@@ -19,12 +18,12 @@ class BoardHit:
 
 def pack(hits: tuple[BoardHit, ...]) -> str:
     """Return one query's hits as compact JSON."""
-    return json.dumps([[hit.key, hit.score, hit.passage] for hit in hits], separators=(",", ":"))
+    return json.dumps(hits, separators=(",", ":"))
 
 
 def unpack(packed: str) -> tuple[BoardHit, ...]:
     """Return the hits that `pack` wrote."""
-    return tuple(BoardHit(key, score, passage) for key, score, passage in json.loads(packed))
+    return tuple(BoardHit._make(hit) for hit in json.loads(packed))
 
 
 class PackedHits(Mapping[str, tuple[BoardHit, ...]]):

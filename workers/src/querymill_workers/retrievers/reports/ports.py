@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +24,7 @@ from querymill_workers.words.ports import Space, Words
 SPACE: Final[Space] = "reports"
 
 
-@dataclass(frozen=True, slots=True)
-class FoundPassage:
+class FoundPassage(NamedTuple):
     """A passage that a query found: its place in the report, and its inner product with the query."""
 
     query: str
