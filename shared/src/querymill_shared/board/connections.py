@@ -11,6 +11,7 @@ import socket
 import struct
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any, Final
 
 import redis
@@ -140,19 +141,38 @@ def run_script(client: redis.Redis, command: tuple[Any, ...]) -> Any:
     Raises:
         redis.RedisError: As the library's own way.
     """
+    [reply] = run_scripts(client, [command])
+    if isinstance(reply, redis.ResponseError):
+        raise reply
+    return reply
+
+
+def run_scripts(client: redis.Redis, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Run scripts, one after the other, in one round trip. What the server answers with an error is that error.
+
+    Raises:
+        redis.RedisError: As the library's own pipeline.
+    """
     pool = client.connection_pool
     connection: Any = pool.get_connection()
 
-    def ask() -> Any:
-        connection.send_command(*command)
-        return connection.read_response()
+    def ask() -> list[Any]:
+        connection.send_packed_command(connection.pack_commands(commands))
+        return [_reply_on(connection) for _ in commands]
 
     try:
-        reply = connection.retry.call_with_retry(ask, lambda _: connection.disconnect())
+        replies: list[Any] = connection.retry.call_with_retry(ask, lambda _: connection.disconnect())
         connection.sound_at = time.monotonic()
-        return reply
+        return replies
     finally:
         pool.release(connection)
+
+
+def _reply_on(connection: Any) -> Any:
+    try:
+        return connection.read_response()
+    except redis.ResponseError as error:
+        return error
 
 
 def open_commands(url: str, *, most: int = COMMANDS, decode_responses: bool = True) -> redis.Redis:

@@ -1,15 +1,12 @@
 """Submitting a job and ringing for it in one round trip, where the broker is the board's own server."""
 
 import logging
-from typing import Any, TypeVar
 
 from querymill_shared import bells
 from querymill_shared.board import keys
 from querymill_shared.board.calls import Call
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.queues import Queue
-
-T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -36,15 +33,3 @@ def ring(job_id: str, request: JobRequest) -> Call[int]:
 
     names = [*keys.of_job(job_id, "job"), *(queue.value for queue, _ in rung)]
     return Call("ring", names, [bells.message(queue, job_id, step).decode() for queue, step in rung], parse)
-
-
-def add(pipeline: Any, digest: str, call: Call[Any]) -> None:
-    """Add a call to a pipeline, by the name under which the server knows its script."""
-    pipeline.execute_command("EVALSHA", digest, len(call.keys), *call.keys, *call.args)
-
-
-def parsed(call: Call[T], reply: Any) -> T:
-    """Read what a call in a pipeline returned, or raise what it raised."""
-    if isinstance(reply, Exception):
-        raise reply
-    return call.parse(reply)

@@ -4,7 +4,11 @@ import hashlib
 import re
 from functools import cache
 from importlib import resources
-from typing import Final
+from typing import Any, Final, TypeVar
+
+from querymill_shared.board.calls import Call
+
+T = TypeVar("T")
 
 _DEFINITION: Final = re.compile(r"^local (?:function )?(\w+)", re.MULTILINE)
 _COMMENT: Final = re.compile(r"--.*")
@@ -28,6 +32,18 @@ def source(script: str) -> str:
 def digest(script: str) -> str:
     """Return the name by which a server knows a script."""
     return hashlib.sha1(source(script).encode()).hexdigest()  # noqa: S324  # the server's choice
+
+
+def command_of(call: Call[Any]) -> tuple[Any, ...]:
+    """Return the command that runs a script."""
+    return ("EVALSHA", digest(call.script), len(call.keys), *call.keys, *call.args)
+
+
+def parsed(call: Call[T], reply: Any) -> T:
+    """Read what a run returned, or raise what it was answered with."""
+    if isinstance(reply, Exception):
+        raise reply
+    return call.parse(reply)
 
 
 @cache

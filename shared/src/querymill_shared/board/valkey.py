@@ -7,16 +7,16 @@ from typing import Any, Self, TypeVar
 import redis
 from redis.exceptions import NoScriptError
 
-from querymill_shared.board import calls, dead, exchanges, forgetting, keys, lives, results, ringing, sweeping
+from querymill_shared.board import calls, dead, exchanges, forgetting, keys, lives, results, sweeping
 from querymill_shared.board.attempts import Part
 from querymill_shared.board.calls import NO_BACKLOG, Call
-from querymill_shared.board.connections import COMMANDS, open_commands, run_script
+from querymill_shared.board.connections import COMMANDS, open_commands, run_script, run_scripts
 from querymill_shared.board.counts import JobCounts, read_counts
 from querymill_shared.board.endings import OnEnd, log_end
 from querymill_shared.board.exchanges import Exchange
 from querymill_shared.board.open_jobs import oldest, open_jobs
 from querymill_shared.board.picture import Cause, Claim, Claims, Due, Outcome, Picture, Verdict, WorkerLife
-from querymill_shared.board.scripts import digest, source
+from querymill_shared.board.scripts import command_of, parsed, source
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.errors import UnreadableJob
 from querymill_shared.contracts.events import Event, ProgressEvent, decode_event
@@ -56,7 +56,7 @@ class ValkeyBoard:
         self._client.ping()
 
     def _run(self, call: Call[T]) -> T:
-        run = ("EVALSHA", digest(call.script), len(call.keys), *call.keys, *call.args)
+        run = command_of(call)
         try:
             returned = run_script(self._client, run)
         except NoScriptError:
@@ -68,13 +68,10 @@ class ValkeyBoard:
         """Run calls, one after the other, in one round trip."""
         if len(asked) == 1:
             return [self._run(asked[0])]
-        pipeline = self._client.pipeline(transaction=False)
-        for call in asked:
-            ringing.add(pipeline, digest(call.script), call)
-        replies = pipeline.execute(raise_on_error=False)
+        replies = run_scripts(self._client, [command_of(call) for call in asked])
         # A server that was restarted has no scripts yet. What came after the first of them came too early.
         known = next((place for place, reply in enumerate(replies) if isinstance(reply, NoScriptError)), len(asked))
-        found = [ringing.parsed(call, reply) for call, reply in zip(asked[:known], replies, strict=False)]
+        found = [parsed(call, reply) for call, reply in zip(asked[:known], replies, strict=False)]
         return found + [self._run(call) for call in asked[known:]]
 
     def _carry_out(self, exchange: Exchange[T]) -> T:

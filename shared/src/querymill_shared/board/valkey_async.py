@@ -6,14 +6,14 @@ from typing import Any, Self, TypeVar
 import redis.asyncio
 from redis.exceptions import NoScriptError, ResponseError
 
-from querymill_shared.board import calls, dead, exchanges, keys, results, ringing, summaries
+from querymill_shared.board import calls, dead, exchanges, keys, results, summaries
 from querymill_shared.board.calls import Call
 from querymill_shared.board.connections import CLIENT_COMMANDS, open_async_commands
 from querymill_shared.board.endings import log_end
 from querymill_shared.board.exchanges import Exchange
 from querymill_shared.board.open_jobs import oldest, open_jobs
 from querymill_shared.board.picture import Picture, Verdict
-from querymill_shared.board.scripts import digest, source
+from querymill_shared.board.scripts import command_of, parsed, source
 from querymill_shared.board.submitting import Submitted
 from querymill_shared.board.summaries import Summary
 from querymill_shared.board.valkey import newest, of_kind, unreadable
@@ -41,7 +41,7 @@ class AsyncValkeyBoard:
         await self._client.aclose()
 
     async def _run(self, call: Call[T]) -> T:
-        run = ("EVALSHA", digest(call.script), len(call.keys), *call.keys, *call.args)
+        run = command_of(call)
         try:
             returned = await self._client.execute_command(*run)  # type: ignore[no-untyped-call]
         except NoScriptError:
@@ -55,11 +55,11 @@ class AsyncValkeyBoard:
             return [await self._run(asked[0])]
         pipeline = self._client.pipeline(transaction=False)
         for call in asked:
-            ringing.add(pipeline, digest(call.script), call)
+            pipeline.execute_command(*command_of(call))
         replies = await pipeline.execute(raise_on_error=False)
         # A server that was restarted has no scripts yet. What came after the first of them came too early.
         known = next((place for place, reply in enumerate(replies) if isinstance(reply, NoScriptError)), len(asked))
-        found = [ringing.parsed(call, reply) for call, reply in zip(asked[:known], replies, strict=False)]
+        found = [parsed(call, reply) for call, reply in zip(asked[:known], replies, strict=False)]
         return found + [await self._run(call) for call in asked[known:]]
 
     async def _carry_out(self, exchange: Exchange[T]) -> T:
