@@ -101,5 +101,5 @@ def test_a_set_whose_judgements_tell_nothing_apart_is_refused(querymill: Command
     folder = sources(tmp_path / "weighnone", {"q1": {"cranes.py": 0}, "q2": {"ships.py": 0}})
     run = querymill("calibrate-files", folder, "--out", out)
     assert run.returncode == 2
-    assert "do not tell candidates apart" in run.stderr
+    assert "do not tell candidates of a query apart" in run.stderr
     assert not out.exists()

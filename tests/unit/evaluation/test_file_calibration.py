@@ -1,87 +1,81 @@
 """From judged files to a profile: the weights of the evidence, and the bands."""
 
 import itertools
+import math
 import random
 
-import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from querymill_evaluation.file_calibration import VECTORS, WORDS, JudgedFile, bands, fit_weights, profile
+from querymill_evaluation.file_calibration import VECTORS, WORDS, JudgedFile, bands, fit_weights, profile, weighted
 from querymill_workers.retrievers.files.profiles import file_profiles
 
-#: Kinds of evidence whose weights a solver written by hand once fitted.
-FORMER_WORDS = ("lexical", "path", "names", "passage")
-FORMER = (*FORMER_WORDS, "vector")
-SMALL = [[n / 10, (n * 7 % 10) / 10] for n in range(10)] * 5
+NAMES = ("fields", "definitions", "vector")
+EVIDENCE = st.lists(st.floats(0.0, 1.0), min_size=2, max_size=2)
+QUERY = st.lists(st.tuples(EVIDENCE, st.booleans()), min_size=2, max_size=8)
 
 
-def judged_files(count: int = 600) -> list[JudgedFile]:
-    """Candidates whose evidence tells, with some noise, whether they are relevant."""
+def judged_files(queries: int = 60) -> list[JudgedFile]:
+    """Candidates whose evidence tells, with some noise, which of a query are relevant.
+
+    The longer a query, the more evidence of `fields` have all of its candidates, relevant or not.
+    """
     chance = random.Random(2026)
-    true_weights = (1.5, 0.8, 0.4, 2.0, 3.0)
     files = []
-    for _ in range(count):
-        evidence = [chance.random() for _ in true_weights]
-        total = sum(weight * value for weight, value in zip(true_weights, evidence, strict=True))
-        files.append(JudgedFile(dict(zip(FORMER, evidence, strict=True)), total + chance.gauss(0, 1.0) > 5.0))
+    for query in range(queries):
+        length = 20 * chance.random()
+        for _ in range(10):
+            fields, definitions, vector = (chance.random() for _ in NAMES)
+            relevant = 3 * fields + definitions + 2 * vector + chance.gauss(0, 0.3) > 4.2
+            evidence = {"fields": length + fields, "definitions": definitions, "vector": vector}
+            files.append(JudgedFile(str(query), evidence, relevant))
     return files
 
 
-def test_evidence_that_tells_files_apart_weighs_more_than_evidence_that_does_not() -> None:
-    weights = fit_weights(SMALL, [row[0] > 0.6 for row in SMALL])
-    assert weights[0] > 2 * abs(weights[1])
+def test_the_weights_compare_candidates_of_one_query() -> None:
+    # Fitted over all queries at once, `fields` got next to nothing: the longest queries have most of it.
+    weights = profile(judged_files(), NAMES)["weights"]
+    assert weights["fields"] > 2 * weights["definitions"]
+    assert weights["fields"] > weights["vector"] > weights["definitions"]
 
 
-def test_the_weights_are_those_that_the_solver_written_by_hand_found() -> None:
-    # Figures of Newton's method with elimination, which scipy replaced.
-    weights = fit_weights(SMALL, [row[0] > 0.6 for row in SMALL])
-    assert weights == pytest.approx([8.978203773881733, 2.9949406254505115], abs=1e-6)
-    separable = fit_weights([[0.0], [0.1], [0.9], [1.0]], [False, False, True, True])
-    assert separable == pytest.approx([3.298929446398709], abs=1e-6)
+def test_the_order_by_the_weights_is_compared_with_that_of_equal_ones() -> None:
+    measured = profile(judged_files(), NAMES)["ndcg@10"]
+    assert 1 >= measured["fitted"] > measured["equal"] > 0
 
 
-def test_the_profiles_are_those_that_the_solver_written_by_hand_gave() -> None:
-    judged = judged_files()
-    words = profile(judged, FORMER_WORDS)
-    assert words["weights"] == {"lexical": 2.054, "path": 1.055, "names": 0.569, "passage": 3.238}
-    assert words["bands"] == [[0.521, 0.0], [2.421, 0.2], [2.643, 0.5], [3.694, 0.8], [6.688, 1.0]]
-    assert words["relevant"] == {"files": 130, "p5": 2.643, "p25": 3.694, "p50": 4.364, "p75": 4.96, "p95": 5.588}
-    assert words["others"] == {"files": 470, "p5": 1.404, "p25": 2.421, "p50": 3.194, "p75": 3.973, "p95": 5.055}
-    vectors = profile(judged, FORMER)
-    assert vectors["weights"] == {"lexical": 2.323, "path": 0.995, "names": 0.676, "passage": 3.689, "vector": 4.489}
-    assert vectors["bands"] == [[0.97, 0.0], [4.22, 0.2], [5.803, 0.5], [7.126, 0.8], [10.68, 1.0]]
+def test_two_candidates_are_told_apart_as_by_hand() -> None:
+    # Evidence 1 and 0: the weight w ends where the chance still missing, 1 / (e^w + 1), is the ridge's pull, 0.1 w.
+    [weight] = fit_weights([([[1.0], [0.0]], [True, False])])
+    assert 1 / (math.exp(weight) + 1) == pytest.approx(0.1 * weight)
+    assert weight == pytest.approx(1.6335, abs=1e-4)
 
 
-@pytest.mark.parametrize("scale", [0.01, 1.0, 100.0])
-def test_the_fit_ends_where_the_slope_is_nought(scale: float) -> None:
-    # Newton's method alone did not get there where evidence is in the hundreds.
-    rows = [[0.1 * scale, 9.0 * scale], [10.0, 0.0], [5.0, 0.0], [20.0, 8.0 * scale]]
-    labels = [False, True, False, True]
-    weights = fit_weights(rows, labels)
+@given(st.lists(QUERY, min_size=1, max_size=6))
+def test_no_other_weights_nearby_fit_better(queries: list[list[tuple[list[float], bool]]]) -> None:
+    candidates = [([row for row, _ in query], [label for _, label in query]) for query in queries]
+    assume(any(any(labels) and not all(labels) for _, labels in candidates))
+    weights = fit_weights(candidates)
 
-    def slope(constant: float) -> list[float]:
-        sums = [constant + sum(w * v for w, v in zip(weights, row, strict=True)) for row in rows]
-        missed = [1 / (1 + np.exp(-total)) - label for total, label in zip(sums, labels, strict=True)]
-        columns = [[1.0] * len(rows), *zip(*rows, strict=True)]
-        ridge = [0.0, *(0.1 * weight for weight in weights)]
-        return [
-            sum(m * v for m, v in zip(missed, column, strict=True)) + r
-            for column, r in zip(columns, ridge, strict=True)
-        ]
+    def loss(tried: list[float]) -> float:
+        total = 0.05 * sum(weight * weight for weight in tried)
+        for rows, labels in candidates:
+            if any(labels) and not all(labels):
+                sums = weighted(rows, tried)
+                whole = math.log(sum(math.exp(value) for value in sums))
+                total += sum(whole - value for value, label in zip(sums, labels, strict=True) if label)
+        return total
 
-    low, high = -100.0, 100.0
-    for _ in range(200):
-        middle = (low + high) / 2
-        low, high = (low, middle) if slope(middle)[0] > 0 else (middle, high)
-    assert slope(low) == pytest.approx([0.0] * 3, abs=1e-5)
+    for place, step in itertools.product(range(2), (-0.01, 0.01)):
+        beside = [weight + (step if column == place else 0.0) for column, weight in enumerate(weights)]
+        assert loss(weights) <= loss(beside)
 
 
 def test_missing_evidence_counts_as_nought() -> None:
-    judged = [*judged_files(60), JudgedFile({**dict.fromkeys(FORMER_WORDS, 0.5), "vector": None}, relevant=False)]
-    nought = [*judged[:-1], JudgedFile({**dict.fromkeys(FORMER_WORDS, 0.5), "vector": 0.0}, relevant=False)]
-    assert profile(judged, FORMER) == profile(nought, FORMER)
+    missing = JudgedFile("1", {"fields": 0.5, "definitions": 0.5, "vector": None}, relevant=False)
+    nought = JudgedFile("1", {"fields": 0.5, "definitions": 0.5, "vector": 0.0}, relevant=False)
+    assert profile([*judged_files(), missing], NAMES) == profile([*judged_files(), nought], NAMES)
 
 
 def test_the_bands_rise_even_where_the_two_kinds_of_files_overlap() -> None:
@@ -109,8 +103,8 @@ def test_three_quarters_of_the_relevant_files_are_high_and_nearly_all_medium() -
 
 @pytest.mark.parametrize("relevant", [True, False])
 def test_a_set_that_tells_nothing_apart_is_refused(relevant: bool) -> None:
-    with pytest.raises(ValueError, match="tell candidates apart"):
-        profile([JudgedFile({"lexical": 1.0}, relevant=relevant)], ["lexical"])
+    with pytest.raises(ValueError, match="do not tell candidates of a query apart"):
+        profile([JudgedFile("q", {"fields": 1.0}, relevant=relevant)], ["fields"])
 
 
 def test_the_command_fits_the_evidence_that_the_rules_weigh() -> None:

@@ -39,7 +39,7 @@ def calibrate_files(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Fit the weights of evidence to the 50 candidates of each judged query, and fit the bands of relevance."""
+    """Fit the weights of evidence among the 50 candidates of each judged query, and the bands of relevance to all."""
     channels = ["words", "vectors"] if vectors else ["words"]
     options = {"mode": "oneshot", "candidates": 50, "top_n": 200, "context_budget": 0, "channels": channels}
     try:
@@ -64,6 +64,9 @@ def calibrate_files(
         if name in written:
             weights = ", ".join(f"{kind} {weight}" for kind, weight in written[name]["weights"].items())
             echo(f"{name:<8} weights: {weights}")
+            order = written[name]["ndcg@10"]
+            compared = f"{order['fitted']} by these weights, {order['equal']} by equal ones"
+            echo(f"{name:<8} nDCG@10 of these queries: {compared}")
             echo(f"{name:<8} sum → relevance: " + ", ".join(f"{a} → {b}" for a, b in written[name]["bands"]))
     echo(f"written to {out}; workers read it from QUERYMILL_FILE_RELEVANCE")
 
@@ -88,7 +91,7 @@ def gather_evidence(mill: Querymill, chosen: Evaluation, say: Console) -> Sequen
         relevant = {found for found, grade in chosen.qrels[query_id].items() if grade > 0}
         ids = list(chosen.scores(result))
         judged += [
-            JudgedFile(hit.explanation["evidence"], found in relevant)
+            JudgedFile(query_id, hit.explanation["evidence"], found in relevant)
             for hit, found in zip(result.results, ids, strict=True)
         ]
     return judged
