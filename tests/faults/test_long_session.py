@@ -11,8 +11,8 @@ from querymill_shared.contracts.messages.ingest import IngestSession, IngestSess
 from querymill_shared.contracts.messages.life import EmbedMessagesResult, ReembedMessages, ReembedResult
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.meters import Meters
-from querymill_workers.inference.gateway import Unacceptable
 from querymill_workers.inference.ports import InputType, Vectors
+from querymill_workers.inference.work import Unacceptable
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.ledger.postgres import PostgresLedger

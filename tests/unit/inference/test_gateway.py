@@ -10,7 +10,8 @@ from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference import gateway as module
 from querymill_workers.inference.account import LimitReached, RateLimitHeaders
 from querymill_workers.inference.client import Limited, NoResponse, ProviderResponse, Rejected, TimedOut
-from querymill_workers.inference.gateway import MAX_LIMITED, CutShort, Gateway, OneCall
+from querymill_workers.inference.gateway import MAX_LIMITED, Gateway
+from querymill_workers.inference.work import CutShort, OneCall
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
 from tests.fakes.accounts import ScriptedAccount

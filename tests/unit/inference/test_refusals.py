@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from querymill_shared.contracts.fields import Lane
-from querymill_workers.inference.gateway import Misfit, Unacceptable
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.inference.refusals import MAX_REASON_CHARS, Refusal, embed_each
+from querymill_workers.inference.work import Misfit, Unacceptable
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.usage import Usage

@@ -19,8 +19,8 @@ from querymill_shared.contracts.documents import DropDocuments, ListDocuments
 from querymill_shared.contracts.reindex import Reindex, ReindexResult
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.dispatch import journey
-from querymill_workers.inference.gateway import Unacceptable
 from querymill_workers.inference.ports import FormerModel, InputType, Vectors
+from querymill_workers.inference.work import Unacceptable
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable

@@ -16,8 +16,8 @@ from querymill_shared.contracts.files.reembed import ReembedFiles, ReembedFilesR
 from querymill_shared.contracts.files.search import FileResult, FileSearch
 from querymill_shared.queues import Queue
 from querymill_workers.dispatch import journey
-from querymill_workers.inference.gateway import Unacceptable
 from querymill_workers.inference.ports import InputType, Vectors
+from querymill_workers.inference.work import Unacceptable
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable

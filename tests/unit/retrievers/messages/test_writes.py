@@ -19,8 +19,8 @@ from querymill_shared.contracts.messages.life import (
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.dispatch import journey
-from querymill_workers.inference.gateway import Unacceptable
 from querymill_workers.inference.ports import InputType, Vectors
+from querymill_workers.inference.work import Unacceptable
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable

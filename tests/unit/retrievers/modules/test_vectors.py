@@ -8,8 +8,8 @@ import pytest
 from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.modules.embed import EmbedModules, EmbedModulesResult, ReembedModules
 from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
-from querymill_workers.inference.gateway import Unacceptable
 from querymill_workers.inference.ports import InputType, Vectors
+from querymill_workers.inference.work import Unacceptable
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.usage import Usage

@@ -18,8 +18,8 @@ from querymill_shared.contracts.reports.life import (
     embedding_of,
 )
 from querymill_shared.contracts.reports.search import ReportResult
-from querymill_workers.inference.gateway import Unacceptable
 from querymill_workers.inference.ports import FormerModel
+from querymill_workers.inference.work import Unacceptable
 from querymill_workers.jobs.faults import Failed, Unavailable
 from querymill_workers.retrievers.reports.embed import BATCH
 from querymill_workers.text.calibration import IDENTITY

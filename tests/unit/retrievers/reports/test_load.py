@@ -12,7 +12,7 @@ from querymill_shared.contracts.loading import MAX_CHARS
 from querymill_shared.contracts.reports.ingest import Report
 from querymill_shared.contracts.reports.life import EmbedLoadedReportsResult
 from querymill_shared.contracts.reports.load import LoadReports, LoadReportsResult
-from querymill_workers.inference.gateway import Unacceptable
+from querymill_workers.inference.work import Unacceptable
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Failed
 from querymill_workers.ledger.memory import MemoryLedger

@@ -21,8 +21,9 @@ import numpy.typing as npt
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.carrying import carry
 from querymill_workers.inference.client import ProviderResponse
-from querymill_workers.inference.gateway import Gateway, Unacceptable
+from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.ports import Vectors
+from querymill_workers.inference.work import Unacceptable
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.usage import Usage
 

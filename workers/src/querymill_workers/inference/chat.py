@@ -12,10 +12,11 @@ from querymill_workers.inference.answer_ports import Hear, Written
 from querymill_workers.inference.carrying import then
 from querymill_workers.inference.client import ProviderResponse, make_call, rate_limit_headers, tokens_of
 from querymill_workers.inference.daily import DailyTokens
-from querymill_workers.inference.gateway import CutShort, Gateway
+from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.prompts import Turn
 from querymill_workers.inference.sharing import FleetCache, StillComing, cache_key
 from querymill_workers.inference.streams import ChatStream
+from querymill_workers.inference.work import CutShort
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.usage import Usage

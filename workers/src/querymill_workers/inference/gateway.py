@@ -4,22 +4,22 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from contextvars import copy_context
-from dataclasses import dataclass, replace
-from typing import Any, Generic, Protocol, TypeVar
+from dataclasses import replace
+from typing import Any, Generic, TypeVar
 
-from querymill_shared.contracts.fields import Lane
 from querymill_shared.meters import Refusal
 from querymill_workers.inference.account import Account, Grant, LimitReached, Outcome
 from querymill_workers.inference.carrying import carry
 from querymill_workers.inference.client import Limited, NoResponse, ProviderResponse, Rejected
+from querymill_workers.inference.work import CutShort, Misfit, OneCall, Streamed, Unacceptable, Work
 from querymill_workers.jobs import tally
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Failed, Refused, Unavailable
 
 T = TypeVar("T")
 U = TypeVar("U")
+S = TypeVar("S", bound=Streamed)
 
 #: Tries of one call. A response of 429 does not count as a try, because it only says when to call.
 TRIES = 3
@@ -27,146 +27,6 @@ TRIES = 3
 MAX_LIMITED = 10
 #: Wait before the second and third try, in seconds, randomly up to half longer or shorter.
 BACKOFF_S = (0.2, 0.8)
-
-
-class CutShort(Refused):
-    """The caller's deadline passed before the reply was complete. ``reply`` is what still comes, or an error."""
-
-    code = "deadline"
-
-    def __init__(self, reason: str, reply: "Future[Any]") -> None:
-        super().__init__(reason)
-        self.reply = reply
-
-
-class Unacceptable(Refused):
-    """The provider rejected the texts, or its response must not be used. It may accept fewer of them.
-
-    ``words`` is what the provider said, which may quote a text.
-    """
-
-    code = "provider_refused"
-
-    def __init__(self, reason: str, *, words: str = "") -> None:
-        super().__init__(reason)
-        self.words = words
-
-
-class Misfit(Refused):
-    """The response is not one of the model that the settings name. Fewer texts would make no difference."""
-
-    code = "provider_refused"
-
-
-class Work(Protocol[T]):
-    """A call to be made. It may still grow while it waits for its grant."""
-
-    @property
-    def lane(self) -> Lane:
-        """Priority of the call."""
-        ...
-
-    @property
-    def collection(self) -> str:
-        """The collection on whose behalf the call is made."""
-        ...
-
-    def has_left(self) -> bool:
-        """Return whether nobody waits for the call any more."""
-        ...
-
-    def until(self) -> float | None:
-        """Return the monotonic seconds by which the call must start, or None if it has no deadline."""
-        ...
-
-    def tokens(self) -> int:
-        """Estimate the tokens of the call if it were made now."""
-        ...
-
-    def expect(self, at: float) -> None:
-        """Take note of when the call will be made, so that callers who cannot wait may leave."""
-        ...
-
-    def seal(self) -> int | None:
-        """Stop growing. Return the estimated tokens of the call, or None if nothing is left to ask."""
-        ...
-
-    def send(self, timeout_s: float) -> ProviderResponse[T]:
-        """Make the call.
-
-        Raises:
-            Limited: HTTP 429.
-            NoResponse: Another try may help.
-            Rejected: Another try would not help.
-            Refused: The response must not be used.
-        """
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class OneCall(Generic[T]):
-    """Work of a single caller. It does not grow."""
-
-    caller: Caller
-    estimated_tokens: int
-    ask: Callable[[float], ProviderResponse[T]]
-
-    @property
-    def lane(self) -> Lane:
-        """The caller's lane."""
-        return self.caller.lane
-
-    @property
-    def collection(self) -> str:
-        """The caller's collection."""
-        return self.caller.collection
-
-    def has_left(self) -> bool:
-        """Return whether the caller's job has ended."""
-        return self.caller.has_left()
-
-    def until(self) -> float | None:
-        """Return the caller's deadline."""
-        return self.caller.expires_at
-
-    def tokens(self) -> int:
-        """Return the estimate."""
-        return self.estimated_tokens
-
-    def expect(self, at: float) -> None:
-        """Do nothing: a caller that cannot wait has been refused already."""
-
-    def seal(self) -> int:
-        """Return the estimate, which does not change."""
-        return self.estimated_tokens
-
-    def send(self, timeout_s: float) -> ProviderResponse[T]:
-        """Make the call."""
-        return self.ask(timeout_s)
-
-
-class Streamed(Protocol):
-    """A reply that arrives in parts."""
-
-    @property
-    def tokens(self) -> int | None:
-        """Tokens that were charged for the reply, or None while the provider has not said."""
-        ...
-
-    def next(self) -> str | None:
-        """Return the next part, or None after the last.
-
-        Raises:
-            NoResponse: The reply broke off.
-        """
-        ...
-
-    def close(self) -> None:
-        """Close the connection."""
-        ...
-
-
-S = TypeVar("S", bound=Streamed)
 
 
 class Gateway(Generic[T]):

@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from querymill_workers.inference.gateway import Unacceptable
 from querymill_workers.inference.ports import Embeddings, InputType
+from querymill_workers.inference.work import Unacceptable
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import Usage
 
