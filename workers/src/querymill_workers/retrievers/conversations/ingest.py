@@ -87,16 +87,23 @@ def update(claim: Claim, request: UpdateConversation, ports: ConversationPorts) 
     """Add messages to a session, and replace its messages that have the same ids."""
     collection, session_id, version = request.collection, request.update.session_id, version_of(claim)
     with ports.ledger.changing(collection, KIND, [Subject(session_id)], version, whole=False) as standings:
-        standing = standings[session_id]
-        buried = buried_with(collection, request.update, standing, ports)
-        if buried is not None:
-            change = bury_update(collection, request.update, standing, buried, ports)
-        elif standing.newest:
-            change = add_messages(collection, request.update, acceptance_of(version), ports)
-        else:
-            known = ports.conversations.stored(collection, session_id)
-            change = Change(too_late(standing), len(known.session.messages) if known else 0)
+        change = apply_update(collection, request.update, standings[session_id], ports)
     return hand_in(claim, request, session_id, change, ports)
+
+
+def apply_update(collection: str, update: SessionUpdate, standing: Standing, ports: ConversationPorts) -> Change:
+    """Add an update to its session, as far as it is to stand, within a change of the session.
+
+    Raises:
+        Refused: The session would have too many messages.
+    """
+    buried = buried_with(collection, update, standing, ports)
+    if buried is not None:
+        return bury_update(collection, update, standing, buried, ports)
+    if standing.newest:
+        return add_messages(collection, update, acceptance_of(standing.version), ports)
+    known = ports.conversations.stored(collection, update.session_id)
+    return Change(too_late(standing), len(known.session.messages) if known else 0)
 
 
 @dataclass(frozen=True, slots=True)
