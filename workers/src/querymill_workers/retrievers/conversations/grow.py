@@ -12,7 +12,7 @@ from querymill_workers.jobs.loading import Loading, LoadNotes, ending_of, load_s
 from querymill_workers.jobs.one_step import hand_in
 from querymill_workers.ledger.ports import Subject, Version, version_of
 from querymill_workers.retrievers.conversations.embed import submit_embedding
-from querymill_workers.retrievers.conversations.ingest import apply_update
+from querymill_workers.retrievers.conversations.ingest import apply_updates
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.sessions import KIND
 from querymill_workers.retrievers.conversations.ranks.recompute import update_soon, update_what_waits
@@ -46,10 +46,10 @@ def grow_sessions(
     """Add updates to their sessions in one change, as far as they are to stand."""
     subjects = [Subject(update.session_id) for update in updates]
     with ports.ledger.changing(collection, KIND, subjects, version, whole=False) as standings:
-        changes = [apply_update(collection, update, standings[update.session_id], ports) for update in updates]
+        changes = apply_updates(collection, updates, version, standings, ports)
     return [
-        LoadedDocument.model_validate({"document": update.session_id, "outcome": change.outcome, "total": change.total})
-        for update, change in zip(updates, changes, strict=True)
+        LoadedDocument.model_validate({"document": id_, "outcome": changes[id_].outcome, "total": changes[id_].total})
+        for id_ in map(id_of, updates)
     ]
 
 
