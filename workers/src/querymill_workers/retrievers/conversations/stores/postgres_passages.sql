@@ -6,14 +6,22 @@ WHERE collection = %(collection)s AND session_id = ANY(%(session_ids)s)
         WHERE kept.session_id = p.session_id AND kept.key = p.key
     );
 
--- drop_passages_from: the passages of sessions from a number of each on, except those with the given keys
-DELETE FROM conversation_passages AS p
-USING unnest(%(from_sessions)s::text[], %(from_numbers)s::integer[]) AS first (session_id, number)
-WHERE p.collection = %(collection)s AND p.session_id = first.session_id AND p.number >= first.number
-    AND NOT EXISTS (
+-- drop_passages_from: the passages of sessions from a number of each on, except those with the given keys; locked in
+-- order, as the jobs that embed lock them
+WITH gone AS MATERIALIZED (
+    SELECT p.session_id, p.key
+    FROM conversation_passages AS p
+    JOIN unnest(%(from_sessions)s::text[], %(from_numbers)s::integer[]) AS first (session_id, number)
+        ON p.session_id = first.session_id AND p.number >= first.number
+    WHERE p.collection = %(collection)s AND NOT EXISTS (
         SELECT FROM unnest(%(sessions)s::text[], %(keys)s::text[]) AS kept (session_id, key)
         WHERE kept.session_id = p.session_id AND kept.key = p.key
-    );
+    )
+    ORDER BY p.session_id, p.key
+    FOR UPDATE OF p
+)
+DELETE FROM conversation_passages AS p USING gone
+WHERE p.collection = %(collection)s AND p.session_id = gone.session_id AND p.key = gone.key;
 
 -- drop_passages: all passages of a session
 DELETE FROM conversation_passages WHERE collection = %(collection)s AND session_id = %(session_id)s;
