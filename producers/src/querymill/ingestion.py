@@ -321,7 +321,7 @@ def _arrived(mill: Submits, parcel: Parcel, job: Job[Any], before: int, *, vecto
     for embedding in embeddings if vectors else ():
         yield from _followed(embedding, before, parcel.size)
         lost = lost or _why_not_embedded(embedding)
-    each = _of_each(parcel, result) if isinstance(result, LoadResult) else (result,)
+    each = outcome_of_each(parcel, result) if isinstance(result, LoadResult) else (result,)
     reasons = [entry.reason if entry.outcome == "failed" else lost for entry in each]
     outcomes = [(None if why else entry, why) for entry, why in zip(each, reasons, strict=True)]
     yield from _outcomes(parcel, outcomes, before)
@@ -329,7 +329,7 @@ def _arrived(mill: Submits, parcel: Parcel, job: Job[Any], before: int, *, vecto
         job.release()  # the documents of a large file must not fill the board until their jobs expire
 
 
-def _of_each(parcel: Parcel, result: LoadResult) -> Sequence[LoadedDocument]:
+def outcome_of_each(parcel: Parcel, result: LoadResult) -> Sequence[LoadedDocument]:
     """Return the outcome of each line. A document that was dropped while its job waited has been taken out of it."""
     if len(result.documents) == len(parcel.lines):
         return result.documents
