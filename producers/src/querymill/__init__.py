@@ -21,6 +21,7 @@ from querymill_shared.contracts.answer import (
     Judgement,
     WrittenAnswer,
 )
+from querymill_shared.contracts.conversations.grow import GrowConversations, GrowConversationsResult
 from querymill_shared.contracts.conversations.ingest import (
     DropConversation,
     IngestConversation,
@@ -161,6 +162,8 @@ __all__ = [
     "FileSearch",
     "ForgetResult",
     "ForgetSession",
+    "GrowConversations",
+    "GrowConversationsResult",
     "GrowSessions",
     "GrowSessionsResult",
     "IdempotencyConflict",

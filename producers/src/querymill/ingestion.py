@@ -18,7 +18,7 @@ from querymill.job import Job
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.fields import Request
-from querymill_shared.contracts.loading import LoadResult
+from querymill_shared.contracts.loading import LoadedDocument, LoadResult
 from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult
 from querymill_shared.contracts.reports.life import embedding_key, embedding_of
 from querymill_shared.contracts.results import Asks, JobResult
@@ -321,12 +321,20 @@ def _arrived(mill: Submits, parcel: Parcel, job: Job[Any], before: int, *, vecto
     for embedding in embeddings if vectors else ():
         yield from _followed(embedding, before, parcel.size)
         lost = lost or _why_not_embedded(embedding)
-    each = result.documents if isinstance(result, LoadResult) else (result,)
+    each = outcome_of_each(parcel, result) if isinstance(result, LoadResult) else (result,)
     reasons = [entry.reason if entry.outcome == "failed" else lost for entry in each]
     outcomes = [(None if why else entry, why) for entry, why in zip(each, reasons, strict=True)]
     yield from _outcomes(parcel, outcomes, before)
     if isinstance(result, LoadResult) or not vectors:
         job.release()  # the documents of a large file must not fill the board until their jobs expire
+
+
+def outcome_of_each(parcel: Parcel, result: LoadResult) -> Sequence[LoadedDocument]:
+    """Return the outcome of each line. A document that was dropped while its job waited has been taken out of it."""
+    if len(result.documents) == len(parcel.lines):
+        return result.documents
+    known = {entry.document: entry for entry in result.documents}
+    return [known.get(line.name) or LoadedDocument(document=line.name, outcome="forgotten") for line in parcel.lines]
 
 
 def _embeddings_after(mill: Submits, parcel: Parcel, job: Job[Any], result: JobResult) -> list[Job[Any]]:

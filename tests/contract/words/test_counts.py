@@ -86,8 +86,8 @@ def test_counts_replace_a_text_and_a_text_replaces_counts(words: Words, collecti
 
 def test_an_entry_is_extended_by_counts_as_by_a_text(words: Words, collection: str) -> None:
     words.put(collection, SPACE, [counted("u", {"ship": 20})])
-    assert words.extend(collection, SPACE, WordUnit("u", "ships"))
-    assert words.extend(collection, SPACE, counted("u", {"ship": 5, "soup": 2}, text="rope"))
+    assert words.extend(collection, SPACE, [WordUnit("u", "ships")])
+    assert words.extend(collection, SPACE, [counted("u", {"ship": 5, "soup": 2}, text="rope")])
     (hit,) = words.search(collection, SPACE, "ship soup rope", limit=9)
     assert tfs(hit) == {"ship": (1, 26), "soup": (1, 2)}
 

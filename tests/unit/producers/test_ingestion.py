@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from querymill import IngestReport, ReportSearch, ingestion
-from querymill.ingestion import IN_FLIGHT, BadLine, GoodLine, ingest, numbered_lines
+from querymill.ingestion import IN_FLIGHT, BadLine, GoodLine, ingest, numbered_lines, outcome_of_each, pack
 from querymill.kinds.messages.lines import LINES as SESSIONS
 from querymill.kinds.reports.lines import LINES as REPORTS
 from querymill.testing import MemoryMill
+from querymill_shared.contracts.loading import LoadedDocument
+from querymill_shared.contracts.reports.load import LoadReportsResult
 
 
 @pytest.fixture
@@ -55,6 +57,15 @@ def test_of_two_versions_of_a_document_the_later_stands(tmp_path: Path, mill: Me
     list(ingest(mill, good(read(tmp_path, *versions))))
     result = mill.submit(ReportSearch(query="fleet", collection="filings")).result(timeout=10)
     assert [hit.text for hit in result.results] == ["the fleet counts 5 ships"]
+
+
+def test_a_document_that_was_dropped_while_its_job_waited_is_forgotten_and_the_others_have_their_own_outcomes(
+    tmp_path: Path,
+) -> None:
+    (parcel,) = pack(good(read(tmp_path, *(report_line(sha1, "soup") for sha1 in "abc"))), REPORTS.packing)
+    left = tuple(LoadedDocument(document=sha1, outcome="ingested", total=1) for sha1 in "ac")
+    result = LoadReportsResult(job_id="j", complete=True, total=2, documents=left)
+    assert [entry.outcome for entry in outcome_of_each(parcel, result)] == ["ingested", "forgotten", "ingested"]
 
 
 def test_a_bad_line_is_named_and_the_rest_is_loaded(tmp_path: Path, mill: MemoryMill) -> None:

@@ -14,7 +14,8 @@ from querymill_shared.contracts.errors import Overloaded
 
 #: Seconds between two rounds at least, so that a file that changes all the time is read in pieces.
 PAUSE_S: Final = 0.3
-#: A round is followed by a pause of its own length, up to this many seconds: half of a processor stays free.
+#: A round is followed by a pause as long as this thread worked for it, up to this many seconds: half of a processor
+#: stays free. That it waited for its jobs is no reason to wait again.
 MAX_PAUSE_S: Final = 5.0
 #: Seconds after which all files are looked at, in case a change was not told.
 LOOK_AGAIN_S: Final = 60.0
@@ -54,10 +55,10 @@ def follow(
             changed = follower.everything()
             looked = time.monotonic() - LOOK_AGAIN_S + SOON_S
             while not stop.is_set():
-                begun = time.monotonic()
+                begun = time.thread_time()
                 if changed or follower.later:
                     _take(follower, changed, stop, tell, remark)
-                stop.wait(min(max(PAUSE_S, time.monotonic() - begun), MAX_PAUSE_S))
+                stop.wait(min(max(PAUSE_S, time.thread_time() - begun), MAX_PAUSE_S))
                 changed = changes.wait(AGAIN_S)
                 if time.monotonic() - looked > LOOK_AGAIN_S:
                     looked = time.monotonic()

@@ -96,7 +96,7 @@ def test_what_is_stored_is_what_the_history_gives(
         expected = expected | messages
     assert [(one.message_id, one.text) for one in known.session.messages] == list(expected.items())
     prepared = prepare_history("s", known.history, served.ports.technical_keywords)
-    outline = served.ports.conversations.outline(collection, "s")
+    outline = served.ports.conversations.outlines(collection, ["s"]).get("s")
     assert prepared is not None
     assert outline is not None
     assert (outline.facts, outline.sketch) == (prepared.facts, prepared.sketch)

@@ -149,17 +149,17 @@ def test_live_messages_join_the_last_passage_and_only_what_is_new_is_pending(sto
     stored.embed()
     known = stored.store.conversations.stored(stored.collection, "a")
     assert known is not None
-    last = stored.passages.last(stored.collection, "a", known.revision)
+    last = stored.passages.lasts(stored.collection, {"a": known.revision}).get("a")
     assert last is not None
     assert (last.number, last.text.strip()) == (1, "bread")
-    assert stored.passages.last(stored.collection, "a", Revision("another")) is None
-    assert stored.passages.last(stored.collection, "none", known.revision) is None
+    assert stored.passages.lasts(stored.collection, {"a": Revision("another")}) == {}
+    assert stored.passages.lasts(stored.collection, {"none": known.revision}) == {}
     said = [SpokenText(2, "=2", "and soup", START), SpokenText(3, "=3", f"{'rope':<300}", START)]
     grown = cut_passages(said, after=last)
     # The revision is that of the session, which a contract of its rows tells of.
-    stored.passages.grow(stored.collection, CutSession("a", known.revision, grown))
+    stored.passages.grow(stored.collection, [CutSession("a", known.revision, grown)])
     assert [text.split()[0] for _, text in stored.pending()] == ["bread", "rope"]
-    assert stored.passages.last(stored.collection, "a", known.revision) == grown[-1]
+    assert stored.passages.lasts(stored.collection, {"a": known.revision}).get("a") == grown[-1]
     assert stored.found("ships") == ["a"]
 
 

@@ -92,3 +92,18 @@ def test_metadata_that_is_too_long_is_left_out() -> None:
 def test_other_fields_make_another_stamp() -> None:
     assert asked_hash({"title": "a"}) != asked_hash({"title": "b"})
     assert asked_hash({"title": "a", "period": "2020"}) == asked_hash({"period": "2020", "title": "a"})
+
+
+@pytest.mark.parametrize(
+    ("cover", "company"),
+    [
+        ("2023 Annual Report\n\nNordhav Shipping, Inc.\n\nLetter to our shareholders", "Nordhav Shipping, Inc."),
+        ("# Bank of the Harbour plc\n\nResults", "Bank of the Harbour plc"),
+        ("Berth & Quay GmbH\nGeschäftsbericht", "Berth & Quay GmbH"),
+        ("The harbour is run by Nordhav Shipping, Inc.", ""),
+        ("Minutes\n" * 20 + "Nordhav Shipping, Inc.", ""),
+        ("Tide tables for AS", ""),
+    ],
+)
+def test_a_company_in_a_line_of_its_own_near_the_top_is_proposed(cover: str, company: str) -> None:
+    assert propose("notes.txt", [cover]).get("company", "") == company

@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from querymill_workers.jobs.faults import Refused
@@ -34,15 +34,14 @@ class MemoryWords:
         with self._lock:
             self._own(collection, space).units.update(counted)
 
-    def extend(self, collection: str, space: Space, unit: WordUnit) -> bool:
+    def extend(self, collection: str, space: Space, units: Sequence[WordUnit]) -> Set[str]:
         """See `Words.extend`."""
         with self._lock:
-            units = self._own(collection, space).units
-            if unit.id not in units:
-                return False
-            _, counts = units[unit.id]
-            units[unit.id] = (unit.group, counts + _counts_of(unit))
-            return True
+            known = self._own(collection, space).units
+            held = [unit for unit in units if unit.id in known]
+            for unit in held:
+                known[unit.id] = (unit.group, known[unit.id][1] + _counts_of(unit))
+            return {unit.id for unit in held}
 
     def refill(self, collection: str, space: Space, units: Sequence[WordUnit]) -> None:
         """See `Words.refill`."""

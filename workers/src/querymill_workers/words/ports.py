@@ -1,6 +1,6 @@
 """The port of text indexes: exact BM25, searchable at once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -51,10 +51,10 @@ class Words(Protocol):
         """
         ...
 
-    def extend(self, collection: str, space: Space, unit: WordUnit) -> bool:
-        """Add the words of a text, or its ``counts``, to an entry, as if it were put with its text and this one.
+    def extend(self, collection: str, space: Space, units: Sequence[WordUnit]) -> Set[str]:
+        """Add the words of texts, or their ``counts``, to entries, as if each were put with its text and this one.
 
-        Returns False, and changes nothing, if this tokeniser version has no such entry.
+        Returns the ids of these entries. Those that this tokeniser version does not have are left out.
         """
         ...
 

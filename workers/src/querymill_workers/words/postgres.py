@@ -7,7 +7,7 @@ All statistics are counted from both, so they are exact for the snapshot of the 
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from typing import Final, LiteralString
 
@@ -59,17 +59,19 @@ class PostgresWords:
             written = put_entries(connection, collection, space, latest.values(), late=former.take_over)
         self._note(written)
 
-    def extend(self, collection: str, space: Space, unit: WordUnit) -> bool:
-        """See `Words.extend`. The entry is written again from its counts; only what is new is read."""
+    def extend(self, collection: str, space: Space, units: Sequence[WordUnit]) -> Set[str]:
+        """See `Words.extend`. An entry is written again from its counts; only what is new is read."""
         with within(self._pool, collection) as connection:
             number = own_index(connection, collection, space, late=former.take_over)
-            known = counts_of(connection, number, unit.id)
-            if known is None:
-                return False
-            longer = CountedUnit(unit.id, unit.group, Counter(known) + Counter(_counted(unit).counts))
-            written = put_entries(connection, collection, space, [longer])
+            known = counts_of(connection, number, [unit.id for unit in units])
+            longer = [
+                CountedUnit(unit.id, unit.group, Counter(known[unit.id]) + Counter(_counted(unit).counts))
+                for unit in units
+                if unit.id in known
+            ]
+            written = put_entries(connection, collection, space, longer) if longer else 0
         self._note(written)
-        return True
+        return known.keys()
 
     def refill(self, collection: str, space: Space, units: Sequence[WordUnit]) -> None:
         """See `Words.refill`."""

@@ -81,14 +81,13 @@ def drop_entries(connection: Connection[TupleRow], space: int, ids: Sequence[str
     bury(connection, space, [former for (former,) in dropped])
 
 
-def counts_of(connection: Connection[TupleRow], space: int, id_: str) -> Mapping[str, int] | None:
-    """Return the counts of an entry's terms, or None if it is not there. It is locked until the transaction ends."""
-    row = connection.execute(_SQL["hold_word_entry"], {"number": space, "id": id_}).fetchone()
-    if row is None:
-        return None
-    values = {"number": space, "runs": [row[0] >> PLACE_BITS]}
+def counts_of(connection: Connection[TupleRow], space: int, ids: Sequence[str]) -> dict[str, Mapping[str, int]]:
+    """Return the counts of the terms of those entries that are there. They are locked until the transaction ends."""
+    held = connection.execute(_SQL["hold_word_entries"], {"number": space, "ids": list(ids)}).fetchall()
+    id_of = {number: id_ for id_, number in held}
+    values = {"number": space, "runs": list({number >> PLACE_BITS for number in id_of})}
     found = connection.execute(_SQL["word_runs"], values, binary=True).fetchall()
-    return next((entry.counts for run in found for entry in Run(*run).chosen([row[0]])), None)
+    return {id_of[entry.number]: entry.counts for run in found for entry in Run(*run).chosen(list(id_of))}
 
 
 def bury(connection: Connection[TupleRow], space: int, numbers: Sequence[int]) -> None:

@@ -31,8 +31,9 @@ FROM unnest(%(ids)s::text[], %(numbers)s::bigint[]) AS entry (id, number) ORDER 
 ON CONFLICT DO NOTHING
 RETURNING id;
 
--- hold_word_entry: lock an entry
-SELECT number FROM word_entries WHERE word_index = %(number)s AND id = %(id)s FOR UPDATE;
+-- hold_word_entries: lock entries, in the order in which they are written
+SELECT id, number FROM word_entries WHERE word_index = %(number)s AND id = ANY(%(ids)s)
+ORDER BY id COLLATE "C" FOR UPDATE;
 
 -- drop_word_entries: delete entries, in order; return their numbers
 WITH held AS MATERIALIZED (

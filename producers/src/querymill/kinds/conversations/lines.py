@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from querymill.ingestion import Growth, Ingested, Lines, Packing
+from querymill_shared.contracts.conversations.grow import GrowConversations
 from querymill_shared.contracts.conversations.ingest import IngestConversation, UpdateConversation
 from querymill_shared.contracts.conversations.load import LoadConversations
 
@@ -33,5 +34,5 @@ LINES: Final = Lines(
     document_of=lambda asked: asked.session.session_id,
     counted="messages",
     packing=Packing(LoadConversations, many="sessions", one="session"),
-    growth=Growth(update_of, is_whole),
+    growth=Growth(update_of, is_whole, Packing(GrowConversations, many="updates", one="update")),
 )

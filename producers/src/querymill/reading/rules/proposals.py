@@ -58,6 +58,15 @@ _CHINESE_PERIOD: Final = re.compile(rf"({_YEAR})\s*年\s*(?:年度报告|年报|
 _CHINESE_COMPANY: Final = re.compile(
     r"^\s*([\u4e00-\u9fff（）()]{3,30}(?:股份有限公司|有限责任公司|有限公司|集团))", re.MULTILINE
 )
+_WORD_OF_NAME: Final = r"(?:[A-Z0-9][\w&.'’-]{0,30}|&|and|of|the|de|für)"
+_LEGAL_FORM: Final = (
+    r"(?:Inc(?:orporated)?\.?|Corp(?:oration)?\.?|Company|Co\.(?:,? Ltd\.?)?|L\.?L\.?C\.?|Ltd\.?|Limited|p\.?l\.?c\.?"
+    r"|PLC|AG|SE|GmbH|KGaA|N\.?V\.?|B\.V\.|S\.?A\.?|S\.p\.A\.|A/S|ASA|AS|AB|Oyj)"
+)
+#: A line that is nothing but a company: a few words with capitals, and its legal form.
+_NAMED_COMPANY: Final = re.compile(rf"{_WORD_OF_NAME}(?:,?[ \t]{_WORD_OF_NAME}){{0,6}},?[ \t]{_LEGAL_FORM}")
+#: Lines of a cover among which its company is looked for.
+_TOP_LINES: Final = 15
 _ORDINALS: Final = {"first": 1, "second": 2, "third": 3, "fourth": 4, "一": 1, "二": 2, "三": 3, "四": 4}
 _MACHINE_TITLE: Final = re.compile(
     r"^(?:[\d._-]+|untitled.*|microsoft word.*|\(?anonymous\)?"
@@ -105,12 +114,15 @@ def stem_words(name: str) -> str:
 
 
 def company_on(cover: str) -> str:
-    """Return the company that a cover names as the registrant, or a Chinese cover in a line of its own."""
+    """Return the company that a cover names as the registrant, or near its top in a line of its own."""
     registrant = _REGISTRANT.search(cover)
     if registrant:
         return registrant["name"].strip(" _*\t")
     chinese = _CHINESE_COMPANY.search(cover)
-    return chinese[1] if chinese else ""
+    if chinese:
+        return chinese[1]
+    top = [line.strip(" #*_\t") for line in cover.splitlines() if line.strip()][:_TOP_LINES]
+    return next((line for line in top if _NAMED_COMPANY.fullmatch(line)), "")
 
 
 def company_of_file(name: str) -> str:

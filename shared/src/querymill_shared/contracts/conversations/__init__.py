@@ -1,5 +1,6 @@
 """Every request of `conversations`, and every result."""
 
+from querymill_shared.contracts.conversations.grow import GrowConversations, GrowConversationsResult
 from querymill_shared.contracts.conversations.ingest import (
     DropConversation,
     IngestConversation,
@@ -20,6 +21,7 @@ ConversationRequest = (
     ConversationSearch
     | IngestConversation
     | LoadConversations
+    | GrowConversations
     | UpdateConversation
     | DropConversation
     | EmbedConversations
@@ -31,6 +33,7 @@ ConversationJobResult = (
     ConversationResult
     | IngestConversationResult
     | LoadConversationsResult
+    | GrowConversationsResult
     | EmbedConversationsResult
     | ReembedConversationsResult
     | RanksResult

@@ -3,6 +3,7 @@
 from typing import assert_never
 
 from querymill_shared.contracts.conversations import ConversationRequest
+from querymill_shared.contracts.conversations.grow import GrowConversations
 from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation, UpdateConversation
 from querymill_shared.contracts.conversations.life import EmbedConversations, ReembedConversations
 from querymill_shared.contracts.conversations.load import LoadConversations
@@ -10,7 +11,7 @@ from querymill_shared.contracts.conversations.ranks import RankList, RecomputeRa
 from querymill_shared.contracts.conversations.search import ConversationSearch
 from querymill_workers.jobs.flow import Flow, flow
 from querymill_workers.jobs.one_step import one_step
-from querymill_workers.retrievers.conversations import embed, ingest, load, reembed, search
+from querymill_workers.retrievers.conversations import embed, grow, ingest, load, reembed, search
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ranks import listing, recompute
 
@@ -33,7 +34,7 @@ def flow_of(request: ConversationRequest) -> Flow[ConversationPorts]:
 
 
 def flow_of_change(
-    request: IngestConversation | LoadConversations | UpdateConversation | DropConversation,
+    request: IngestConversation | LoadConversations | GrowConversations | UpdateConversation | DropConversation,
 ) -> Flow[ConversationPorts]:
     """Return the flow of a request that changes sessions."""
     match request:
@@ -41,6 +42,8 @@ def flow_of_change(
             return flow(request, ingest.step, ingest.conclude)
         case LoadConversations():
             return one_step(request, load.step, load.ENDING)
+        case GrowConversations():
+            return one_step(request, grow.step, grow.ENDING)
         case UpdateConversation():
             return flow(request, ingest.update, ingest.conclude)
         case DropConversation():

@@ -6,7 +6,7 @@ together, so a search that sees the new generation finds all of it, and a killed
 updated and vectors are made in the background.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -87,16 +87,40 @@ def update(claim: Claim, request: UpdateConversation, ports: ConversationPorts) 
     """Add messages to a session, and replace its messages that have the same ids."""
     collection, session_id, version = request.collection, request.update.session_id, version_of(claim)
     with ports.ledger.changing(collection, KIND, [Subject(session_id)], version, whole=False) as standings:
-        standing = standings[session_id]
-        buried = buried_with(collection, request.update, standing, ports)
-        if buried is not None:
-            change = bury_update(collection, request.update, standing, buried, ports)
-        elif standing.newest:
-            change = add_messages(collection, request.update, acceptance_of(version), ports)
-        else:
-            known = ports.conversations.stored(collection, session_id)
-            change = Change(too_late(standing), len(known.session.messages) if known else 0)
-    return hand_in(claim, request, session_id, change, ports)
+        changes = apply_updates(collection, [request.update], version, standings, ports)
+    return hand_in(claim, request, session_id, changes[session_id], ports)
+
+
+def apply_updates(
+    collection: str,
+    updates: Sequence[SessionUpdate],
+    version: Version,
+    standings: Mapping[str, Standing],
+    ports: ConversationPorts,
+) -> dict[str, Change]:
+    """Add updates to their sessions, as far as they are to stand, within a change of these sessions.
+
+    Raises:
+        Refused: A session would have too many messages.
+    """
+    kept_out = {
+        update.session_id: change
+        for update in updates
+        if (change := keep_out(collection, update, standings[update.session_id], ports)) is not None
+    }
+    others = [update for update in updates if update.session_id not in kept_out]
+    return kept_out | add_messages(collection, others, acceptance_of(version), ports)
+
+
+def keep_out(collection: str, update: SessionUpdate, standing: Standing, ports: ConversationPorts) -> Change | None:
+    """Say what becomes of an update that was forgotten or replaced since it was accepted; None of any other."""
+    buried = buried_with(collection, update, standing, ports)
+    if buried is not None:
+        return bury_update(collection, update, standing, buried, ports)
+    if standing.newest:
+        return None
+    known = ports.conversations.stored(collection, update.session_id)
+    return Change(too_late(standing), len(known.session.messages) if known else 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,11 @@ before the session as it is) takes the long way: the history is read, and the se
 """
 
 import hashlib
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
 
 from querymill_shared.contracts.conversations.ingest import SessionUpdate
-from querymill_shared.contracts.sessions import MAX_MESSAGES
+from querymill_shared.contracts.sessions import MAX_MESSAGES, ChatMessage
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.conversations.history import (
@@ -27,54 +29,104 @@ from querymill_workers.retrievers.conversations.rules.passages import fill_up
 from querymill_workers.retrievers.conversations.rules.session_facts import facts_version
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
 from querymill_workers.retrievers.conversations.rules.text import searchable
-from querymill_workers.retrievers.conversations.sketch import Sketch, extend_sketch, facts_from, signs_in
+from querymill_workers.retrievers.conversations.sketch import extend_sketch, facts_from, signs_in
 from querymill_workers.retrievers.conversations.storing import Change, store_history
 from querymill_workers.words.parts import part_id
 from querymill_workers.words.ports import Words, WordUnit
 
 
-def add_messages(collection: str, update: SessionUpdate, version: Acceptance, ports: ConversationPorts) -> Change:
-    """Add an update that nothing has replaced since, or begin a session with it.
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """A session that grows without being read: its last passage before, and what it is afterwards."""
+
+    known: Outline
+    last: EmbeddedPassage
+    extension: Extension
+
+    @property
+    def session_id(self) -> str:
+        """The session's id."""
+        return self.extension.facts.session_id
+
+    @property
+    def messages(self) -> Sequence[ChatMessage]:
+        """The new messages."""
+        return [sent.message for sent in self.extension.messages]
+
+
+def add_messages(
+    collection: str, updates: Sequence[SessionUpdate], version: Acceptance, ports: ConversationPorts
+) -> dict[str, Change]:
+    """Add updates of different sessions that nothing has replaced since, or begin sessions with them.
 
     Raises:
-        Refused: The session would have too many messages.
+        Refused: A session would have too many messages.
     """
-    known = ports.conversations.outline(collection, update.session_id)
-    if known is not None and known.facts_version == facts_version(ports.technical_keywords):
-        extension = extend_outline(known, update, version, ports.technical_keywords)
-        if extension is not None:
+    growing = find_growing(collection, updates, version, ports)
+    held = extend_entries(collection, growing, ports.words)
+    short = [growth for growth in growing if growth.session_id in held]
+    if short:
+        ports.conversations.extend(collection, [growth.extension for growth in short])
+        ports.conversation_passages.grow(collection, [cut_growth(growth) for growth in short])
+    changes = {growth.session_id: Change("ingested", growth.extension.facts.messages) for growth in short}
+    return changes | {
+        update.session_id: _add_by_history(collection, update, version, ports)
+        for update in updates
+        if update.session_id not in changes
+    }
+
+
+def find_growing(
+    collection: str, updates: Sequence[SessionUpdate], version: Acceptance, ports: ConversationPorts
+) -> list[Growth]:
+    """Return the sessions that need not be read to grow.
+
+    Raises:
+        Refused: A session would have too many messages.
+    """
+    vocabulary = ports.technical_keywords
+    current = facts_version(vocabulary)
+    outlines = ports.conversations.outlines(collection, [update.session_id for update in updates])
+    known = {id_: outline for id_, outline in outlines.items() if outline.facts_version == current}
+    lasts = ports.conversation_passages.lasts(collection, {id_: outline.revision for id_, outline in known.items()})
+    growing = []
+    for update in updates:
+        outline, last = known.get(update.session_id), lasts.get(update.session_id)
+        extension = None if outline is None else extend_outline(outline, update, version, vocabulary)
+        if outline is not None and extension is not None:
             refuse_too_many(update.session_id, extension.facts.messages)
-            last = ports.conversation_passages.last(collection, update.session_id, known.revision)
-            if last is not None and extend_entries(collection, update, known.sketch, ports.words):
-                ports.conversations.extend(collection, extension, replacing=known.revision)
-                ports.conversation_passages.grow(collection, grown(extension, known, last))
-                return Change("ingested", extension.facts.messages)
-    return _add_by_history(collection, update, version, ports)
+            growing += [] if last is None else [Growth(outline, last, extension)]
+    return growing
 
 
-def grown(extension: Extension, known: Outline, last: EmbeddedPassage) -> CutSession:
+def cut_growth(growth: Growth) -> CutSession:
     """Return the passages that new messages change or add. Only these get vectors."""
-    messages = [sent.message for sent in extension.messages]
-    said = spoken(messages, started_at=known.facts.started_at, first=known.facts.messages)
-    return CutSession(extension.facts.session_id, extension.revision, cut_passages(said, after=last))
+    facts = growth.known.facts
+    said = spoken(growth.messages, started_at=facts.started_at, first=facts.messages)
+    return CutSession(growth.session_id, growth.extension.revision, cut_passages(said, after=growth.last))
 
 
-def extend_entries(collection: str, update: SessionUpdate, sketch: Sketch, words: Words) -> bool:
-    """Add messages to the last passage of a session, and to new ones. Return False if its entry is not there."""
-    if sketch.fill is None:
-        return False
-    texts: dict[int, list[str]] = {sketch.fill[0]: []}
-    fills = fill_up((len(message.text) for message in update.messages), sketch.fill)
-    for message, (number, _) in zip(update.messages, fills, strict=True):
+def extend_entries(collection: str, growing: Sequence[Growth], words: Words) -> Set[str]:
+    """Add messages to the last passages of sessions, and to new ones. Return the sessions whose entries are there."""
+    entries = {growth.session_id: entries_of_growth(growth) for growth in growing}
+    lasts = [last for last, *_ in entries.values()]
+    held = words.extend(collection, SPACE, lasts) if lasts else frozenset[str]()
+    kept = {id_: new for id_, (last, *new) in entries.items() if last.id in held}
+    words.put(collection, SPACE, [entry for new in kept.values() for entry in new])
+    return kept.keys()
+
+
+def entries_of_growth(growth: Growth) -> list[WordUnit]:
+    """Return what new messages add to the entry of the last passage, and the entries of new passages."""
+    fill = growth.known.sketch.fill or (0, 0)
+    texts: dict[int, list[str]] = {fill[0]: []}
+    fills = fill_up((len(message.text) for message in growth.messages), fill)
+    for message, (number, _) in zip(growth.messages, fills, strict=True):
         texts.setdefault(number, []).append(message.text)
-    last, *new = [
-        WordUnit(part_id(update.session_id, number), searchable(said), group=update.session_id)
+    return [
+        WordUnit(part_id(growth.session_id, number), searchable(said), group=growth.session_id)
         for number, said in texts.items()
     ]
-    if not words.extend(collection, SPACE, last):
-        return False
-    words.put(collection, SPACE, new)
-    return True
 
 
 def extend_outline(
@@ -106,7 +158,7 @@ def extend_outline(
         update.session_id, sketch, list(signs.values()),
         started_at=known.facts.started_at, last_active=max(known.facts.last_active, *times),
     )  # fmt: skip
-    return Extension(facts, added, said, sketch, _next(known.revision, version))
+    return Extension(facts, added, said, sketch, _next(known.revision, version), known.revision)
 
 
 def refuse_too_many(session_id: str, messages: int) -> None:

@@ -85,12 +85,12 @@ class Passages(Protocol):
         """
         ...
 
-    def last(self, collection: str, session_id: str, revision: Revision) -> EmbeddedPassage | None:
-        """Return the last passage of a session, or None if it has none, or the passages are of another revision."""
+    def lasts(self, collection: str, revisions: Mapping[str, Revision]) -> Mapping[str, EmbeddedPassage]:
+        """Return the last passages of sessions. One that has none, or passages of another revision, is left out."""
         ...
 
-    def grow(self, collection: str, cut: CutSession) -> None:
-        """Put passages in place of those of a session that are not before the first of them."""
+    def grow(self, collection: str, cut: Sequence[CutSession]) -> None:
+        """Put passages of sessions in place of those that are not before the first of them."""
         ...
 
     def drop(self, collection: str, session_id: str) -> None:

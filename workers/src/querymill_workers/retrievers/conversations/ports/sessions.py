@@ -118,13 +118,14 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """Live messages to add to a session, and what it is with them."""
+    """Live messages to add to a session, and what it is with them. ``replacing`` is the revision that it extends."""
 
     facts: SessionFacts
     messages: Sequence[LiveMessage]
     said: Mapping[str, Said]
     sketch: Sketch
     revision: Revision
+    replacing: Revision
 
 
 def info_of(conversation: Conversation) -> ConversationInfo:
@@ -246,8 +247,8 @@ class Conversations(Protocol):
         """List sessions that a release wrote which indexed each in one entry, or not by its live messages."""
         ...
 
-    def outline(self, collection: str, session_id: str) -> Outline | None:
-        """Fetch the outline of a session, or None if it is not stored or has none."""
+    def outlines(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Outline]:
+        """Fetch the outlines of those sessions that are stored and have one."""
         ...
 
     def put(self, collection: str, prepared: PreparedConversation, *, replacing: Revision | None) -> None:
@@ -268,11 +269,11 @@ class Conversations(Protocol):
         """
         ...
 
-    def extend(self, collection: str, extension: Extension, *, replacing: Revision) -> None:
-        """Add live messages to a stored session that has an outline, as if it were put with them.
+    def extend(self, collection: str, extensions: Sequence[Extension]) -> None:
+        """Add live messages to stored sessions that have an outline, as if each were put with them.
 
         Raises:
-            Unavailable: The stored revision is not ``replacing``.
+            Unavailable: The stored revision of one is not the one to be replaced.
         """
         ...
 

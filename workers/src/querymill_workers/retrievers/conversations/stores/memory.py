@@ -129,17 +129,17 @@ class MemoryConversations:
         """See `Conversations.in_one_entry`."""
         return []
 
-    def outline(self, collection: str, session_id: str) -> Outline | None:  # noqa: ARG002  # a session in memory has none
-        """See `Conversations.outline`: this store is the reference, and always reads the whole history."""
-        return None
+    def outlines(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Outline]:  # noqa: ARG002  # none has
+        """See `Conversations.outlines`: this store is the reference, and always reads the whole history."""
+        return {}
 
-    def extend(self, collection: str, extension: Extension, *, replacing: Revision) -> None:
+    def extend(self, collection: str, extensions: Sequence[Extension]) -> None:
         """See `Conversations.extend`.
 
         Raises:
             ValueError: Always, as no session in memory has an outline.
         """
-        raise ValueError(f"{collection}/{extension.facts.session_id}: no outline of revision {replacing}")
+        raise ValueError(f"{collection}: no outline of {[extension.facts.session_id for extension in extensions]}")
 
     def put(self, collection: str, prepared: PreparedConversation, *, replacing: Revision | None) -> None:
         """See `Conversations.put`."""

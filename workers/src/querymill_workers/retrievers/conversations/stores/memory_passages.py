@@ -55,21 +55,22 @@ class MemoryPassages:
             for session in cut:
                 sessions.setdefault(session.session_id, _Stored(session)).replace(session, retry=True)
 
-    def last(self, collection: str, session_id: str, revision: Revision) -> EmbeddedPassage | None:
-        """See `Passages.last`."""
+    def lasts(self, collection: str, revisions: Mapping[str, Revision]) -> Mapping[str, EmbeddedPassage]:
+        """See `Passages.lasts`."""
         with self._lock:
-            stored = self._sessions.get(collection, {}).get(session_id)
-            if stored is None or stored.cut.revision != revision:
-                return None
-            return stored.cut.passages[-1] if stored.cut.passages else None
+            held = {id_: stored.cut for id_, stored in self._sessions.get(collection, {}).items() if id_ in revisions}
+            return {
+                id_: cut.passages[-1] for id_, cut in held.items() if cut.passages and cut.revision == revisions[id_]
+            }
 
-    def grow(self, collection: str, cut: CutSession) -> None:
+    def grow(self, collection: str, cut: Sequence[CutSession]) -> None:
         """See `Passages.grow`."""
         with self._lock:
-            stored = self._sessions[collection][cut.session_id]
-            first = min((passage.number for passage in cut.passages), default=len(stored.cut.passages))
-            kept = [passage for passage in stored.cut.passages if passage.number < first]
-            stored.replace(CutSession(cut.session_id, cut.revision, [*kept, *cut.passages]), retry=False)
+            for grown in cut:
+                stored = self._sessions[collection][grown.session_id]
+                first = min((passage.number for passage in grown.passages), default=len(stored.cut.passages))
+                kept = [passage for passage in stored.cut.passages if passage.number < first]
+                stored.replace(CutSession(grown.session_id, grown.revision, [*kept, *grown.passages]), retry=False)
 
     def drop(self, collection: str, session_id: str) -> None:
         """See `Passages.drop`."""

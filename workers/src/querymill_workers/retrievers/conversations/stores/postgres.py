@@ -1,5 +1,6 @@
 """Conversations in PostgreSQL. Each statement names its collection and runs as a role that sees no other."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -27,15 +28,13 @@ from querymill_workers.retrievers.conversations.ports.sessions import (
 from querymill_workers.retrievers.conversations.rules.rank import RankParts, parts_of
 from querymill_workers.retrievers.conversations.rules.references import Reference, leading
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
-from querymill_workers.retrievers.conversations.sketch import Sketch
-from querymill_workers.retrievers.conversations.stores.postgres_bulk import add_sessions
+from querymill_workers.retrievers.conversations.stores.postgres_bulk import add_sessions, extend_sessions
 from querymill_workers.retrievers.conversations.stores.postgres_rows import (
     add_live_messages,
-    extended_columns,
     facts_columns,
     fold,
     live_messages,
-    said_of,
+    outline_of,
     session_columns,
 )
 
@@ -178,28 +177,15 @@ class PostgresConversations:
             values = {"collection": collection, "limit": limit}
             return [id_ for (id_,) in connection.execute(_SQL["conversations_in_one_entry"], values)]
 
-    def outline(self, collection: str, session_id: str) -> Outline | None:
-        """See `Conversations.outline`."""
-        place = {"collection": collection, "session_id": session_id}
+    def outlines(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Outline]:
+        """See `Conversations.outlines`."""
+        place = {"collection": collection, "session_ids": list(session_ids)}
         with within(self._pool, collection) as connection:
-            found = connection.execute(_SQL["conversation_outline"], place)
-            signs = connection.execute(_SQL["conversation_signs"], place)
-            row = found.fetchone()
-            if row is None:
-                return None
-            started_at, last_active, messages, keywords, solved, explicit, phrases, *rest = row
-            version, revision, sketch, said, whole = rest
-            return Outline(
-                SessionFacts(
-                    session_id, started_at, last_active, messages, keywords, solved, explicit, frozenset(phrases)
-                ),
-                version,
-                Revision(revision),
-                Sketch.of_json(sketch),
-                said_of(said),
-                [((us, job), id_, sign) for us, job, id_, sign in signs],
-                whole,
-            )
+            found = connection.execute(_SQL["conversation_outlines"], place).fetchall()
+            signs: defaultdict[str, list[Any]] = defaultdict(list)
+            for id_, us, job, message, sign in connection.execute(_SQL["conversation_signs"], place):
+                signs[id_].append(((us, job), message, sign))
+        return {row[0]: outline_of(row, signs[row[0]]) for row in found}
 
     def put(self, collection: str, prepared: PreparedConversation, *, replacing: Revision | None) -> None:
         """See `Conversations.put`."""
@@ -214,7 +200,7 @@ class PostgresConversations:
             else:
                 connection.execute(_SQL["conversation_total"], {**place, "change": 1})
             write_session(connection, collection, prepared)
-            add_live_messages(connection, place, prepared.kept.live)
+            add_live_messages(connection, collection, {place["session_id"]: prepared.kept.live})
             put_own_parts(connection, collection, prepared.facts, version=changed)
 
     def put_all(self, collection: str, replacements: Sequence[Replacement]) -> None:
@@ -225,17 +211,10 @@ class PostgresConversations:
             if replacement.replacing is not None:
                 self.put(collection, replacement.prepared, replacing=replacement.replacing)
 
-    def extend(self, collection: str, extension: Extension, *, replacing: Revision) -> None:
+    def extend(self, collection: str, extensions: Sequence[Extension]) -> None:
         """See `Conversations.extend`."""
-        facts = extension.facts
-        place = {"collection": collection, "session_id": facts.session_id}
         with within(self._pool, collection) as connection:
-            changed, known = _begin_change(connection, place, replacing)
-            connection.execute(_SQL["extend_conversation"], place | extended_columns(extension))
-            add_live_messages(connection, place, extension.messages)
-            if known is not None and (frozenset(known[2]), known[3]) != (facts.key_phrases, facts.explicit):
-                _replace_phrases(connection, place, known, facts)
-            put_own_parts(connection, collection, facts, version=changed)
+            extend_sessions(connection, collection, extensions)
 
     def drop(self, collection: str, session_id: str) -> bool:
         """See `Conversations.drop`."""
@@ -291,17 +270,6 @@ def write_session(connection: psycopg.Connection, collection: str, prepared: Pre
     columns = facts_columns(facts) | {"leading": pick_leading(connection, collection, phrases), "phrases": phrases}
     row = connection.execute(_SQL["put_conversation"], place | session_columns(prepared) | columns).fetchone()
     connection.execute(_SQL["add_conversation_phrases"], place | columns | {"number": row[0] if row else 0})
-
-
-def _replace_phrases(
-    connection: psycopg.Connection, place: Mapping[str, Any], known: TupleRow, facts: SessionFacts
-) -> None:
-    phrases = sorted(facts.key_phrases)
-    leading = pick_leading(connection, place["collection"], phrases)
-    columns = facts_columns(facts) | {"leading": leading, "phrases": phrases}
-    connection.execute(_SQL["drop_conversation_phrases"], {**place, "number": known[0], "phrases": known[2]})
-    connection.execute(_SQL["replace_conversation_phrases"], {**place, **columns})
-    connection.execute(_SQL["add_conversation_phrases"], {**place, **columns, "number": known[0]})
 
 
 def put_own_parts(connection: psycopg.Connection, collection: str, facts: SessionFacts, *, version: int) -> None:

@@ -87,21 +87,22 @@ WHERE collection = %(collection)s AND revision IS DISTINCT FROM tended
 ORDER BY session_id
 LIMIT %(limit)s;
 
--- conversation_outline: what it takes to add messages to a session that no other release has written since
-SELECT started_at, last_active, messages, keywords, solved, explicit, phrases, facts_version, revision, sketch, said,
-    whole
+-- conversation_outlines: what it takes to add messages to sessions that no other release has written since
+SELECT session_id, started_at, last_active, messages, keywords, solved, explicit, phrases, facts_version, revision,
+    sketch, said, whole
 FROM conversations
-WHERE collection = %(collection)s AND session_id = %(session_id)s AND sketch IS NOT NULL AND revision = tended;
+WHERE collection = %(collection)s AND session_id = ANY(%(session_ids)s) AND sketch IS NOT NULL AND revision = tended;
 
--- conversation_signs: the live messages of a session without their texts, in the order of their acceptance
-SELECT accepted_us, job_id, message ->> 'message_id', signs FROM conversation_messages
-WHERE collection = %(collection)s AND session_id = %(session_id)s
-ORDER BY accepted_us, job_id, place;
+-- conversation_signs: the live messages of sessions without their texts, in the order of their acceptance
+SELECT session_id, accepted_us, job_id, message ->> 'message_id', signs FROM conversation_messages
+WHERE collection = %(collection)s AND session_id = ANY(%(session_ids)s)
+ORDER BY session_id, accepted_us, job_id, place;
 
 -- add_conversation_messages: add live messages; those of an earlier attempt stay
 INSERT INTO conversation_messages (collection, session_id, accepted_us, job_id, place, signs, message)
-SELECT %(collection)s, %(session_id)s, live.* FROM unnest(
-    %(accepted_us)s::bigint[], %(job_ids)s::text[], %(places)s::int[], %(signs)s::smallint[], %(messages)s::json[]
+SELECT %(collection)s, live.* FROM unnest(
+    %(session_ids)s::text[], %(accepted_us)s::bigint[], %(job_ids)s::text[], %(places)s::int[], %(signs)s::smallint[],
+    %(messages)s::json[]
 ) AS live
 ON CONFLICT DO NOTHING;
 

@@ -1,4 +1,4 @@
-"""Many new conversations at once, in statements of many rows."""
+"""Many conversations at once, new ones and those that grow, in statements of many rows."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -7,15 +7,22 @@ import psycopg
 
 from querymill_workers.jobs.faults import Conflict
 from querymill_workers.postgres.queries import statements
-from querymill_workers.retrievers.conversations.ports.sessions import PreparedConversation
+from querymill_workers.retrievers.conversations.ports.sessions import Extension, PreparedConversation
 from querymill_workers.retrievers.conversations.rules.rank import parts_of
 from querymill_workers.retrievers.conversations.rules.references import leading
-from querymill_workers.retrievers.conversations.stores.postgres_rows import facts_columns, session_columns
+from querymill_workers.retrievers.conversations.stores.postgres_rows import (
+    add_live_messages,
+    extended_columns,
+    facts_columns,
+    session_columns,
+)
 
 _SQL: Final = statements("querymill_workers.retrievers.conversations.stores", "postgres.sql", "postgres_bulk.sql")
 
 #: A phrase that at least this many sessions have counts as common when leading phrases are chosen.
 RARE: Final = 200
+
+HasFacts = PreparedConversation | Extension
 
 
 def add_sessions(connection: psycopg.Connection, collection: str, prepared: Sequence[PreparedConversation]) -> None:
@@ -46,13 +53,71 @@ def add_sessions(connection: psycopg.Connection, collection: str, prepared: Sequ
     connection.execute(_SQL["put_ranks"], {"collection": collection, "version": version, **_ranks(ordered)})
 
 
+def extend_sessions(connection: psycopg.Connection, collection: str, extensions: Sequence[Extension]) -> None:
+    """Add live messages to sessions.
+
+    Raises:
+        Conflict: One of them has another revision than is extended.
+    """
+    ordered = sorted(extensions, key=lambda each: each.facts.session_id)  # as in `add_sessions`
+    place = {"collection": collection, "session_ids": [each.facts.session_id for each in ordered]}
+    raised = connection.execute(_SQL["conversation_changes"], place)
+    known = {id_: rest for id_, *rest in connection.execute(_SQL["conversations_extended"], place)}
+    for each in ordered:
+        if known.get(each.facts.session_id, (0, None))[1] != each.replacing:
+            raise Conflict(f"session {each.facts.session_id!r} has changed since it was read")
+    (version,) = raised.fetchone() or (0,)
+    _execute_many(connection, "extend_conversation", [
+        {"collection": collection, "session_id": each.facts.session_id, **extended_columns(each)} for each in ordered
+    ])  # fmt: skip
+    add_live_messages(connection, collection, {each.facts.session_id: each.messages for each in ordered})
+    _replace_phrases(connection, collection, ordered, known)
+    connection.execute(_SQL["put_ranks"], {"collection": collection, "version": version, **_ranks(ordered)})
+
+
+def _replace_phrases(
+    connection: psycopg.Connection, collection: str, extensions: Sequence[Extension], known: Mapping[str, Sequence[Any]]
+) -> None:
+    """Replace the key phrases of those sessions that have others than before."""
+    changed = [
+        (each, number, phrases)
+        for each in extensions
+        for number, _, phrases, explicit in [known[each.facts.session_id]]
+        if (frozenset(phrases), explicit) != (each.facts.key_phrases, each.facts.explicit)
+    ]
+    if not changed:
+        return
+    new = [each for each, _, _ in changed]
+    rarity = connection.execute(_SQL["conversation_rarity"], {
+        "collection": collection, "bound": RARE,
+        "phrases": sorted(set().union(*(each.facts.key_phrases for each in new))),
+    })  # fmt: skip
+    leads = _leading(new, dict(rarity.fetchall()))
+    rows = [
+        {
+            "collection": collection, "session_id": each.facts.session_id, "number": number, "leading": leading_,
+            "phrases": sorted(each.facts.key_phrases), "former": phrases,
+        }
+        for (each, number, phrases), leading_ in zip(changed, leads, strict=True)
+    ]  # fmt: skip
+    _execute_many(connection, "drop_conversation_phrases", [{**row, "phrases": row["former"]} for row in rows])
+    _execute_many(connection, "replace_conversation_phrases", rows)
+    postings = _postings(new, leads, [number for _, number, _ in changed])
+    connection.execute(_SQL["add_phrases"], {"collection": collection, **postings})
+
+
+def _execute_many(connection: psycopg.Connection, statement: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    with connection.cursor() as cursor:
+        cursor.executemany(_SQL[statement], rows)
+
+
 def pick_rarest(phrases: Sequence[int], sessions: Mapping[int, int]) -> list[int]:
     """Pick the leading phrases of a session. Any phrases would do; the rarest make the search shortest."""
     ordered = sorted(phrases, key=lambda phrase: (sessions[phrase], phrase))
     return ordered[: leading(len(ordered))]
 
 
-def _leading(prepared: Sequence[PreparedConversation], sessions: Mapping[int, int]) -> list[list[int]]:
+def _leading(prepared: Sequence[HasFacts], sessions: Mapping[int, int]) -> list[list[int]]:
     return [pick_rarest(sorted(item.facts.key_phrases), sessions) for item in prepared]
 
 
@@ -81,7 +146,7 @@ def _put(
 
 
 def _postings(
-    prepared: Sequence[PreparedConversation], leads: Sequence[Sequence[int]], numbers: Sequence[int]
+    prepared: Sequence[HasFacts], leads: Sequence[Sequence[int]], numbers: Sequence[int]
 ) -> dict[str, list[Any]]:
     rows = [
         (phrase, number, len(item.facts.key_phrases), phrase in leading_, item.facts.explicit)
@@ -92,7 +157,7 @@ def _postings(
     return {name: [row[place] for row in rows] for place, name in enumerate(names)}
 
 
-def _ranks(prepared: Sequence[PreparedConversation]) -> dict[str, list[Any]]:
+def _ranks(prepared: Sequence[HasFacts]) -> dict[str, list[Any]]:
     parts = [parts_of(item.facts, 0) for item in prepared]
     return {
         "session_ids": [item.facts.session_id for item in prepared],

@@ -13,6 +13,10 @@ SELECT version FROM raised;
 -- conversations_known: which of the sessions are stored
 SELECT session_id FROM conversations WHERE collection = %(collection)s AND session_id = ANY(%(session_ids)s);
 
+-- conversations_extended: the number, revision and phrases of sessions, and whether each mentions an earlier one
+SELECT session_id, number, revision, phrases, explicit FROM conversations
+WHERE collection = %(collection)s AND session_id = ANY(%(session_ids)s);
+
 -- add_phrases: add the postings of sessions
 INSERT INTO conversation_phrases (collection, phrase, session, size, leads, explicit)
 SELECT %(collection)s, new.* FROM unnest(

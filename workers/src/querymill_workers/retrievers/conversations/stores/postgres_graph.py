@@ -27,9 +27,9 @@ class PostgresGraph:
         row = connection.execute(_SQL["rank_state"], self._place).fetchone()
         self._version, self._mode = row or (0, "count")
         self._generations: dict[str, int] = {}
-        self._stale_pages = False
+        self._counted: set[str] = set()
         self._leading: dict[str, list[int]] = {}
-        self.updated = 0
+        self._updated: list[str] = []
 
     @property
     def mode(self) -> RankMode:
@@ -83,23 +83,28 @@ class PostgresGraph:
                 self._execute(statement, **reference_columns(some))
 
     def count(self, targets: Iterable[str]) -> None:
-        """See `ReferenceGraph.count`. PageRank is computed over all sessions, once, when the graph is closed."""
-        self._execute("count_references", targets=list(targets), **WEIGHTS)
-        self._stale_pages = self._mode == "pagerank"
+        """See `ReferenceGraph.count`. It is done when the graph is closed, and so is PageRank, over all sessions."""
+        self._counted.update(targets)
 
     def mark_updated(self, session_ids: Sequence[str]) -> None:
         """See `ReferenceGraph.mark_updated`."""
-        generations = [self._generations[id_] for id_ in session_ids]
-        self._execute("settle_changes", session_ids=list(session_ids), generations=generations)
-        self.updated += len(session_ids)
+        self._updated += session_ids
 
     def close(self) -> None:
-        """Compute PageRank if it is due, count the update, and raise the generation if any session was updated."""
-        if self._stale_pages:
-            put_page_ranks(self._connection, str(self._place["collection"]), self._version)
-        if self.updated:
+        """Count the update, raise the generation if any session was updated, and write what the update has found.
+
+        Writers of sessions lock the generation before the rows of ranks and changes. It is locked first here, too, so
+        that none of them deadlocks, and as late as can be, as they wait for it.
+        """
+        self._execute("count_update", changes=1 if self._updated else 0)
+        if self._counted:
+            self._execute("count_references", targets=sorted(self._counted), **WEIGHTS)
+            if self._mode == "pagerank":
+                put_page_ranks(self._connection, str(self._place["collection"]), self._version)
+        if self._updated:
+            generations = [self._generations[id_] for id_ in self._updated]
+            self._execute("settle_changes", session_ids=self._updated, generations=generations)
             self._execute("forget_changes")
-        self._execute("count_update", changes=1 if self.updated else 0)
 
     def _execute(self, statement: str, **values: Any) -> psycopg.Cursor:
         return self._connection.execute(_SQL[statement], {**self._place, "version": self._version, **values})

@@ -61,19 +61,24 @@ class PostgresPassages:
             connection.execute(_SQL["drop_refused_passages"], {**values, "model": None})
             connection.execute(_SQL["cut_sessions"], values)
 
-    def last(self, collection: str, session_id: str, revision: Revision) -> EmbeddedPassage | None:
-        """See `Passages.last`."""
-        rows = self._rows("last_passage", collection, session_id=session_id, revision=revision)
-        return EmbeddedPassage(*rows[0]) if rows else None
+    def lasts(self, collection: str, revisions: Mapping[str, Revision]) -> Mapping[str, EmbeddedPassage]:
+        """See `Passages.lasts`."""
+        asked = {"session_ids": list(revisions), "revisions": list(revisions.values())}
+        return {id_: EmbeddedPassage(*rest) for id_, *rest in self._rows("last_passages", collection, **asked)}
 
-    def grow(self, collection: str, cut: CutSession) -> None:
+    def grow(self, collection: str, cut: Sequence[CutSession]) -> None:
         """See `Passages.grow`."""
+        ordered = sorted(cut, key=lambda session: session.session_id)
+        ids = [session.session_id for session in ordered]
+        grown = [session for session in ordered if session.passages]
+        firsts = {
+            "from_sessions": [session.session_id for session in grown],
+            "from_numbers": [session.passages[0].number for session in grown],
+        }
         with within(self._pool, collection) as connection:
-            values = {"collection": collection, "session_ids": [cut.session_id], **_columns([cut])}
-            if cut.passages:
-                place = {"session_id": cut.session_id, "number": cut.passages[0].number}
-                connection.execute(_SQL["drop_passages_from"], values | place)
-                connection.execute(_SQL["put_passages"], values)
+            values = {"collection": collection, "session_ids": ids, **_columns(ordered)}
+            connection.execute(_SQL["drop_passages_from"], values | firsts)
+            connection.execute(_SQL["put_passages"], values)
             connection.execute(_SQL["cut_sessions"], values)
 
     def drop(self, collection: str, session_id: str) -> None:

@@ -6,10 +6,22 @@ WHERE collection = %(collection)s AND session_id = ANY(%(session_ids)s)
         WHERE kept.session_id = p.session_id AND kept.key = p.key
     );
 
--- drop_passages_from: the passages of a session from a number on
-DELETE FROM conversation_passages
-WHERE collection = %(collection)s AND session_id = %(session_id)s AND number >= %(number)s
-    AND NOT key = ANY(%(keys)s::text[]);
+-- drop_passages_from: the passages of sessions from a number of each on, except those with the given keys; locked in
+-- order, as the jobs that embed lock them
+WITH gone AS MATERIALIZED (
+    SELECT p.session_id, p.key
+    FROM conversation_passages AS p
+    JOIN unnest(%(from_sessions)s::text[], %(from_numbers)s::integer[]) AS first (session_id, number)
+        ON p.session_id = first.session_id AND p.number >= first.number
+    WHERE p.collection = %(collection)s AND NOT EXISTS (
+        SELECT FROM unnest(%(sessions)s::text[], %(keys)s::text[]) AS kept (session_id, key)
+        WHERE kept.session_id = p.session_id AND kept.key = p.key
+    )
+    ORDER BY p.session_id, p.key
+    FOR UPDATE OF p
+)
+DELETE FROM conversation_passages AS p USING gone
+WHERE p.collection = %(collection)s AND p.session_id = gone.session_id AND p.key = gone.key;
 
 -- drop_passages: all passages of a session
 DELETE FROM conversation_passages WHERE collection = %(collection)s AND session_id = %(session_id)s;
@@ -37,13 +49,16 @@ SELECT session_id FROM conversations
 WHERE collection = %(collection)s AND passages_of IS DISTINCT FROM revision
 ORDER BY session_id LIMIT %(limit)s;
 
--- last_passage: the last passage of a session whose passages are of a revision
-SELECT p.number, p.place, p.message, p.start, p.text, p.first_at, p.last_at
-FROM conversation_passages AS p
-JOIN conversations AS c ON c.collection = p.collection AND c.session_id = p.session_id
-WHERE p.collection = %(collection)s AND p.session_id = %(session_id)s AND c.passages_of = %(revision)s
-ORDER BY p.number DESC
-LIMIT 1;
+-- last_passages: the last passage of each session whose passages are of a revision
+SELECT c.session_id, last.*
+FROM unnest(%(session_ids)s::text[], %(revisions)s::text[]) AS asked (session_id, revision)
+JOIN conversations AS c
+    ON c.collection = %(collection)s AND c.session_id = asked.session_id AND c.passages_of = asked.revision
+CROSS JOIN LATERAL (
+    SELECT number, place, message, start, text, first_at, last_at FROM conversation_passages
+    WHERE collection = %(collection)s AND session_id = c.session_id
+    ORDER BY number DESC LIMIT 1
+) AS last;
 
 -- leave_passages: the model of a collection without sessions
 DELETE FROM conversation_models

@@ -11,14 +11,15 @@ from psycopg.types.json import Json, Jsonb
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.queries import statements
-from querymill_workers.retrievers.conversations.history import History, LiveMessage, Said, session_of
+from querymill_workers.retrievers.conversations.history import Acceptance, History, LiveMessage, Said, session_of
 from querymill_workers.retrievers.conversations.ports.sessions import (
     Extension,
+    Outline,
     PreparedConversation,
     StoredConversation,
 )
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
-from querymill_workers.retrievers.conversations.sketch import signs_in
+from querymill_workers.retrievers.conversations.sketch import Sketch, signs_in
 
 _SQL: Final = statements("querymill_workers.retrievers.conversations.stores", "postgres.sql")
 
@@ -63,18 +64,30 @@ def said_columns(said: Mapping[str, Said]) -> Jsonb:
     return Jsonb(columns)
 
 
-def add_live_messages(connection: psycopg.Connection, place: Mapping[str, str], live: Sequence[LiveMessage]) -> None:
-    """Add live messages of a session."""
-    if not live:
+def outline_of(row: Sequence[Any], signs: Sequence[tuple[Acceptance, str | None, int]]) -> Outline:
+    """Return the outline of a session from its row and the signs of its live messages."""
+    id_, started_at, last_active, messages, keywords, solved, explicit, phrases, *rest = row
+    version, revision, sketch, said, whole = rest
+    facts = SessionFacts(id_, started_at, last_active, messages, keywords, solved, explicit, frozenset(phrases))
+    return Outline(facts, version, Revision(revision), Sketch.of_json(sketch), said_of(said), signs, whole)
+
+
+def add_live_messages(
+    connection: psycopg.Connection, collection: str, live: Mapping[str, Sequence[LiveMessage]]
+) -> None:
+    """Add live messages of sessions."""
+    sent = [(id_, each) for id_, messages in live.items() for each in messages]
+    if not sent:
         return
     columns = {
-        "accepted_us": [sent.version[0] for sent in live],
-        "job_ids": [sent.version[1] for sent in live],
-        "places": [sent.place for sent in live],
-        "signs": [int(signs_in(sent.message)) for sent in live],
-        "messages": [sent.message.model_dump_json() for sent in live],
+        "session_ids": [id_ for id_, _ in sent],
+        "accepted_us": [each.version[0] for _, each in sent],
+        "job_ids": [each.version[1] for _, each in sent],
+        "places": [each.place for _, each in sent],
+        "signs": [int(signs_in(each.message)) for _, each in sent],
+        "messages": [each.message.model_dump_json() for _, each in sent],
     }
-    connection.execute(_SQL["add_conversation_messages"], {**place, **columns})
+    connection.execute(_SQL["add_conversation_messages"], {"collection": collection, **columns})
 
 
 def session_columns(prepared: PreparedConversation) -> dict[str, Any]:

@@ -1,0 +1,84 @@
+"""Many sessions that grow in one job, in memory: each as if its messages came alone."""
+
+import pytest
+from pydantic import ValidationError
+
+from querymill_shared.contracts.conversations.grow import GrowConversations, GrowConversationsResult
+from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation
+from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.sessions import MAX_MESSAGES
+from tests.fixtures.conversation_jobs import found, session
+from tests.fixtures.jobs import accepted
+from tests.fixtures.world import World
+
+
+def growth(**texts: str) -> GrowConversations:
+    updates = [
+        {
+            "session_id": id_,
+            "messages": [{"message_id": text, "text": text, "created_at": "2026-01-01T10:00:00Z"}],
+        }
+        for id_, text in texts.items()
+    ]
+    return GrowConversations.model_validate({"collection": "chats", "updates": updates})
+
+
+def outcomes(world: World, job_id: str) -> dict[str, tuple[str, int]]:
+    result = world.result(job_id)
+    assert isinstance(result, GrowConversationsResult)
+    return {each.document: (each.outcome, each.total) for each in result.documents}
+
+
+def texts(world: World, session_id: str) -> list[str]:
+    known = world.conversations.stored("chats", session_id)
+    return [] if known is None else [message.text for message in known.session.messages]
+
+
+def test_each_session_grows_and_one_job_embeds_them_all(world: World) -> None:
+    for id_ in "ab":
+        world.run(IngestConversation(collection="chats", session=session(id_, f"{id_} soup")))
+    before = set(world.board.recent(most=20))
+    assert outcomes(world, world.run(growth(a="ships", b="tea", c="new"))) == {
+        "a": ("ingested", 2), "b": ("ingested", 2), "c": ("ingested", 1)
+    }  # fmt: skip
+    assert (texts(world, "a"), texts(world, "b"), found(world, "tea")) == (
+        ["a soup", "ships"],
+        ["b soup", "tea"],
+        ["b"],
+    )
+    made = [world.board.picture(id_).record for id_ in set(world.board.recent(most=20)) - before]
+    assert [job.kind for job in made].count("embed_conversations") == 1
+
+
+def test_the_same_growth_again_changes_nothing(world: World) -> None:
+    world.run(growth(a="ships"))
+    before = texts(world, "a")
+    world.run(growth(a="ships"))
+    assert texts(world, "a") == before == ["ships"]
+
+
+def test_a_session_that_was_dropped_or_replaced_since_stays_as_it_is_and_the_others_grow(world: World) -> None:
+    whole = IngestConversation(collection="chats", session=session("b", "whole"))
+    requests: list[JobRequest] = [
+        growth(a="late", b="late", c="on"),
+        DropConversation(collection="chats", session_id="a"),
+        whole,
+    ]
+    jobs = accepted(world, requests)
+    for number in (1, 2, 0):
+        world.ring(jobs[number], requests[number], requests[number].steps[0])
+    # The drop has taken its session out of the waiting job.
+    assert outcomes(world, jobs[0]) == {"b": ("superseded", 1), "c": ("ingested", 1)}
+    assert (texts(world, "a"), texts(world, "b"), texts(world, "c")) == ([], ["whole"], ["on"])
+
+
+def test_a_session_that_would_be_too_long_fails_alone(world: World) -> None:
+    world.run(IngestConversation(collection="chats", session=session("a", *["x"] * MAX_MESSAGES)))
+    grown = outcomes(world, world.run(growth(a="more", b="tea")))
+    assert (grown["a"][0], grown["b"]) == ("failed", ("ingested", 1))
+
+
+def test_a_session_cannot_grow_twice_in_one_job() -> None:
+    update = {"session_id": "a", "messages": [{"message_id": "1", "text": "x"}]}
+    with pytest.raises(ValidationError, match="updates: every id must occur once"):
+        GrowConversations.model_validate({"collection": "chats", "updates": [update, update]})

@@ -1,0 +1,66 @@
+"""Add new messages to many sessions in one job: each as if they came alone, but many sessions in one change."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from querymill_shared.board import Claim
+from querymill_shared.contracts.conversations.grow import GrowConversations, GrowConversationsResult
+from querymill_shared.contracts.conversations.ingest import SessionUpdate
+from querymill_shared.contracts.loading import LoadedDocument
+from querymill_workers.jobs.bell import Bell, one_per_queue
+from querymill_workers.jobs.loading import Loading, LoadNotes, ending_of, load_slices
+from querymill_workers.jobs.one_step import hand_in
+from querymill_workers.ledger.ports import Subject, Version, version_of
+from querymill_workers.retrievers.conversations.embed import submit_embedding
+from querymill_workers.retrievers.conversations.ingest import apply_updates
+from querymill_workers.retrievers.conversations.ports import ConversationPorts
+from querymill_workers.retrievers.conversations.ports.sessions import KIND
+from querymill_workers.retrievers.conversations.ranks.recompute import update_soon, update_what_waits
+from querymill_workers.retrievers.conversations.rules.embedded_passages import EMBEDDED_CHARS
+
+
+def step(claim: Claim, request: GrowConversations, ports: ConversationPorts) -> Sequence[Bell]:
+    """Grow sessions, and ask for an update of the ranks and for the vectors of the passages that are new."""
+    collection, version = request.collection, version_of(claim)
+
+    def store(updates: Sequence[SessionUpdate]) -> list[LoadedDocument]:
+        return grow_sessions(collection, updates, version, ports)
+
+    loaded = load_slices(claim, request.updates, Loading(id_of, chars_of, store), ports)
+    if loaded is None:
+        return []
+    ports.board.add_collections(KIND, [collection])
+    changed = any(document.outcome == "ingested" for document in loaded)
+    bells = update_soon(collection, ports) if changed else update_what_waits(collection, ports)
+    jobs, rung = submit_embedding(
+        collection, {update.session_id: chars_of(update) // EMBEDDED_CHARS + 1 for update in request.updates}, ports,
+        lane=request.lane, token=claim.job_id,
+    )  # fmt: skip
+    hand_in(claim, request, LoadNotes(documents=tuple(loaded), embedding_jobs=tuple(jobs)), ENDING, ports)
+    return [*bells, *one_per_queue(rung)]
+
+
+def grow_sessions(
+    collection: str, updates: Sequence[SessionUpdate], version: Version, ports: ConversationPorts
+) -> list[LoadedDocument]:
+    """Add updates to their sessions in one change, as far as they are to stand."""
+    subjects = [Subject(update.session_id) for update in updates]
+    with ports.ledger.changing(collection, KIND, subjects, version, whole=False) as standings:
+        changes = apply_updates(collection, updates, version, standings, ports)
+    return [
+        LoadedDocument.model_validate({"document": id_, "outcome": changes[id_].outcome, "total": changes[id_].total})
+        for id_ in map(id_of, updates)
+    ]
+
+
+def id_of(update: SessionUpdate) -> str:
+    """Return a session's id."""
+    return update.session_id
+
+
+def chars_of(update: SessionUpdate) -> int:
+    """Return the length of the new texts."""
+    return sum(len(message.text) for message in update.messages)
+
+
+ENDING: Final = ending_of(GrowConversationsResult)
