@@ -217,13 +217,16 @@ def kinds(database_url: str, deployment: Deployment) -> Iterator[Mapping[Retriev
 
 
 def let_them_write(arena: Arena, *, steps: int) -> None:
-    """Run the machine until it has taken so many steps."""
-    # Shrinking would repeat what two processes did by chance; what was wrong is noted instead of raised.
-    chosen = settings(
-        max_examples=max(1, steps // STEPS), stateful_step_count=STEPS, deadline=None,
-        suppress_health_check=list(HealthCheck), phases=(Phase.generate,), derandomize=False, database=None,
-    )  # fmt: skip
-    run_state_machine_as_test(partial(Writers, arena), settings=chosen)  # type: ignore[arg-type]  # any that makes one
+    """Run the machine until it has taken so many steps, or its time is over."""
+    wanted = arena.steps + steps
+    while arena.steps < wanted and time.monotonic() < arena.until and not arena.wrong:
+        # Shrinking would repeat what two processes did by chance; what was wrong is noted instead of raised. A run
+        # may be shorter than it is asked for.
+        chosen = settings(
+            max_examples=max(1, (wanted - arena.steps) // STEPS), stateful_step_count=STEPS, deadline=None,
+            suppress_health_check=list(HealthCheck), phases=(Phase.generate,), derandomize=False, database=None,
+        )  # fmt: skip
+        run_state_machine_as_test(partial(Writers, arena), settings=chosen)  # type: ignore[arg-type]  # makes one
     arena.compare_oldest(leave=0)
 
 
