@@ -287,7 +287,10 @@ def test_what_is_looked_up_is_what_the_rows_say(filled_url: str, table: str) -> 
         connection.rollback()
 
 
-OF_SESSIONS: Final = "entry.kind, entry.value, session_id, coalesce(text, '-') FROM conversations, session_entries(times, roles) AS entry"
+OF_SESSIONS: Final = (
+    "entry.kind, entry.value, session_id, coalesce(text, '-')"
+    " FROM conversations, session_entries(times, roles) AS entry"
+)
 
 
 def assert_noted(connection: psycopg.Connection, entries: str) -> None:
