@@ -14,6 +14,28 @@ CREATE INDEX chat_messages_role ON chat_messages (collection, role COLLATE "C", 
 CREATE INDEX conversations_user ON conversations (collection, user_name COLLATE "C");
 CREATE INDEX code_files_known_language ON code_files (collection, (nullif(language, '')) COLLATE "C");  -- as the filter writes it
 
+-- Nor does ANALYZE keep samples of names and of bytes (0025): of these columns the planner's defaults are good enough, as a
+-- filter compares them with the help of an index. Ids stay sampled, because statements join by them. A drop takes their samples
+-- again. Rows of the last two tables go later than the drop, and are found by their keys alone.
+DO $$
+DECLARE
+    names record;
+BEGIN
+    FOR names IN
+        SELECT * FROM (VALUES
+            ('chat_sessions', 'user_name'), ('chat_message_vectors', 'user_name'), ('conversations', 'user_name'),
+            ('reports', 'title'), ('reports', 'company'), ('reports', 'tickers'), ('metadata_values', 'text'),
+            ('word_blocks', 'postings'), ('word_runs', 'entries'), ('word_runs', 'words'), ('word_runs', 'tfs'),
+            ('conversation_changes', 'session_id'), ('word_ranges', 'grp')
+        ) AS columns (name, sampled)
+    LOOP
+        EXECUTE format('ALTER TABLE %I ALTER COLUMN %I SET STATISTICS 0', names.name, names.sampled);
+        IF to_regproc('pg_catalog.pg_clear_attribute_stats') IS NOT NULL THEN
+            PERFORM pg_clear_attribute_stats(current_schema()::text, names.name, names.sampled, false);
+        END IF;
+    END LOOP;
+END $$;
+
 -- The names that a message has, as one number: messages of a collection have few different sets of names.
 ALTER TABLE chat_messages ADD COLUMN fields bigint GENERATED ALWAYS AS (
     -- Most have none, and the function costs more than the row.
