@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -52,6 +52,7 @@ TARGETS = {"writers_4_ratio": (">=", 2.0), "rss_long_ratio": ("<=", 1.2)}
 #: How many times the pace of ours a peer has is named ``…_over_ours``.
 BM25S = ["bm25s_messages_per_s", "bm25s_over_ours"]
 #: The processes and threads of each fleet, and the seconds of a call of its model.
+Fleets = Mapping[str, Sequence[subprocess.Popen[bytes]]]
 FLEETS: Final = {"pace": (2, 4, 0.0), "one": (1, 1, CALL_S), "four": (4, 1, CALL_S)}
 
 
@@ -97,9 +98,9 @@ def fleet_environment(environment: Mapping[str, str], board: int) -> dict[str, s
 
 
 @contextmanager
-def workers(environments: Mapping[str, Mapping[str, str]]) -> Iterator[None]:
+def workers(environments: Mapping[str, Mapping[str, str]]) -> Iterator[Fleets]:
     """Run the worker processes of each fleet."""
-    started = []
+    started: dict[str, list[subprocess.Popen[bytes]]] = {name: [] for name in FLEETS}
     for name, (processes, threads, call_s) in FLEETS.items():
         for number in range(processes):
             command = [
@@ -108,11 +109,13 @@ def workers(environments: Mapping[str, Mapping[str, str]]) -> Iterator[None]:
                 "-l", "CRITICAL", "--without-gossip", "--without-mingle", "--without-heartbeat",
             ]  # fmt: skip
             own = {**environments[name], "BENCH_CALL_S": str(call_s)}
-            started.append(subprocess.Popen(command, env=own, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+            started[name].append(
+                subprocess.Popen(command, env=own, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            )
     try:
-        yield
+        yield started
     finally:
-        for process in started:
+        for process in itertools.chain.from_iterable(started.values()):
             process.kill()
             process.wait()
 
@@ -141,9 +144,9 @@ class Bench:
         self._environments = environments
         self._collections = (f"bench{number}" for number in itertools.count())
 
-    def wake(self) -> None:
+    def wake(self, started: Fleets) -> None:
         """Wait until every process of every fleet has worked: each has opened its connections by then."""
-        for fleet, (processes, _, _) in FLEETS.items():
+        for fleet, processes in started.items():
             workers_alive(self._environments[fleet]["REDIS_URL"], processes)
             with self._mill(fleet) as mill:
                 for kind in ("conversations", "messages"):
@@ -256,8 +259,8 @@ def main() -> int:
         migrate(common["DATABASE_URL"], dimensions=DIMENSIONS)
         environments = {name: fleet_environment(common, board) for board, name in enumerate(FLEETS)}
         bench = Bench(environments)
-        with workers(environments):
-            bench.wake()
+        with workers(environments) as started:
+            bench.wake(started)
             return harness.run("ingest", lambda: bench.measure(short, long), TARGETS, harness.needing("bm25s", BM25S))
 
 

@@ -2,9 +2,10 @@
 
 import os
 import socket
+import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import redis
 
@@ -51,15 +52,18 @@ def workers_ready(redis_url: str, count: int, *, within_s: float = 60) -> None:
     time.sleep(1.0 * count)
 
 
-def workers_alive(redis_url: str, count: int, *, within_s: float = 180) -> None:
-    """Wait until so many worker processes have told the board that they live.
+def workers_alive(redis_url: str, started: Sequence[subprocess.Popen[bytes]], *, within_s: float = 1_800) -> None:
+    """Wait until all worker processes have told the board that they live. A busy machine needs minutes to start them.
 
     Raises:
-        TimeoutError: They did not come up within the time.
+        ChildProcessError: One of them ended instead.
+        TimeoutError: They run, and did not come up within the time.
     """
     deadline = time.monotonic() + within_s
     with redis.Redis.from_url(redis_url, decode_responses=True) as client:
-        while len(lives.read_lives(client)) < count:
+        while len(lives.read_lives(client)) < len(started):
+            if ended := [process.args for process in started if process.poll() is not None]:
+                raise ChildProcessError(f"a worker ended before it came up: {ended[0]!r}")
             if time.monotonic() > deadline:
-                raise TimeoutError(f"fewer than {count} workers came up")
+                raise TimeoutError(f"fewer than {len(started)} workers came up")
             time.sleep(0.2)

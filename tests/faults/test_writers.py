@@ -7,7 +7,9 @@ Alone: ``python -m tests.faults -k in_their_order``. After `WRITING_S` no write 
 at its end comes in any case. It counts the writes that were accepted.
 """
 
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -50,6 +52,8 @@ KILLS: Final = 150
 MOST_CONTROLS: Final = 5
 #: The reader of a failed test wants to see some documents, not hundreds.
 MOST_SHOWN: Final = 5
+#: Runs that are written and not compared yet. The next run begins while the workers finish these.
+OPEN_RUNS: Final = 4
 
 
 @dataclass
@@ -65,9 +69,12 @@ class Arena:
     writes_since_kill: int = 0
     until: float = field(default_factory=lambda: time.monotonic() + WRITING_S)
     wrong: list[str] = field(default_factory=list)
+    open_runs: deque[tuple[str, Kind, Mapping[str, Write]]] = field(default_factory=deque)
+    starting: threading.Thread | None = None
 
     def __post_init__(self) -> None:
         self.turns = cycle(self.kinds.values())
+        self.doorbell = Doorbell(self.ground.settings.broker_url)
 
     def submit(self, collection: str, write: Write, *, rings: bool) -> tuple[str, JobRequest, Write]:
         """Have a write accepted, with a bell or without. Return it with the moment of its acceptance."""
@@ -78,17 +85,33 @@ class Arena:
 
     def ring(self, job_id: str, request: JobRequest) -> None:
         """Ring the bell of a write that was lost."""
-        with closing(Doorbell(self.ground.settings.broker_url)) as doorbell:
-            doorbell.ring(job_id, request)
+        self.doorbell.ring(job_id, request)
 
     def kill_now_and_then(self) -> None:
-        """Kill a worker and start it again, if none was killed for some time."""
+        """Kill a worker and start it again, if none was killed for some time. The other one works on meanwhile."""
         # Not a rule of the machine: whether it is time depends on other runs, which hypothesis takes for flaky.
         if self.writes_since_kill > KILLS:
             self.writes_since_kill = 0
+            self.await_start()
             victim = self.ground.workers[self.ground.chances.randrange(len(self.ground.workers))]
             victim.kill()
-            victim.start()
+            self.starting = threading.Thread(target=victim.start)
+            self.starting.start()
+
+    def await_start(self) -> None:
+        """Wait for the worker that is starting."""
+        if self.starting is not None:
+            self.starting.join()
+
+    def close(self) -> None:
+        """Wait for what is under way."""
+        self.await_start()
+        self.doorbell.close()
+
+    def compare_oldest(self, *, leave: int) -> None:
+        """Compare what was written, the oldest first, until so many runs are left."""
+        while len(self.open_runs) > leave:
+            self.compare(*self.open_runs.popleft())
 
     def compare(self, collection: str, kind: Kind, jobs: Mapping[str, Write]) -> None:
         """Wait for all writes, and note what the stores hold that they should not, or lack."""
@@ -120,19 +143,18 @@ class Arena:
 
     def _ends(self, job_ids: Mapping[str, Write], *, within_s: float) -> dict[str, str]:
         """Wait for jobs; return their states. A drop deletes what ended and holds a text that it forgets."""
-        ends: dict[str, str] = {}
         deadline = time.monotonic() + within_s
-        while waiting := [job_id for job_id in job_ids if job_id not in ends]:
-            for job_id in waiting:
-                try:
-                    record = self.ground.mill.job(job_id).picture().record
-                except UnknownJob:
-                    ends[job_id] = "forgotten"
-                    continue
-                if record.is_over or time.monotonic() > deadline:
-                    ends[job_id] = record.state if record.state == "done" else str(record)
-            time.sleep(0.1)
-        return ends
+        return {job_id: self._end(job_id, deadline) for job_id in job_ids}
+
+    def _end(self, job_id: str, deadline: float) -> str:
+        while True:
+            try:
+                record = self.ground.mill.job(job_id).picture().record
+            except UnknownJob:
+                return "forgotten"
+            if record.is_over or time.monotonic() > deadline:
+                return record.state if record.state == "done" else str(record)
+            time.sleep(0.05)
 
 
 class Writers(RuleBasedStateMachine):
@@ -177,11 +199,12 @@ class Writers(RuleBasedStateMachine):
         self.arena.steps += 1
 
     def teardown(self) -> None:
-        """Ring what was lost, and compare."""
+        """Ring what was lost, and have it compared."""
         if len(self.arena.wrong) < MOST_SHOWN:
             for job_id, request in self.unrung:
                 self.arena.ring(job_id, request)
-            self.arena.compare(self.collection, self.kind, self.jobs)
+            self.arena.open_runs.append((self.collection, self.kind, self.jobs))
+            self.arena.compare_oldest(leave=OPEN_RUNS)
 
 
 @pytest.fixture
@@ -194,13 +217,17 @@ def kinds(database_url: str, deployment: Deployment) -> Iterator[Mapping[Retriev
 
 
 def let_them_write(arena: Arena, *, steps: int) -> None:
-    """Run the machine until it has taken so many steps."""
-    # Shrinking would repeat what two processes did by chance; what was wrong is noted instead of raised.
-    chosen = settings(
-        max_examples=max(1, steps // STEPS), stateful_step_count=STEPS, deadline=None,
-        suppress_health_check=list(HealthCheck), phases=(Phase.generate,), derandomize=False, database=None,
-    )  # fmt: skip
-    run_state_machine_as_test(partial(Writers, arena), settings=chosen)  # type: ignore[arg-type]  # any that makes one
+    """Run the machine until it has taken so many steps, or its time is over."""
+    wanted = arena.steps + steps
+    while arena.steps < wanted and time.monotonic() < arena.until and not arena.wrong:
+        # Shrinking would repeat what two processes did by chance; what was wrong is noted instead of raised. A run
+        # may be shorter than it is asked for.
+        chosen = settings(
+            max_examples=max(1, (wanted - arena.steps) // STEPS), stateful_step_count=STEPS, deadline=None,
+            suppress_health_check=list(HealthCheck), phases=(Phase.generate,), derandomize=False, database=None,
+        )  # fmt: skip
+        run_state_machine_as_test(partial(Writers, arena), settings=chosen)  # type: ignore[arg-type]  # makes one
+    arena.compare_oldest(leave=0)
 
 
 def test_the_stores_hold_what_the_accepted_writes_give_in_their_order(
@@ -208,7 +235,7 @@ def test_the_stores_hold_what_the_accepted_writes_give_in_their_order(
 ) -> None:
     tally = tally_of("writers")
     arena = Arena(ground, ValkeyBoard.connect(ground.settings), kinds, tally)
-    with closing(arena.board), ground.fleet(2):
+    with closing(arena.board), ground.fleet(2), closing(arena):
         # 100 examples are a hundred bells elsewhere; `make faults` asks for 2,000.
         let_them_write(arena, steps=5 * settings.default.max_examples)  # type: ignore[union-attr]
     print(f"{arena.steps} steps")
@@ -226,7 +253,11 @@ def test_the_machine_notices_workers_that_ignore_versions(
     """The control: what is wrong is found with each kind."""
     tally = tally_of(f"writers, {kind} without versions", is_control=True)
     arena = Arena(ground, ValkeyBoard.connect(ground.settings), {kind: kinds[kind]}, tally)
-    with closing(arena.board), ground.fleet(2, app="tests.fakes.worker_without_versions"):
+    with (
+        closing(arena.board),
+        ground.fleet(2, app="tests.fakes.worker_without_versions"),
+        closing(arena),
+    ):
         for _ in range(MOST_CONTROLS):
             let_them_write(arena, steps=STEPS)
             if arena.wrong:

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.benchmarks.fleet import workers_alive
+
 ROOT = Path(__file__).parents[2]
 #: A module that is None in `sys.modules` cannot be found: as if it were not installed.
 SMALL = """
@@ -49,6 +51,13 @@ def test_bm25s_is_measured_where_it_is_installed_and_else_named(absent: tuple[st
     expected = {"bm25s_p50_ms_100k", "bm25s_p99_ms_100k", "bm25s_add_one_ms"}
     assert (measured, named) == ((set(), expected) if absent else (expected, set()))
     assert {"p50_ms_100k", "ts_rank_p50_ms_100k", "add_one_ms"} <= set(printed["figures"])
+
+
+def test_a_worker_that_ends_before_it_comes_up_is_not_waited_for(valkey_url: str) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+        with pytest.raises(ChildProcessError, match="ended before it came up"):
+            workers_alive(valkey_url, [ended], within_s=60)
 
 
 #: The same, with few waiters: in threads, in coroutines and with a connection for each.

@@ -1,4 +1,4 @@
-"""Who is forgotten is gone: from every table, MongoDB collection, key and log of a real deployment."""
+"""Who is forgotten is gone: from every table, sample, MongoDB collection, key and log of a real deployment."""
 
 import json
 import time
@@ -35,7 +35,7 @@ KINDS: tuple[Retriever, ...] = get_args(Retriever)
 SCOPES: Mapping[Retriever, Callable[[Person], dict[str, Any]]] = {
     "messages": lambda person: {"filter": {"user_name": person.name}},
     "conversations": lambda person: {"filter": {"user_name": person.name}},
-    "reports": lambda person: {"ids": [document_id("reports", person)]},
+    "reports": lambda person: {"filter": {"company": person.name}},
     "modules": lambda person: {"filter": {"note": person.note}},
     "files": lambda person: {"filter": {"path": {"prefix": f"src/{person.place}"}}},
 }
@@ -45,7 +45,7 @@ SCOPES: Mapping[Retriever, Callable[[Person], dict[str, Any]]] = {
 HOLDING: tuple[str, ...] = (
     "table chat_messages", "table chat_message_vectors", "table conversations", "table reports", "table report_pages",
     "table code_files", "table code_chunks", "table module_register", "table text_vectors", "table word_entries",
-    "table word_runs", "mongo module_documents", ":request'", ":result'", ":events'", "qm:chat:",
+    "table word_runs", "samples of ", "mongo module_documents", ":request'", ":result'", ":events'", "qm:chat:",
 )  # fmt: skip
 
 
@@ -104,6 +104,7 @@ def held(stack: Stack, deployment: Deployment, fleet: WorkerProcess) -> Iterator
     settings, environment = deployment.settings, deployment.environment
     yield from people.in_valkey(settings.redis_url)
     yield from people.in_postgres(environment["DATABASE_URL"])
+    yield from people.in_samples(environment["DATABASE_URL"])
     yield from people.in_mongo(environment["MONGODB_URI"])
     yield "log of the worker", fleet.log
     for path in stack.data.rglob("*.log*"):  # those that were set aside when they were full, too
@@ -127,6 +128,7 @@ def test_nothing_is_left_of_a_person_who_is_forgotten_and_others_stay(
     ada, bob = Person.new(), Person.new()
     for person in (ada, bob):
         live(mill, deployment.settings, collection, person)
+    people.take_samples(deployment.environment["DATABASE_URL"])
     places = " ".join(people.places_of(ada.canaries, held(stack, deployment, fleet)))
     assert [place for place in HOLDING if place not in places] == [], "the search finds what is there"
     for kind in KINDS:
@@ -146,6 +148,7 @@ def test_nothing_is_left_of_a_collection_that_is_dropped(
     collection, other = f"gone-{uuid4().hex[:8]}", f"stays-{uuid4().hex[:8]}"
     ada = Person.new()
     live(mill, deployment.settings, collection, ada)
+    people.take_samples(deployment.environment["DATABASE_URL"])
     for kind in KINDS:
         finished(mill, ingestion(kind, other, document(kind, bob := Person.new())))
         assert mill.drop(kind, collection=collection, everything=True, timeout=60).total == 1

@@ -12,7 +12,8 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from querymill_shared.contracts.filters import FieldType, Filterable, passes
-from querymill_workers.postgres.filters import Column, Noted, predicate, text_after
+from querymill_workers.postgres.filters import Column, predicate
+from querymill_workers.postgres.lookups import Noted, text_after
 from querymill_workers.retrievers.conversations.stores.postgres import COLUMNS as CONVERSATIONS
 from tests.fixtures import filters
 
@@ -73,11 +74,11 @@ def stored(connection: psycopg.Connection, found: list[Filterable]) -> None:
     connection.execute("UPDATE t SET last_active = (SELECT max(moment) FROM unnest(times) AS moment)")
     connection.execute("DELETE FROM metadata_values WHERE collection = 'filters'")
     for noted in (
-        "'t fields', metadata_fields(metadata), id FROM t",
-        "entry.kind, entry.value, id FROM t, session_entries(times, roles) AS entry",
+        "'t fields', metadata_fields(metadata), id, NULL, NULL FROM t",
+        "entry.kind, entry.value, id, entry.field, entry.text FROM t, session_entries(times, roles) AS entry",
     ):
         connection.execute(
-            "INSERT INTO metadata_values (part, collection, kind, value, document) SELECT '', 'filters', "
+            "INSERT INTO metadata_values (part, collection, kind, value, document, field, text) SELECT '', 'filters', "
             f"{noted} ON CONFLICT DO NOTHING".encode()
         )
     connection.execute(

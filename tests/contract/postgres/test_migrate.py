@@ -7,6 +7,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from querymill_workers.postgres import migrate as migrating
 from querymill_workers.postgres.migrate import SchemaMismatch, check, migrate, migrations
 from tests.fakes.vectors import DIMENSIONS
 from tests.fixtures.databases import own_database
@@ -43,6 +44,39 @@ def test_a_missing_migration_is_named(empty_url: str) -> None:
         connection.execute("DELETE FROM schema_migrations WHERE number = 3")
     with pytest.raises(SchemaMismatch, match=r"missing migrations 0003_words\.sql;"):
         check(empty_url)
+
+
+def test_rows_from_before_a_migration_are_looked_up_like_others(
+    empty_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = migrations()
+    with monkeypatch.context() as patched:
+        patched.setattr(migrating, "migrations", lambda: [one for one in every if one.number < 26])
+        migrate(empty_url, dimensions=DIMENSIONS)
+    with psycopg.connect(empty_url) as connection:
+        connection.execute("SET LOCAL querymill.across = on")
+        for session, roles in (("s", "{user,tool}"), ("t", "{NULL}")):
+            connection.execute(CONVERSATION, [session, roles])
+        connection.execute(MESSAGES)
+    migrate(empty_url, dimensions=DIMENSIONS)
+    with psycopg.connect(empty_url) as connection:
+        connection.execute("SET LOCAL querymill.across = on")
+        roles = "SELECT document, text FROM metadata_values WHERE kind = 'conversations roles' ORDER BY 1, 2"
+        assert connection.execute(roles).fetchall() == [("s", "tool"), ("s", "user"), ("t", "")]
+        fields = "SELECT fields = metadata_fields(metadata) FROM chat_messages"
+        assert connection.execute(fields).fetchall() == [(True,)] * 3
+
+
+CONVERSATION = """
+INSERT INTO conversations (collection, session_id, started_at, last_active, times, document, revision, messages,
+    keywords, solved, explicit, phrases, lead_phrases, facts_version, metadata, roles)
+VALUES ('c', %s, now(), now(), ARRAY[now()], '{}', 'r', 1, 0, false, false, '{}', '{}', '1', '{}', %s)
+"""
+MESSAGES = """
+INSERT INTO chat_messages (collection, session_id, message_key, number, content, created_at, metadata)
+SELECT 'c', 's', number, number, 'x', now(), metadata::jsonb
+FROM unnest(ARRAY['{}', '{"a": null}', '{"a": 1}']) WITH ORDINALITY AS given (metadata, number)
+"""
 
 
 def test_a_model_of_another_dimension_uses_the_same_database(empty_url: str) -> None:

@@ -35,6 +35,7 @@ from querymill_workers.jobs.log_lines import log_end
 from querymill_workers.ledger.memory import MemoryLedger
 from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import open_pool
+from querymill_workers.postgres.samples import NoSamples, PostgresSamples
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TECHNICAL_KEYWORDS, TechnicalKeywords
 from querymill_workers.retrievers.conversations.stores.caches import conversation_caches
 from querymill_workers.retrievers.conversations.stores.documents import ConversationDocuments
@@ -271,6 +272,7 @@ def ports() -> Ports:
         fleet_caches=FleetCaches(cache_client()),
         words=words,
         set_aside=set_aside,
+        samples=PostgresSamples(pool),
         ledger=PostgresLedger(pool),
         modules=modules,
         descriptions=PostgresDescriptions(pool),
@@ -329,6 +331,7 @@ def ports_in_memory() -> Ports:
         calibration=IDENTITY,
         words=words,
         set_aside=set_aside,
+        samples=NoSamples(),
         ledger=MemoryLedger(),
         shorthands=MODULE_SHORTHANDS,
         glossary=glossary.bundled(),

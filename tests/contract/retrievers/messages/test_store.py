@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from querymill_shared.contracts.sessions import ChatSession
+from querymill_workers.postgres import lookups
 from querymill_workers.postgres import near as near_indexes
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.messages.ingest import prepare_session
@@ -311,6 +312,12 @@ CONDITIONS = [
     ({"topic": "boats"}, {"a1", "a2"}),
     ({"tags": "x"}, {"b2"}),
     ({"topic": None}, {"b1", "b2"}),
+    ({"tags": None}, {"a1", "a2", "b1"}),
+    ({"role": {"prefix": "us"}}, {"a1", "b1"}),
+    ({"role": {"from": "b"}}, {"a1", "b1"}),
+    ({"role": None}, set()),
+    ({"session_id": {"prefix": "s"}}, {"a1", "a2"}),
+    ({"session_id": {"from": "sx", "to": "tx"}}, {"b1", "b2"}),
     ({"user_name": "Ada", "role": "user"}, {"a1"}),
     ({"user_name": {"prefix": "B"}}, {"b1", "b2"}),
     ({"user_name": "Eve"}, set()),
@@ -329,6 +336,24 @@ def talk(session_id: str, user: str, month: int, *, topic: str | None = None, na
         {"session_id": session_id, "user_name": user, "started_at": at, "messages": messages}
         | ({} if topic is None else {"topic": topic})
     )
+
+
+@pytest.mark.parametrize("few", [1, 2, 100])
+def test_a_field_that_some_messages_lack(
+    messages: Messages, sessions: Sessions, collection: str, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lookups, "FEW_ROWS", few)
+    told = [{"message_id": f"{name}{number}", "text": "ships"} for name in "ab" for number in range(4)]
+    own: list[dict[str, object]] = [{}, {"topic": None}, {"topic": "sea"}, {"other": 1}]
+    of_each = [message | given for message, given in zip(told, own * 2, strict=True)]
+    at = "2026-01-05T10:00:00Z"
+    talks = [
+        {"session_id": "s", "started_at": at, "topic": "land", "messages": of_each[:4]},
+        {"session_id": "t", "started_at": at, "messages": of_each[4:]},
+    ]
+    store(sessions, collection, *(ChatSession.model_validate(each) for each in talks))
+    found, _ = messages.containing(of(collection, conditions={"topic": None}), "ships", limit=9)
+    assert set(ids(list(found))) == {"a1", "b0", "b1", "b3"}
 
 
 @pytest.mark.parametrize(("conditions", "expected"), CONDITIONS)

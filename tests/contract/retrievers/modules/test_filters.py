@@ -14,7 +14,6 @@ from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.modules.ports import filterable
 from querymill_workers.retrievers.modules.stores.mongo import MongoModules
-from querymill_workers.retrievers.modules.stores.mongo_filters import query_of
 from querymill_workers.retrievers.modules.stores.register import MemoryRegister
 from tests.fixtures.filters import filters, metadata
 
@@ -59,7 +58,9 @@ def test_a_query_finds_what_passes(
         assert mongo.count(collection, conditions) == len(wanted), conditions
 
 
-@pytest.mark.parametrize("conditions", [{"team": "red"}, {"size": {"from": 3}}, {"path": {"prefix": "src/"}}])
+@pytest.mark.parametrize(
+    "conditions", [{"team": "red"}, {"size": {"from": 3}}, {"path": {"prefix": "src/"}}, {"owner": None}]
+)
 def test_a_condition_reads_the_index_and_not_every_document(mongo: MongoModules, conditions: dict[str, Any]) -> None:
     collection = f"c{uuid4().hex}"
     lines: list[dict[str, Any]] = [
@@ -70,27 +71,29 @@ def test_a_condition_reads_the_index_and_not_every_document(mongo: MongoModules,
             "meta_info": {"vtkjs_modules": ["vtkA"]},
             "team": "blue",
             "size": 1,
+            "owner": "Ada",
         }
         for number in range(30)
     ]
-    lines.append(lines[0] | {"faiss_id": 99, "file_path": "src/b.js", "team": "red", "size": 7})
+    lines.append(lines[0] | {"faiss_id": 99, "file_path": "src/b.js", "team": "red", "size": 7, "owner": None})
     stored = [ModuleDocument.model_validate(line) for line in lines]
     mongo.put(collection, [(document, Revision("r")) for document in stored], record="r")
     mongo.settle(collection, [document.document for document in stored])
     with pymongo.MongoClient[dict[str, Any]](mongo._uri) as client:
         rows = client.get_default_database("querymill")["module_documents"]
-        plan = rows.find(query_of(collection, conditions)).explain()
+        plan = rows.find(mongo.query(collection, conditions)).explain()
     assert plan["executionStats"]["totalDocsExamined"] < 10
     assert list(mongo.listed(collection, conditions)) == [99]
 
 
-def test_documents_of_the_release_before_are_filtered_like_others(mongo: MongoModules) -> None:
+@pytest.mark.parametrize("lacking", [["facts", "fact_names", "fact_set", "shown"], ["fact_set"]])
+def test_documents_of_the_release_before_are_filtered_like_others(mongo: MongoModules, lacking: list[str]) -> None:
     collection = f"c{uuid4().hex}"
     line = {"faiss_id": 1, "file_path": "a.js", "code": "x", "meta_info": {"vtkjs_modules": ["vtkA"]}, "team": "red"}
     mongo.put(collection, [(ModuleDocument.model_validate(line), Revision("r"))], record="r")
     mongo.settle(collection, [1])
     with pymongo.MongoClient[dict[str, Any]](mongo._uri) as client:
         rows = client.get_default_database("querymill")["module_documents"]
-        rows.update_one({"_id": f"{collection}/1"}, {"$unset": {"facts": "", "fact_names": "", "shown": ""}})
+        rows.update_one({"_id": f"{collection}/1"}, {"$unset": dict.fromkeys(lacking, "")})
     assert mongo.count(collection, {"team": "red"}) == 1
     assert list(mongo.listed(collection, {"team": "red", "other": None}, limit=1)) == [1]

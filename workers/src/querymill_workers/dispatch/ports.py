@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from querymill_shared.board import Board
 from querymill_shared.contracts.filters import Retriever
-from querymill_workers.documents.ports import Documents, ForgetfulCaches
+from querymill_workers.documents.ports import Documents, ForgetfulCaches, Samples
 from querymill_workers.inference.answer_ports import Answers
 from querymill_workers.inference.ports import Embeddings, FormerModel, Judge, Rewriter
 from querymill_workers.jobs.bell import Heartbeat
@@ -57,6 +57,7 @@ class Ports:
     descriptions: Descriptions
     words: Words
     set_aside: SetAside
+    samples: Samples
     shorthands: Mapping[str, Sequence[str]]
     ledger: Ledger
     messages: Messages

@@ -53,6 +53,9 @@ def step(claim: Claim, request: DropDocuments, ports: DocumentPorts) -> None:
         leave_collection(stored, texts, ports)
     forgotten = Forgotten(request.retriever, gone, request.filter, everything=request.everything, texts=texts)
     clean(claim, forgotten, ports)
+    if request.filter or request.everything:
+        # Not for single documents: it reads a part of every table, and there may be many jobs of one document.
+        ports.samples.renew()
     hand_in(claim, request, DropNotes(documents=documents), ENDING, ports)
 
 

@@ -70,6 +70,14 @@ class ForgetfulVectors(Protocol):
         ...
 
 
+class Samples(Protocol):
+    """What a store keeps of values to plan its statements by, beside the rows."""
+
+    def renew(self) -> None:
+        """Take the samples of all texts and ids again, so that none is of a row that is gone."""
+        ...
+
+
 class CleaningPorts(Common, Protocol):
     """What is cleaned after rows have been dropped, besides the board."""
 
@@ -95,3 +103,6 @@ class DocumentPorts(CleaningPorts, BurialPorts, Protocol):
 
     @property
     def ledger(self) -> Ledger: ...
+
+    @property
+    def samples(self) -> Samples: ...

@@ -13,7 +13,8 @@ from querymill_shared.contracts.documents import DocumentCard
 from querymill_workers.jobs.faults import Conflict
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.connection import Pool, lent, within
-from querymill_workers.postgres.filters import Column, Noted, predicate
+from querymill_workers.postgres.filters import Column, predicate
+from querymill_workers.postgres.lookups import Noted, Spelled
 from querymill_workers.postgres.queries import statements
 from querymill_workers.retrievers.conversations.ports.sessions import (
     Conversation,
@@ -50,10 +51,14 @@ COLUMNS: Final = {
     "role": Column(
         sql.Identifier("roles"),
         many=True,
-        equal=sql.SQL(
-            "SELECT noted.document FROM unnest({}::text[]) AS role JOIN metadata_values AS noted"
-            " ON noted.collection = %(collection)s AND noted.kind = 'conversations roles'"
-            ' AND noted.value = hashtextextended(role COLLATE "C", 0)'
+        spelled=Spelled(
+            sql.SQL(
+                "SELECT noted.document FROM metadata_values AS noted WHERE noted.collection = %(collection)s"
+                " AND noted.kind = 'conversations roles' AND noted.field = 0 AND {}"
+            ),
+            text=sql.SQL("noted.text"),
+            absent=sql.SQL("noted.text = ''"),
+            chars=64,
         ),
     ),
     "session_id": Column(sql.Identifier("session_id")),

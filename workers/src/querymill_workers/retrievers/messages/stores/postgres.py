@@ -16,7 +16,8 @@ from psycopg import sql
 from psycopg.rows import TupleRow
 
 from querymill_workers.postgres.connection import Pool
-from querymill_workers.postgres.filters import Column, Noted, Predicate, predicate
+from querymill_workers.postgres.filters import Column, Predicate, predicate
+from querymill_workers.postgres.lookups import Noted, Spelled
 from querymill_workers.postgres.near import LARGE_ROWS, NearIndexes
 from querymill_workers.postgres.queries import SESSION, statements
 from querymill_workers.postgres.reading import fetch_all, snapshot
@@ -45,7 +46,14 @@ MAX_BREADTH: Final = 1_000
 _FIELDS: Final = {
     "user_name": Column(sql.SQL("v.user_name")),
     "role": Column(sql.SQL("v.role")),
-    "session_id": Column(sql.SQL("v.session_id")),
+    "session_id": Column(
+        sql.SQL("v.session_id"),
+        spelled=Spelled(
+            sql.SQL("SELECT o.session_id FROM chat_sessions AS o WHERE o.collection = %(collection)s AND {}"),
+            text=sql.SQL("o.session_id"),
+            absent=sql.SQL("FALSE"),
+        ),
+    ),
     "time": Column(sql.SQL("v.created_at"), "time"),
 }
 #: The metadata of a passage is that of its session and that of its message.

@@ -8,7 +8,8 @@ from psycopg import sql
 
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_workers.postgres.connection import Pool, within
-from querymill_workers.postgres.filters import Column, Noted, predicate
+from querymill_workers.postgres.filters import Column, predicate
+from querymill_workers.postgres.lookups import Noted, Spelled
 from querymill_workers.postgres.queries import statements
 
 _SQL: Final = statements("querymill_workers.retrievers.messages.stores", "postgres_sessions.sql")
@@ -21,9 +22,10 @@ _FIELDS: Final = {
             " WHERE m.collection = s.collection AND m.session_id = s.session_id)"
         ),
         many=True,
-        equal=sql.SQL(
-            "SELECT m.session_id FROM chat_messages AS m"
-            " WHERE m.collection = %(collection)s AND m.role = ANY({}::text[])"
+        spelled=Spelled(
+            sql.SQL("SELECT m.session_id FROM chat_messages AS m WHERE m.collection = %(collection)s AND {}"),
+            text=sql.SQL("m.role"),
+            absent=sql.SQL("m.role IS NULL"),
         ),
     ),
     "session_id": Column(sql.SQL("s.session_id")),

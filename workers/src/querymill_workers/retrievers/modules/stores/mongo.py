@@ -102,6 +102,7 @@ class MongoModules:
             self._opened["module_documents"].create_index([("collection", 1)])
             self._opened["module_documents"].create_index([("collection", 1), ("unsettled", 1)])
             self._opened["module_documents"].create_index([("collection", 1), ("facts", 1)])
+            self._opened["module_documents"].create_index([("collection", 1), ("fact_set", 1)])
             self._opened["module_documents"].create_index([("collection", 1), ("shown", 1)])
             self._is_indexed = True
         return self._opened
@@ -224,7 +225,7 @@ class MongoModules:
             self._describe_for_filters(collection)
             unsettled = self.unsettled(collection)
             place = {"shown": {"$gt": after}} if after is not None and not conditions else {}
-            rows = self._rows("documents").find(query_of(collection, conditions) | place, _LISTED)
+            rows = self._rows("documents").find(self.query(collection, conditions) | place, _LISTED)
             if limit is not None and not conditions:
                 rows = rows.sort("shown").limit(limit + len(unsettled))
             passing = {row["document"] for row in rows if meets(conditions, row)}
@@ -240,6 +241,20 @@ class MongoModules:
             rows = self._rows("documents").count_documents({"collection": collection})
             return rows - len(unsettled) + len(self._passing(collection, {}, unsettled))
 
+    def query(self, collection: str, conditions: Mapping[str, Any]) -> Row:
+        """Return the query for the documents among which are all that meet a filter."""
+        return query_of(collection, conditions, lambda: dict(self._sets(collection)))
+
+    def _sets(self, collection: str) -> Iterator[tuple[str, Sequence[str]]]:
+        """Yield the sets of names that documents of a collection have, each found after the one before."""
+        place: Row = {}
+        fields = {"fact_set": 1, "fact_names": 1}
+        while rows := list(
+            self._rows("documents").find({"collection": collection} | place, fields).sort("fact_set").limit(1)
+        ):
+            yield rows[0]["fact_set"], rows[0]["fact_names"]
+            place = {"fact_set": {"$gt": rows[0]["fact_set"]}}
+
     def _passing(
         self, collection: str, conditions: Mapping[str, Any], documents: Sequence[DocumentId]
     ) -> list[DocumentId]:
@@ -250,7 +265,7 @@ class MongoModules:
     def _describe_for_filters(self, collection: str) -> None:
         """Describe the documents of former releases as filters need it."""
         while True:
-            found = self._rows("documents").find({"collection": collection, "facts": None}).limit(_DESCRIBED_AT_ONCE)
+            found = self._rows("documents").find({"collection": collection, "fact_set": None}).limit(_DESCRIBED_AT_ONCE)
             rows = {row["document"]: row for row in found}
             if not rows:
                 return

@@ -5,7 +5,9 @@ do. So every condition is a range of one index over texts, whatever the types, a
 read as an operator.
 """
 
-from collections.abc import Iterator, Mapping
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
@@ -45,6 +47,11 @@ class Facts(NamedTuple):
     values: list[str]
     names: list[str]
 
+    def row(self) -> dict[str, Any]:
+        """Return the fields of a row. Documents of a collection have few different sets of names."""
+        names = hashlib.sha256(json.dumps(self.names).encode()).hexdigest()
+        return {"facts": self.values, "fact_names": self.names, "fact_set": names}
+
 
 def facts_of(document: ModuleDocument) -> Facts:
     """Return what a filter sees of a document."""
@@ -58,17 +65,23 @@ def _scalars(seen: Filterable, name: str) -> Iterator[Scalar]:
     return (value for value in seen.values(name) if isinstance(value, str | bool | int | float))
 
 
-def query_of(collection: str, conditions: Mapping[str, Any]) -> Query:
+def query_of(
+    collection: str, conditions: Mapping[str, Any], sets: Callable[[], Mapping[str, Sequence[str]]] = dict
+) -> Query:
     """Return a query of one index, for documents among which are all that meet the conditions.
 
     It holds the condition that leaves the fewest. For two, servers would read more than one index gives; and of a
     list, one value may meet one end of a range and another value the other end. `meets` tells which documents do.
+    ``sets`` are the names of each set that documents of the collection have.
     """
     read = sorted(_read(conditions), key=lambda named: _BROADNESS[type(named[1])])
-    ranges = _ranges(*read[0]) if read else None
-    match ranges:
+    if not read:
+        return {"collection": collection}
+    name, condition = read[0]
+    match _ranges(name, condition):
         case None:
-            return {"collection": collection}
+            lacking = [key for key, names in sets().items() if name not in names]
+            return {"collection": collection, "fact_set": {"$in": lacking}}
         case [(first, None)]:
             return {"collection": collection, "facts": first}
         case [(first, following)]:

@@ -78,8 +78,7 @@ def restoring(row: Row, former: Row) -> UpdateOne:
 def describing(row: Row, document: ModuleDocument | None) -> UpdateOne:
     """Add to a row of a former release what filters and lists read; nothing if its document is not whole."""
     facts = Facts([], []) if document is None else facts_of(document)
-    added = {"facts": facts.values, "fact_names": facts.names, "shown": shown_id(row["document"])}
-    return UpdateOne(_as_read(row), {"$set": added})
+    return UpdateOne(_as_read(row), {"$set": facts.row() | {"shown": shown_id(row["document"])}})
 
 
 def dropping(row: Row) -> DeleteOne:

@@ -1,0 +1,77 @@
+"""What PostgreSQL keeps of columns for its planner: values that were dropped stay there until the next ANALYZE."""
+
+import threading
+from typing import Final
+
+import structlog
+from psycopg import sql
+
+from querymill_workers.jobs.faults import Conflict, Failed
+from querymill_workers.postgres.connection import Pool, borrowed
+
+_log = structlog.get_logger(__name__)
+
+#: The columns of texts, ids among them, that are sampled in tables whose rows belong to collections. A table of words
+#: names its index instead.
+_SAMPLED: Final = """
+SELECT c.relname, array_agg(a.attname::text ORDER BY a.attnum)
+FROM pg_class AS c
+JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace
+    AND a.atttypid IN ('text'::regtype, 'text[]'::regtype) AND a.attstattarget IS DISTINCT FROM 0
+    AND EXISTS (
+        SELECT FROM pg_attribute AS named
+        WHERE named.attrelid = c.oid AND named.attname IN ('collection', 'word_index') AND NOT named.attisdropped
+    )
+GROUP BY c.relname ORDER BY c.relname
+"""
+#: ANALYZE leaves the samples of an empty table as they are.
+_CLEAR: Final = """
+SELECT pg_clear_attribute_stats(current_schema()::text, relname, attname, false)
+FROM pg_class AS c JOIN unnest(%(columns)s::text[]) AS named (attname) ON true
+WHERE c.oid = to_regclass(quote_ident(%(table)s)) AND c.reltuples = 0
+"""
+_CAN_CLEAR: Final = "SELECT to_regproc('pg_catalog.pg_clear_attribute_stats') IS NOT NULL"  # PostgreSQL 18 and newer
+
+
+class PostgresSamples:
+    """`Samples` of PostgreSQL."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._counting, self._taking = threading.Lock(), threading.Lock()
+        self._asked = self._taken = 0
+
+    def renew(self) -> None:
+        """See `Samples.renew`. Those who ask while samples are taken share the next ones."""
+        with self._counting:
+            self._asked += 1
+            number = self._asked
+        with self._taking:
+            if self._taken >= number:
+                return
+            with self._counting:
+                serves = self._asked
+            self._take()
+            self._taken = serves
+
+    def _take(self) -> None:
+        try:
+            with borrowed(self._pool) as connection:
+                can_clear = connection.execute(_CAN_CLEAR).fetchone() == (True,)
+                for table, columns in connection.execute(_SAMPLED).fetchall():
+                    statement = sql.SQL("ANALYZE {} ({})").format(
+                        sql.Identifier(table), sql.SQL(", ").join(map(sql.Identifier, columns))
+                    )
+                    connection.execute(statement)
+                    if can_clear:
+                        connection.execute(_CLEAR, {"table": table, "columns": columns})
+        except (Conflict, Failed) as error:  # a busy server: its own ANALYZE comes later
+            _log.warning("could not renew samples", fault=str(error))
+
+
+class NoSamples:
+    """`Samples` of a store that keeps none."""
+
+    def renew(self) -> None:
+        """See `Samples.renew`."""
