@@ -1,5 +1,6 @@
 """Real servers for the whole run, started when the first test asks for one."""
 
+import gc
 import os
 from collections.abc import Iterator
 
@@ -47,6 +48,11 @@ for name in list(os.environ):
         "REDIS_URL", "CELERY_BROKER_URL", "DATABASE_URL", "MONGODB_URI",
     ):  # fmt: skip
         del os.environ[name]
+
+
+def pytest_collection_finish() -> None:
+    """Take what lives as long as the run, the modules and all tests, out of what each search for garbage walks over."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

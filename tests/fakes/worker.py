@@ -1,15 +1,18 @@
 """A Celery worker as a process of its own, to be stopped or killed."""
 
 import os
-import signal
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+import psutil
+
+from tests.fakes.forks import forks
 
 #: A busy machine needs its time to start a worker, in seconds.
 PATIENCE_S = 120
@@ -23,12 +26,14 @@ class WorkerProcess:
         threads: int = 32, app: str = "querymill_workers.app", name: str = "celery", options: Sequence[str] = (),
     ) -> None:  # fmt: skip
         self._environment = os.environ | environment
-        self._command = [
-            sys.executable, "-m", "celery", "-A", app, "worker", "-Q", queues, "-P", "threads", "-c", str(threads),
-            "-n", f"{name}@%h", "-l", "INFO", *options,
+        # Of another release, nothing of this one may be imported.
+        self._is_forked = "PYTHONPATH" not in environment
+        self._arguments = [
+            "-A", app, "worker", "-Q", queues, "-P", "threads", "-c", str(threads), "-n", f"{name}@%h", "-l", "INFO",
+            *options,
         ]  # fmt: skip
         self._log = Path(tempfile.mkstemp(prefix="worker-", suffix=".log")[1])
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: psutil.Process | None = None
 
     def __enter__(self) -> Self:
         self.start()
@@ -44,16 +49,26 @@ class WorkerProcess:
     def log(self) -> str:
         return self._log.read_text(errors="replace")
 
+    @property
+    def is_alive(self) -> bool:
+        return self.process is not None and self.process.is_running() and self.process.status() != psutil.STATUS_ZOMBIE
+
     def start(self) -> None:
-        with self._log.open("ab") as log:
-            begun = log.tell()
-            self.process = subprocess.Popen(self._command, env=self._environment, stdout=log, stderr=log)
+        begun = self._log.stat().st_size
+        self.process = self._begin()
         deadline = time.monotonic() + PATIENCE_S
         while "worker ready" not in self._log.read_text(errors="replace")[begun:]:
-            if self.process.poll() is not None or time.monotonic() > deadline:
+            if not self.is_alive or time.monotonic() > deadline:
                 self.kill()
                 raise RuntimeError(f"the worker did not start:\n{self.log[-3000:]}")
             time.sleep(0.05)
+
+    def _begin(self) -> psutil.Process:
+        if self._is_forked:
+            return psutil.Process(forks().start(self._arguments, environment=self._environment, log=self._log))
+        with self._log.open("ab") as log:
+            command = [sys.executable, "-m", "celery", *self._arguments]
+            return psutil.Popen(command, env=self._environment, stdout=log, stderr=log)
 
     def terminate(self) -> None:
         """Ask the worker to finish what it runs and to end, and wait until it has."""
@@ -65,6 +80,7 @@ class WorkerProcess:
     def kill(self) -> None:
         """kill -9, as a node that dies would."""
         if self.process is not None:
-            self.process.send_signal(signal.SIGKILL)
+            with suppress(psutil.NoSuchProcess):
+                self.process.kill()
             self.process.wait()
             self.process = None

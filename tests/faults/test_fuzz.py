@@ -44,7 +44,7 @@ queues = st.sampled_from([queue.value for queue in Queue])
 def survivor(filings: str, worker: WorkerProcess) -> Iterator[WorkerProcess]:
     """The only worker there is; alive again afterwards even if a test ends it."""
     yield worker
-    if worker.process is None or worker.process.poll() is not None:
+    if not worker.is_alive:
         worker.start()
 
 
@@ -58,8 +58,7 @@ def board(deployment: Deployment) -> Iterator[ValkeyBoard]:
 def all_is_well(mill: Querymill, survivor: WorkerProcess) -> None:
     """Have a job done, by a worker that is alive."""
     assert mill.submit(QUESTION).result(timeout=15).complete
-    assert survivor.process is not None
-    assert survivor.process.poll() is None, survivor.log[-3000:]
+    assert survivor.is_alive, survivor.log[-3000:]
 
 
 def spoilt(number: int, deadline: float = 15) -> ReportSearch:

@@ -25,7 +25,7 @@ from tests.fixtures.deployment import Deployment
 def survivor(filings: str, worker: WorkerProcess) -> Iterator[WorkerProcess]:
     """The only worker there is; alive again afterwards even if a test ends it."""
     yield worker
-    if worker.process is None or worker.process.poll() is not None:
+    if not worker.is_alive:
         worker.start()
 
 
@@ -54,26 +54,24 @@ def answered(mill: Querymill) -> bool:
 def test_what_is_no_bell_is_dropped_and_counted_and_the_next_bell_is_answered(
     mill: Querymill, survivor: WorkerProcess, board_client: redis.Redis, element: bytes
 ) -> None:
-    process, before = survivor.process, dropped(board_client)
-    assert process is not None
+    before = dropped(board_client)
     board_client.lpush("search", element)
     assert answered(mill)
     assert soon(lambda: dropped(board_client) == before + 1)
-    assert process.poll() is None
+    assert survivor.is_alive
 
 
 def test_a_key_that_is_no_queue_is_set_aside(
     mill: Querymill, survivor: WorkerProcess, board_client: redis.Redis
 ) -> None:
-    process, before = survivor.process, dropped(board_client)
-    assert process is not None
+    before = dropped(board_client)
     board_client.delete("search")
     board_client.set("search", "no list")
     assert soon(lambda: not board_client.exists("search"), within_s=20)  # once the fetch that waits is over
     assert board_client.getdel("search:set-aside") == "no list"
     assert answered(mill)
     assert soon(lambda: dropped(board_client) == before + 1)
-    assert process.poll() is None
+    assert survivor.is_alive
 
 
 def test_a_worker_starts_beside_a_key_that_is_no_queue_and_a_ledger_nobody_wrote(
@@ -106,13 +104,12 @@ BINDINGS = (
 def test_a_worker_hears_no_remote_control(
     deployment: Deployment, mill: Querymill, survivor: WorkerProcess, board_client: redis.Redis, message: str
 ) -> None:
-    process, db = survivor.process, deployment.settings.redis_url.rsplit("/", 1)[1]
-    assert process is not None
+    db = deployment.settings.redis_url.rsplit("/", 1)[1]
     for channel in CHANNELS:
         assert board_client.publish(channel.format(db=db), message) == 0
     Celery(broker=deployment.settings.redis_url).control.shutdown()
     assert answered(mill)
-    assert process.poll() is None
+    assert survivor.is_alive
 
 
 def test_a_worker_starts_beside_bindings_of_another_type(
@@ -158,8 +155,7 @@ def test_on_another_broker_than_redis_what_is_no_bell_is_dropped_and_counted_too
             channel._put("search", rung(job_id))
             assert soon(lambda: board.picture(job_id).record.state == "done"), name  # noqa: B023  # called at once
         assert soon(lambda: dropped(client) == len(ENVELOPED))
-        assert process.process is not None
-        assert process.process.poll() is None
+        assert process.is_alive
         (warning,) = (
             json.loads(line) for line in process.log.splitlines() if "dropped an element that is not a bell" in line
         )

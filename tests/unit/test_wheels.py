@@ -2,9 +2,11 @@
 
 import email.message
 import email.parser
+import re
 import sys
 import zipfile
 from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +95,18 @@ def test_the_client_alone_asks_for_no_server_and_no_model(wheels: dict[str, zipf
     asked: list[Any] = metadata_of(wheels["querymill"]).get_all("Requires-Dist", [])
     alone = {entry.partition(">")[0].partition("=")[0] for entry in asked if "extra ==" not in entry}
     assert alone == {"querymill-shared", "celery[redis]", "pathspec", "rich", "typer", "watchfiles", "zstandard"}
+
+
+def test_whatever_the_workers_ask_for_is_named_in_their_source(wheels: dict[str, zipfile.ZipFile]) -> None:
+    asked: list[str] = metadata_of(wheels["querymill-workers"]).get_all("Requires-Dist", [])
+    names = {re.split(r"[^\w.-]", entry)[0] for entry in asked if "extra ==" not in entry} - MEMBERS.keys()
+    modules: dict[str, set[str]] = {name: set() for name in names}
+    for module, distributions in packages_distributions().items():
+        for name in names.intersection(distribution.replace("_", "-").lower() for distribution in distributions):
+            modules[name].add(module)
+    source = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "workers/src").rglob("*.py"))
+    written = set(re.findall(r"\w+", source))
+    assert [name for name in sorted(names) if not written.intersection(modules[name])] == []
 
 
 def test_the_weights_are_taken_from_where_they_are_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
