@@ -31,8 +31,9 @@ DOCUMENT = ModuleDocument.model_validate(
 
 def test_a_record_holds_what_scoring_and_filters_read() -> None:
     row = document_row("code", DOCUMENT, Revision("r"), "7 job")
-    assert row.pop("facts") == facts_of(DOCUMENT).values
-    assert row.pop("fact_names") == ["$where", "module", "path"]
+    facts = facts_of(DOCUMENT)
+    assert facts.names == ["$where", "module", "path"]
+    assert {name: row.pop(name) for name in facts.row()} == facts.row()
     assert row == {
         "_id": "code/0",
         "collection": "code",
