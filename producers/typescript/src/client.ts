@@ -98,7 +98,7 @@ export class Querymill {
    * @throws ProblemError: 422 if no row was good. What the caller's rows throw.
    */
   async ingest(kind: Retriever, collection: string, rows: Rows, { signal }: CallOptions = {}): Promise<UploadBody> {
-    const { body, failure } = await linesOf(rows);
+    const { body, failure, end } = await linesOf(rows);
     const again = body instanceof Blob;
     const sent = { method: "POST", headers: LINES, body, again, signal } as const;
     try {
@@ -106,6 +106,9 @@ export class Querymill {
     } catch (error) {
       const failed = failure();
       throw failed ? failed.error : error;
+    } finally {
+      // Node goes on reading a body whose request is over, for ever if the rows have no end.
+      end();
     }
   }
 
