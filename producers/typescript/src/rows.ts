@@ -1,5 +1,7 @@
 /** Rows to JSON lines: as a stream that is read as fast as it is sent, or at once where streams cannot be sent. */
 
+import { stringify } from "./json.js";
+
 /** What can be ingested: rows, one after the other or as they come, or JSON lines. */
 export type Rows = Iterable<object> | AsyncIterable<object> | Blob;
 
@@ -63,7 +65,7 @@ function streamOf(rows: Exclude<Rows, Blob>): Lines {
 async function* partsOf(rows: Exclude<Rows, Blob>): AsyncGenerator<string, void, void> {
   let part = "";
   for await (const row of rows) {
-    part += `${JSON.stringify(row)}\n`;
+    part += `${stringify(row)}\n`;
     if (part.length >= PART_CHARS) {
       yield part;
       part = "";
