@@ -53,6 +53,7 @@ NEVER_MS: Final = 1 << 52
 #: A listed job: when it was submitted, in ms since the epoch, and its id.
 Listed = tuple[int, str]
 _IDEMPOTENCY_KEY: Final = re.compile(r'"(?P<quoted>[!#-~]{1,255})"|(?P<bare>[!-~]{1,255})')
+_IDEMPOTENCY_SCHEMA: Final[dict[str, Any]] = {"pattern": r'^("[!#-~]{1,255}"|[!-~]{1,255})$'}
 
 
 @router.post(
@@ -68,7 +69,7 @@ async def submit(
     request: Request,
     wait: WaitSeconds = 0,
     on_disconnect: OnDisconnect = "finish",
-    idempotency_key: Annotated[str | None, Header(max_length=257)] = None,
+    idempotency_key: Annotated[str | None, Header(max_length=257, json_schema_extra=_IDEMPOTENCY_SCHEMA)] = None,
 ) -> Response:
     """Submit a job of any kind. With ``wait`` the response is its result, if that is there in time.
 
