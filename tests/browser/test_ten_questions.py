@@ -8,7 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from querymill import EmbedTexts, Job, Querymill, ReportSearch, TextToEmbed
+from querymill import EmbedTexts, Job, Querymill, ReportResult, ReportSearch, TextToEmbed
 from querymill_shared.board import ValkeyBoard, Verdict
 from querymill_shared.settings import Settings
 from tests.browser.conftest import OpenPage
@@ -27,7 +27,7 @@ def answers(found: Locator, *said: str) -> None:
 
 
 @pytest.fixture
-def lacking(mill: Querymill, filings: str, openai_server: OpenAIServer) -> Job:
+def lacking(mill: Querymill, filings: str, openai_server: OpenAIServer) -> Job[ReportResult]:
     """A search that ended without one of its branches: the chat model refused."""
     openai_server.script.chat = lambda request: Answer(b'{"error": {"message": "no"}}', status=400)
     question = f"how many ships does the fleet count {uuid4().hex[:6]}"
@@ -64,7 +64,7 @@ def answers_at_a_desk(found: Locator, width: int, *said: str) -> None:
 
 @SIZES
 def test_why_a_job_was_slow_what_it_lacks_and_why_a_hit_stands_where_it_does(
-    open_page: OpenPage, lacking: Job, width: int
+    open_page: OpenPage, lacking: Job[ReportResult], width: int
 ) -> None:
     with open_page(f"/console/jobs/{lacking.id}", width=width) as page:
         answers(page.locator("#s-head .facts-line"), "done, incomplete")
@@ -75,7 +75,7 @@ def test_why_a_job_was_slow_what_it_lacks_and_why_a_hit_stands_where_it_does(
 
 
 @SIZES
-def test_why_not_that_document(open_page: OpenPage, lacking: Job, width: int) -> None:
+def test_why_not_that_document(open_page: OpenPage, lacking: Job[ReportResult], width: int) -> None:
     with open_page(f"/console/jobs/{lacking.id}#why-not", width=width) as page:
         page.get_by_label("Why not").fill("b1")
         page.get_by_role("button", name="Ask").click()
@@ -84,7 +84,7 @@ def test_why_not_that_document(open_page: OpenPage, lacking: Job, width: int) ->
 
 
 @SIZES
-def test_what_the_provider_refused(open_page: OpenPage, lacking: Job, width: int) -> None:
+def test_what_the_provider_refused(open_page: OpenPage, lacking: Job[ReportResult], width: int) -> None:
     with open_page("/console/providers", width=width) as page:
         refused = page.get_by_role("region", name="Refused by")
         answers_at_a_desk(refused.get_by_role("row").nth(1), width, "400", lacking.id[:6])
@@ -115,7 +115,7 @@ def test_what_failed_for_good(
 
 @SIZES
 def test_what_is_stored_and_where_a_citation_comes_from(
-    open_page: OpenPage, filings: str, lacking: Job, width: int
+    open_page: OpenPage, filings: str, lacking: Job[ReportResult], width: int
 ) -> None:
     with open_page(f"/console/collections/{filings}", width=width) as page:
         answers(page.get_by_role("main"), "reports", "3")

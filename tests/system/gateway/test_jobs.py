@@ -172,8 +172,7 @@ def test_jobs_whose_results_lack_a_part_are_found(quiet_http: httpx.Client, boar
     board.settle(whole, Verdict("done", result="{}"))
     board.settle(lacking, Verdict("done", result="{}", complete=False))
     for complete, expected in ((True, whole), (False, lacking)):
-        asked = {"collection": "lacking", "complete": complete}
-        (found,) = quiet_http.get("/v1/jobs", params=asked).json()["jobs"]
+        (found,) = quiet_http.get("/v1/jobs", params={"collection": "lacking", "complete": complete}).json()["jobs"]
         assert (found["job_id"], found["complete"]) == (expected, complete)
     page = quiet_http.get("/console/jobs", params={"collection": "lacking", "state": "incomplete"}).text
     assert (f"j-{lacking}" in page, f"j-{whole}" in page, "done, incomplete" in page) == (True, False, True)
