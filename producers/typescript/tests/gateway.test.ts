@@ -119,7 +119,7 @@ test("a stream goes on when the gateway was killed and started again", async () 
   }
 });
 
-/** Start the gateway. It holds none of the pipes of this process, or whoever reads them would wait for it. */
+/** Start the gateway. It holds none of the pipes of this process, or their reader would wait for it too. */
 async function started(): Promise<ChildProcess> {
   const [program, ...rest] = COMMAND;
   const child = spawn(program, rest, { stdio: "ignore" });
