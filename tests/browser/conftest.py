@@ -70,11 +70,14 @@ def open_page(browser: Browser, gateway: GatewayHere) -> OpenPage:
     """Opens a page of the console. What it asks of another host, or does against its policy, fails the test."""
 
     @contextmanager
-    def opened(path: str, *, width: int = 1280, scheme: Any = "light", at: str = "") -> Iterator[Page]:
+    def opened(
+        path: str, *, width: int = 1280, scheme: Any = "light", at: str = "", bypass_csp: bool = False
+    ) -> Iterator[Page]:
         base, faults = at or gateway.url, list[str]()
         context = browser.new_context(
-            viewport={"width": width, "height": 800 if width > 400 else 667}, color_scheme=scheme, base_url=base
-        )
+            viewport={"width": width, "height": 800 if width > 400 else 667}, color_scheme=scheme, base_url=base,
+            bypass_csp=bypass_csp,
+        )  # fmt: skip
         context.set_default_timeout(PATIENCE_MS)
         page = context.new_page()
         page.on("request", lambda asked: None if asked.url.startswith(base) else faults.append(f"asked {asked.url}"))

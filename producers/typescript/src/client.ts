@@ -1,7 +1,8 @@
 /** The client: submit jobs, and look after what is stored. */
 
-import { type CallOptions, Connection, type ConnectionOptions, pathOf } from "./connection.js";
+import { bodyOf, type CallOptions, Connection, type ConnectionOptions, pathOf } from "./connection.js";
 import { Job, type ResultOptions } from "./job.js";
+import { stringify } from "./json.js";
 import type {
   BatchBody,
   CollectionBody,
@@ -68,7 +69,7 @@ export class Querymill {
     { idempotencyKey = newKey(), signal }: SubmitOptions = {},
   ): Promise<Job<ResultOf<K>>> {
     const headers = { "Content-Type": "application/json", "Idempotency-Key": idempotencyKey };
-    const sent = { method: "POST", headers, body: JSON.stringify(request), signal } as const;
+    const sent = { method: "POST", headers, body: stringify(request), signal } as const;
     const { job_id } = await this.#connection.json<JobBody>("/v1/jobs", sent);
     return this.job<K>(job_id);
   }
@@ -98,7 +99,7 @@ export class Querymill {
    * @throws ProblemError: 422 if no row was good. What the caller's rows throw.
    */
   async ingest(kind: Retriever, collection: string, rows: Rows, { signal }: CallOptions = {}): Promise<UploadBody> {
-    const { body, failure } = await linesOf(rows);
+    const { body, failure, end } = await linesOf(rows);
     const again = body instanceof Blob;
     const sent = { method: "POST", headers: LINES, body, again, signal } as const;
     try {
@@ -106,6 +107,9 @@ export class Querymill {
     } catch (error) {
       const failed = failure();
       throw failed ? failed.error : error;
+    } finally {
+      // Node goes on reading a body whose request is over, for ever if the rows have no end.
+      end();
     }
   }
 
@@ -144,8 +148,8 @@ export class Querymill {
   ): Promise<Dropped | DropResult> {
     const { path, query } = selected(kind, collection, selection);
     const response = await this.#connection.call(path, { method: "DELETE", query, signal });
-    if (response.status !== 202) return (await response.json()) as Dropped;
-    const { job_id } = (await response.json()) as JobBody;
+    if (response.status !== 202) return bodyOf<Dropped>(response);
+    const { job_id } = await bodyOf<JobBody>(response);
     return this.job<"drop_documents">(job_id).result({ signal });
   }
 }

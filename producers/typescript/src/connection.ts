@@ -1,5 +1,6 @@
 /** Requests to the gateway: sent again when that is safe and may help, and errors as classes. */
 
+import { parse } from "./json.js";
 import { ConnectionLost, ProblemError, problemOf } from "./problems.js";
 
 /** What every call takes. */
@@ -66,8 +67,7 @@ export class Connection {
 
   /** Send a request and read the JSON of its answer. */
   async json<T>(path: string, request?: Request): Promise<T> {
-    const response = await this.call(path, request);
-    return (await response.json()) as T;
+    return bodyOf<T>(await this.call(path, request));
   }
 
   /** Send a request once. */
@@ -88,6 +88,11 @@ export class Connection {
     if (response.status < 400) return response;
     throw await problemOf(response);
   }
+}
+
+/** Read the JSON of a response. */
+export async function bodyOf<T>(response: Response): Promise<T> {
+  return parse(await response.text()) as T;
 }
 
 /** Return whether an error may be gone when the request is sent again. */

@@ -2,6 +2,7 @@
 
 import { type CallOptions, type Connection, mayPass, pathOf, pause, pauseAfter } from "./connection.js";
 import { type Message, messagesOf } from "./event_stream.js";
+import { parse } from "./json.js";
 import type { JobDetail, JobEvent, ProblemBody } from "./openapi.js";
 import { ConnectionLost, errorOf } from "./problems.js";
 
@@ -85,7 +86,7 @@ async function* opened(
 }
 
 function eventOf({ id = "", event, data }: Message): StreamedEvent {
-  const said: unknown = JSON.parse(data);
+  const said: unknown = parse(data);
   if (event === "error") throw errorOf(said as ProblemBody);
   return event === "snapshot" ? { type: "snapshot", job: said as JobDetail, id } : { ...(said as JobEvent), id };
 }

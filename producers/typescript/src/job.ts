@@ -1,6 +1,6 @@
 /** A job that was submitted. */
 
-import { type CallOptions, type Connection, pathOf, pause } from "./connection.js";
+import { bodyOf, type CallOptions, type Connection, pathOf, pause } from "./connection.js";
 import { type EventOptions, follow, type StreamedEvent } from "./events.js";
 import type { CancelBody, JobBody, JobDetail } from "./openapi.js";
 import { ResultPending } from "./problems.js";
@@ -39,8 +39,8 @@ export class Job<R> {
       const begun = performance.now();
       const path = `${pathOf("jobs", this.id)}/result`;
       const response = await this.connection.call(path, { query: { wait: asked }, signal });
-      if (response.status === 200) return (await response.json()) as R;
-      const job = (await response.json()) as JobBody;
+      if (response.status === 200) return bodyOf<R>(response);
+      const job = await bodyOf<JobBody>(response);
       if (performance.now() >= ends) throw new ResultPending(job);
       // A gateway that is about to stop answers at once: another one is asked, but not without a pause.
       if (performance.now() - begun < asked * 900) await pause(Math.min(1_000, ends - performance.now()), signal);

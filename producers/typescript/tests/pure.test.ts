@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mayPass, pathOf, pause, pauseAfter } from "../dist/connection.js";
 import { type Message, messagesOf } from "../dist/event_stream.js";
+import { parse, stringify } from "../dist/json.js";
 import { AnswerText, ConnectionLost, piecesOf, ProblemError, sliceText } from "../dist/index.js";
 
 const SILENCE_MS = 60_000;
@@ -81,4 +82,16 @@ test("pauses get longer, heed the gateway, and end with the signal", async () =>
   assert.ok(!mayPass(new ProblemError({ ...body, status: 500 })));
   const reason = new Error("enough");
   await assert.rejects(pause(60_000, AbortSignal.abort(reason)), reason);
+});
+
+test("integers keep their digits, and texts that look like them stay texts", () => {
+  const wide = '[9007199254740993,-9223372036854775808,9007199254740991,1.5e300,0.12345678901234567,"9007199254740993"]';
+  const read = parse(wide);
+  const numbers = [9007199254740993n, -9223372036854775808n, 9007199254740991, 1.5e300, 0.12345678901234567];
+  assert.deepEqual(read, [...numbers, "9007199254740993"]);
+  assert.deepEqual(parse(stringify(read)), read);
+  const hostile = { '"': '\\" 9007199254740993 \\', list: ["9007199254740993,", { id: 2n ** 63n - 1n }], none: null };
+  assert.deepEqual(parse(stringify(hostile)), hostile);
+  assert.equal(stringify({ id: 2n ** 63n - 1n }), '{"id":9223372036854775807}');
+  assert.throws(() => parse('{"id": 90071992547409930'), SyntaxError);
 });

@@ -200,6 +200,15 @@ def test_nothing_is_written_to_a_job_that_is_over(board: Board) -> None:
     assert board.picture(job_id).hits == {}
 
 
+def test_a_job_whose_result_lacks_a_part_is_known_by_its_record(board: Board) -> None:
+    whole, lacking, failed = (submitted(board, SEARCH.model_copy(update={"query": query})) for query in "abc")
+    assert board.picture(lacking).record.is_complete
+    board.settle(whole, Verdict("done", result="{}"))
+    board.settle(lacking, Verdict("done", result="{}", complete=False))
+    board.settle(failed, Verdict("failed", reason='"complete":false', complete=False))
+    assert [board.picture(job_id).record.is_complete for job_id in (whole, lacking, failed)] == [True, False, True]
+
+
 def test_events_tell_the_way_of_a_job_in_order(board: Board) -> None:
     job_id = submitted(board)
     claim = claimed(board, job_id)

@@ -91,6 +91,12 @@ def test_every_caller_is_told_everything_whenever_it_came(board: Board) -> None:
     assert told(board, early) == told(board, late) == told(board, leader)
 
 
+def test_what_the_work_lacks_every_caller_lacks(board: Board) -> None:
+    jobs = submitted(board, 2)
+    board.settle(jobs[0], Verdict("done", result="{}", complete=False))
+    assert [board.picture(job_id).record.is_complete for job_id in jobs] == [False, False]
+
+
 def test_a_follower_shows_the_work_under_its_own_id(board: Board) -> None:
     leader, follower = submitted(board, 2)
     assert state_of(board, follower) == "queued"

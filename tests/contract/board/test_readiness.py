@@ -58,6 +58,26 @@ def test_the_last_worker_is_waited_for(board: ValkeyBoard, valkey_url: str) -> N
         assert lives.listening(lives.read_lives(client))[Queue.RANKS] == 1
 
 
+def test_workers_that_live_are_waited_for_longer(board: ValkeyBoard, valkey_url: str) -> None:
+    asked: list[bool] = []
+
+    def are_alive() -> bool:
+        if not asked:  # only then does the last one listen
+            board.beat("w@host#1", {"name": "w@host", "queues": list(Queue)})
+        asked.append(True)
+        return True
+
+    await_listeners({"REDIS_URL": valkey_url}, are_alive=are_alive, within_s=0.1)
+    assert asked == [True]
+
+
+def test_workers_that_live_are_said_to_start(board: ValkeyBoard, valkey_url: str) -> None:
+    with pytest.raises(Unreachable, match=r"the workers of search, .* are still starting"):
+        await_listeners({"REDIS_URL": valkey_url}, are_alive=lambda: True, within_s=0.1, alive_within_s=0.1)
+    with pytest.raises(Unreachable, match="no worker listens on search"):
+        await_listeners({"REDIS_URL": valkey_url}, are_alive=lambda: False, within_s=0.1)
+
+
 def test_a_gateway_that_is_not_ready_yet_is_asked_again(gateway: int) -> None:
     await_gateway(gateway)
 

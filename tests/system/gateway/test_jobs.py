@@ -9,7 +9,8 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from querymill import Querymill, ReportSearch
+from querymill import EmbedTexts, Querymill, ReportSearch, TextToEmbed
+from querymill_shared.board import ValkeyBoard, Verdict
 from tests.fakes.openai_server import OpenAIServer, chat_answer
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.deployment import Deployment
@@ -151,14 +152,30 @@ def test_jobs_are_listed_newest_first_page_by_page(http: httpx.Client, mill: Que
     ids = [mill.submit(ReportSearch(query=f"page {number}", collection=filings)).id for number in range(7)]
     seen: list[str] = []
     page = http.get("/v1/jobs", params={"limit": 3, "collection": filings, "kind": "reports"})
-    while not set(ids) <= set(seen):
+    while True:
+        seen += [job["job_id"] for job in page.json()["jobs"]]
+        if set(ids) <= set(seen):
+            break
         assert page.json()["next"]
         assert 'rel="next"' in page.headers["Link"]
-        seen += [job["job_id"] for job in page.json()["jobs"]]
         page = http.get(page.headers["Link"].partition(">")[0].removeprefix("<"))
     assert len(seen) == len(set(seen))
     times = [http.get(f"/v1/jobs/{job_id}").json()["created_at"] for job_id in seen]
     assert times == sorted(times, reverse=True)
+
+
+def test_jobs_whose_results_lack_a_part_are_found(quiet_http: httpx.Client, board: ValkeyBoard) -> None:
+    whole, lacking = (
+        board.submit(EmbedTexts(collection="lacking", texts=(TextToEmbed(id="a", text=uuid4().hex),)))[0]
+        for _ in range(2)
+    )
+    board.settle(whole, Verdict("done", result="{}"))
+    board.settle(lacking, Verdict("done", result="{}", complete=False))
+    for complete, expected in ((True, whole), (False, lacking)):
+        (found,) = quiet_http.get("/v1/jobs", params={"collection": "lacking", "complete": complete}).json()["jobs"]
+        assert (found["job_id"], found["complete"]) == (expected, complete)
+    page = quiet_http.get("/console/jobs", params={"collection": "lacking", "state": "incomplete"}).text
+    assert (f"j-{lacking}" in page, f"j-{whole}" in page, "done, incomplete" in page) == (True, False, True)
 
 
 WRONG: list[tuple[str, str, dict[str, Any], int, str]] = [

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -225,6 +226,13 @@ def test_calls_that_take_the_providers_whole_time_count_against_it(
     with pytest.raises(Refused, match="no response in time"):
         provider.embeddings(timeout_s=0.2).embed(["text"], input_type="query", caller=within(60))
     assert ended(provider) == {"provider_calls/failed": 3}
+
+
+def test_a_caller_whose_patience_ends_is_told_so(provider: Provider, openai_server: OpenAIServer) -> None:
+    openai_server.script.embeddings = lambda body: SLOW
+    with pytest.raises(Refused, match="no response in time") as caught:
+        provider.embeddings().embed(["text"], input_type="query", caller=replace(within(0.2), late="slow"))
+    assert caught.value.code == "slow"
 
 
 def test_a_caller_without_a_deadline_may_come_back_later(provider: Provider, openai_server: OpenAIServer) -> None:

@@ -5,8 +5,8 @@ import pytest
 from querymill_shared.board import Claim
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.reports.search import ReportSearch
-from querymill_workers.jobs.deadline import CUT, Caller, caller_of, fail_at_deadline
-from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.jobs.deadline import CUT, Caller, caller_of, fail_at_deadline, naming_lateness
+from querymill_workers.jobs.faults import Refused, Unavailable
 from tests.fakes.jobs import Clock, CommonPorts, claimed
 
 REQUEST = ReportSearch(query="q", collection="filings", lane=Lane.NORMAL, deadline=30)
@@ -41,6 +41,24 @@ def test_the_last_moment_before_the_margin_is_enough_to_call() -> None:
 
 def test_a_larger_margin_leaves_the_model_less_time() -> None:
     assert caller(110.0, margin_s=4.0).expires_at == 106.0
+
+
+@pytest.mark.parametrize(
+    ("expires_at", "patience_s", "expected"),
+    [(None, 2.0, "slow"), (140.0, 2.0, "slow"), (101.0, 2.0, "deadline"), (140.0, None, "deadline")],
+)
+def test_who_waits_no_longer_than_its_patience_is_not_said_to_have_missed_the_deadline(
+    expires_at: float | None, patience_s: float | None, expected: str
+) -> None:
+    ports = CommonPorts(clock=Clock(100.0))
+    claim = claim_until(expires_at, ports)
+    asking = caller_of(claim, REQUEST, ports, margin_s=0.5, what="the embedding model", patience_s=patience_s)
+    with pytest.raises(Refused) as caught, naming_lateness(asking):
+        raise Refused("no response in time", code="deadline")
+    assert caught.value.code == expected
+    with pytest.raises(Unavailable) as other, naming_lateness(asking):
+        raise Unavailable("away")
+    assert other.value.code == "provider_down"
 
 
 def test_the_reason_of_a_part_that_was_cut_is_the_one_that_users_see() -> None:

@@ -14,17 +14,41 @@ from querymill_shared.queues import Queue
 
 #: Workers and a gateway that are not ready after this long, in seconds, need a look at their logs.
 READY_WITHIN_S = 60.0
+#: Workers that live are given this long.
+ALIVE_WITHIN_S = 600.0
 _PAUSE_S = 0.1
+#: How often it is asked whether workers live.
+_LOOK_S = 2.0
 
 
-def await_listeners(environment: Mapping[str, str], *, within_s: float = READY_WITHIN_S) -> None:
+def _none_live() -> bool:
+    return False
+
+
+def await_listeners(
+    environment: Mapping[str, str],
+    *,
+    are_alive: Callable[[], bool] = _none_live,
+    within_s: float = READY_WITHIN_S,
+    alive_within_s: float = ALIVE_WITHIN_S,
+) -> None:
     """Return once a worker listens on each queue of the board that ``REDIS_URL`` names.
 
+    Workers whose processes ``are_alive`` are waited for longer: a busy machine takes minutes to start them.
+
     Raises:
-        Unreachable: a queue is without a worker after ``within_s`` seconds; the message names it.
+        Unreachable: a queue is without a worker after ``within_s`` seconds, or after ``alive_within_s`` if the workers
+            live; the message names it, and whether they still start.
     """
     with open_commands(environment["REDIS_URL"]) as client:
         missing = _await(lambda: _deserted(client), within_s)
+        end = time.monotonic() + alive_within_s - within_s
+        while missing and time.monotonic() < end and are_alive():
+            missing = _await(lambda: _deserted(client), _LOOK_S)
+    if missing and are_alive():
+        raise Unreachable(
+            f"the workers of {', '.join(missing)} are still starting; `querymill status` says when they listen"
+        )
     if missing:
         raise Unreachable(f"no worker listens on {', '.join(missing)}; `querymill status` names the logs")
 

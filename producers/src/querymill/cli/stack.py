@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 DataOption = Annotated[Path | None, typer.Option("--data", help="the folder that holds everything")]
 JsonOption = Annotated[bool, typer.Option("--json", help="print JSON")]
 
+#: What the names of the programs that are workers begin with.
+_WORKER = "worker-"
 #: Settings that name a service of your own; if one of them is set, nothing embedded is started.
 OWN_SERVICES = ("REDIS_URL", "DATABASE_URL")
 #: Settings that name a model of your own; if one of them is set, the embedded server of such models is not started.
@@ -61,7 +63,7 @@ def up(
     environment = stack.environment()
     # A stack that ran before keeps its gateway and that one's port.
     gateway = next((f"http://{part.address}" for part in stack.status() if part.name == "gateway"), None)
-    await_listeners(environment)
+    await_listeners(environment, are_alive=lambda: workers_live(stack))
     if gateway:
         await_gateway(int(gateway.rpartition(":")[2]))
     if as_json:
@@ -118,7 +120,7 @@ def services(data: Path | None, say: Console, *, environment: Mapping[str, str] 
     with _reported(library, say):
         stack = _temporary(environment) if data is None else _kept(library.Stack(data), environment)
         with stack as running, _exported(running.environment()):
-            await_listeners(running.environment())
+            await_listeners(running.environment(), are_alive=lambda: workers_live(running))
             yield
 
 
@@ -183,12 +185,12 @@ def _reported(library: Any, say: Console) -> Iterator[None]:
 def workers(environment: Mapping[str, str]) -> "list[embedded.Program]":
     """Say how the workers are started: by name, for this package knows nothing of them."""
     return [
-        _worker("worker-search", queues="search,expand,rerank", threads=64, environment=environment),
+        _worker(f"{_WORKER}search", queues="search,expand,rerank", threads=64, environment=environment),
         # Two calls at a time keep a small embedding server busy; ingestion does not wait behind them.
-        _worker("worker-embed", queues="embed", threads=2, environment=environment),
-        _worker("worker-ingest", queues="ingest", threads=2, environment=environment),
+        _worker(f"{_WORKER}embed", queues="embed", threads=2, environment=environment),
+        _worker(f"{_WORKER}ingest", queues="ingest", threads=2, environment=environment),
         # Rebuilding ranks keeps a processor busy: apart from the searches, whose threads would wait for it.
-        _worker("worker-ranks", queues="ranks", threads=1, environment=environment),
+        _worker(f"{_WORKER}ranks", queues="ranks", threads=1, environment=environment),
     ]
 
 
@@ -203,6 +205,12 @@ def _worker(name: str, *, queues: str, threads: int, environment: Mapping[str, s
         settle_s=4,
     )
     return program
+
+
+def workers_live(stack: "embedded.Stack") -> bool:
+    """Return whether every worker of a stack has run since it was started."""
+    found = [part for part in stack.status() if part.name.startswith(_WORKER)]
+    return bool(found) and all(part.state in ("starting", "running") and not part.restarts for part in found)
 
 
 def _gateway(port: int) -> "embedded.Program":

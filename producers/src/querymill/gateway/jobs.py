@@ -52,7 +52,10 @@ AT_ONCE: Final = 100
 NEVER_MS: Final = 1 << 52
 #: A listed job: when it was submitted, in ms since the epoch, and its id.
 Listed = tuple[int, str]
+#: The value, or the possible values, of fields of records; None is any value.
+Wanted = Mapping[str, str | bool | Collection[str] | None]
 _IDEMPOTENCY_KEY: Final = re.compile(r'"(?P<quoted>[!#-~]{1,255})"|(?P<bare>[!-~]{1,255})')
+_IDEMPOTENCY_SCHEMA: Final[dict[str, Any]] = {"pattern": r'^("[!#-~]{1,255}"|[!-~]{1,255})$'}
 
 
 @router.post(
@@ -68,7 +71,7 @@ async def submit(
     request: Request,
     wait: WaitSeconds = 0,
     on_disconnect: OnDisconnect = "finish",
-    idempotency_key: Annotated[str | None, Header(max_length=257)] = None,
+    idempotency_key: Annotated[str | None, Header(max_length=257, json_schema_extra=_IDEMPOTENCY_SCHEMA)] = None,
 ) -> Response:
     """Submit a job of any kind. With ``wait`` the response is its result, if that is there in time.
 
@@ -156,6 +159,7 @@ async def list_jobs(
     kind: Annotated[str | None, Query(max_length=100)] = None,
     collection: CollectionName | None = None,
     lane: Lane | None = None,
+    complete: Annotated[bool | None, Query(description="false: the result lacks a part")] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     before: Annotated[str | None, Query(max_length=100, description="the cursor `next` of a former page")] = None,
 ) -> Response:
@@ -163,7 +167,7 @@ async def list_jobs(
 
     A page looks at a limited number of jobs. If it found fewer than ``limit``, ``next`` goes on from where it stopped.
     """
-    wanted = {"state": state, "kind": kind, "collection": collection, "lane": lane}
+    wanted: Wanted = {"state": state, "kind": kind, "collection": collection, "lane": lane, "is_complete": complete}
     found = await find_jobs(request, wanted, limit=limit, before=before)
     page = JobList(jobs=[job_of(record) for record in found.records], next=found.next, looked_back_to=found.back_to)
     url = request.url.include_query_params(before=found.next)
@@ -181,13 +185,10 @@ class FoundJobs:
     looked_at: int
 
 
-async def find_jobs(
-    request: Request, wanted: Mapping[str, str | Collection[str] | None], *, limit: int, before: str | None = None
-) -> FoundJobs:
+async def find_jobs(request: Request, wanted: Wanted, *, limit: int, before: str | None = None) -> FoundJobs:
     """Find the jobs that the caller may see, newest first.
 
-    ``wanted`` has the value, or the possible values, of fields of their records; None is any value. Only so many jobs
-    are looked at, and only for a while.
+    Only so many jobs are looked at, and only for a while.
 
     Raises:
         Problem: The cursor is not one.
@@ -208,9 +209,9 @@ async def find_jobs(
     return FoundJobs(found, cursor, moment(None if last is None else last[0] / 1000), looked_at)
 
 
-def _fits(record: Record, wanted: Mapping[str, str | Collection[str] | None]) -> bool:
+def _fits(record: Record, wanted: Wanted) -> bool:
     for name, value in wanted.items():
-        possible = (value,) if isinstance(value, str) else value
+        possible = (value,) if isinstance(value, str | bool) else value
         if possible is not None and getattr(record, name) not in possible:
             return False
     return True

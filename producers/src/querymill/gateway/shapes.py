@@ -24,12 +24,13 @@ State = Literal["queued", "running", "done", "failed", "cancelled", "dead"]
 
 
 class JobBody(BaseModel):
-    """A job at a glance."""
+    """A job at a glance. It is done, and not ``complete``, if its result lacks a part."""
 
     job_id: str
     kind: str
     collection: str
     state: State
+    complete: bool = True
     created_at: Time
     deadline_at: Time | None
     links: dict[str, str]
@@ -263,6 +264,7 @@ def _glance(record: Record) -> dict[str, Any]:
         "kind": record.kind,
         "collection": record.collection,
         "state": record.state,
+        "complete": record.is_complete,
         "created_at": moment(record.created),
         "deadline_at": moment(record.deadline),
         "links": links_of(record.job_id),

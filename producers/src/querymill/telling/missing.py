@@ -10,6 +10,7 @@ from querymill_shared.contracts.results import Degradation
 #: What each stage asks, as far as a sentence names it.
 _MODELS: Final[dict[str, str]] = {
     "embed": "the embedding model",
+    "vectors": "the embedding model",
     "judge": "the judge",
     "rerank": "the judge",
     "words": "the index of words",
@@ -18,6 +19,7 @@ _MODELS: Final[dict[str, str]] = {
 #: What the answer lost where a stage is missing. Branches are counted instead.
 _LOST: Final[dict[str, str]] = {
     "embed": "Found by words alone.",
+    "vectors": "Found by words alone.",
     "words": "Found by vectors alone.",
     "answer": "There is no answer, only hits.",
     "judge": "The answer was not judged.",
@@ -29,6 +31,7 @@ _LOST: Final[dict[str, str]] = {
 _SAID: Final[dict[str, str]] = {
     "limit": "the limit of {model} left no call before the deadline",
     "deadline": "not finished {within}",
+    "slow": "{model} took longer than the search waits for it",
     "provider_down": "no response from {model}",
     "provider_refused": "{model} refused, or replied with nothing of use",
     "store_down": "a store was away",
@@ -40,6 +43,7 @@ _SAID: Final[dict[str, str]] = {
 #: What would help, by code.
 _HELP: Final[dict[str, str]] = {
     "limit": "Ask again, or raise the limit.",
+    "slow": "Ask again: what comes late is kept. If it stays, the model needs more room, not the job more time.",
     "provider_down": "Ask again when the provider is back.",
     "store_down": "Ask again when the store is back.",
     "pending": "Ask again in a moment.",

@@ -360,6 +360,7 @@ def record_of(fields: Mapping[str, str], job_id: str) -> Record:
         left=_seconds(fields.get("left")),
         is_released=bool(fields.get("released")),
         code=fields.get("code", ""),
+        is_complete=not fields.get("lacks"),
     )
 
 

@@ -111,7 +111,14 @@ class SharedWork:
     def _end(self, job: MemoryJob, verdict: Verdict) -> None:
         now = self._clock()
         has_left = job.record.left is not None
-        job.record = replace(job.record, state=verdict.state, reason=verdict.reason, ended=now, code=verdict.code or "")
+        job.record = replace(
+            job.record,
+            state=verdict.state,
+            reason=verdict.reason,
+            ended=now,
+            code=verdict.code or "",
+            is_complete=verdict.state != "done" or verdict.complete,
+        )
         job.result = None if has_left else verdict.result or None
         job.due.clear()
         if verdict.state == "done":

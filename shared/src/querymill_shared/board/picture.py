@@ -44,7 +44,7 @@ class Record:
 
     Of identical jobs in flight only the first, the ``leader``, is worked; ``callers`` counts those that wait for it. A
     leader whose own caller has cancelled (``left``) or released it is worked on for the others. ``code`` says why the
-    job ended without a result, as `Code` or "".
+    job ended without a result, as `Code` or "". It is not complete if its result lacks a part.
     """
 
     job_id: str
@@ -63,6 +63,7 @@ class Record:
     left: float | None = None
     is_released: bool = False
     code: str = ""
+    is_complete: bool = True
 
     @property
     def is_over(self) -> bool:

@@ -7,12 +7,23 @@ from pydantic import Field
 from querymill_shared.contracts.fields import Growing
 
 #: ``limit``: a rate limit, or the number of calls under way, allowed no call. ``deadline``: the time was up.
+#: ``slow``: a model took longer than what can do without it waits, though the job had time.
 #: ``provider_down``: a model's provider did not respond. ``provider_refused``: it responded, with nothing of use.
 #: ``store_down``: a database or the board was away. ``pending``: something else has to come first, such as vectors.
 #: ``cut``: the part is there, but was shortened. ``lost``: workers died. ``invalid``: the input breaks a rule.
 #: ``bug``: an internal error.
 Code = Literal[
-    "limit", "deadline", "provider_down", "provider_refused", "store_down", "pending", "cut", "lost", "invalid", "bug"
+    "limit",
+    "deadline",
+    "slow",
+    "provider_down",
+    "provider_refused",
+    "store_down",
+    "pending",
+    "cut",
+    "lost",
+    "invalid",
+    "bug",
 ]
 
 #: A code beside a reason. Releases before this one wrote none, and it is left out where there is none.

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from querymill_shared.contracts.fields import Contract, Lane, Name, Request, not_blank, without_nul
+from querymill_shared.contracts.fields import WITH_TEXT, Contract, Lane, Name, Request, not_blank, without_nul
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
 
@@ -19,8 +19,11 @@ MAX_TEXT_CHARS = 32_000
 TextId = Name
 #: Extracted text may hold NUL, which some providers reject; it becomes a blank.
 EmbeddedText = Annotated[
-    str, Field(max_length=MAX_TEXT_CHARS), AfterValidator(without_nul), AfterValidator(not_blank)
-]  # fmt: skip
+    str,
+    Field(max_length=MAX_TEXT_CHARS, json_schema_extra=WITH_TEXT),
+    AfterValidator(without_nul),
+    AfterValidator(not_blank),
+]
 
 
 class TextToEmbed(Contract):

@@ -12,6 +12,7 @@ from pydantic import (
     ConfigDict,
     Field,
     FiniteFloat,
+    GetJsonSchemaHandler,
     StringConstraints,
     TypeAdapter,
     ValidationError,
@@ -20,6 +21,8 @@ from pydantic import (
     WrapValidator,
     field_validator,
 )
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from querymill_shared.queues import Queue
 
@@ -86,26 +89,33 @@ def _in_utc(moment: datetime) -> datetime:
         raise ValueError("must lie in the years 1 to 9999 in UTC") from error
 
 
-#: What the validators below ask for, as callers read it in the schema.
-_WITH_TEXT: Final[dict[str, Any]] = {"pattern": r"^[^\u0000]*[^\s\u0000][^\u0000]*$"}
+class _Distinct(AfterValidator):
+    """A validator whose rule the schema states too."""
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return handler(core) | {"uniqueItems": True}
+
+
+#: What the validators below ask for, as callers read it in the schema. Engines differ in what `\s` is.
+WITH_TEXT: Final[dict[str, Any]] = {"pattern": r"^[^\u0000]*[^\s\u0000\u001c-\u001f\u0085][^\u0000]*$"}
 QueryText = Annotated[
     str,
-    Field(max_length=MAX_QUERY_CHARS, json_schema_extra=_WITH_TEXT),
+    Field(max_length=MAX_QUERY_CHARS, json_schema_extra=WITH_TEXT),
     AfterValidator(not_blank),
     AfterValidator(_no_nul),
 ]
 Name = Annotated[
-    str, Field(max_length=200, json_schema_extra=_WITH_TEXT), AfterValidator(not_blank), AfterValidator(_no_nul)
+    str, Field(max_length=200, json_schema_extra=WITH_TEXT), AfterValidator(not_blank), AfterValidator(_no_nul)
 ]
 FilePath = Annotated[
-    str, Field(max_length=1_000, json_schema_extra=_WITH_TEXT), AfterValidator(not_blank), AfterValidator(_no_nul)
+    str, Field(max_length=1_000, json_schema_extra=WITH_TEXT), AfterValidator(not_blank), AfterValidator(_no_nul)
 ]
 #: Extracted text. NUL, which PostgreSQL cannot store, becomes a blank.
 PageText = Annotated[str, Field(max_length=200_000), AfterValidator(without_nul)]
 #: More of a passage than one call can show a model.
 PassageText = Annotated[
     str,
-    Field(max_length=20_000, json_schema_extra=_WITH_TEXT),
+    Field(max_length=20_000, json_schema_extra=WITH_TEXT),
     AfterValidator(without_nul),
     AfterValidator(not_blank),
 ]
@@ -116,7 +126,7 @@ CollectionName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0
 Sha1 = Annotated[str, StringConstraints(pattern=r"^[0-9a-zA-Z._-]{1,100}$")]
 TopN = Annotated[int, Field(ge=1, le=200)]
 PositiveFloat = Annotated[FiniteFloat, Field(gt=0)]
-Distinct = AfterValidator(_no_duplicates)
+Distinct = _Distinct(_no_duplicates)
 
 #: The context in which `from_board` validates. What the board accepted stays readable if a rule became stricter since.
 FROM_BOARD: Literal["from the board"] = "from the board"

@@ -20,7 +20,7 @@ from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, WithJsonSchema, field_validator, model_validator
 
 from querymill_shared.contracts.fields import Name, Request
 
@@ -208,9 +208,33 @@ def _name_is_storable(name: str) -> str:
     return _text(name)
 
 
+#: What `read_condition` reads, as callers read it in the schema.
+_TEXT: Final = {"type": "string", "maxLength": MAX_CHARS, "pattern": r"^[^\u0000]*$"}
+_NUMBER: Final = {"type": "number", "exclusiveMinimum": -1e308, "exclusiveMaximum": 1e308}
+_VALUE: Final = (_TEXT, _NUMBER, {"type": "boolean"})
+_CONDITION: Final[dict[str, Any]] = {
+    "anyOf": [
+        *_VALUE,
+        {"type": "null"},
+        {"type": "array", "items": {"anyOf": [*_VALUE]}, "minItems": 1, "maxItems": MAX_VALUES},
+        {"type": "object", "properties": {"prefix": _TEXT}, "required": ["prefix"], "additionalProperties": False},
+        *(
+            {
+                "type": "object",
+                "properties": {"from": end, "to": end},
+                "minProperties": 1,
+                "additionalProperties": False,
+            }
+            for end in (_TEXT, _NUMBER)
+        ),
+    ]
+}
 FilterName = Annotated[Name, AfterValidator(_name_is_storable)]
 #: Conditions by the name of a field: see the module.
-Filter = Annotated[Mapping[FilterName, Annotated[Any, AfterValidator(_follows_the_rules)]], Field(max_length=MAX_NAMES)]
+Filter = Annotated[
+    Mapping[FilterName, Annotated[Any, AfterValidator(_follows_the_rules), WithJsonSchema(_CONDITION)]],
+    Field(max_length=MAX_NAMES),
+]
 
 
 def fits(conditions: Mapping[str, Any], retriever: Retriever) -> None:

@@ -31,6 +31,9 @@ def said(stage: str, code: Any, *, reason: str = "why", **more: Any) -> list[str
         ("embed", "provider_down", [
             "embed: no response from the embedding model.", "Found by words alone.",
             "Ask again when the provider is back."]),
+        ("embed", "slow", [
+            "embed: the embedding model took longer than the search waits for it.", "Found by words alone.",
+            "Ask again: what comes late is kept. If it stays, the model needs more room, not the job more time."]),
         ("embed", "pending", [
             "embed: something has to be finished first, such as vectors of new documents.",
             "What has no vector yet was searched by words.", "Ask again in a moment."]),

@@ -25,7 +25,7 @@ from querymill_workers.inference.profiles import EmbeddingProfile
 from querymill_workers.inference.sharing import FleetCache, StillComing, cache_key
 from querymill_workers.inference.work import Misfit, Unacceptable
 from querymill_workers.jobs import tally
-from querymill_workers.jobs.deadline import Caller
+from querymill_workers.jobs.deadline import Caller, naming_lateness
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.queries import normalise
@@ -127,7 +127,8 @@ class SharedEmbeddings:
             return self._embed_in_batches([missing[key] for key in led], input_type, caller, spent)
 
         if missing:
-            came = self._fleet_cache.obtain(list(missing), compute, lane=caller.lane, until=caller.expires_at)
+            with naming_lateness(caller):
+                came = self._fleet_cache.obtain(list(missing), compute, lane=caller.lane, until=caller.expires_at)
             fresh = {key: np.frombuffer(value, dtype="<f4") for key, value in came.items()}
             known |= fresh
             with self._lock:

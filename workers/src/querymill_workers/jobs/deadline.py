@@ -1,13 +1,15 @@
 """Deadlines: until when a model may be called, and how a job without a result ends when its time is up."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Final, Self
 
 from querymill_shared.board import Claim, Picture, Verdict
+from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.fields import Lane, Request
-from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.ports import Common
 
 #: The reason given for a part that is missing although nothing failed.
@@ -27,13 +29,14 @@ class Caller:
     """On whose behalf a model is called: the collection, the lane, and until when.
 
     ``expires_at`` is in monotonic seconds. None means without end. ``has_left`` tells whether the job has ended: then a
-    call that still waits for its turn need not be made.
+    call that still waits for its turn need not be made. ``late`` is why a call failed that was not answered by then.
     """
 
     collection: str
     lane: Lane
     expires_at: float | None = None
     has_left: Callable[[], bool] = field(default=_never, compare=False, repr=False)
+    late: Code = field(default="deadline", compare=False)
 
     @classmethod
     def of(cls, claim: Claim, request: Request, ports: Common, *, until: float | None = None) -> Self:
@@ -75,9 +78,26 @@ def caller_of(
     until = None if claim.expires_at is None else claim.expires_at - margin_s
     if until is not None and until <= ports.clock():
         raise Unavailable(f"{CUT} before {what} was asked", code="deadline")
-    if patience_s is not None:
-        until = min(ports.clock() + patience_s, math.inf if until is None else until)
+    patient_until = math.inf if patience_s is None else ports.clock() + patience_s
+    if patient_until < (math.inf if until is None else until):
+        return replace(Caller.of(claim, request, ports, until=patient_until), late="slow")
     return Caller.of(claim, request, ports, until=until)
+
+
+@contextmanager
+def naming_lateness(caller: Caller) -> Iterator[None]:
+    """Tell the end of the caller's patience from the job's deadline: nobody gains by a later deadline then.
+
+    Raises:
+        Refused: The time was up, with the caller's own reason as its code.
+    """
+    try:
+        yield
+    except (Unavailable, Refused) as error:
+        if error.code != "deadline" or caller.late == "deadline":
+            raise
+        # Other callers may be told by the same error.
+        raise Refused(str(error), code=caller.late) from error
 
 
 def fail_at_deadline(picture: Picture, ports: Common) -> None:

@@ -54,7 +54,7 @@ async def ask_why_not(request: Request, job_id: str) -> Response:
     except ValidationError:
         return render(request, "why_not.html", 422, job_id=job_id, wanted=wanted[:200], found=[])
     job = await submit_job(request, again)
-    return see(address("jobs", job.id) + "#s-why")
+    return see(address("jobs", job.id) + "#s-missed")
 
 
 async def _asked(request: Request, job_id: str) -> JobRequest:

@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from querymill.gateway.console.rendering import address, render
 from querymill.gateway.console.wording import short
 from querymill.gateway.gate import gate_of
-from querymill.gateway.jobs import find_jobs
+from querymill.gateway.jobs import Wanted, find_jobs
 from querymill.gateway.scopes import REQUESTS
 from querymill.gateway.shapes import State
 from querymill_shared.board import Record
@@ -20,7 +20,9 @@ from querymill_shared.contracts.fields import Lane
 router = APIRouter()
 
 PAGE: Final = 50
-STATES: Final = get_args(State)
+#: A job is done, and its result lacks a part: for who looks for it that is a state.
+INCOMPLETE: Final = "incomplete"
+STATES: Final = (*get_args(State), INCOMPLETE)
 #: The kinds of request that have a question. Those of others may be long.
 _QUESTIONS: Final = frozenset(kind for kind, asked in REQUESTS.items() if "query" in asked.model_fields)
 #: Characters that are searched for, jobs of one search that are looked at, and shown.
@@ -56,7 +58,8 @@ async def show_jobs(request: Request) -> Response:
     given = {name: request.query_params.get(name) or None for name in FILTERS}
     before = request.query_params.get("before")
     words = (request.query_params.get("q") or "").strip()[:MAX_WORDS]
-    found = await find_jobs(request, given, limit=LOOKED_AT if words else PAGE, before=before)
+    wanted: Wanted = given | ({"state": "done", "is_complete": False} if given["state"] == INCOMPLETE else {})
+    found = await find_jobs(request, wanted, limit=LOOKED_AT if words else PAGE, before=before)
     rows = await _rows(request, found.records)
     if words:
         rows = [row for row in rows if is_meant(row, words)][:SHOWN]

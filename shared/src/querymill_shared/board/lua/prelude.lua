@@ -138,9 +138,15 @@ local function tell(events, type, body)
   for _, caller in ipairs(callers) do tell_one(stem_of(events, caller) .. 'events', type, body) end
 end
 
+-- Note in the record of a job that is done what its last event says: that its result lacks a part.
+local function note_lack(job, body)
+  if string.find(body, '"complete":false', 1, true) then redis.call('HSET', job, 'lacks', 1) end
+end
+
 -- End a follower, whether or not its work goes on. Return what `count_end` returns.
 local function end_alone(stem, state, reason, type, body, ttl)
   redis.call('HSET', stem .. 'job', 'state', state, 'reason', reason, 'ended', now_ms())
+  note_lack(stem .. 'job', body)
   tell_one(stem .. 'events', type, body)
   for _, part in ipairs({'job', 'steps', 'events', 'result'}) do redis.call('PEXPIRE', stem .. part, ttl) end
   return count_end(stem .. 'job')

@@ -56,6 +56,7 @@ end
 
 redis.call('HSET', job, 'state', ARGV[2], 'reason', ARGV[3], 'ended', now)
 if ARGV[11] ~= '' then redis.call('HSET', job, 'code', ARGV[11]) end
+note_lack(job, ARGV[6])
 local shared, callers = own_stem(job) .. 'shared', own_stem(job) .. 'callers'
 if ARGV[4] ~= '' then
   redis.call('SET', redis.call('HEXISTS', job, 'released') == 1 and shared or result, ARGV[4])

@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, ValidationInfo
 
@@ -18,8 +18,13 @@ from querymill_shared.contracts.fields import (
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
 
+#: An integer of 64 bits. It travels as a JSON number.
+_INT64: Final = {
+    "format": "int64",
+    "description": "A JSON number with up to 19 digits. Read it as an integer: JSON.parse rounds beyond 2^53.",
+}
 #: A document's ``faiss_id`` if it is not None, else its ``file_path``. 0 is a valid id.
-DocumentId = Annotated[int, Field(strict=True)] | str
+DocumentId = Annotated[int, Field(strict=True, json_schema_extra=_INT64)] | str
 
 
 def _without_bare_vtk(names: object) -> object:
@@ -69,7 +74,7 @@ class MetaInfo(Described):
 class ModuleDocument(Described):
     """A code document to ingest. Unknown fields are stored as metadata."""
 
-    faiss_id: Annotated[int, Field(strict=True, ge=-(2**63), lt=2**63)] | None = None
+    faiss_id: Annotated[int, Field(strict=True, ge=-(2**63), lt=2**63, json_schema_extra=_INT64)] | None = None
     file_path: Annotated[FilePath, AfterValidator(_without_control_characters)]
     code: PageText
     meta_info: MetaInfo
