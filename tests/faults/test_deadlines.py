@@ -9,7 +9,7 @@ import pytest
 from querymill import Overloaded
 from tests.fakes.openai_server import OpenAIServer, chat_answer
 from tests.fixtures.faults import Ground
-from tests.fixtures.tallies import Tally
+from tests.fixtures.tallies import Tally, until
 
 PATIENT = 38
 
@@ -22,6 +22,7 @@ def test_short_deadlines_take_nothing_from_patient_callers(
     openai_server.script.chat = lambda request: chat_answer("| revenue | 10 |", after_s=2.5)
     with ground.fleet(2, threads=32):
         ground.mill.job(ground.ingest_report()).result(timeout=30)
+        until(ground.answers, within_s=30)  # the vectors follow the ingestion
         patient = []
         began = ground.now()
         for _ in range(PATIENT):

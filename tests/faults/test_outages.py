@@ -17,9 +17,9 @@ RECOVERY_S = 30.0
 
 
 def begin(ground: Ground) -> None:
-    """Make the collection known, and open the connections of the workers."""
+    """Make the collection known, and open the connections of the workers. The vectors follow the ingestion."""
     ground.mill.job(ground.ingest_report()).result(timeout=30)
-    assert ground.answers()
+    until(ground.answers, within_s=30)
 
 
 def work_until_well(ground: Ground, *, within_s: float) -> float:
