@@ -10,6 +10,8 @@ export class Wire {
   /** Bytes that came from the gateway. */
   received = 0;
   connections = 0;
+  /** The beginning of each piece that came from the client. */
+  readonly asked: string[] = [];
 
   private constructor(target: URL) {
     this.#server = createServer((near) => {
@@ -28,6 +30,7 @@ export class Wire {
         if (!near.write(bytes)) far.pause();
       });
       near.on("drain", () => far.resume());
+      near.on("data", (bytes: Buffer) => this.asked.push(bytes.toString("latin1", 0, 200)));
       near.pipe(far);
     });
   }

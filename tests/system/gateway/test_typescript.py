@@ -23,7 +23,7 @@ from tests.fixtures.gateways import PATIENCE_S, GatewayHere
 from tests.fixtures.typescript import CLIENT, TYPES, digest_of, schemas, written_digest
 
 #: Events of the long job, and the characters of each: more than what can wait unread between it and its reader.
-EVENTS, EVENT_CHARS = 400, 30_000
+EVENTS, EVENT_CHARS = 600, 30_000
 
 
 def test_the_types_are_those_of_the_document() -> None:
