@@ -135,6 +135,19 @@ def test_a_planned_stop_is_no_death(board: Board) -> None:
     assert board.counts().leases_lost == 0
 
 
+def test_what_a_living_process_holds_without_knowing_is_put_back_and_no_death(board: Board) -> None:
+    job_id = submitted(board)
+    kept, *_ = board.claim_steps(job_id, "hyde", life=A, most=2).held
+    assert board.put_back_lost(A, [kept], held_for_s=60) == []  # it may be about to keep it
+    assert board.put_back_lost(A, [kept], held_for_s=0) == [(job_id, "synonym")]
+    assert [(due.job_id, due.step) for due in board.due()] == [(job_id, "synonym")]
+    (step,) = [step for step in board.picture(job_id).steps if step.name == "synonym"]
+    assert (step.state, step.reason) == ("waiting", "the reply to its claim was lost")
+    assert (step.counts.deaths, step.counts.outages, step.counts.spent) == (0, 1, 0)
+    assert board.put_back_lost(A, [kept], held_for_s=0) == []
+    assert board.bury(A) == [(job_id, "hyde")]
+
+
 def test_a_process_that_is_buried_twice_loses_nothing_of_its_next_life(board: Board) -> None:
     job_id = submitted(board)
     board.claim_steps(job_id, "original", life=A, most=1)

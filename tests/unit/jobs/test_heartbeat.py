@@ -199,3 +199,17 @@ def test_after_the_board_was_away_nobody_is_buried_who_is_still_heard_of(monkeyp
     assert pass_time(1, one) == ["one@host", "other@elsewhere"]
     assert pass_time(10, one, other) == ["one@host", "other@elsewhere"]
     assert pass_time(5, one) == ["one@host"]  # this one has died
+
+
+def test_a_claim_whose_reply_was_lost_is_put_back_and_one_that_is_kept_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Nobody else takes over what a living process holds: its step waited for a minute.
+    monkeypatch.setattr(room, "LOOK_FOR_LOST_S", 0.0)
+    board = BeatenBoard()
+    heartbeat = beating(board)
+    (lost, _), (kept, _) = board.submit(REQUEST), board.submit(REQUEST.model_copy(update={"collection": "d"}))
+    for job_id in (lost, kept):
+        (claim,) = board.claim_steps(job_id, REQUEST.steps[0], life=heartbeat.life, most=1).held
+    with heartbeat.keep(claim):
+        board.wait_until(lambda: board.picture(lost).steps[0].state == "waiting")
+        assert board.picture(kept).steps[0].state == "running"
+    heartbeat.end()

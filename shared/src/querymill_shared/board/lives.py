@@ -11,13 +11,15 @@ from redis.client import NEVER_DECODE
 
 from querymill_shared.board import keys
 from querymill_shared.board.calls import Call
-from querymill_shared.board.picture import WorkerLife
+from querymill_shared.board.picture import Claim, WorkerLife
 from querymill_shared.queues import Queue
 
 #: Why a step waits again after the process that ran it died.
 WORKER_DIED = "its worker died"
 #: Why it waits again after the process was stopped on purpose.
 WORKER_STOPPED = "its worker was stopped"
+#: Why it waits again although its process lives: the connection broke after the board had noted the claim.
+CLAIM_LOST = "the reply to its claim was lost"
 #: A process that was silent for this share of a lease is dead. Others look eight times per lease, so that on average it
 #: takes one lease to notice.
 SILENT: Final = 15 / 16
@@ -96,11 +98,24 @@ def worker_life(life: str, described: str, beat_age_s: float) -> WorkerLife:
 
 def bury(shard: str, life: str, *, planned: bool) -> Call[list[tuple[str, str]]]:
     """Put back the steps of one shard that an ended worker process held. Return their jobs and names."""
+    counter, reason = ("pauses", WORKER_STOPPED) if planned else ("deaths", WORKER_DIED)
+    return _put_back(shard, life, counter, reason, kept=(), held_for_s=0.0)
+
+
+def put_back_lost(shard: str, life: str, kept: Iterable[Claim], *, held_for_s: float) -> Call[list[tuple[str, str]]]:
+    """Put back the steps of one shard that a living worker process does not know it holds. Return jobs and names."""
+    return _put_back(shard, life, "outages", CLAIM_LOST, kept=kept, held_for_s=held_for_s)
+
+
+def _put_back(
+    shard: str, life: str, counter: str, reason: str, *, kept: Iterable[Claim], held_for_s: float
+) -> Call[list[tuple[str, str]]]:
     start = keys.prefix(shard)
+    members = [f"{claim.job_id} {claim.step} {claim.attempt}" for claim in kept if claim.job_id[:1] == shard]
     return Call(
-        "bury",
+        "put_back",
         [keys.held(shard, life), start + "due"],
-        [start, WORKER_STOPPED if planned else WORKER_DIED, "pauses" if planned else "deaths"],
+        [start, reason, counter, int(held_for_s * 1000), *members],
         lambda returned: [(job_id, step) for job_id, step in returned],
     )
 

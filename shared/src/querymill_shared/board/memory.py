@@ -1,6 +1,5 @@
 """A board in this process, for tests. It also shows what a board does without any Lua."""
 
-import json
 import math
 import threading
 import time
@@ -22,22 +21,13 @@ from querymill_shared.board.calls import (
 from querymill_shared.board.counts import JobCounts
 from querymill_shared.board.endings import OnEnd, log_end
 from querymill_shared.board.forgetting import Listed
-from querymill_shared.board.lives import SILENT, WORKER_DIED, WORKER_STOPPED, worker_life
+from querymill_shared.board.lives import CLAIM_LOST, SILENT, WORKER_DIED, WORKER_STOPPED
 from querymill_shared.board.memory_collections import MemoryCollections
 from querymill_shared.board.memory_counts import MemoryBacklog, MemoryCounts
-from querymill_shared.board.memory_job import DEADLINE, SETTLE, MemoryJob, dead_jobs, new_job, newest_jobs
+from querymill_shared.board.memory_job import DEADLINE, SETTLE, MemoryJob, dead_jobs, held_by, new_job, newest_jobs
 from querymill_shared.board.memory_joining import SharedWork
-from querymill_shared.board.picture import (
-    Cause,
-    Claim,
-    Claims,
-    Due,
-    Outcome,
-    Picture,
-    Step,
-    Verdict,
-    WorkerLife,
-)
+from querymill_shared.board.memory_lives import MemoryLives
+from querymill_shared.board.picture import Cause, Claim, Claims, Due, Outcome, Picture, Step, Verdict, WorkerLife
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.errors import IdempotencyConflict, UnknownJob
 from querymill_shared.contracts.events import Event, Hits, Progress, ProgressEvent, Queued, StageFinished, StageStarted
@@ -57,7 +47,7 @@ class MemoryBoard(MemoryCollections):
         self._counts = MemoryCounts()
         self._jobs: dict[str, MemoryJob] = {}
         self._idempotency: dict[str, tuple[str, str]] = {}
-        self._workers: dict[str, tuple[str, float]] = {}
+        self._lives = MemoryLives()
         self._backlog = MemoryBacklog()
         self._changed = threading.RLock()
         self._shared = SharedWork(self._jobs, settings, clock, self._tell_one, self._count_end)
@@ -127,19 +117,14 @@ class MemoryBoard(MemoryCollections):
 
     def beat(self, life: str, about: Mapping[str, Any]) -> list[str]:
         """See `Board.beat`."""
+        silent_s = self._settings.querymill_lease_s * SILENT
         with self._changed:
-            now = self._clock()
-            self._workers[life] = (json.dumps(dict(about)), now)
-            return [
-                life for life, (_, at) in self._workers.items() if now - at >= self._settings.querymill_lease_s * SILENT
-            ]
+            return self._lives.beat(life, about, now=self._clock(), silent_s=silent_s)
 
     def workers(self) -> list[WorkerLife]:
         """See `Board.workers`."""
         with self._changed:
-            now = self._clock()
-            found = [worker_life(life, about, now - at) for life, (about, at) in self._workers.items()]
-            return sorted(found, key=lambda worker: worker.beat_age_s)
+            return self._lives.workers(self._clock())
 
     def waiting_queues(self, job_id: str) -> list[str]:
         """Return the queues on which steps of a job wait."""
@@ -152,15 +137,29 @@ class MemoryBoard(MemoryCollections):
     def bury(self, life: str, *, planned: bool = False) -> list[tuple[str, str]]:
         """See `Board.bury`."""
         with self._changed:
-            self._workers.pop(life, None)
-            held = [(job, name) for job in self._jobs.values() for name in job.steps if job.runs(name, life)]
-            reason = WORKER_STOPPED if planned else WORKER_DIED
+            self._lives.forget(life)
+            held = held_by(life, self._jobs.values())
             self._counts.add("leases_lost", 0 if planned else len(held))
-            for job, name in held:
-                job.put_back(name, self._clock(), "pauses" if planned else "deaths", reason)
-                job.due[name] = self._clock()
-                self._tell(job, StageFinished(stage=name, state="retrying", reason=reason))
-            return [(job.record.job_id, name) for job, name in held]
+            counter, reason = ("pauses", WORKER_STOPPED) if planned else ("deaths", WORKER_DIED)
+            return self._put_back(held, counter, reason)
+
+    def put_back_lost(self, life: str, kept: Collection[Claim], *, held_for_s: float) -> list[tuple[str, str]]:
+        """See `Board.put_back_lost`."""
+        known = {(claim.job_id, claim.step) for claim in kept}
+        with self._changed:
+            until = self._clock() - held_for_s
+            old = [
+                held for held in held_by(life, self._jobs.values()) if (held[0].steps[held[1]].started or 0) <= until
+            ]
+            lost = [(job, name) for job, name in old if (job.record.job_id, name) not in known]
+            return self._put_back(lost, "outages", CLAIM_LOST)
+
+    def _put_back(self, held: Sequence[tuple[MemoryJob, str]], counter: str, reason: str) -> list[tuple[str, str]]:
+        for job, name in held:
+            job.put_back(name, self._clock(), counter, reason)
+            job.due[name] = self._clock()
+            self._tell(job, StageFinished(stage=name, state="retrying", reason=reason))
+        return [(job.record.job_id, name) for job, name in held]
 
     def extend(self, held: Claim) -> bool:
         """See `Board.extend`."""

@@ -169,6 +169,11 @@ def newest_jobs(jobs: Iterable[MemoryJob]) -> list[str]:
     return [job.record.job_id for job in sorted(jobs, key=lambda job: -job.record.created)]
 
 
+def held_by(life: str, jobs: Iterable[MemoryJob]) -> list[tuple[MemoryJob, str]]:
+    """Return the steps that a worker process holds, with their jobs."""
+    return [(job, name) for job in jobs for name in job.steps if job.runs(name, life)]
+
+
 def dead_jobs(jobs: Iterable[MemoryJob]) -> list[str]:
     """Return the ids of dead jobs, the one that died last first."""
     dead = [job.record for job in jobs if job.record.state == "dead"]

@@ -69,6 +69,14 @@ class Board(Protocol):
         """
         ...
 
+    def put_back_lost(self, life: str, kept: Collection[Claim], *, held_for_s: float) -> list[tuple[str, str]]:
+        """Put back what a living worker process holds and does not know of, because the reply to its claim was lost.
+
+        Those are its steps that are not ``kept`` and that it has held for ``held_for_s`` seconds. Each is due at once.
+        Return the job and the name of each.
+        """
+        ...
+
     def extend(self, held: Claim) -> bool:
         """Renew a lease. Return False if this attempt no longer holds the step."""
         ...

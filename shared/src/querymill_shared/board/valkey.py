@@ -126,6 +126,11 @@ class ValkeyBoard:
         self._run(lives.forget(life))
         return put_back
 
+    def put_back_lost(self, life: str, kept: Collection[Claim], *, held_for_s: float) -> list[tuple[str, str]]:
+        """See `Board.put_back_lost`."""
+        asked = [lives.put_back_lost(shard, life, kept, held_for_s=held_for_s) for shard in keys.SHARDS]
+        return [step for steps in self._run_all(asked) for step in steps]
+
     def extend(self, held: Claim) -> bool:
         """See `Board.extend`."""
         return self._run(calls.extend(held, lease_s=self._settings.querymill_lease_s))

@@ -28,6 +28,8 @@ BEATS_PER_LEASE = 8
 FORMER_SILENT_S = 1.5
 #: A starting process looks for its former lives for this long (s).
 LOOK_BACK_S = 10.0
+#: A process looks this often (s) for steps that it holds without knowing.
+LOOK_FOR_LOST_S = 10.0
 #: A step held for longer is renewed this often (s), for workers of the previous release, which know only leases.
 RENEW_EVERY_S = 20.0
 
@@ -50,6 +52,7 @@ class Heartbeat:
         self._began_at: float | None = None
         self._heard_at = math.inf
         self._judges_from = -math.inf
+        self._looks_at = -math.inf
         self._stopping = threading.Event()
 
     @property
@@ -113,6 +116,7 @@ class Heartbeat:
                     self._bury(worker.life)
         for claim in self._to_renew():
             self._board.extend(claim)
+        self._put_back_lost()
 
     def _may_judge(self) -> bool:
         """Whether the silence of others means that they died.
@@ -129,6 +133,18 @@ class Heartbeat:
     def _bury(self, life: str) -> None:
         if life != self._life:
             _log.warning("buried a worker that died", life=life, steps=len(self._board.bury(life)))
+
+    def _put_back_lost(self) -> None:
+        """Put back claims whose replies never came: nobody else takes over what a living process holds."""
+        if time.monotonic() < self._looks_at:
+            return
+        self._looks_at = time.monotonic() + LOOK_FOR_LOST_S
+        with self._lock:
+            kept = [claim for claim, _ in self._kept.values()]
+        # A claim of this moment may not be kept yet.
+        lost = self._board.put_back_lost(self._life, kept, held_for_s=self._period_s * BEATS_PER_LEASE)
+        if lost:
+            _log.warning("put back steps whose claims were lost on the way", steps=len(lost))
 
     def _to_renew(self) -> list[Claim]:
         now = time.monotonic()

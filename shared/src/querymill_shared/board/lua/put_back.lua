@@ -1,0 +1,40 @@
+-- Put back the steps of this shard that a worker process holds: to be rung at once, by another attempt. If it has ended, those
+-- are all. A death is counted against the step, for it may be what kills workers. A planned stop is a pause. If it lives, those
+-- are the ones that it has held for some time and does not keep: it never heard that it claimed them.
+-- A malformed entry is passed over: it must not keep the other steps from being put back.
+-- KEYS held due
+-- ARGV key_prefix event_reason counter(deaths|pauses|outages) held_for_ms kept_member...
+local held, due = unpack(KEYS)
+if redis.call('TYPE', held).ok ~= 'set' then
+  redis.call('DEL', held)
+  return {}
+end
+local now, found = now_ms(), {}
+local kept = {}
+for i = 5, #ARGV do kept[ARGV[i]] = true end
+
+-- Return true if the step is to stay where it is, because it was claimed a moment ago.
+local function put_back(id, step, attempt)
+  local key = ARGV[1] .. id
+  local state, its_attempt, started =
+    unpack(redis.call('HMGET', key .. ':steps', step .. '.state', step .. '.attempt', step .. '.started'))
+  if is_over(key .. ':job') or state ~= 'running' or its_attempt ~= attempt then return end
+  if now - (tonumber(started) or 0) < tonumber(ARGV[4]) then return true end
+  redis.call('HINCRBY', key .. ':steps', step .. '.' .. ARGV[3], 1)
+  if ARGV[3] == 'deaths' then count(key .. ':job', 'leases_lost') end
+  keep_attempt(key .. ':job', key .. ':steps', step, now, ARGV[3], ARGV[2], '', now)
+  redis.call('HSET', key .. ':steps', step .. '.state', 'waiting', step .. '.reason', ARGV[2])
+  redis.call('ZADD', due, now, id .. ' ' .. step)
+  tell(key .. ':events', 'stage_finished',
+    cjson.encode({type = 'stage_finished', stage = step, state = 'retrying', reason = ARGV[2]}))
+  found[#found + 1] = {id, step}
+end
+
+for _, member in ipairs(redis.call('SMEMBERS', held)) do
+  local id, step, attempt = string.match(member, '^(%S+) (%S+) (%d+)$')
+  if not kept[member] then
+    local is_sound, stays = pcall(put_back, id, step, attempt)
+    if not (id and is_sound and stays) then redis.call('SREM', held, member) end
+  end
+end
+return found
