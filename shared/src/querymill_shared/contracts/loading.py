@@ -1,10 +1,11 @@
 """Loading: ingest many documents of one kind in one job. Each document has an outcome of its own."""
 
-from collections.abc import Sequence
-from typing import Annotated, ClassVar, Final, Literal
+from collections.abc import Callable, Sequence
+from typing import Annotated, ClassVar, Final, Literal, Protocol, TypeVar
 
 from querymill_shared.contracts.fields import Contract, Growing, Lane, Request
 from querymill_shared.contracts.results import JobResult
+from querymill_shared.contracts.sessions import ChatMessage
 from querymill_shared.queues import Queue
 
 #: Documents of one job: some seconds of work for one worker.
@@ -50,6 +51,34 @@ class LoadResult(JobResult):
 
     documents: tuple[LoadedDocument, ...]
     embedding_jobs: tuple[str, ...] = ()
+
+
+class Sent(Protocol):
+    """A session, or what is added to one."""
+
+    @property
+    def session_id(self) -> str:
+        """The session's id."""
+        ...
+
+    @property
+    def messages(self) -> Sequence[ChatMessage]:
+        """The messages that are sent."""
+        ...
+
+
+S = TypeVar("S", bound=Sent)
+
+
+def fit_sessions(name: str) -> Callable[[tuple[S, ...]], tuple[S, ...]]:
+    """Return what checks the sessions of one job, as `fit_one_job` does."""
+
+    def fit(sent: tuple[S, ...]) -> tuple[S, ...]:
+        chars = [sum(len(message.text) for message in each.messages) for each in sent]
+        fit_one_job([each.session_id for each in sent], chars, name=name)
+        return sent
+
+    return fit
 
 
 def fit_one_job(ids: Sequence[str], chars: Sequence[int], *, name: str) -> None:

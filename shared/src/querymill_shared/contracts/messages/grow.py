@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from querymill_shared.contracts.fields import Contract, Id
-from querymill_shared.contracts.loading import MAX_DOCUMENTS, Load, LoadResult, fit_one_job
+from querymill_shared.contracts.loading import MAX_DOCUMENTS, Load, LoadResult, fit_sessions
 from querymill_shared.contracts.results import Asks
 from querymill_shared.contracts.sessions import MAX_MESSAGES, ChatMessage
 
@@ -18,15 +18,6 @@ class SessionGrowth(Contract):
     messages: Annotated[tuple[ChatMessage, ...], Field(min_length=1, max_length=MAX_MESSAGES)]
 
 
-def _fit(growths: tuple[SessionGrowth, ...]) -> tuple[SessionGrowth, ...]:
-    fit_one_job(
-        [growth.session_id for growth in growths],
-        [sum(len(message.text) for message in growth.messages) for growth in growths],
-        name="growths",
-    )
-    return growths
-
-
 class GrowSessions(Load, Asks["GrowSessionsResult"]):
     """Add new messages to stored sessions. Each session has an outcome of its own.
 
@@ -35,7 +26,11 @@ class GrowSessions(Load, Asks["GrowSessionsResult"]):
     """
 
     kind: Literal["grow_messages"] = "grow_messages"
-    growths: Annotated[tuple[SessionGrowth, ...], Field(min_length=1, max_length=MAX_DOCUMENTS), AfterValidator(_fit)]
+    growths: Annotated[
+        tuple[SessionGrowth, ...],
+        Field(min_length=1, max_length=MAX_DOCUMENTS),
+        AfterValidator(fit_sessions("growths")),
+    ]
 
 
 class GrowSessionsResult(LoadResult):

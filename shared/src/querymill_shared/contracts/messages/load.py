@@ -4,25 +4,18 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from querymill_shared.contracts.loading import MAX_DOCUMENTS, Load, LoadResult, fit_one_job
+from querymill_shared.contracts.loading import MAX_DOCUMENTS, Load, LoadResult, fit_sessions
 from querymill_shared.contracts.results import Asks
 from querymill_shared.contracts.sessions import ChatSession
-
-
-def _fit(sessions: tuple[ChatSession, ...]) -> tuple[ChatSession, ...]:
-    fit_one_job(
-        [session.session_id for session in sessions],
-        [sum(len(message.text) for message in session.messages) for session in sessions],
-        name="sessions",
-    )
-    return sessions
 
 
 class LoadSessions(Load, Asks["LoadSessionsResult"]):
     """Ingest whole sessions, each as an `IngestSession` does."""
 
     kind: Literal["load_messages"] = "load_messages"
-    sessions: Annotated[tuple[ChatSession, ...], Field(min_length=1, max_length=MAX_DOCUMENTS), AfterValidator(_fit)]
+    sessions: Annotated[
+        tuple[ChatSession, ...], Field(min_length=1, max_length=MAX_DOCUMENTS), AfterValidator(fit_sessions("sessions"))
+    ]
 
 
 class LoadSessionsResult(LoadResult):

@@ -7,15 +7,13 @@ from querymill_shared.board import Claim
 from querymill_shared.contracts.conversations.grow import GrowConversations, GrowConversationsResult
 from querymill_shared.contracts.conversations.ingest import SessionUpdate
 from querymill_shared.contracts.loading import LoadedDocument
-from querymill_workers.jobs.bell import Bell, one_per_queue
-from querymill_workers.jobs.loading import Loading, LoadNotes, ending_of, load_slices
-from querymill_workers.jobs.one_step import hand_in
+from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.loading import Loading, ending_of, load_slices
 from querymill_workers.ledger.ports import Subject, Version, version_of
-from querymill_workers.retrievers.conversations.embed import submit_embedding
 from querymill_workers.retrievers.conversations.ingest import apply_updates
+from querymill_workers.retrievers.conversations.load import hand_in_loaded
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.sessions import KIND
-from querymill_workers.retrievers.conversations.ranks.recompute import update_soon, update_what_waits
 from querymill_workers.retrievers.conversations.rules.embedded_passages import EMBEDDED_CHARS
 
 
@@ -29,15 +27,8 @@ def step(claim: Claim, request: GrowConversations, ports: ConversationPorts) -> 
     loaded = load_slices(claim, request.updates, Loading(id_of, chars_of, store), ports)
     if loaded is None:
         return []
-    ports.board.add_collections(KIND, [collection])
-    changed = any(document.outcome == "ingested" for document in loaded)
-    bells = update_soon(collection, ports) if changed else update_what_waits(collection, ports)
-    jobs, rung = submit_embedding(
-        collection, {update.session_id: chars_of(update) // EMBEDDED_CHARS + 1 for update in request.updates}, ports,
-        lane=request.lane, token=claim.job_id,
-    )  # fmt: skip
-    hand_in(claim, request, LoadNotes(documents=tuple(loaded), embedding_jobs=tuple(jobs)), ENDING, ports)
-    return [*bells, *one_per_queue(rung)]
+    passages = {update.session_id: chars_of(update) // EMBEDDED_CHARS + 1 for update in request.updates}
+    return hand_in_loaded(claim, request, loaded, passages, ENDING, ports)
 
 
 def grow_sessions(

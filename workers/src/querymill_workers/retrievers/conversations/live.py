@@ -25,7 +25,7 @@ from querymill_workers.retrievers.conversations.ports.passages import CutSession
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE, Extension, Outline
 from querymill_workers.retrievers.conversations.prepare import spoken
 from querymill_workers.retrievers.conversations.rules.embedded_passages import EmbeddedPassage, cut_passages
-from querymill_workers.retrievers.conversations.rules.passages import fill_up
+from querymill_workers.retrievers.conversations.rules.passages import Fill, fill_up
 from querymill_workers.retrievers.conversations.rules.session_facts import facts_version
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
 from querymill_workers.retrievers.conversations.rules.text import searchable
@@ -37,9 +37,13 @@ from querymill_workers.words.ports import Words, WordUnit
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """A session that grows without being read: its last passage before, and what it is afterwards."""
+    """A session that grows without being read: its last passage before, and what it is afterwards.
+
+    ``fill`` is the number of its last entry of words, and how many characters that has.
+    """
 
     known: Outline
+    fill: Fill
     last: EmbeddedPassage
     extension: Extension
 
@@ -95,7 +99,8 @@ def find_growing(
         extension = None if outline is None else extend_outline(outline, update, version, vocabulary)
         if outline is not None and extension is not None:
             refuse_too_many(update.session_id, extension.facts.messages)
-            growing += [] if last is None else [Growth(outline, last, extension)]
+            if last is not None and outline.sketch.fill is not None:
+                growing.append(Growth(outline, outline.sketch.fill, last, extension))
     return growing
 
 
@@ -118,9 +123,8 @@ def extend_entries(collection: str, growing: Sequence[Growth], words: Words) -> 
 
 def entries_of_growth(growth: Growth) -> list[WordUnit]:
     """Return what new messages add to the entry of the last passage, and the entries of new passages."""
-    fill = growth.known.sketch.fill or (0, 0)
-    texts: dict[int, list[str]] = {fill[0]: []}
-    fills = fill_up((len(message.text) for message in growth.messages), fill)
+    texts: dict[int, list[str]] = {growth.fill[0]: []}
+    fills = fill_up((len(message.text) for message in growth.messages), growth.fill)
     for message, (number, _) in zip(growth.messages, fills, strict=True):
         texts.setdefault(number, []).append(message.text)
     return [

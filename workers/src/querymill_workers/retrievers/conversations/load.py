@@ -1,16 +1,17 @@
 """Load many sessions in one job: each as if it came alone, but many of them in one change."""
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from querymill_shared.board import Claim
+from querymill_shared.contracts.conversations.grow import GrowConversations
 from querymill_shared.contracts.conversations.load import LoadConversations, LoadConversationsResult
 from querymill_shared.contracts.loading import LoadedDocument
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.documents.burial import bury_replaced
 from querymill_workers.jobs.bell import Bell, one_per_queue
 from querymill_workers.jobs.loading import Loading, LoadNotes, ending_of, load_slices
-from querymill_workers.jobs.one_step import hand_in
+from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.ledger.ports import Standing, Version, version_of
 from querymill_workers.retrievers.conversations.embed import submit_embedding
 from querymill_workers.retrievers.conversations.history import History, put_whole, session_of
@@ -39,14 +40,25 @@ def step(claim: Claim, request: LoadConversations, ports: ConversationPorts) -> 
     loaded = load_slices(claim, request.sessions, Loading(id_of, chars_of, store), ports)
     if loaded is None:
         return []
+    passages = {session.session_id: passages_about(session) for session in request.sessions}
+    return hand_in_loaded(claim, request, loaded, passages, ENDING, ports)
+
+
+def hand_in_loaded(
+    claim: Claim,
+    request: LoadConversations | GrowConversations,
+    loaded: Sequence[LoadedDocument],
+    passages: Mapping[str, int],
+    ending: Ending[Any, LoadNotes],
+    ports: ConversationPorts,
+) -> Sequence[Bell]:
+    """Ask for an update of the ranks and for the vectors, of about so many ``passages`` a session. End the job."""
+    collection = request.collection
     ports.board.add_collections(KIND, [collection])
     changed = any(document.outcome == "ingested" for document in loaded)
     bells = update_soon(collection, ports) if changed else update_what_waits(collection, ports)
-    jobs, rung = submit_embedding(
-        collection, {session.session_id: passages_about(session) for session in request.sessions}, ports,
-        lane=request.lane, token=claim.job_id,
-    )  # fmt: skip
-    hand_in(claim, request, LoadNotes(documents=tuple(loaded), embedding_jobs=tuple(jobs)), ENDING, ports)
+    jobs, rung = submit_embedding(collection, passages, ports, lane=request.lane, token=claim.job_id)
+    hand_in(claim, request, LoadNotes(documents=tuple(loaded), embedding_jobs=tuple(jobs)), ending, ports)
     return [*bells, *one_per_queue(rung)]
 
 
