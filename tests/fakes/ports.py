@@ -5,6 +5,7 @@ from typing import Any
 
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.retrievers.files.parsing.lexical import LexicalParser
+from querymill_workers.retrievers.reports.rules.glossary import Glossary
 from querymill_workers.wiring import ports_in_memory, with_documents
 from tests.fakes.answers import ScriptedAnswers
 from tests.fakes.models import ScriptedJudge, ScriptedRewriter, WordEmbeddings
@@ -20,7 +21,7 @@ def memory_ports(**chosen: Any) -> Ports:
         answers=ScriptedAnswers(),
         parser=LexicalParser(),
         shorthands={},
-        glossary={},
+        glossary=Glossary({}),
         count_tokens=lambda text: len(text.split()),
         max_attempts=3,
     )

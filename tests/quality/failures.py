@@ -30,6 +30,7 @@ from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.retrievers.files.parsing.tree_sitter import TreeSitterParser
+from querymill_workers.retrievers.reports import glossary
 from querymill_workers.text.tokens import estimate
 from tests.fixtures.world import World, new_world
 
@@ -124,6 +125,7 @@ def loaded(evaluation: Evaluation, kind: str, *, has_vectors: bool) -> World:
     world.with_ports(
         shorthands=MODULE_SHORTHANDS,
         parser=TreeSitterParser(),
+        glossary=glossary.bundled(),
         count_tokens=estimate,
         embeddings=BundledModel(is_away=not has_vectors),
     )

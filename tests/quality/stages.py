@@ -126,6 +126,9 @@ STAGES: Final = (
     Stage("reports", DEFAULTS, {}, "vectors alone", why="the words of passages and of the heads of their pages lead",
           chosen="weights of the join on all sets of the project together; the head's, 5, on financebench_pages itself,"
           " where 3 to 6 differ by noise"),
+    Stage("reports", "no glossary", {"glossary": False},
+          why="the default searches the words by which reports state a question's terms, too",
+          chosen="the list was written with failed questions of financebench_pages at hand"),
     Stage("reports", "+ more candidates", {"candidates": 50}, why="fifty passages from each report instead of ten"),
     Stage("reports", "+ hypothetical answer", {"hyde": True}, needs_chat=True, why="searches an invented answer too"),
     Stage("reports", "+ sub-queries", {"multi_query": ["synonym", "subquestion", "variant"]}, needs_chat=True,

@@ -285,8 +285,8 @@ class Settings(BaseSettings):
     querymill_glossary: Annotated[
         str,
         Field(
-            description="terms that questions about reports are explained by, beside the built-in ones:"
-            " a JSON object of explanations, or the path of a file with one",
+            description="terms of questions about reports, beside the built-in ones: a JSON object (or the path of a"
+            " file with one) of explanations, or of objects with explanation, zh, also, stated_as",
         ),
     ] = ""
     querymill_technical_keywords: Annotated[

@@ -195,3 +195,19 @@ COMPARISONS: Final = (
     Question("Shareholders' equity of Boreal Energy, 2020 against 2021", _pages("boeh", "2020 2021", "balance")),
     Question("Compare cash from operations of Aurora Foods in 2021 with 2020", _pages("arfd", "2020 2021", "cash")),
 )
+
+#: Questions in the words of analysts. The tables that answer state the lines behind a ratio, and never its name.
+JARGON: Final = (
+    Question("capex of CLDR, 2020", _pages("cldr", "2020", "cash")),
+    Question("Has Aurora Foods a healthy quick ratio for 2021?", _pages("arfd", "2021", "balance")),
+    Question("What was the DSO of Dunmore Paper Mills in 2022?", ((("dnmr2022", "balance"), ("dnmr2022", "income")),)),
+    Question("Boreal Energy: FCF in 2021", _pages("boeh", "2021", "cash")),
+    Question("gross margin of Esker Medical Devices in FY2020", _pages("eskm", "2020", "income")),
+    Question("How did the topline of Calder Rail look in 2021?", _pages("cldr", "2021", "income")),
+    Question("What was the bottom line of Dunmore in 2019?", _pages("dnmr", "2019", "income")),
+    Question("dividend payout ratio of Aurora Foods, 2020", _pages("arfd", "2020", "cash")),
+    Question("headcount of Boreal Energy Holdings in 2022", _pages("boeh", "2022", "people")),
+    Question("Does Esker Medical owe a retirement plan in 2021?", _pages("eskm", "2021", "pensions")),
+    Question("How capital-intensive was Calder Rail in 2022?", _pages("cldr", "2022", "cash")),
+    Question("Aurora Foods' leverage at the end of 2019", _pages("arfd", "2019", "balance")),
+)

@@ -38,6 +38,6 @@ def test_the_examples_of_a_prompt_hold_what_is_asked_for(method: str, question: 
 
 def test_the_bundled_glossary_knows_terms_in_both_languages() -> None:
     glossary = bundled()
-    assert "EBITDA" in glossary
-    assert len(glossary) >= 60
-    assert any("\u4e00" <= term[0] <= "\u9fff" for term in glossary)
+    assert "EBITDA" in glossary.terms
+    assert len(glossary.terms) >= 60
+    assert any("\u4e00" <= name[0] <= "\u9fff" for name in glossary.terms)

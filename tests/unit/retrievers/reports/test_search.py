@@ -13,6 +13,7 @@ from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S, Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.retrievers.reports import ingest
+from querymill_workers.retrievers.reports.rules.glossary import Glossary, Term
 from querymill_workers.retrievers.reports.search import SEARCH_MARGIN_S
 from tests.fixtures.world import World, report
 
@@ -113,6 +114,18 @@ def test_the_glossary_explains_the_terms_of_the_question(world: World) -> None:
     world.ingest(SHIPS)
     world.run(search("what is the EBITDA?", multi_query=("synonym",)))
     assert list(world.rewriter.asked[0][1]) == ["EBITDA"]
+
+
+def test_a_term_is_searched_by_the_words_that_state_it_unless_the_request_says_no(world: World) -> None:
+    lines = "accounts receivable and total current liabilities"
+    world.with_ports(glossary=Glossary({"quick ratio": Term("what is quick over what is due", lines)}))
+    world.ingest(report("a1", "receivable 7", "harbours"))
+    asked = found(world, world.run(search("the quick ratio")))
+    assert [hit.page for hit in asked.results if hit.explanation.get("words_rank")] == [1]
+    assert asked.terms == {"quick ratio": lines}
+    plain = found(world, world.run(search("the quick ratio", glossary=False)))
+    assert [hit.page for hit in plain.results if hit.explanation.get("words_rank")] == []
+    assert plain.terms == {}
 
 
 def test_the_originals_hits_are_told_before_the_chat_model_answers(world: World) -> None:

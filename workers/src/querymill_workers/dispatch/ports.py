@@ -29,6 +29,7 @@ from querymill_workers.retrievers.files.rules.relevance import FileProfiles
 from querymill_workers.retrievers.messages.ports import Messages, Sessions
 from querymill_workers.retrievers.modules.ports import Descriptions, Modules
 from querymill_workers.retrievers.reports.ports import ReportLife, Reports
+from querymill_workers.retrievers.reports.rules.glossary import Glossary
 from querymill_workers.services.ports import TextVectors
 from querymill_workers.set_aside.ports import SetAside
 from querymill_workers.text.calibration import Calibration
@@ -71,7 +72,7 @@ class Ports:
     technical_keywords: TechnicalKeywords
     file_profiles: FileProfiles
     calibration: Calibration
-    glossary: Mapping[str, str]
+    glossary: Glossary
     count_tokens: Callable[[str], int]
     clock: Callable[[], float]
     max_attempts: int

@@ -31,7 +31,14 @@ def _reports(result: ReportResult) -> Facts:
     routing = result.routing
     about = ", ".join((*routing.companies, *((routing.period,) if routing.period else ())))
     expanded = [(name, " · ".join(texts)) for name, texts in result.expansion_texts.items()]
-    return [("searched", routing.reason), ("documents", count(routing.documents)), ("asked about", about), *expanded]
+    terms = "; ".join(f"{term}: {stated}" for term, stated in result.terms.items())
+    return [
+        ("searched", routing.reason),
+        ("documents", count(routing.documents)),
+        ("asked about", about),
+        ("searched by, too", terms),
+        *expanded,
+    ]
 
 
 def _messages(result: MessageResult) -> Facts:

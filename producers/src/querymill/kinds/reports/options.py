@@ -36,6 +36,9 @@ def options(
     combine: Annotated[
         str | None, typer.Option(help="how relevance and similarity become a score: product, weighted")
     ] = None,
+    glossary: Annotated[
+        bool | None, typer.Option(help="search the words by which reports state the question's terms too (on)")
+    ] = None,
     answer: Annotated[bool | None, typer.Option(help="let a chat model answer from the hits, citing them")] = None,
     judge: Annotated[bool | None, typer.Option(help="judge that answer: grounded, relevant, complete")] = None,
     answer_tokens: Annotated[int | None, typer.Option(help="longest answer, in tokens, 16 to 4000")] = None,

@@ -24,6 +24,8 @@ def show(console: Console, result: ReportResult, *, limit: int | None = None) ->
     if not result.results:
         console.print("  no hits", style="yellow")
     console.print(Text(f"  searched: {result.routing.reason}", style="dim"))
+    for term, stated in result.terms.items():
+        console.print(Text(f"  {term}: searched by {stated}, too", style="dim"))
     for part in result.degraded:
         console.print(Text(f"  degraded: {part.stage}: {part.reason}", style="yellow"))
     show_absence(console, result.why_not)

@@ -61,8 +61,9 @@ class ReportSearch(FilteredSearch, AsksWhyNot, Asks["ReportResult"]):
     submission in UTC). Only reports that pass the ``filter`` are chosen. With ``metadata`` each hit has that of its
     report.
 
-    ``ranking`` says what orders the hits. With ``rerank`` a judge reads the best of them, twice ``top_n``, and they are
-    ordered by relevance and similarity, combined by ``combine``.
+    With ``glossary`` the words by which reports state the question's terms are searched too: for a quick ratio, the
+    lines of a balance sheet. ``ranking`` says what orders the hits. With ``rerank`` a judge reads the best of them,
+    twice ``top_n``, and they are ordered by relevance and similarity, combined by ``combine``.
 
     With ``answer`` a chat model answers the question from the final hits, and with ``judge`` that answer is judged.
     ``answer_tokens`` is the maximum length of the answer, and ``passage_tokens`` limits all hits in the prompt.
@@ -90,6 +91,7 @@ class ReportSearch(FilteredSearch, AsksWhyNot, Asks["ReportResult"]):
     ranking: Ranking = Field(default="hybrid", exclude_if=lambda ranking: ranking == "hybrid")
     rerank: bool = Field(default=False, exclude_if=lambda asked: not asked)
     combine: Combine = Field(default="product", exclude_if=lambda combine: combine == "product")
+    glossary: bool = Field(default=True, exclude_if=lambda wanted: wanted)
     answer: bool = False
     judge: bool = False
     answer_tokens: AnswerTokens = ANSWER_TOKENS
@@ -175,7 +177,8 @@ class ReportHit(Contract):
 class ReportResult(JobResult):
     """The result of a `ReportSearch`, best hit first. ``total`` is the number of hits before the cut to top_n.
 
-    ``answer`` is None unless it was requested and written. Its citations number the hits, from 1.
+    ``answer`` is None unless it was requested and written. Its citations number the hits, from 1. ``terms`` has the
+    terms of the question that the glossary knows, each with the words that were searched for it.
     """
 
     kind: Literal["reports"] = "reports"
@@ -186,3 +189,5 @@ class ReportResult(JobResult):
     expansion_texts: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     answer: WrittenAnswer | None = None
     why_not: WhyNotSaid = None
+    # Clients of the release before do not know the field.
+    terms: Mapping[str, str] = Field(default_factory=dict, exclude_if=lambda terms: not terms)

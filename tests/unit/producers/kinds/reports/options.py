@@ -19,6 +19,7 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--metadata",), {"metadata": True}),
     (("--today", "2026-02-28"), {"today": date(2026, 2, 28)}),
     (("--ranking", "agreement"), {"ranking": "agreement"}),
+    (("--no-glossary",), {"glossary": False}),
     (("--rerank", "--combine", "weighted"), {"rerank": True, "combine": "weighted"}),
     (("--answer", "--judge"), {"answer": True, "judge": True}),
     (("--answer-tokens", "99"), {"answer_tokens": 99}),

@@ -15,6 +15,7 @@ from querymill_workers.inference.ports import Embeddings, FormerModel, Judge, Re
 from querymill_workers.ledger.ports import Ledger
 from querymill_workers.retrievers.reports.rules.chunking import Chunk
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
+from querymill_workers.retrievers.reports.rules.glossary import Glossary
 from querymill_workers.retrievers.reports.rules.revisions import Content, Revision
 from querymill_workers.retrievers.reports.rules.routing import ReportCard
 from querymill_workers.services.ports import AnswerPorts
@@ -286,7 +287,7 @@ class ReportPorts(AnswerPorts, BurialPorts, Protocol):
     def judge(self) -> Judge: ...
 
     @property
-    def glossary(self) -> Mapping[str, str]: ...
+    def glossary(self) -> Glossary: ...
 
     @property
     def count_tokens(self) -> Callable[[str], int]: ...

@@ -16,6 +16,7 @@ from querymill_workers.jobs.faults import Refused
 from querymill_workers.retrievers.reports.choosing import MAX_DOCUMENTS_ONE_BY_ONE
 from querymill_workers.retrievers.reports.ports import SPACE, FoundPassage, MeasuredPassage, ReportPorts
 from querymill_workers.retrievers.reports.rules.fusion import HitKey, decode_key
+from querymill_workers.retrievers.reports.rules.glossary import stated
 from querymill_workers.retrievers.reports.rules.indexing import group_of
 from querymill_workers.retrievers.reports.rules.routing import Side
 
@@ -136,12 +137,18 @@ def scored_by_words(
     """Return the BM25 scores of the passages that have words of a query, some of each side of a comparison."""
     among = [own for side in sides if (own := sorted(set(side.documents).intersection(documents)))] or [list(documents)]
     limit = max(request.depth, LEAST_OF_A_SIDE, WORDS_DEPTH // len(among))
+    text = searched_text(query, request, ports)
     found: dict[HitKey, float] = {}
     for own in among:
         groups = [group_of(document) for document in own]
-        hits = ports.words.search(request.collection, SPACE, query, limit=limit, groups=groups)
+        hits = ports.words.search(request.collection, SPACE, text, limit=limit, groups=groups)
         found |= {decode_key(hit.id): hit.score for hit in hits}
     return found
+
+
+def searched_text(query: str, request: ReportSearch, ports: ReportPorts) -> str:
+    """Return the words that a query is searched by: its own, and those by which reports state its terms."""
+    return " ".join([query, *(stated(query, ports.glossary).values() if request.glossary else ())])
 
 
 def keyed_words(

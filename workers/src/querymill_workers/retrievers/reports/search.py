@@ -42,7 +42,7 @@ from querymill_workers.retrievers.reports.models import searching_model
 from querymill_workers.retrievers.reports.notes import BranchNotes
 from querymill_workers.retrievers.reports.ports import ReportPorts
 from querymill_workers.retrievers.reports.recall import QueryVectors, Recalled, recall, recall_by_words
-from querymill_workers.retrievers.reports.rules.glossary import terms_in
+from querymill_workers.retrievers.reports.rules.glossary import stated, terms_in
 from querymill_workers.retrievers.reports.rules.routing import Route
 from querymill_workers.retrievers.reports.unembedded import Unembedded, find_unembedded, missing_vectors
 from querymill_workers.services import writing
@@ -135,7 +135,8 @@ def expand(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tuple[lis
     """
     if claim.step == ORIGINAL:
         return [normalise(request.query)], Usage()
-    terms = terms_in(request.query, ports.glossary) if claim.step == "synonym" else {}
+    explained = terms_in(request.query, ports.glossary) if claim.step == "synonym" else {}
+    terms = {name: term.explanation for name, term in explained.items()}
     caller = caller_of(claim, request, ports, margin_s=SEARCH_MARGIN_S, what="the chat model")
     reply, usage = ports.rewriter.rewrite(claim.step, request.query, terms=terms, caller=caller)
     said = without_thinking(reply).strip()
@@ -302,6 +303,7 @@ def verdict(findings: Findings, ports: ReportPorts) -> Verdict:
         expansion_texts={name: branch.texts for name, branch in notes.items() if branch.texts},
         answer=writing.read_answer(picture),
         why_not=why_not.read_absence(picture),
+        terms=stated(request.query, ports.glossary) if request.glossary else {},
     )
     return done(result)
 
