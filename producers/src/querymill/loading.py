@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 from querymill.ingestion import BadLine, GoodLine, Lines, LoadProgress, Submits, ingest
 from querymill.path_options import PathOptions, UnreadPath
 from querymill_shared.contracts.fields import CollectionName
+from querymill_shared.contracts.files.ingest import IngestFilesResult
 from querymill_shared.contracts.filters import Retriever
 
 #: Failed documents, and bad lines, that are named; of more the number is known.
@@ -49,9 +50,12 @@ class Ingestion:
         return not self.failed and not self.bad and not self.outcomes["unread"]
 
     def add(self, outcome: LoadProgress) -> None:
-        """Count a document."""
+        """Count a document, or the files of a job."""
         if outcome.result is None:
             self._keep(self.failed, outcome, "failed")
+        elif isinstance(outcome.result, IngestFilesResult):  # of many files, and it counts them
+            self.outcomes += Counter(ingested=outcome.result.ingested, unchanged=outcome.result.unchanged)
+            self.parts += outcome.result.chunks
         else:
             self.outcomes[outcome.result.outcome] += 1
             self.parts += outcome.result.total
@@ -92,10 +96,10 @@ class LoadCalls:
         A row is a mapping as a line of `querymill ingest` has it, a contract such as `Report`, or a line of JSON. Rows
         are read while others are ingested: only the documents in flight are in memory. A bad row is named, the others
         are ingested. What was submitted is ingested even if this stops; the same again changes nothing, so a call that
-        was cut is made again.
+        was cut is made again. Of files, notebooks are read by cell, and known secrets are left out.
 
         Raises:
-            ValueError: The kind or the name of the collection breaks a rule, or there are options with rows.
+            ValueError: The kind or the name of the collection breaks a rule, or an option is not for rows.
             UnusablePath: Nothing at the path can be loaded, or an option breaks a rule or is not for this kind.
             OSError: The path cannot be read.
         """
@@ -113,9 +117,11 @@ def load(
         paths: Any = import_module("querymill.paths.loading")
         ingestion: Ingestion = paths.load_path(mill, found, str(rows), collection, options or PathOptions(), tell)
         return ingestion
-    if options is not None:
-        raise ValueError("options: are for a path, not for rows")
     lines: Lines[Any] = found.documents
+    if options == PathOptions(include_secrets=True) and lines.refuse is not None:
+        lines = lines.leaving_nothing_out()
+    elif options is not None:
+        raise ValueError("options: of rows there is one, include_secrets, for files; the others are for a path")
     for advance in ingest(mill, _good(lines.read_rows(rows, collection), done, tell), packing=lines.packing):
         if advance.document is not None:
             done.add(advance)
@@ -170,6 +176,10 @@ def _good(read: Iterable[GoodLine[Any] | BadLine], done: Ingestion, tell: OnEven
     for line in read:
         if isinstance(line, GoodLine):
             yield line
+        elif line.left_out:
+            unread = UnreadPath(line.left_out, line.reason, failed=False)
+            done.add_unread(unread)
+            tell(unread)
         else:
             done.add_bad(line)
             tell(line)

@@ -147,5 +147,24 @@ def test_what_is_not_there_and_options_for_rows_are_refused(mill: MemoryMill, tm
             mill.ingest(kind, tmp_path / "nothing", collection="c")
     with pytest.raises(UnusablePath, match=r"2023/\*\.pdf"):
         mill.ingest("reports", str(tmp_path / "2023/*.pdf"), collection="c")
-    with pytest.raises(ValueError, match="options: are for a path"):
+    with pytest.raises(ValueError, match="options: of rows there is one"):
         mill.ingest("reports", [], collection="c", options=PathOptions())
+
+
+def test_rows_of_files_leave_secrets_out_unless_they_are_asked_for(mill: MemoryMill) -> None:
+    rows = [{"path": ".env", "content": "A=1"}, {"path": "a.py", "content": "a = 1"}]
+    done = mill.ingest("files", rows, collection="code")
+    assert (done.outcomes, done.is_clean) == ({"ingested": 1, "left out": 1}, True)
+    assert done.unread == [UnreadPath(".env", "a secret, by its name", failed=False)]
+    whole = mill.ingest("files", rows, collection="code", options=PathOptions(include_secrets=True))
+    assert whole.outcomes.total() == sum(whole.outcomes[name] for name in ("ingested", "unchanged"))
+    assert documents(mill, "files", "code") == [".env", "a.py"]
+
+
+def test_notebooks_and_secrets_in_json_lines_are_read_as_in_a_folder(mill: MemoryMill, tmp_path: Path) -> None:
+    notebook = {"cells": [{"cell_type": "code", "source": "x = 1"}]}
+    rows = [{"path": "a.ipynb", "content": json.dumps(notebook)}, {"path": ".env", "content": "A=1"}]
+    (tmp_path / "files.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    done = mill.ingest("files", tmp_path / "files.jsonl", collection="code")
+    assert done.outcomes == {"ingested": 1, "left out": 1}
+    assert mill.show("files", "a.ipynb", collection="code")["content"].startswith("# notebook: python\n# %% cell 1\n")

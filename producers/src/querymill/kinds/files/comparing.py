@@ -12,7 +12,7 @@ from querymill.kinds.files.listing import CodeBase, Listed, Noted, Skipped
 from querymill.loading import Ingestion
 from querymill.path_options import UnreadPath, UnusablePath
 from querymill_shared.contracts.errors import JobEnded
-from querymill_shared.contracts.files.ingest import MAX_LISTED, CompareFiles, CompareFilesResult, IngestFilesResult
+from querymill_shared.contracts.files.ingest import MAX_LISTED, CompareFiles, CompareFilesResult
 
 #: Seconds that comparing may take.
 COMPARE_S: Final = 600
@@ -98,11 +98,7 @@ def ingest_tree(
     done.outcomes["unchanged"] += len(found.listed) - len(compared.changed)
     done.outcomes["dropped"] += len(compared.removed)
     for advance in ingest(mill, batched(code_base.read(frozenset(compared.changed)), collection)):
-        if isinstance(advance.result, IngestFilesResult):
-            done.outcomes["ingested"] += advance.result.ingested
-            done.outcomes["unchanged"] += advance.result.unchanged
-            done.parts += advance.result.chunks
-        elif advance.document is not None:
+        if advance.document is not None:
             done.add(advance)
         tell(advance)
     done.outcomes = +done.outcomes
