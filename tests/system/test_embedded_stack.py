@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -23,6 +24,7 @@ from querymill_embedded import (
     Program,
     Stack,
     StackError,
+    free_ports,
     temporary_stack,
 )
 from tests.fixtures.stacks import kept
@@ -189,6 +191,20 @@ def test_a_temporary_stack_goes_with_its_owner_even_when_that_is_killed() -> Non
         owner.kill()
     _wait_for(lambda: not Path(folder).exists())
     assert not any(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in processes)
+
+
+def test_only_the_programs_own_process_serves_its_port() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as foreign:
+        port = foreign.getsockname()[1]
+        listener = "import socket, time; s = socket.create_server(('127.0.0.1', {})); time.sleep(600)"
+        free = free_ports(["own"], preferred={})["own"]
+        own = Program(name="own", command=(sys.executable, "-c", listener.format(free)), port=free)
+        beaten = Program(name="beaten", command=("sleep", "600"), port=port)
+        with temporary_stack(parts=set(), programs=[own, beaten]) as stack:
+            _wait_for(lambda: stack.serves("own"))
+            assert not stack.serves("beaten")
+            assert not stack.serves("unknown")
+        assert not stack.serves("own")
 
 
 def _rows(environment: Mapping[str, str], statements: str) -> list[tuple[Any, ...]]:

@@ -11,6 +11,7 @@ from querymill.client import AsyncQuerymill, Querymill
 from querymill.ingestion import BadLine, LoadProgress
 from querymill.job import AsyncJob, Job
 from querymill.loading import Ingestion
+from querymill.path_options import PathOptions, UnreadPath, UnusablePath
 
 # Requests and results
 from querymill_shared.contracts.answer import (
@@ -207,6 +208,7 @@ __all__ = [
     "ModuleResult",
     "ModuleSearch",
     "Overloaded",
+    "PathOptions",
     "Querymill",
     "QuerymillError",
     "RankList",
@@ -247,6 +249,8 @@ __all__ = [
     "Understanding",
     "UnknownCollection",
     "UnknownJob",
+    "UnreadPath",
+    "UnusablePath",
     "UpdateConversation",
     "WhyNot",
     "WrittenAnswer",

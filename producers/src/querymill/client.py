@@ -10,6 +10,7 @@ from querymill.broker import Doorbell, is_on_board
 from querymill.documents import AsyncDocumentCalls, DocumentCalls
 from querymill.job import AsyncJob, Job
 from querymill.loading import Ingestion, LoadCalls, OnEvent, Rows, load_async
+from querymill.path_options import PathOptions
 from querymill.watch import Watch
 from querymill_shared.board import AsyncValkeyBoard, Board, ValkeyBoard, ValkeyWatchedBoard
 from querymill_shared.board.connections import CLIENT_COMMANDS
@@ -160,10 +161,16 @@ class AsyncQuerymill(AsyncDocumentCalls):
         return AsyncJob(job_id, self._board, self._watch)
 
     async def ingest(
-        self, kind: Retriever, rows: Rows, *, collection: str, on_event: OnEvent = lambda _: None
+        self,
+        kind: Retriever,
+        rows: Rows,
+        *,
+        collection: str,
+        options: PathOptions | None = None,
+        on_event: OnEvent = lambda _: None,
     ) -> Ingestion:
         """See `Querymill.ingest`. The rows are read in a thread; ``on_event`` is called in the loop."""
-        return await load_async(lambda: Querymill(settings=self._settings), kind, rows, collection, on_event)
+        return await load_async(lambda: Querymill(settings=self._settings), kind, rows, collection, on_event, options)
 
     async def recent(self, *, most: int = 20) -> list[AsyncJob[Any]]:
         """See `Querymill.recent`."""

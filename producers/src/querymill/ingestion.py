@@ -6,7 +6,7 @@ Lines are read while others are ingested. However large the file is, only the do
 import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Generic, Protocol, TypeVar, cast
@@ -15,6 +15,7 @@ import pydantic
 from pydantic_core import to_json
 
 from querymill.job import Job
+from querymill.path_options import PassedOver
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.fields import Request
@@ -64,10 +65,11 @@ class Ingested(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line that was not loaded, and the rule it breaks."""
+    """A line that was not loaded, and the rule it breaks. ``left_out`` is the id of a document that was passed over."""
 
     number: int
     reason: str
+    left_out: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,8 @@ class Lines(Generic[Q]):
 
     ``document_of`` returns the document's own id; ``counted`` names what the ``total`` of a result counts; ``packing``
     tells how many of them become one job. With ``in_list`` the field is a list, of which the document is the only one.
-    ``growth`` tells how a document grows that is a session.
+    ``growth`` tells how a document grows that is a session. ``prepare`` is given what a line holds before it is
+    checked, ``refuse`` returns why a document is left out by rule, or "".
     """
 
     request: type[Q]
@@ -147,6 +150,12 @@ class Lines(Generic[Q]):
     packing: Packing | None = None
     in_list: bool = False
     growth: Growth | None = None
+    prepare: Callable[[Any], Any] | None = None
+    refuse: Callable[[Q], str] | None = None
+
+    def leaving_nothing_out(self) -> "Lines[Q]":
+        """Return lines of which none is left out by rule."""
+        return replace(self, refuse=None)
 
     def read(self, path: Path, collection: str) -> Iterator[GoodLine[Q] | BadLine]:
         """Read a file; blank lines are skipped.
@@ -179,6 +188,8 @@ class Lines(Generic[Q]):
         """Read one line, with its number in its file."""
         try:
             request = self.request_of(line, collection)
+        except PassedOver as error:
+            return BadLine(number, error.reason, left_out=error.document)
         except (ValueError, RecursionError) as error:
             return BadLine(number, rule_broken(error, below=self.place))
         return GoodLine(number, len(line), request, document=self.document_of(request))
@@ -188,12 +199,18 @@ class Lines(Generic[Q]):
 
         Raises:
             ValueError: It breaks a rule; `rule_broken` says which.
+            PassedOver: It is left out by rule.
             RecursionError: It is nested too deeply.
         """
         document = json.loads(line)
-        return self.request.model_validate(
+        if self.prepare is not None:
+            document = self.prepare(document)
+        request = self.request.model_validate(
             {"collection": collection, self.field: [document] if self.in_list else document}
         )
+        if self.refuse is not None and (reason := self.refuse(request)):
+            raise PassedOver(self.document_of(request), reason)
+        return request
 
     @property
     def place(self) -> str:
@@ -217,6 +234,8 @@ def numbered_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
 def rules_broken(error: ValueError | RecursionError, *, below: str = "") -> list[tuple[str, str]]:
     """Return the rules that a line breaks, each with its field, "" for the line. Fields are named from ``below`` on."""
     match error:
+        case PassedOver():
+            return [("", str(error))]
         case UnicodeDecodeError():
             return [("", "not UTF-8")]
         case json.JSONDecodeError():
@@ -248,6 +267,12 @@ class Parcel:
     def size(self) -> int:
         """The length of the lines in bytes."""
         return sum(line.size for line in self.lines)
+
+    @property
+    def name(self) -> str:
+        """The name of the first document, with the number of the others."""
+        first, *others = self.lines
+        return f"{first.name} and {len(others)} more" if others else first.name
 
     @property
     def names(self) -> frozenset[str]:
@@ -321,12 +346,17 @@ def _arrived(mill: Submits, parcel: Parcel, job: Job[Any], before: int, *, vecto
     for embedding in embeddings if vectors else ():
         yield from _followed(embedding, before, parcel.size)
         lost = lost or _why_not_embedded(embedding)
-    each = outcome_of_each(parcel, result) if isinstance(result, LoadResult) else (result,)
+    if not isinstance(result, LoadResult):
+        why = f"{parcel.lines[0].unit} {parcel.lines[0].number}: {lost}" if lost else ""
+        yield LoadProgress(before + parcel.size, None if lost else result, document=parcel.name, reason=why)
+        if not vectors:
+            job.release()
+        return
+    each = outcome_of_each(parcel, result)
     reasons = [entry.reason if entry.outcome == "failed" else lost for entry in each]
     outcomes = [(None if why else entry, why) for entry, why in zip(each, reasons, strict=True)]
     yield from _outcomes(parcel, outcomes, before)
-    if isinstance(result, LoadResult) or not vectors:
-        job.release()  # the documents of a large file must not fill the board until their jobs expire
+    job.release()  # the documents of a large file must not fill the board until their jobs expire
 
 
 def outcome_of_each(parcel: Parcel, result: LoadResult) -> Sequence[LoadedDocument]:

@@ -1,4 +1,4 @@
-"""What a client does to ingest: rows or a file of JSON lines become jobs; what became of each is told and counted."""
+"""What a client does to ingest: rows, or what is at a path, become jobs; what became of each is told and counted."""
 
 import asyncio
 import threading
@@ -13,17 +13,19 @@ from typing import Any, Final, TypeVar
 from pydantic import TypeAdapter
 
 from querymill.ingestion import BadLine, GoodLine, Lines, LoadProgress, Submits, ingest
+from querymill.path_options import PathOptions, UnreadPath
 from querymill_shared.contracts.fields import CollectionName
+from querymill_shared.contracts.files.ingest import IngestFilesResult
 from querymill_shared.contracts.filters import Retriever
 
 #: Failed documents, and bad lines, that are named; of more the number is known.
 NAMED: Final = 1_000
-#: Where documents come from: a file of JSON lines, or rows.
+#: Where documents come from: a path, or rows.
 Rows = str | Path | Iterable[Any]
-#: Is told of each bad line, and of each advance; one with a ``document`` says what became of it.
-OnEvent = Callable[[LoadProgress | BadLine], None]
+#: Is told of each bad line and unread file, and of each advance; one with a ``document`` says what became of it.
+OnEvent = Callable[[LoadProgress | BadLine | UnreadPath], None]
 _COLLECTION: Final = TypeAdapter[str](CollectionName)
-E = TypeVar("E", LoadProgress, BadLine)
+E = TypeVar("E", LoadProgress, BadLine, UnreadPath)
 
 
 @dataclass(slots=True)
@@ -31,24 +33,29 @@ class Ingestion:
     """What became of documents. However many they are, it stays small.
 
     ``outcomes`` counts them by outcome: those of the results, such as "ingested" and "unchanged", "failed", and "bad"
-    for lines that break a rule. ``parts`` counts what is stored of them. The first 1,000 ``failed`` documents and
-    ``bad`` lines are named.
+    for lines that break a rule. ``parts`` counts what is stored of them. Of a path, "unread" counts the files that
+    should have been read, "left out" those that are passed over by rule, and "dropped" those that were gone. The first
+    1,000 ``failed`` documents, ``bad`` lines and ``unread`` files are named.
     """
 
     outcomes: Counter[str] = field(default_factory=Counter)
     parts: int = 0
     failed: list[LoadProgress] = field(default_factory=list)
     bad: list[BadLine] = field(default_factory=list)
+    unread: list[UnreadPath] = field(default_factory=list)
 
     @property
     def is_clean(self) -> bool:
-        """Whether every line was loaded."""
-        return not self.failed and not self.bad
+        """Whether everything was loaded that should have been."""
+        return not self.failed and not self.bad and not self.outcomes["unread"]
 
     def add(self, outcome: LoadProgress) -> None:
-        """Count a document."""
+        """Count a document, or the files of a job."""
         if outcome.result is None:
             self._keep(self.failed, outcome, "failed")
+        elif isinstance(outcome.result, IngestFilesResult):  # of many files, and it counts them
+            self.outcomes += Counter(ingested=outcome.result.ingested, unchanged=outcome.result.unchanged)
+            self.parts += outcome.result.chunks
         else:
             self.outcomes[outcome.result.outcome] += 1
             self.parts += outcome.result.total
@@ -56,6 +63,10 @@ class Ingestion:
     def add_bad(self, line: BadLine) -> None:
         """Count a bad line."""
         self._keep(self.bad, line, "bad")
+
+    def add_unread(self, unread: UnreadPath) -> None:
+        """Count a file that was not read."""
+        self._keep(self.unread, unread, "unread" if unread.failed else "left out")
 
     def _keep(self, named: list[E], entry: E, outcome: str) -> None:
         self.outcomes[outcome] += 1
@@ -67,27 +78,51 @@ class LoadCalls:
     """The call of `Querymill` that ingests."""
 
     def ingest(
-        self: Submits, kind: Retriever, rows: Rows, *, collection: str, on_event: OnEvent = lambda _: None
+        self: Submits,
+        kind: Retriever,
+        rows: Rows,
+        *,
+        collection: str,
+        options: PathOptions | None = None,
+        on_event: OnEvent = lambda _: None,
     ) -> Ingestion:
-        """Ingest rows, or a file of JSON lines, and wait until they are in. Return what became of them.
+        """Ingest rows, or what is at a path, and wait until they are in. Return what became of them.
+
+        A path is read as `querymill ingest KIND PATH` reads it: JSON lines; for reports also a document, a folder, a
+        pattern or an archive of them; for conversations and messages also histories; for files also a code base, with
+        which the collection is brought up to date. ``options`` are those of the command. A file that cannot be read
+        is named in ``unread``, the others are ingested.
 
         A row is a mapping as a line of `querymill ingest` has it, a contract such as `Report`, or a line of JSON. Rows
         are read while others are ingested: only the documents in flight are in memory. A bad row is named, the others
         are ingested. What was submitted is ingested even if this stops; the same again changes nothing, so a call that
-        was cut is made again.
+        was cut is made again. Of files, notebooks are read by cell, and known secrets are left out.
 
         Raises:
-            ValueError: The kind or the name of the collection breaks a rule.
-            OSError: The file cannot be read.
+            ValueError: The kind or the name of the collection breaks a rule, or an option is not for rows.
+            UnusablePath: Nothing at the path can be loaded, or an option breaks a rule or is not for this kind.
+            OSError: The path cannot be read.
         """
-        return load(self, kind, rows, collection, on_event)
+        return load(self, kind, rows, collection, on_event, options)
 
 
-def load(mill: Submits, kind: str, rows: Rows, collection: str, tell: OnEvent) -> Ingestion:
-    """Ingest rows; see `LoadCalls.ingest`."""
-    lines, done = _lines_of(kind), Ingestion()
+def load(
+    mill: Submits, kind: str, rows: Rows, collection: str, tell: OnEvent, options: PathOptions | None = None
+) -> Ingestion:
+    """Ingest rows, or what is at a path; see `LoadCalls.ingest`."""
+    found, done = _kind(kind), Ingestion()
     _COLLECTION.validate_python(collection)
-    for advance in ingest(mill, _good(_read(lines, rows, collection), done, tell), packing=lines.packing):
+    if isinstance(rows, str | Path):
+        # It brings the readers of documents and histories, which a client of rows does without.
+        paths: Any = import_module("querymill.paths.loading")
+        ingestion: Ingestion = paths.load_path(mill, found, str(rows), collection, options or PathOptions(), tell)
+        return ingestion
+    lines: Lines[Any] = found.documents
+    if options == PathOptions(include_secrets=True) and lines.refuse is not None:
+        lines = lines.leaving_nothing_out()
+    elif options is not None:
+        raise ValueError("options: of rows there is one, include_secrets, for files; the others are for a path")
+    for advance in ingest(mill, _good(lines.read_rows(rows, collection), done, tell), packing=lines.packing):
         if advance.document is not None:
             done.add(advance)
         tell(advance)
@@ -95,22 +130,27 @@ def load(mill: Submits, kind: str, rows: Rows, collection: str, tell: OnEvent) -
 
 
 async def load_async(
-    connected: Callable[[], Any], kind: str, rows: Rows, collection: str, on_event: OnEvent
+    connected: Callable[[], Any],
+    kind: str,
+    rows: Rows,
+    collection: str,
+    on_event: OnEvent,
+    options: PathOptions | None = None,
 ) -> Ingestion:
-    """Ingest rows in a thread, with a client of its own. ``on_event`` is called in this loop.
+    """Ingest in a thread, with a client of its own. ``on_event`` is called in this loop.
 
     If this is cancelled, no more rows are read.
     """
     loop, stopped = asyncio.get_running_loop(), threading.Event()
 
-    def tell(event: LoadProgress | BadLine) -> None:
+    def tell(event: LoadProgress | BadLine | UnreadPath) -> None:
         if stopped.is_set():
             raise _Stopped
         loop.call_soon_threadsafe(on_event, event)
 
     def run() -> Ingestion:
         with suppress(_Stopped), connected() as mill:
-            return load(mill, kind, rows, collection, tell)
+            return load(mill, kind, rows, collection, tell, options)
         return Ingestion()
 
     try:
@@ -123,24 +163,23 @@ class _Stopped(Exception):
     """Raised in the thread of a call that was cancelled."""
 
 
-def _lines_of(kind: str) -> Lines[Any]:
+def _kind(kind: str) -> Any:
     # The kinds know the client, and bring the terminal: they are imported when they are needed.
     kinds: Any = import_module("querymill.kinds")
     found = next((known for known in kinds.KINDS if known.name == kind), None)
     if found is None:
         raise ValueError(f"kind: must be one of {kinds.NAMES}")
-    lines: Lines[Any] = found.documents
-    return lines
-
-
-def _read(lines: Lines[Any], rows: Rows, collection: str) -> Iterator[GoodLine[Any] | BadLine]:
-    return lines.read(Path(rows), collection) if isinstance(rows, str | Path) else lines.read_rows(rows, collection)
+    return found
 
 
 def _good(read: Iterable[GoodLine[Any] | BadLine], done: Ingestion, tell: OnEvent) -> Iterator[GoodLine[Any]]:
     for line in read:
         if isinstance(line, GoodLine):
             yield line
+        elif line.left_out:
+            unread = UnreadPath(line.left_out, line.reason, failed=False)
+            done.add_unread(unread)
+            tell(unread)
         else:
             done.add_bad(line)
             tell(line)

@@ -79,11 +79,21 @@ def test_workers_that_live_are_said_to_start(board: ValkeyBoard, valkey_url: str
 
 
 def test_a_gateway_that_is_not_ready_yet_is_asked_again(gateway: int) -> None:
-    await_gateway(gateway)
+    await_gateway(gateway, serves=lambda: True)
+
+
+def test_a_foreign_process_on_the_port_does_not_make_the_gateway_ready(gateway: int) -> None:
+    with pytest.raises(Unreachable, match=r"another process listens there; .* `querymill up --port N`"):
+        await_gateway(gateway, serves=lambda: False, within_s=1)
+
+
+def test_a_gateway_that_begins_to_listen_late_is_waited_for(gateway: int) -> None:
+    looks = iter((False, False, True))
+    await_gateway(gateway, serves=lambda: next(looks))
 
 
 def test_what_the_gateway_answered_last_is_said() -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), OneTryLate) as server:
         port = server.server_address[1]
     with pytest.raises(Unreachable, match="/readyz did not answer"):
-        await_gateway(port, within_s=0.2)
+        await_gateway(port, serves=lambda: True, within_s=0.2)

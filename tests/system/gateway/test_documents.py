@@ -71,6 +71,25 @@ def test_a_document_of_every_kind_goes_in_and_comes_out(http: httpx.Client, work
     assert gone.status_code == 404
 
 
+def test_notebooks_are_read_by_cell_and_secrets_are_refused(http: httpx.Client, worker: WorkerProcess) -> None:
+    at = "/v1/collections/secrets/files"
+    notebook = {"cells": [{"cell_type": "code", "source": "x = 1"}]}
+    rows = [
+        {"path": "a.ipynb", "content": json.dumps(notebook)}, {"path": ".env", "content": "A=1"},
+    ]  # fmt: skip
+    sent = http.post(at, content=lines(*rows), headers=LINES)
+    assert (sent.status_code, sent.json()["accepted"], sent.json()["rejected"]) == (202, 1, 1)
+    assert sent.json()["first_rejected"] == [{"line": 2, "field": "line", "rule": ".env: a secret, by its name"}]
+    wait_for_batch(http, sent.headers["Location"])
+    assert http.get(f"{at}/a.ipynb").json()["content"].startswith("# notebook: python\n# %% cell 1\n")
+    whole = http.post(at, content=lines(*rows), headers=LINES, params={"include_secrets": True})
+    assert (whole.json()["accepted"], whole.json()["rejected"]) == (2, 0)
+    refused = http.post(
+        "/v1/collections/secrets/reports", content=b"{}", headers=LINES, params={"include_secrets": True}
+    )
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "include_secrets")
+
+
 def test_a_bad_line_is_named_and_the_others_are_stored(http: httpx.Client, worker: WorkerProcess) -> None:
     good = DOCUMENTS["reports"][0] | {"sha1": "good"}
     sent = http.post(

@@ -1,5 +1,6 @@
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,8 @@ from querymill_embedded.processes import (
     ProcessIdentity,
     end_session,
     leftovers,
+    listens,
+    stop_all,
     supervisor_by_pid_file,
     this_process,
 )
@@ -73,3 +76,29 @@ def test_a_pid_file_with_the_pid_of_a_stranger_names_no_supervisor(tmp_path: Pat
     pid_file = tmp_path / "supervisord.pid"
     pid_file.write_text(str(os.getpid()))
     assert supervisor_by_pid_file(pid_file, tmp_path) is None
+
+
+CHILD_LISTENS = """
+import subprocess, sys
+code = "import socket, time; s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True); "
+code += "time.sleep(600)"
+subprocess.run([sys.executable, "-c", code])
+"""
+
+
+def test_a_port_belongs_to_the_process_that_listens_and_to_who_started_it() -> None:
+    parent = subprocess.Popen([sys.executable, "-c", CHILD_LISTENS], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    try:
+        port = int(parent.stdout.readline())
+        (child,) = psutil.Process(parent.pid).children()
+        assert listens(parent.pid, port)
+        assert listens(child.pid, port)
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            assert listens(os.getpid(), other.getsockname()[1])
+            assert not listens(parent.pid, other.getsockname()[1])
+    finally:
+        stop_all([*psutil.Process(parent.pid).children(), psutil.Process(parent.pid)])
+        parent.wait()
+        parent.stdout.close()
+    assert not listens(parent.pid, port)

@@ -11,7 +11,17 @@ from typing import Any
 
 import pytest
 
-from querymill import BadLine, ChatSession, Ingestion, LoadProgress, MessageSearch, Report, ReportSearch, ingestion
+from querymill import (
+    BadLine,
+    ChatSession,
+    Ingestion,
+    LoadProgress,
+    MessageSearch,
+    Report,
+    ReportSearch,
+    UnreadPath,
+    ingestion,
+)
 from querymill.ingestion import IN_FLIGHT, PACKED_DOCUMENTS
 from querymill.loading import load_async
 from querymill.testing import MemoryMill
@@ -62,7 +72,7 @@ def test_a_contract_with_times_is_a_row(mill: MemoryMill) -> None:
 
 
 def test_a_bad_row_is_told_with_its_number_and_rule_and_the_others_are_ingested(mill: MemoryMill) -> None:
-    told: list[LoadProgress | BadLine] = []
+    told: list[LoadProgress | BadLine | UnreadPath] = []
     rows = [report("a"), {"sha1": "b"}, "{no", {"sha1": object()}, report("c")]
     done = mill.ingest("reports", rows, collection="filings", on_event=told.append)
     assert (done.outcomes, done.is_clean) == ({"ingested": 2, "bad": 3}, False)
@@ -99,7 +109,7 @@ def test_rows_are_read_while_others_are_ingested(mill: MemoryMill, monkeypatch: 
 
     arrived = 0
 
-    def tell(event: LoadProgress | BadLine) -> None:
+    def tell(event: LoadProgress | BadLine | UnreadPath) -> None:
         nonlocal arrived
         if isinstance(event, LoadProgress) and event.document is not None:
             arrived += 1

@@ -1,5 +1,6 @@
 """How a worker of one's own is started, and which parts of the embedded stack the caller's settings stand for."""
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -78,3 +79,12 @@ def test_no_setting_of_the_caller_leads_a_program_of_the_stack_elsewhere(
             monkeypatch.setenv(name, value)
         monkeypatch.setenv("DATABASE_URL", "postgresql://embedded/x")
         assert Settings().database_url.get_secret_value() == "postgresql://embedded/x"
+
+
+def test_up_refuses_a_port_that_another_process_has(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = other.getsockname()[1]
+        done = CliRunner().invoke(app, ["up", "--data", str(tmp_path / "stack"), "--port", str(taken)])
+    assert isinstance(done.exception, WrongUse)
+    assert str(done.exception).startswith(f"--port: {taken} is taken by another process; give a free port")
+    assert not (tmp_path / "stack").exists()

@@ -97,6 +97,16 @@ def stop_all(processes: Sequence[psutil.Process], *, wait_s: float = _STOP_WAIT_
     psutil.wait_procs(stubborn, timeout=wait_s)
 
 
+def listens(pid: int, port: int) -> bool:
+    """Whether this process, or one that it started, listens on a TCP port."""
+    try:
+        leader = psutil.Process(pid)
+        family = [leader, *leader.children(recursive=True)]
+        return any(_has_listener(process, port) for process in family)
+    except psutil.NoSuchProcess:
+        return False
+
+
 def stop_signal(process: psutil.Process) -> signal.Signals:
     """Return the signal for a clean stop. PostgreSQL gets SIGINT, because with SIGTERM it waits for its clients."""
     try:
@@ -112,6 +122,14 @@ def _session(leader_pid: int) -> Iterator[psutil.Process]:
                 yield process
         except (ProcessLookupError, PermissionError):
             continue
+
+
+def _has_listener(process: psutil.Process, port: int) -> bool:
+    try:
+        connections = process.net_connections(kind="tcp")
+    except psutil.NoSuchProcess:
+        return False
+    return any(open_.status == psutil.CONN_LISTEN and open_.laddr.port == port for open_ in connections)
 
 
 def _belongs(process: psutil.Process, data: Path) -> bool:

@@ -12,7 +12,7 @@ from querymill_embedded.folders import create_data_folder, default_data_folder
 from querymill_embedded.network import free_ports
 from querymill_embedded.parts import ALL, Part, Program, check_programs, endpoints, in_order
 from querymill_embedded.passwords import choose_passwords, passwords_of
-from querymill_embedded.processes import ProcessIdentity, end_session, supervisor_by_pid_file
+from querymill_embedded.processes import ProcessIdentity, end_session, listens, supervisor_by_pid_file
 from querymill_embedded.readiness import await_ready
 from querymill_embedded.servers import leash_process, part_process, prepare_parts, program_process
 from querymill_embedded.state import PROGRAMS_FILE, STATE_FILE, Control, StackState, write_programs
@@ -97,6 +97,18 @@ class Stack:
         """Return the status of every part and program, in the order of their start, or [] if no stack runs."""
         state = StackState.read(self.data)
         return [] if state is None else part_statuses(state, self.data)
+
+    def serves(self, name: str) -> bool:
+        """Whether a program's own process listens on its port now, and not another process that took the port."""
+        state = StackState.read(self.data)
+        port = None if state is None else state.programs.get(name)
+        if state is None or port is None:
+            return False
+        try:
+            pid = SupervisorClient(state.control).processes()[name].pid
+        except StackError:
+            return False
+        return pid is not None and listens(pid, port)
 
     def _start(
         self,

@@ -2,12 +2,10 @@
 
 import json
 import os
-import shutil
 import stat
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from io import FileIO
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Final
@@ -15,8 +13,8 @@ from typing import Annotated, Any, BinaryIO, Final
 import typer
 
 from querymill.cli.exits import Exit, WrongUse
-from querymill.cli.ingest_documents import DocumentOptions, load_documents
-from querymill.cli.ingest_histories import FROM, HistoryOptions, are_histories, load_histories
+from querymill.cli.ingest_documents import load_documents
+from querymill.cli.ingest_histories import load_histories
 from querymill.cli.ingest_watch import Watching, watch
 from querymill.cli.progress import outcomes_with_bar
 from querymill.cli.terminal import Console, echo, saying_if_interrupted
@@ -25,15 +23,16 @@ from querymill.ingestion import STDIN, BadLine, GoodLine, Lines
 from querymill.kinds import NAMES, kind_named
 from querymill.kinds.kind import Kind
 from querymill.loading import Ingestion
+from querymill.path_options import PathOptions
+from querymill.paths.documents import DocumentOptions
+from querymill.paths.histories import FROM, HistoryOptions, are_histories
+from querymill.paths.lines import are_lines, plain_file
+from querymill.paths.loading import refuse_foreign
 from querymill.reading.compressed import BROKEN as DAMAGED
-from querymill.reading.compressed import is_compressed, open_plain, plain_name
-from querymill.reading.formats import BY_SUFFIX
-from querymill.reading.rules.beginnings import LOOKED_AT
+from querymill.reading.compressed import open_plain
 
 #: What may become of a document that did not fail.
 STORED: Final = ("ingested", "unchanged", "superseded", "forgotten")
-#: The endings of files of JSON lines.
-LINES_SUFFIXES: Final = (".jsonl", ".ndjson", ".json")
 
 #: Where there is something to load.
 Paths = Annotated[
@@ -98,16 +97,14 @@ def load(
     are recognised by what they begin with.
     """
     chosen = kind_named(kind)
-    fields = {"title": title, "company": company, "period": period, "published_at": published_at}
-    options = DocumentOptions({name: value for name, value in fields.items() if value}, password, sync)
+    given = PathOptions(
+        title=title, company=company, period=period, published_at=published_at, password=password, sync=sync,
+        origin=origin, tools=tools, time_zone=time_zone, include_secrets=include_secrets,
+    )  # fmt: skip
+    options = DocumentOptions(given.fields, password, sync)
     histories = HistoryOptions(origin, tools, time_zone)
     as_documents = chosen.reads_documents and bool(paths) and not (len(paths) == 1 and are_lines(paths[0]))
-    if options.is_given and not password and not as_documents:
-        raise WrongUse("--title, --company, --period, --published-at and --sync are for documents")
-    if histories.is_given and not chosen.reads_histories:
-        raise WrongUse("--from, --tools and --time-zone are for histories: of conversations and messages")
-    if include_secrets and isinstance(chosen.ingest, Lines):
-        raise WrongUse("--include-secrets is for files")
+    refuse_foreign(chosen, given, as_documents=as_documents)
     if is_watched:
         asked = Watching(chosen, paths, collection, options, histories, as_json)
         as_histories = chosen.reads_histories and are_histories(paths, histories)
@@ -138,31 +135,6 @@ def load_path(chosen: Kind[Any], paths: list[str], collection: str, *, include_s
     else:
         with plain_file(path) as plain:
             chosen.ingest(plain, collection, as_json=as_json, include_secrets=include_secrets)
-
-
-@contextmanager
-def plain_file(path: Path) -> Iterator[Path]:
-    """Give a file that is not compressed, in place of one that is."""
-    if path.is_dir() or not is_compressed(path):
-        yield path
-        return
-    with tempfile.NamedTemporaryFile(suffix=plain_name(path).suffix) as plain, opened(path) as stream:
-        shutil.copyfileobj(stream, plain)
-        plain.flush()
-        yield Path(plain.name)
-
-
-def are_lines(path: str) -> bool:
-    """Return whether there are JSON lines at a path, and no document: by the name, else by the first character."""
-    if path == str(STDIN):
-        peek = getattr(sys.stdin.buffer, "peek", None)
-        return peek is None or peek(LOOKED_AT)[:LOOKED_AT].lstrip()[:1] in (b"{", b"")
-    if plain_name(Path(path)).suffix.lower() in LINES_SUFFIXES:
-        return True
-    if Path(path).suffix.lower() in BY_SUFFIX or not Path(path).is_file():
-        return False
-    with Path(path).open("rb") as file:
-        return file.read(LOOKED_AT).lstrip()[:1] == b"{"
 
 
 def load_lines(lines: Lines[Any], path: Path, collection: str, *, as_json: bool) -> None:

@@ -14,8 +14,6 @@ from types import FrameType
 from typing import Any, Final
 
 from querymill.cli.exits import WrongUse
-from querymill.cli.ingest_documents import DocumentOptions, Feed, Loaded
-from querymill.cli.ingest_histories import HistoryOptions
 from querymill.cli.terminal import Console, echo
 from querymill.cli.watch_documents import DocumentFollower, TreeFollower
 from querymill.client import Querymill
@@ -30,6 +28,8 @@ from querymill.histories.finding import format_of, places
 from querymill.histories.formats import FORMATS
 from querymill.ingestion import STDIN
 from querymill.kinds.kind import Kind
+from querymill.paths.documents import DocumentOptions, Feed, Loaded
+from querymill.paths.histories import HistoryOptions
 from querymill.reading.archives import is_archive
 from querymill.reading.process import Reader
 from querymill_shared.addresses import mask
@@ -153,8 +153,8 @@ def _is_history(path: Path) -> bool:
 def _documents(asked: Watching, mill: Querymill, stack: ExitStack) -> Follower:
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="querymill-")))
     reader = stack.enter_context(Reader())
-    quiet = Console(stderr=True, quiet=True)  # every round is told as a whole
-    feed = Feed(mill, reader, asked.kind.documents, asked.collection, asked.documents, Loaded(), quiet, folder)
+    # It says nothing by itself: every round is told as a whole.
+    feed = Feed(mill, reader, asked.kind.documents, asked.collection, asked.documents, Loaded(), folder)
     follower = DocumentFollower(asked.paths, feed)
     found = list(follower.sources())
     if not follower.paths():

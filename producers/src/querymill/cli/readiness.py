@@ -53,13 +53,16 @@ def await_listeners(
         raise Unreachable(f"no worker listens on {', '.join(missing)}; `querymill status` names the logs")
 
 
-def await_gateway(port: int, *, within_s: float = READY_WITHIN_S) -> None:
+def await_gateway(port: int, *, serves: Callable[[], bool], within_s: float = READY_WITHIN_S) -> None:
     """Return once the gateway on this port of the loopback address answers 200 to ``/readyz``.
+
+    ``serves`` tells whether the process that listens there is the gateway which was started: the answer of another
+    process does not count.
 
     Raises:
         Unreachable: it does not within ``within_s`` seconds; the message ends with its last answer.
     """
-    missing = _await(lambda: _unready(port), within_s)
+    missing = _await(lambda: _unready(port, serves), within_s)
     if missing:
         raise Unreachable(f"the gateway on port {port} is not ready: {missing[0]}")
 
@@ -77,7 +80,7 @@ def _deserted(client: redis.Redis) -> list[str]:
     return [queue.value for queue in Queue if not heard[queue]]
 
 
-def _unready(port: int) -> list[str]:
+def _unready(port: int, serves: Callable[[], bool]) -> list[str]:
     connection = HTTPConnection("127.0.0.1", port, timeout=5)
     try:
         connection.request("GET", "/readyz")
@@ -86,4 +89,8 @@ def _unready(port: int) -> list[str]:
         return [f"/readyz did not answer ({type(error).__name__})"]
     finally:
         connection.close()
-    return [] if status == HTTPStatus.OK else [f"/readyz answered {status}"]
+    if status != HTTPStatus.OK:
+        return [f"/readyz answered {status}"]
+    if not serves():
+        return ["another process listens there; run `querymill down`, then `querymill up --port N` with a free port"]
+    return []

@@ -56,8 +56,7 @@ def up(
     """Start the embedded stack, its workers and the gateway; prints the exports that point commands at it."""
     stack = stack_in(data)
     say = Console(stderr=True)
-    if port is None:
-        port = _library().free_ports(["gateway"], preferred={"gateway": 8080})["gateway"]
+    port = _port_of_gateway(stack, port)
     with _reported(_library(), say):
         stack.up(parts=parts_to_start(), programs=[*workers({}), _gateway(port)], prepare=_migrate)
     environment = stack.environment()
@@ -65,7 +64,7 @@ def up(
     gateway = next((f"http://{part.address}" for part in stack.status() if part.name == "gateway"), None)
     await_listeners(environment, are_alive=lambda: workers_live(stack))
     if gateway:
-        await_gateway(int(gateway.rpartition(":")[2]))
+        await_gateway(int(gateway.rpartition(":")[2]), serves=lambda: stack.serves("gateway"))
     if as_json:
         echo(json.dumps({"data": str(stack.data), "gateway": gateway, "environment": environment}))
     else:
@@ -82,6 +81,23 @@ def up(
     _wait_for_interrupt()
     say.print("Stopping…")
     stack.down()
+
+
+def _port_of_gateway(stack: "embedded.Stack", wanted: int | None) -> int:
+    """Return the port that the gateway is to serve: the wanted one, else 8080, else a free one.
+
+    Raises:
+        WrongUse: The wanted port is taken, and not by the gateway of this stack.
+    """
+    if wanted is None:
+        chosen: int = _library().free_ports(["gateway"], preferred={"gateway": 8080})["gateway"]
+        return chosen
+    # A stack that runs keeps its gateway, which may have this very port.
+    if not stack.status() and not _library().is_free(wanted):
+        raise WrongUse(
+            f"--port: {wanted} is taken by another process; give a free port, or leave --port out to have one chosen"
+        )
+    return wanted
 
 
 def down(data: DataOption = None, as_json: JsonOption = False) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 import typer
 from watchfiles import Change, DefaultFilter
 
-from querymill.cli.ingest_documents import Feed
 from querymill.following.changes import Roots
 from querymill.following.histories import is_young
 from querymill.following.sessions import Told
 from querymill.ingestion import ingest
+from querymill.paths.documents import Feed
 from querymill.reading.sources import METADATA_FILE, LeftOut, Source, paths_at, sources_in
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, cast
 from uuid import uuid4
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse, Response
 from starlette.requests import ClientDisconnect
 
@@ -93,6 +93,9 @@ class Upload:
         self.size += line.size
 
 
+IncludeSecrets = Annotated[
+    bool, Query(description="files: also private keys, .env, and what holds a known token; else they are rejected")
+]
 _FILE: Final = {"type": "string", "contentMediaType": ANY}
 _BODY: Final[dict[str, Any]] = {
     **{media: {"schema": {"type": "string"}} for media in MEDIA_TYPES},
@@ -109,13 +112,19 @@ _BODY: Final[dict[str, Any]] = {
     openapi_extra={"requestBody": {"required": True, "content": _BODY}},
 )
 async def upload(
-    request: Request, collection: CollectionName, kind: Retriever, given: Annotated[GivenFields, Depends()]
+    request: Request,
+    collection: CollectionName,
+    kind: Retriever,
+    given: Annotated[GivenFields, Depends()],
+    *,
+    include_secrets: IncludeSecrets = False,
 ) -> Response:
     """Ingest JSON lines, each a document as `querymill ingest` reads it. A bad line is named; the others are ingested.
 
     With reports the body may also be one document as it is: PDF, HTML, DOCX, PPTX, XLSX, EPUB, Markdown or text, by
     itself or as the file of a form. Title, company, period and day are proposed by the document; parameters override
-    them. Sent again, the same content changes nothing.
+    them. Of files, notebooks are read by cell, and lines with known secrets are rejected. Sent again, the same content
+    changes nothing.
     """
     caller = caller_of(request)
     need(caller, Scope.INGEST)
@@ -127,7 +136,10 @@ async def upload(
     is_document = media_of(request) not in MEDIA_TYPES
     if given.is_any and not is_document:
         raise invalid(("parameters", "name, id, title, company, period and published_at are for documents"))
-    state = Upload(found.documents, collection, kind)
+    lines = found.documents
+    if include_secrets and lines.refuse is None:
+        raise invalid(("include_secrets", "is for files"))
+    state = Upload(lines.leaving_nothing_out() if include_secrets else lines, collection, kind)
     async with gate_of(request).waiting(caller):
         state.began_at = await gate_of(request).now()
         if is_document:

@@ -10,7 +10,9 @@ from pydantic import BaseModel
 from querymill.cli import screen
 from querymill.cli.terminal import Console
 from querymill.client import Querymill
-from querymill.ingestion import Lines
+from querymill.ingestion import Lines, LoadProgress, Submits
+from querymill.loading import Ingestion
+from querymill.path_options import UnreadPath
 from querymill_shared.contracts.events import Event
 from querymill_shared.contracts.results import Asks, JobResult
 
@@ -21,6 +23,22 @@ class Load(Protocol):
     """A command that ingests what is at a path; it prints what was loaded, in its own way."""
 
     def __call__(self, path: Path, collection: str, *, as_json: bool, include_secrets: bool = False) -> None:
+        """Ingest it; known secrets only with ``include_secrets``."""
+        ...
+
+
+class LoadTree(Protocol):
+    """The same for a client: nothing is printed, what becomes of each file is told and counted."""
+
+    def __call__(
+        self,
+        mill: Submits,
+        path: Path,
+        collection: str,
+        tell: Callable[[LoadProgress | UnreadPath], None],
+        *,
+        include_secrets: bool,
+    ) -> Ingestion:
         """Ingest it; known secrets only with ``include_secrets``."""
         ...
 
@@ -43,9 +61,9 @@ class Kind(Generic[R]):
 
     ``options`` is the signature of ``querymill search NAME``: its parameters are the options, its docstring is the
     help, and it returns the fields of the request that were given. ``follow`` shows a search while it runs, ``show``
-    its result. ``ingest`` reads JSON lines, each a document, or is a command of its own; then ``lines`` reads them. A
-    kind that ``reads_documents`` takes PDF, HTML and other files of `querymill.reading` as well, one that
-    ``reads_histories`` those of `querymill.histories`.
+    its result. ``ingest`` reads JSON lines, each a document, or is a command of its own; then ``lines`` reads them, and
+    ``tree`` is what a client does with a path. A kind that ``reads_documents`` takes PDF, HTML and other files of
+    `querymill.reading` as well, one that ``reads_histories`` those of `querymill.histories`.
     """
 
     name: str
@@ -57,6 +75,7 @@ class Kind(Generic[R]):
     demo: tuple[DemoStep, ...]
     follow: Callable[[Console, str, Iterable[Event]], None] = screen.follow
     lines: Lines[Any] | None = None
+    tree: LoadTree | None = None
     reads_documents: bool = False
     reads_histories: bool = False
 

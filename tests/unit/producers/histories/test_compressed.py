@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from querymill.cli.exits import WrongUse
-from querymill.cli.ingest import are_lines, opened, plain_file
-from querymill.cli.ingest_histories import HistoryOptions, are_histories, found_at
+from querymill.cli.ingest import opened
+from querymill.path_options import UnusablePath
+from querymill.paths.histories import HistoryOptions, are_histories, found_at
+from querymill.paths.lines import are_lines, plain_file
 from querymill.reading.compressed import open_plain, plain_name
 from tests.fixtures.histories import claude_line, one, said, write_lines
 
@@ -36,7 +37,7 @@ def test_an_archive_of_an_export_is_unpacked_and_its_members_are_named(tmp_path:
 def test_a_broken_archive_is_refused(tmp_path: Path) -> None:
     (tmp_path / "export.zip").write_bytes(b"PK no archive")
     (tmp_path / "in").mkdir()
-    with pytest.raises(WrongUse, match="broken archive"):
+    with pytest.raises(UnusablePath, match="broken archive"):
         found_at([str(tmp_path / "export.zip")], None, tmp_path / "in")
 
 

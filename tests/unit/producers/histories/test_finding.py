@@ -7,12 +7,13 @@ import pytest
 
 from querymill.cli.exits import WrongUse
 from querymill.cli.ingest import load
-from querymill.cli.ingest_histories import HistoryOptions, are_histories
 from querymill.histories.finding import find, places
 from querymill.histories.formats import BY_NAME, FORMATS
 from querymill.histories.rows import MAX_CHARS, MAX_MESSAGES, rows_of
 from querymill.histories.rules.times import moment
 from querymill.histories.session import Said, Session
+from querymill.path_options import UnusablePath
+from querymill.paths.histories import HistoryOptions, are_histories
 from querymill_shared.contracts.sessions import ChatSession
 from tests.fixtures.histories import claude_line, write_json, write_lines
 
@@ -57,14 +58,14 @@ def test_our_own_json_lines_are_no_history(tmp_path: Path) -> None:
     "options", [HistoryOptions(origin="claud"), HistoryOptions(tools="all"), HistoryOptions(time_zone="Mars/Base")]
 )
 def test_an_option_that_breaks_a_rule_is_named(options: HistoryOptions) -> None:
-    with pytest.raises(WrongUse, match=r"^--(from|tools|time-zone): "):
+    with pytest.raises(UnusablePath, match=r"^(origin|tools|time_zone)( \(--from\))?: "):
         (options.format(), options.shown(), options.asked())
 
 
 def test_options_are_refused_where_they_say_nothing() -> None:
-    with pytest.raises(WrongUse, match="are for histories"):
+    with pytest.raises(UnusablePath, match="are for histories"):
         load("reports", ["a.jsonl"], "c", origin="codex")
-    with pytest.raises(WrongUse, match="are for documents"):
+    with pytest.raises(UnusablePath, match="are for documents"):
         load("messages", ["a.jsonl"], "c", title="Reasons")
     with pytest.raises(WrongUse, match="path: must be given for modules"):
         load("modules", [], "c")

@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from querymill.cli.exits import WrongUse
-from querymill.cli.ingest import are_lines, load
-from querymill.cli.ingest_documents import found_at
+from querymill.cli.ingest import load
+from querymill.path_options import UnusablePath
+from querymill.paths.documents import found_at
+from querymill.paths.lines import are_lines
 from querymill.reading.sources import Source
 
 
@@ -34,12 +36,12 @@ def test_a_folder_and_a_file_in_it_are_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "said"), [("missing.pdf", "no such file"), (".", "no document there")])
 def test_nothing_to_read_is_wrong_use(tmp_path: Path, name: str, said: str) -> None:
-    with pytest.raises(WrongUse, match=said):
+    with pytest.raises(UnusablePath, match=said):
         found_at([str(tmp_path / name)], tmp_path)
 
 
 def test_options_of_documents_are_refused_for_lines(tmp_path: Path) -> None:
-    with pytest.raises(WrongUse, match="are for documents"):
+    with pytest.raises(UnusablePath, match="are for documents"):
         load("reports", [str(tmp_path / "a.jsonl")], "c", sync=True)
     with pytest.raises(WrongUse, match="one at a time"):
         load("modules", ["a.jsonl", "b.jsonl"], "c")

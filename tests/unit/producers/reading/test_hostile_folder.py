@@ -3,9 +3,10 @@
 import io
 from pathlib import Path
 
-from querymill.cli.ingest_documents import DocumentOptions, loaded
+from querymill.cli.ingest_documents import loaded
 from querymill.cli.terminal import Console
 from querymill.kinds.reports.lines import LINES
+from querymill.paths.documents import DocumentOptions
 from querymill.reading.document import Limits
 from querymill.reading.process import Reader
 from querymill.testing import MemoryMill

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from querymill.kinds.files.comparing import ingest_tree
 from querymill.kinds.files.demo import STEPS
 from querymill.kinds.files.lines import LINES
 from querymill.kinds.files.load import load
@@ -20,4 +21,5 @@ KIND: Final = Kind(
     demo=STEPS,
     follow=follow,
     lines=LINES,
+    tree=ingest_tree,
 )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from querymill.ingestion import numbered_lines, rule_broken
 from querymill.kinds.files.directory import Directory
+from querymill.kinds.files.lines import by_cells
 from querymill.kinds.files.listing import CodeBase, Entry, Listed, Skipped
 from querymill.kinds.files.reading import TOO_LARGE, secret_reason
 from querymill_shared.contracts.files.ingest import SourceFile
@@ -52,6 +53,6 @@ def code_base_at(path: Path, *, include_secrets: bool = False) -> CodeBase:
 
 def _parsed(line: bytes) -> SourceFile | str:
     try:
-        return SourceFile.model_validate(json.loads(line))
+        return SourceFile.model_validate(by_cells(json.loads(line)))
     except (ValueError, RecursionError) as error:
         return rule_broken(error)

@@ -5,9 +5,12 @@ reads them as they come.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from contextlib import suppress
+from typing import Any, Final
 
 from querymill.ingestion import GoodLine, Lines, Packing
+from querymill.kinds.files.notebooks import MAX_NOTEBOOK_BYTES, SUFFIX, NotANotebook, source_of
+from querymill.kinds.files.reading import secret_reason
 from querymill_shared.contracts.files.ingest import IngestFiles, SourceFile
 
 #: Files, and characters of their contents, that are sent in one job: some seconds of work.
@@ -41,6 +44,25 @@ def _batch(number: int, files: Sequence[SourceFile], collection: str) -> GoodLin
     return GoodLine(number, size, request, unit="batch", document=document_of(request))
 
 
+def by_cells(document: Any) -> Any:
+    """Return a file of JSON lines with the cells of a notebook as its content; what is no notebook stays as it is.
+
+    A file that was exported holds cells already.
+    """
+    path, content = (document.get("path"), document.get("content")) if isinstance(document, dict) else (None, None)
+    if not (isinstance(path, str) and path.endswith(SUFFIX) and isinstance(content, str)):
+        return document
+    if len(content) <= MAX_NOTEBOOK_BYTES:
+        with suppress(NotANotebook):
+            return {**document, "content": source_of(content)}
+    return document
+
+
+def secret_of(request: IngestFiles) -> str:
+    """Return why a file counts as a secret, or ""."""
+    return next((reason for file in request.files if (reason := secret_reason(file.path, file.content))), "")
+
+
 LINES: Final = Lines(
     IngestFiles,
     "files",
@@ -48,4 +70,6 @@ LINES: Final = Lines(
     counted="chunks",
     packing=Packing(IngestFiles, many="files", one="files"),
     in_list=True,
+    prepare=by_cells,
+    refuse=secret_of,
 )

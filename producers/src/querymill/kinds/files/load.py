@@ -5,50 +5,28 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import typer
 
-from querymill.cli.exits import Exit, WrongUse
+from querymill.cli.exits import Exit
 from querymill.cli.progress import with_bar
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill.ingestion import STDIN, LoadProgress
 from querymill.kinds.files.code_base import code_base_at
+from querymill.kinds.files.comparing import Listing, compare, find
 from querymill.kinds.files.lines import batched
-from querymill.kinds.files.listing import CodeBase, Listed, Noted, Skipped
+from querymill.kinds.files.listing import Listed, Noted
 from querymill.kinds.files.reading import SECRET
-from querymill_shared.contracts.errors import JobEnded
-from querymill_shared.contracts.files.ingest import (
-    MAX_LISTED,
-    CompareFiles,
-    CompareFilesResult,
-    IngestFilesResult,
-)
+from querymill_shared.contracts.files.ingest import CompareFilesResult, IngestFilesResult
 
-#: Seconds that comparing may take.
-COMPARE_S: Final = 600
 #: Skipped files that are named for each reason; ``--json`` names all.
 NAMED: Final = 10
 SECRETS_ADVICE: Final = "--include-secrets ingests it"
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """What a code base holds."""
-
-    listed: Mapping[str, Listed]
-    skipped: Sequence[Skipped]
-    noted: Sequence[Noted] = ()
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether everything could be read: only then is a missing file known to be deleted."""
-        return not any(skipped.failed for skipped in self.skipped)
 
 
 def load(path: Path, collection: str, *, as_json: bool, include_secrets: bool = False) -> None:
@@ -81,48 +59,6 @@ def _load(path: Path, collection: str, *, as_json: bool, include_secrets: bool) 
     report(found, compared, outcomes, console, as_json=as_json)
     if not found.is_whole or any(outcome.result is None for outcome in outcomes):
         raise typer.Exit(Exit.FAILED)
-
-
-def find(code_base: CodeBase, path: Path) -> Listing:
-    """List a code base.
-
-    Raises:
-        WrongUse: It cannot be read, or holds nothing, or too much.
-    """
-    listed: dict[str, Listed] = {}
-    skipped: list[Skipped] = []
-    noted: list[Noted] = []
-    try:
-        for entry in code_base.listed():
-            match entry:
-                case Listed():
-                    listed[entry.path] = entry
-                case Skipped():
-                    skipped.append(entry)
-                case Noted():
-                    noted.append(entry)
-    except OSError as error:
-        raise WrongUse(f"path: {error}") from error
-    if not listed:
-        reasons = "; ".join(f"{file.path}: {file.reason}" for file in skipped[:3])
-        raise WrongUse(f"path: {path} holds no file that can be loaded" + (f" ({reasons})" if reasons else ""))
-    if len(listed) > MAX_LISTED:
-        raise WrongUse(f"path: {path} holds {len(listed)} files, more than {MAX_LISTED}")
-    return Listing(listed, skipped, noted)
-
-
-def compare(mill: Querymill, found: Listing, collection: str, *, remove: bool) -> CompareFilesResult:
-    """Ask which files changed, and with ``remove`` drop those that are no longer in the code base.
-
-    Raises:
-        WrongUse: The collection's name breaks a rule, or comparing failed.
-    """
-    hashes = {path: listed.sha256 for path, listed in found.listed.items()}
-    try:
-        request = CompareFiles(collection=collection, files=hashes, remove=remove)
-        return mill.submit(request).result(timeout=COMPARE_S)
-    except (ValueError, JobEnded) as error:
-        raise WrongUse(f"collection: {error}") from error
 
 
 def report(

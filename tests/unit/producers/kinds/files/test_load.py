@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from querymill.cli.exits import WrongUse
 from querymill.cli.terminal import Console
 from querymill.ingestion import LoadProgress
 from querymill.kinds.files.code_base import code_base_at
-from querymill.kinds.files.load import Listing, by_reason, find, report, summarised
+from querymill.kinds.files.comparing import Listing, find
+from querymill.kinds.files.load import by_reason, report, summarised
+from querymill.path_options import UnusablePath
 from querymill_shared.contracts.files.ingest import CompareFilesResult, IngestFilesResult
 
 
@@ -58,9 +59,9 @@ def test_a_bad_json_line_means_that_not_everything_was_read(tmp_path: Path) -> N
 
 def test_nothing_to_load_is_refused_with_the_reasons(tmp_path: Path) -> None:
     (tmp_path / "b.bin").write_bytes(b"\x00")
-    with pytest.raises(WrongUse, match=r"holds no file that can be loaded \(b.bin: binary\)"):
+    with pytest.raises(UnusablePath, match=r"holds no file that can be loaded \(b.bin: binary\)"):
         found_in(tmp_path)
-    with pytest.raises(WrongUse, match=r"path: .*nowhere"):
+    with pytest.raises(UnusablePath, match=r"path: .*nowhere"):
         found_in(tmp_path / "nowhere")
 
 
