@@ -24,7 +24,7 @@ from querymill.ingestion import STDIN, GoodLine, Lines, LoadProgress, rule_broke
 from querymill.reading.archives import is_archive
 from querymill.reading.document import Document, Unreadable
 from querymill.reading.process import Reader
-from querymill.reading.reports import NO_COMPANY, ROOT, SOURCE, STAMP, asked_hash, report_of
+from querymill.reading.reports import ROOT, SOURCE, STAMP, asked_hash, report_of
 from querymill.reading.sources import (
     LeftOut,
     Source,
@@ -246,7 +246,6 @@ class Feed:
 
     def _show(self, source: Source, row: Mapping[str, Any], document: Document) -> None:
         shown = {name: row[name] for name in ("title", "company", "period", "published_at")}
-        shown["company"] = None if row["company"] == NO_COMPANY else row["company"]
         remarks = [str(remark) for remark in document.remarks]
         self.done.documents[source.id] = {
             "id": source.id, "source": source.place, "format": document.format, "pages": len(document.pages), **shown,
