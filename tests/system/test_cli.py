@@ -119,13 +119,13 @@ def test_a_board_that_is_away_exits_with_three(deployment: Deployment) -> None:
 def test_bad_lines_are_reported_and_the_rest_is_loaded(querymill: CommandLine, tmp_path: Path) -> None:
     # Two texts: of near duplicates only one is a hit.
     other = report("c2", "guests left the glacier in winter")
-    path = write(tmp_path / "reports.jsonl", report("c1"), '{"title": "no sha1"}', "{", other)
+    path = write(tmp_path / "reports.jsonl", report("c1"), '{"title": "no pages"}', "{", other)
     run = querymill("ingest", "reports", path, "--collection", "hotels", "--json")
     assert run.returncode == 1
     done = json.loads(run.stdout)
     assert done["ingested"] == 2
     assert [line["line"] for line in done["bad_lines"]] == [2, 3]
-    assert "sha1: Field required" in run.stderr
+    assert "pages: Field required" in run.stderr
     again = json.loads(querymill("ingest", "reports", path, "--collection", "hotels", "--json").stdout)
     assert (again["ingested"], again["unchanged"]) == (0, 2)
     found = json.loads(querymill("search", "reports", "glacier", "--collection", "hotels", "--json").stdout)
@@ -262,7 +262,7 @@ def test_of_a_document_that_stands_in_a_file_several_times_the_last_line_counts(
 @pytest.mark.usefixtures("filings", "openai_server")
 def test_documents_come_from_a_pipe_as_from_a_file(querymill: CommandLine) -> None:
     collection = f"piped-{uuid4().hex[:12]}"
-    given = "\n".join((json.dumps(report("p1")), '{"title": "no sha1"}', json.dumps(report("p2"))))
+    given = "\n".join((json.dumps(report("p1")), '{"title": "no pages"}', json.dumps(report("p2"))))
     run = querymill("ingest", "reports", "-", "--collection", collection, "--json", given=given)
     assert run.returncode == 1, run.stderr
     done = json.loads(run.stdout)

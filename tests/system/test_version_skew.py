@@ -270,6 +270,20 @@ def test_a_request_with_a_new_field_is_done_by_this_release_beside_a_former_work
     assert lacks(mill.job(job_id).result(timeout=100).model_dump()) == []
 
 
+def test_a_report_of_no_company_is_stored_by_this_release_and_searched_by_the_former(fleet: Fleet) -> None:
+    mill, collection = fleet.mill(), new_collection()
+    fleet.former_worker()
+    done_by(mill, stored(collection))
+    bare = Report.model_validate({"pages": [{"page": 1, "text": "Moss Harbour\ncounts seven barges"}]})
+    job = mill.submit(IngestReport(collection=collection, report=bare))
+    until_left_unused(fleet, job)
+    ours = fleet.worker()
+    assert job.result(timeout=150).outcome == "ingested"
+    ours.terminate()
+    result, *_ = done_by(mill, [ReportSearch(collection=collection, query="seven barges", deadline=100)])
+    assert (result.results[0].title, result.results[0].document) == ("Moss Harbour", bare.sha1)
+
+
 @pytest.mark.timeout(420)  # two workers start one after the other, and a ring may be a minute away
 def test_a_version_that_this_release_does_not_know_is_left_unused_to_a_worker_that_joins(fleet: Fleet) -> None:
     mill, collection = fleet.mill(), new_collection()

@@ -133,7 +133,8 @@ FIELDS: Final[dict[str, dict[str, tuple[Any, str]]]] = {
         "session_id": ("s7", "conversations_pkey"), "role": ("tool", "metadata_values_text"),
     },
     "reports": {
-        "company": ("u7", "reports_company"), "period": ("u7", "reports_period"), "title": ("u7", "reports_title"),
+        "company": ("u7", "reports_known_company"), "period": ("u7", "reports_period"),
+        "title": ("u7", "reports_title"),
         "published_at": ({"from": "2026-06-15"}, "reports_published_at"),
     },
     "files": {"path": ({"prefix": "s77"}, "code_files_pkey"), "language": ("u7", "code_files_known_language")},

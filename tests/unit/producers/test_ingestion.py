@@ -71,7 +71,7 @@ def test_a_document_that_was_dropped_while_its_job_waited_is_forgotten_and_the_o
 def test_a_bad_line_is_named_and_the_rest_is_loaded(tmp_path: Path, mill: MemoryMill) -> None:
     found = read(tmp_path, report_line("a", "nine ships"), "{no json", "", '{"sha1": "b"}', report_line("c", "soup"))
     bad = [line for line in found if isinstance(line, BadLine)]
-    assert [(line.number, line.reason.split(":")[0]) for line in bad] == [(2, "not JSON"), (4, "title")]
+    assert [(line.number, line.reason.split(":")[0]) for line in bad] == [(2, "not JSON"), (4, "pages")]
     assert [advance.document for advance in ingest(mill, good(found)) if advance.result] == ["a", "c"]
 
 

@@ -77,7 +77,7 @@ def test_a_bad_row_is_told_with_its_number_and_rule_and_the_others_are_ingested(
     done = mill.ingest("reports", rows, collection="filings", on_event=told.append)
     assert (done.outcomes, done.is_clean) == ({"ingested": 2, "bad": 3}, False)
     assert [line.number for line in done.bad] == [2, 3, 4]
-    assert done.bad[0].reason.startswith("title: ")
+    assert done.bad[0].reason.startswith("pages: ")
     assert [event for event in told if isinstance(event, BadLine)] == done.bad
     ends = [event for event in told if isinstance(event, LoadProgress) and event.document is not None]
     assert [(event.document, event.result is not None) for event in ends] == [("a", True), ("c", True)]

@@ -91,7 +91,8 @@ def load(
     from the collection. What is left out is listed at the end.
 
     With reports, PDF, HTML, DOCX, PPTX, XLSX, EPUB, Markdown and text are read as they are. Title, company, period and
-    day are proposed and shown; options, and a metadata.csv beside the files, override them.
+    day are proposed and shown; options, and a metadata.csv beside the files, override them. A line of JSON needs only
+    its "pages".
 
     With conversations and messages, the histories of coding assistants and exports of chats are read as they are. They
     are recognised by what they begin with.

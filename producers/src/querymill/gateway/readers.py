@@ -16,7 +16,7 @@ from querymill.gateway.shapes import ReadDocument
 from querymill.ingestion import GoodLine, Lines, rules_broken
 from querymill.reading.document import Document, EngineMissing, Unreadable
 from querymill.reading.process import Reader
-from querymill.reading.reports import NO_COMPANY, SOURCE, report_of
+from querymill.reading.reports import SOURCE, report_of
 
 #: Documents that are read at once: each may take a core and much memory.
 READERS: Final = 2
@@ -140,7 +140,7 @@ def _told(row: Mapping[str, Any], document: Document) -> ReadDocument:
         format=document.format,
         pages=len(document.pages),
         title=row["title"],
-        company=None if row["company"] == NO_COMPANY else row["company"],
+        company=row["company"],
         period=row["period"],
         published_at=row["published_at"],
         remarks=[str(remark) for remark in document.remarks][:100],

@@ -19,7 +19,7 @@ from querymill.path_options import UnusablePath
 from querymill.reading.archives import is_archive
 from querymill.reading.document import Document, EngineMissing, Unreadable
 from querymill.reading.process import Reader
-from querymill.reading.reports import NO_COMPANY, ROOT, SOURCE, STAMP, asked_hash, report_of
+from querymill.reading.reports import ROOT, SOURCE, STAMP, asked_hash, report_of
 from querymill.reading.sources import LeftOut, Source, Stamp, is_unchanged, paths_at, sources_in
 from querymill_shared.contracts.filters import MAX_CHARS, MAX_VALUES
 
@@ -206,7 +206,6 @@ class Feed:
 
     def _show(self, source: Source, row: Mapping[str, Any], document: Document) -> None:
         shown = {name: row[name] for name in ("title", "company", "period", "published_at")}
-        shown["company"] = None if row["company"] == NO_COMPANY else row["company"]
         remarks = [str(remark) for remark in document.remarks]
         self.done.documents[source.id] = {
             "id": source.id, "source": source.place, "format": document.format, "pages": len(document.pages), **shown,

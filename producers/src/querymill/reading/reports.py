@@ -8,8 +8,6 @@ from typing import Any, Final
 from querymill.reading.document import FIELDS, READING_VERSION, Document
 from querymill.reading.rules.proposals import day_in, merged
 
-#: Stands for the company of a document of which none is known. No question names it.
-NO_COMPANY: Final = "–"
 #: Where a report was read from: metadata by which its file is found again.
 SOURCE, ROOT, STAMP = "source", "source_root", "source_stamp"
 #: Characters of metadata that a report takes over from its file; labels and remarks only if they fit.
@@ -36,7 +34,7 @@ def report_of(document: Document, id_: str, given: Mapping[str, Any], about: Map
         "format": document.format,
         "sha1": id_,
         "title": fields.get("title") or id_,
-        "company": fields.get("company") or NO_COMPANY,
+        "company": fields.get("company") or None,
         "aliases": aliases,
         "period": fields.get("period") or None,
         "published_at": fields["published_at"] or None,

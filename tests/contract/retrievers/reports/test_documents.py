@@ -69,6 +69,13 @@ class TestReportDocuments(DocumentSuite):
         assert (card.title, card.size, card.unit, card.pending) == ("Report 0", 2, "pages", 2)
         assert str(card.when) == "2023-03-01 00:00:00+00:00"
 
+    def test_a_report_without_a_company_comes_back_as_it_was(self, documents: Documents, collection: str) -> None:
+        report = {name: value for name, value in self.document(1).items() if name != "company"}
+        self.put(documents, collection, [report])
+        assert documents.whole(collection, ["r1"])["r1"] == report
+        assert documents.count(collection, {"company": None}) == 1
+        assert [card.company for card in self.reports.cards(collection, model="words")] == [None]
+
     def test_dropping_takes_the_words_and_what_was_set_aside(self, documents: Documents, collection: str) -> None:
         ids = self.put_teams(documents, collection)
         self.set_aside.add(collection, "reports", [AsideText(ids[0], "r0/chunk/0", "words", "no")])
@@ -94,6 +101,9 @@ FILTERS: list[dict[str, Any]] = [
     {},
     {"company": "Borough"},
     {"company": {"prefix": "B"}, "period": "2022"},
+    {"company": None},
+    {"company": "–"},
+    {"company": {"from": "Borough"}},
     {"period": None},
     {"title": ["Report a", "Report c"]},
     {"published_at": {"from": "2023-01-01", "to": "2023-12-31"}},
@@ -108,6 +118,7 @@ FILTERS: list[dict[str, Any]] = [
 def test_a_store_agrees_with_the_rule_of_filters(stores: Stores, collection: str, number: int) -> None:
     reports = [
         report_of("a", "x", type="10-K", year=2022),
+        report_of("e", "x", company=None),
         report_of("b", "x", company="Borough", period=None, type=["10-Q", "10-K"], year=2021),
         report_of("c", "x", company="Borough", published_at="2024-02-29"),
         report_of("d", "x", company="Beta", published_at=None, year=2023, type="10-Q"),

@@ -57,6 +57,31 @@ def test_a_folder_is_ingested_found_by_words_not_read_again_and_synchronised(
 
 
 @pytest.mark.usefixtures("worker", "openai_server")
+def test_a_line_that_has_only_pages_is_ingested_found_listed_and_shown(
+    querymill: CommandLine, mill: Querymill, tmp_path: Path
+) -> None:
+    lines = tmp_path / "bare.jsonl"
+    lines.write_text(
+        '{"pages": [{"page": 1, "text": "Gull counts\\nforty gulls at the quay"}]}\n'
+        '{"company": null, "title": "Ferns", "pages": [{"page": 7, "text": "ferns on the moor"}]}\n'
+    )
+    run = querymill("ingest", "reports", lines, "--collection", "bare", "--json")
+    assert run.returncode == 0, run.stdout + run.stderr
+    asked = ReportSearch(query="gulls at the quay", collection="bare")
+    (hit, *_) = mill.submit(asked).result(timeout=30).results
+    assert (hit.title, hit.company, hit.page) == ("Gull counts", "", 1)
+
+    listed = json.loads(
+        querymill("list", "reports", "--collection", "bare", "--filter", "company=null", "--json").stdout
+    )
+    assert {card["title"] for card in listed["documents"]} == {"Gull counts", "Ferns"}
+    shown = querymill("show", "reports", hit.document, "--collection", "bare", "--page", "1", "--json")
+    assert json.loads(shown.stdout)["company"] is None
+    exported = querymill("export", "reports", "--collection", "bare")
+    assert {row.get("company") for row in map(json.loads, exported.stdout.splitlines())} == {None}
+
+
+@pytest.mark.usefixtures("worker", "openai_server")
 def test_a_document_from_a_pipe(querymill: CommandLine) -> None:
     run = querymill("ingest", "reports", "-", *OPTIONS, given="# Tides\n\nEbb follows flood.\n")
     assert run.returncode == 0, run.stderr

@@ -291,9 +291,9 @@ def test_reading_goes_on_where_it_stopped_until_all_is_read(access: MemoryAccess
 
 
 def test_documents_that_break_a_rule_are_named_and_nothing_is_stored(access: MemoryAccess) -> None:
-    documents = [REPORTS[0] | {"sha1": "new"}, {"sha1": "b1", "title": "x"}]
+    documents = [REPORTS[0] | {"sha1": "new"}, {"sha1": "b1", "company": " "}]
     sentence = fault(access, "ingest", collection="filings", kind="reports", documents=documents)
-    assert sentence == "nothing was stored. document 2: company: Field required; pages: Field required"
+    assert sentence == "nothing was stored. document 2: company: must not be empty or blank; pages: Field required"
     assert access.submitted == []
     twice = fault(access, "ingest", collection="filings", kind="reports", documents=[REPORTS[0]] * 2)
     assert "Two documents have the same id" in twice

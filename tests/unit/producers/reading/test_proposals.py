@@ -3,7 +3,7 @@
 import pytest
 
 from querymill.reading.document import Document, Page, Remark
-from querymill.reading.reports import NO_COMPANY, asked_hash, report_of
+from querymill.reading.reports import asked_hash, report_of
 from querymill.reading.rules.proposals import day_in, period_of_file, propose
 
 COVER = """FORM 10-Q
@@ -78,7 +78,7 @@ def test_a_report_takes_what_is_given_before_what_is_proposed() -> None:
     report = report_of(document, "id", given, {"source": "/a.pdf"})
     assert report == {
         "author": "A. Moe", "page_labels": {"1": "iv"}, "remarks": ["page 2: no text"], "desk": "sea",
-        "source": "/a.pdf", "format": "pdf", "sha1": "id", "title": "Ebb", "company": NO_COMPANY,
+        "source": "/a.pdf", "format": "pdf", "sha1": "id", "title": "Ebb", "company": None,
         "aliases": ["TID", "Tides"], "period": "2020", "published_at": "2021-03-03",
         "pages": [{"page": 1, "text": "text"}],
     }  # fmt: skip

@@ -17,9 +17,9 @@ from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import JobRequest
 
 DESCRIPTION: Final = (
-    "Store documents in a collection, each as `read` names its fields: reports sha1, title, company, pages"
-    " [{page, text}]; messages and conversations session_id, started_at, messages [{role, text}]; files path, content;"
-    " modules file_path, code, meta_info. The same content again changes nothing."
+    "Store documents in a collection, each as `read` names its fields: reports pages [{page, text}], if known"
+    " sha1, title, company; messages and conversations session_id, started_at, messages [{role, text}];"
+    " files path, content; modules file_path, code, meta_info. The same content again changes nothing."
 )
 MAX_DOCUMENTS: Final = 20
 MAX_TOKENS: Final = 4_000

@@ -1,7 +1,9 @@
 """The `ingest_reports` kind: make a report searchable."""
 
+import hashlib
+from collections.abc import Mapping
 from datetime import date
-from typing import Annotated, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import to_json
@@ -24,6 +26,10 @@ from querymill_shared.queues import Queue
 MAX_PAGE_CHARS: Final = 2_000_000
 #: Other names of a company.
 MAX_ALIASES: Final = 100
+#: The release before wrote this where no company is known. In tables and on the board it means that there is none.
+NO_COMPANY: Final = "–"
+#: Characters of a title that is taken from the first page.
+MAX_TITLE_CHARS: Final = 200
 #: Characters of a report's metadata, as JSON.
 MAX_METADATA_CHARS: Final = 20_000
 
@@ -37,16 +43,35 @@ class ReportPage(Contract):
     text: Annotated[str, Field(max_length=MAX_PAGE_CHARS), AfterValidator(without_nul)]
 
 
-class Report(Described):
-    """A report to ingest. Unknown fields are stored as metadata."""
+def _known(company: str | None) -> str | None:
+    return None if company == NO_COMPANY else company
 
-    sha1: Sha1
-    title: Name
-    company: Name
+
+class Report(Described):
+    """A report to ingest. Unknown fields are stored as metadata.
+
+    Without ``sha1`` the id is a hash of the pages' texts. Without ``title`` it is the first line of the first page.
+    ``company`` is None if the report is of no company, or of one that nobody knows.
+    """
+
+    # Never empty: what is missing is filled in before the fields are checked. A factory is no default of the schema.
+    sha1: Annotated[Sha1, Field(default_factory=str)]
+    title: Annotated[Name, Field(default_factory=str)]
+    company: Annotated[Name | None, AfterValidator(_known)] = None
     aliases: tuple[Name, ...] = ()
     period: Name | None = None
     published_at: date | None = None
     pages: Annotated[tuple[ReportPage, ...], Field(min_length=1, max_length=5000)]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_by_its_pages(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping) or (given.get("sha1") is not None and given.get("title") is not None):
+            return given
+        texts = _texts_of(given.get("pages"))
+        sha1 = _hash_of(texts) if given.get("sha1") is None else given["sha1"]
+        title = (_first_line(texts[:1]) or sha1) if given.get("title") is None else given["title"]
+        return {**given, "sha1": sha1, "title": title}
 
     @field_validator("aliases")
     @classmethod
@@ -69,6 +94,23 @@ class Report(Described):
         if len(set(numbers)) != len(numbers):
             raise ValueError("pages: every page number must occur once")
         return self
+
+
+def _texts_of(pages: object) -> list[str]:
+    """Return the texts of pages that were not checked yet; of what is no page, none."""
+    listed = pages if isinstance(pages, list | tuple) else ()
+    texts = [page.get("text") if isinstance(page, Mapping) else getattr(page, "text", None) for page in listed]
+    return [without_nul(text) for text in texts if isinstance(text, str)]
+
+
+def _hash_of(texts: list[str]) -> str:
+    return hashlib.sha1("\f".join(texts).encode(errors="surrogatepass"), usedforsecurity=False).hexdigest()
+
+
+def _first_line(texts: list[str]) -> str:
+    """Return the first line that is not blank, without the marks of a Markdown heading."""
+    lines = (line.strip().lstrip("#").strip() for text in texts for line in text.splitlines())
+    return next((line[:MAX_TITLE_CHARS].strip() for line in lines if line), "")
 
 
 class IngestReport(Request, Asks["IngestResult"]):

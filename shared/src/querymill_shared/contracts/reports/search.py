@@ -149,7 +149,8 @@ class ReportHit(Contract):
 
     ``score`` is the fused score, ``similarity`` the largest inner product alone. ``explanation`` holds every
     number that is needed to recompute the score by hand. ``metadata`` is left out unless the request asks for it, and
-    ``relevance`` unless the hit was reranked and judged; then the score combines both.
+    ``relevance`` unless the hit was reranked and judged; then the score combines both. ``company`` is empty if
+    the report has none, because the release before reads a text only.
     """
 
     document: str

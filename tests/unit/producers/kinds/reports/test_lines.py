@@ -22,7 +22,8 @@ def line(**changes: object) -> bytes:
 
 
 BAD: list[tuple[bytes, str]] = [
-    (line(sha1=None), "sha1: Field required"),
+    (line(sha1="a b"), "sha1: "),
+    (line(title=" "), "title: "),
     (line(pages=None), "pages: Field required"),
     (line(pages=[]), "pages: "),
     (line(pages=[{"page": 1, "text": "a"}, {"page": 1, "text": "b"}]), "every page number must occur once"),
@@ -56,6 +57,35 @@ def test_unknown_fields_are_kept_as_metadata(tmp_path: Path) -> None:
     (found,) = lines(tmp_path, line(auditor="Nobody & Sons"))
     assert isinstance(found, GoodLine)
     assert found.request.report.model_extra == {"auditor": "Nobody & Sons"}
+
+
+def test_a_line_that_has_only_pages_is_named_by_them(tmp_path: Path) -> None:
+    pages = [{"page": 3, "text": "\n  ## The tide \nrose"}, {"page": 4, "text": "and fell"}]
+    bare, other, null, companion = lines(
+        tmp_path,
+        json.dumps({"pages": pages}).encode(),
+        json.dumps({"pages": pages[:1]}).encode(),
+        json.dumps({"pages": pages, "sha1": None, "title": None, "company": None}).encode(),
+        json.dumps({"pages": pages, "title": "Tides", "company": "–"}).encode(),
+    )
+    assert isinstance(bare, GoodLine)
+    report = bare.request.report
+    assert (report.title, report.company) == ("The tide", None)
+    assert bare.document == report.sha1 == "5527948552838937b6783737f64bec5474142f82"
+    assert isinstance(other, GoodLine)
+    assert other.document != report.sha1
+    assert isinstance(null, GoodLine)
+    assert null.request == bare.request
+    assert isinstance(companion, GoodLine)
+    # What the release before wrote where nobody was known.
+    assert (companion.request.report.title, companion.request.report.company) == ("Tides", None)
+
+
+@pytest.mark.parametrize(("text", "title"), [("", ""), (" \n#\n", ""), ("x" * 300, "x" * 200)])
+def test_a_title_fits_and_is_the_id_if_the_first_page_is_blank(tmp_path: Path, text: str, title: str) -> None:
+    (found,) = lines(tmp_path, line(title=None, pages=[{"page": 1, "text": text}, {"page": 2, "text": "two"}]))
+    assert isinstance(found, GoodLine)
+    assert found.request.report.title == (title or GOOD["sha1"])
 
 
 def test_nul_characters_of_extracted_text_become_blanks(tmp_path: Path) -> None:

@@ -130,3 +130,20 @@ def test_ten_thousand_companies_are_looked_through_in_a_moment() -> None:
     chosen = route(f"What did {cards[77].company} earn in {cards[77].period}?", cards, today=TODAY)
     assert process_time() - started < 1
     assert "00077" in chosen.documents
+
+
+def test_a_report_of_no_company_is_searched_unless_a_company_is_named() -> None:
+    cards = [
+        card("a", "Aurora Foods", "2021"), ReportCard("n1", "Tide tables", None, ("TIDE",), "2021", None),
+        ReportCard("n2", "Moss", None, (), None, None),
+    ]  # fmt: skip
+
+    def chosen(question: str, company: str | None = None) -> tuple[str, ...]:
+        return route(question, cards, company=company, today=TODAY).documents
+
+    assert chosen("how high is the tide") == ("a", "n1", "n2")
+    assert chosen("the harbour in 2021") == ("a", "n1")
+    assert chosen("TIDE in 2021") == ("a", "n1")
+    assert chosen("sales of Aurora Foods") == ("a",)
+    assert chosen("sales", "Moss") == ()
+    assert chosen("sales", "–") == ()

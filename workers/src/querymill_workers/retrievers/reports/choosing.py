@@ -63,7 +63,7 @@ def today_of(request: ReportSearch, submitted: float) -> date:
 
 def names_without_a_report(request: ReportSearch, cards: Sequence[ReportCard], ports: ReportPorts) -> list[str]:
     """Return names in the question that look like companies, and that neither a card nor any passage has."""
-    known = (text for card in cards for text in (card.company, card.title, *card.aliases))
+    known = (text for card in cards for text in (card.company or "", card.title, *card.aliases))
     names = unknown_names(request.query, known)
     if not names:
         return []

@@ -74,7 +74,7 @@ def report_hits(hits: Sequence[tuple[RankedHit, PassageText]], findings: Finding
             number=hit.key.number,
             page=text.page,
             title=text.card.title,
-            company=text.card.company,
+            company=text.card.company or "",
             period=text.card.period,
             text=text.text,
             score=hit.score,

@@ -18,7 +18,7 @@ class ReportCard:
 
     sha1: str
     title: str
-    company: str
+    company: str | None
     aliases: tuple[str, ...]
     period: str | None
     published_at: date | None
@@ -100,23 +100,27 @@ def route(
 
 
 def _companies_of(question: str, cards: Sequence[ReportCard], company: str | None) -> Set[CompanyId]:
-    index = CompanyIndex.of(
-        {(card.company, card.aliases) for card in cards}, text=question if company is None else company
-    )
+    # Aliases are other names of a company. Without one there is nobody whom they name.
+    named_by = {(card.company, card.aliases) for card in cards if card.company is not None}
+    index = CompanyIndex.of(named_by, text=question if company is None else company)
     if company is not None:
         return index.named(company)
     named = index.found_in(question)
-    return named | meant_by_short_forms(question, {card.company for card in cards}, named=named)
+    return named | meant_by_short_forms(question, _companies_in(cards), named=named)
+
+
+def _companies_in(cards: Iterable[ReportCard]) -> set[str]:
+    return {card.company for card in cards if card.company is not None}
 
 
 def _by_company(cards: Sequence[ReportCard], about: Set[CompanyId]) -> dict[str, list[ReportCard]]:
     """Group the reports by company, under the alphabetically first of its names."""
-    ids = names_of(about, {card.company for card in cards})
+    ids = names_of(about, _companies_in(cards))
     groups: dict[CompanyId, list[ReportCard]] = defaultdict(list)
     for card in cards:
-        if (identity := ids.get(card.company)) is not None:
+        if card.company is not None and (identity := ids.get(card.company)) is not None:
             groups[identity].append(card)
-    return {min(card.company for card in group): group for group in groups.values()}
+    return {min(_companies_in(group)): group for group in groups.values()}
 
 
 def _of_companies(

@@ -9,7 +9,7 @@ from psycopg.types.json import Jsonb
 
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.fields import FROM_BOARD
-from querymill_shared.contracts.reports.ingest import Report
+from querymill_shared.contracts.reports.ingest import NO_COMPANY, Report
 from querymill_workers.inference.ports import Vectors
 from querymill_workers.postgres.connection import Pool, literal, unhurried, within
 from querymill_workers.postgres.filters import predicate
@@ -241,7 +241,7 @@ def _columns(collection: str, passages: Sequence[PendingPassage]) -> dict[str, A
 def _row_of(report: Report) -> dict[str, Any]:
     return {
         "title": report.title,
-        "company": report.company,
+        "company": report.company or NO_COMPANY,
         "aliases": list(report.aliases),
         "period": report.period,
         "published_at": report.published_at,

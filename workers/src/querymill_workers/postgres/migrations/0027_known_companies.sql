@@ -1,0 +1,2 @@
+-- Reports may be of no company. The column says "–" then, as the release before wrote and reads it; a filter sees null.
+CREATE INDEX reports_known_company ON reports (collection, (nullif(company, '–')) COLLATE "C");  -- as the filter writes it
