@@ -5,6 +5,7 @@ They are read from the environment, from the files that ``NAME_FILE`` names, and
 
 import re
 from collections.abc import Iterator
+from pathlib import PurePath
 from typing import Annotated, Any, Literal
 from urllib.parse import unquote, urlsplit
 
@@ -45,6 +46,12 @@ def _read_by_celery(urls: str) -> str:
             "broker_url", "must be a URL, with special characters of the password percent-encoded"
         ) from None
     return urls
+
+
+def _absolute(folder: str) -> str:
+    if not PurePath(folder).is_absolute():
+        raise PydanticCustomError("folder", "must be an absolute path")
+    return folder
 
 
 class Settings(BaseSettings):
@@ -269,6 +276,13 @@ class Settings(BaseSettings):
     querymill_console_hide_questions: Annotated[
         bool, Field(description="show no questions in the console's lists of jobs")
     ] = False
+    querymill_document_folders: Annotated[
+        list[Annotated[str, AfterValidator(_absolute)]],
+        Field(
+            description="folders whose PDF files the console may show as pictures beside the texts read from them"
+            " (JSON); empty: none, but below your home folder for `querymill up`",
+        ),
+    ] = []
     querymill_gateway_waiting: Annotated[
         int,
         Field(

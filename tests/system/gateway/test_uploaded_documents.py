@@ -1,6 +1,9 @@
 """Documents that are uploaded as they are: read in a process of their own, and named by a problem if they cannot be."""
 
+import asyncio
+import os
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +11,8 @@ import httpx
 import pytest
 
 from querymill.gateway import receiving
+from querymill.gateway.readers import ReadingRoom
+from querymill.gateway.receiving import Received
 from querymill.reading import process
 from querymill.reading.document import EngineMissing, Limits
 from querymill_shared.board import ValkeyBoard
@@ -124,3 +129,25 @@ def test_without_the_engines_the_answer_names_the_extra(
     monkeypatch.setattr(process.Reader, "read", missing)
     answer = quiet_http.post(AT, content=TIDES, headers=PDF)
     assert (answer.status_code, "querymill[documents]" in answer.json()["detail"]) == (415, True)
+
+
+def test_a_caller_who_goes_away_costs_nobody_else_a_document(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "endless.txt")  # reading it waits for a writer who never comes
+    (tmp_path / "good.txt").write_text("all is well")
+
+    async def go_away_and_read(room: ReadingRoom) -> str:
+        leaving = asyncio.create_task(room.read(Received(tmp_path / "endless.txt", "endless.txt")))
+        await asyncio.sleep(0.01)
+        leaving.cancel()
+        with suppress(asyncio.CancelledError):
+            await leaving
+        return (await room.read(Received(tmp_path / "good.txt", "good.txt"))).pages[0].text
+
+    async def often() -> list[str]:
+        room = ReadingRoom()
+        try:
+            return [await go_away_and_read(room) for _ in range(5)]
+        finally:
+            room.close()
+
+    assert asyncio.run(often()) == ["all is well"] * 5

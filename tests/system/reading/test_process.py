@@ -1,5 +1,6 @@
 """Reading in a process with limits: what a hostile file costs is that file."""
 
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -78,3 +79,39 @@ def test_an_archive_is_unpacked_within_limits(tmp_path: Path) -> None:
         told = careful.unpack(good, into)
         assert told == [("in/a.txt", ""), ("../b.txt", "its path leads out of the archive")]
     assert sorted(path.name for path in tmp_path.rglob("b.txt")) == []
+
+
+def test_a_page_is_drawn_as_it_was_hashed(reader: Reader, tmp_path: Path) -> None:
+    content = documents.pdf(documents.lines("one"), documents.lines("two"))
+    path = written(tmp_path / "a.pdf", content)
+    sha256 = hashlib.sha256(content).hexdigest()
+    pictures = [reader.draw(path, number, sha256=sha256) for number in (1, 2)]
+    assert all(picture.startswith(b"\x89PNG\r\n\x1a\n") for picture in pictures)
+    assert pictures[0] != pictures[1]
+    with pytest.raises(Unreadable, match="the file has 2 pages"):
+        reader.draw(path, 3, sha256=sha256)
+    written(path, documents.pdf(documents.lines("three")))
+    with pytest.raises(Unreadable, match="the file has changed"):
+        reader.draw(path, 1, sha256=sha256)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (documents.locked_pdf(), "encrypted"),
+        (documents.circular_pdf(), r"broken|drawn|pages"),
+        (b"no PDF", "broken"),
+        (b"", "broken"),
+    ],
+)
+def test_what_cannot_be_drawn_is_named(reader: Reader, tmp_path: Path, content: bytes, why: str) -> None:
+    path = written(tmp_path / "a.pdf", content)
+    with pytest.raises(Unreadable, match=why):
+        reader.draw(path, 1, sha256=hashlib.sha256(content).hexdigest())
+
+
+def test_a_page_of_any_size_gives_a_picture_of_bounded_size(reader: Reader, tmp_path: Path) -> None:
+    content = documents.pdf(documents.lines("one")).replace(b"[0 0 612 792]", b"[0 0 14000 9]")
+    picture = reader.draw(written(tmp_path / "a.pdf", content), 1, sha256=hashlib.sha256(content).hexdigest())
+    width, height = (int.from_bytes(picture[at : at + 4], "big") for at in (16, 20))
+    assert (width, 1 <= height <= 2) == (1_600, True)

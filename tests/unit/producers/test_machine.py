@@ -1,5 +1,6 @@
 """How a worker of one's own is started, and which parts of the embedded stack the caller's settings stand for."""
 
+import json
 import socket
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from typer.testing import CliRunner
 from querymill.cli.exits import WrongUse
 from querymill.cli.machine import read_queues, worker_command
 from querymill.cli.main import app
-from querymill.cli.stack import parts_to_start, workers
+from querymill.cli.stack import _gateway, parts_to_start, workers
 from querymill_embedded import ALL, Part
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
@@ -88,3 +89,17 @@ def test_up_refuses_a_port_that_another_process_has(tmp_path: Path) -> None:
     assert isinstance(done.exception, WrongUse)
     assert str(done.exception).startswith(f"--port: {taken} is taken by another process; give a free port")
     assert not (tmp_path / "stack").exists()
+
+
+def test_the_console_of_the_stack_may_show_files_at_home_unless_told_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("QUERYMILL_DOCUMENT_FOLDERS", raising=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert json.loads(_gateway(8080).environment["QUERYMILL_DOCUMENT_FOLDERS"]) == [str(tmp_path)]
+    (tmp_path / ".env").write_text("QUERYMILL_DOCUMENT_FOLDERS=[]\n")
+    assert _gateway(8080).environment["QUERYMILL_DOCUMENT_FOLDERS"] == "[]"
+    monkeypatch.setenv("HOME", "/")  # of an account without a home: that would be every file
+    (tmp_path / ".env").unlink()
+    assert "QUERYMILL_DOCUMENT_FOLDERS" not in _gateway(8080).environment

@@ -27,6 +27,16 @@ def test_a_lease_longer_than_ten_seconds_is_refused(monkeypatch: pytest.MonkeyPa
         Settings()
 
 
+def test_folders_of_documents_are_absolute(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Settings().querymill_document_folders == []
+    monkeypatch.setenv("QUERYMILL_DOCUMENT_FOLDERS", '["/srv/filings"]')
+    assert Settings().querymill_document_folders == ["/srv/filings"]
+    for relative in ("", "filings", "~/filings"):
+        monkeypatch.setenv("QUERYMILL_DOCUMENT_FOLDERS", f'["{relative}"]')
+        with pytest.raises(ValidationError, match="must be an absolute path"):
+            Settings()
+
+
 SECRETS = {
     "redis_url": "redis://:HUNTER@cache:6379/0",
     "celery_broker_url": "amqp://guest:HUNTER@mq//",

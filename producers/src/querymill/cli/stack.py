@@ -233,11 +233,17 @@ def _gateway(port: int) -> "embedded.Program":
     program: embedded.Program = _library().Program(
         name="gateway",
         command=(sys.executable, "-m", "querymill.gateway", "--port", str(port)),
-        environment=beside_the_stack(),
+        environment=_documents_at_home() | beside_the_stack(),
         settle_s=3,
         port=port,
     )
     return program
+
+
+def _documents_at_home() -> dict[str, str]:
+    """Return the setting by which the console of your own machine shows the pages of your PDF files."""
+    home = Path("~").expanduser()
+    return {"QUERYMILL_DOCUMENT_FOLDERS": json.dumps([str(home)])} if home.is_absolute() and home.parts[1:] else {}
 
 
 def _migrate(environment: Mapping[str, str]) -> None:

@@ -99,20 +99,29 @@ async def _exported(request: Request, asked: ExportDocuments, page: DocumentPage
 )
 async def show_document(request: Request, collection: str, kind: Retriever, document: DocumentKey) -> Response:
     """Return one document whole, as ingestion reads it. Its `ETag` is a hash of its content."""
-    await find(request, collection, kind)
-    asked = ShowDocument(retriever=kind, collection=collection, id=document)
-    try:
-        shown = await fetch(request, asked, ShownDocument)
-    except Problem as problem:
-        # The board has no code for this yet, only the words of the step.
-        raise (
-            not_found() if problem.slug == "job-failed" and " is not among the " in problem.detail else problem
-        ) from None
+    shown = await fetch_whole(request, collection, kind, document)
     text = json.dumps(shown.document)
     tag = {"ETag": f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"', "Cache-Control": "private, no-cache"}
     if matches(request, tag["ETag"]):
         return Response(status_code=304, headers=tag)
     return Response(text, headers=tag, media_type=JSON)
+
+
+async def fetch_whole(request: Request, collection: str, kind: Retriever, document: DocumentKey) -> ShownDocument:
+    """Fetch a document that the caller may see.
+
+    Raises:
+        Problem: There is none, or it cannot be fetched.
+    """
+    await find(request, collection, kind)
+    asked = ShowDocument(retriever=kind, collection=collection, id=document)
+    try:
+        return await fetch(request, asked, ShownDocument)
+    except Problem as problem:
+        # The board has no code for this yet, only the words of the step.
+        raise (
+            not_found() if problem.slug == "job-failed" and " is not among the " in problem.detail else problem
+        ) from None
 
 
 @router.delete(

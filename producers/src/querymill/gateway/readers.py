@@ -24,6 +24,8 @@ READERS: Final = 2
 RECEIVED: Final = 16
 #: How long a document waits for a reader, in seconds.
 QUEUE_S: Final = 60.0
+#: How long the picture of a page waits for a reader, in seconds: somebody looks at the page.
+PICTURE_QUEUE_S: Final = 20.0
 _BUSY: Final = "too many documents are read; send it again"
 
 
@@ -76,25 +78,41 @@ class ReadingRoom:
         Raises:
             Problem: It cannot be read, or no reader became free.
         """
+        async with self._free_reader(QUEUE_S) as reader:
+            try:
+                return await asyncio.to_thread(reader.read, file.path, name=file.name)
+            except EngineMissing as error:
+                raise Problem("media-type", f"this gateway reads no such documents: {error}") from None
+            except Unreadable as error:
+                raise Problem("unreadable", f"document: {error}", errors=[("document", str(error))]) from None
+
+    async def draw(self, path: Path, number: int, *, sha256: str) -> bytes:
+        """Return a page of a PDF file, from 1, as a PNG picture, if the content of the file has that hash.
+
+        Raises:
+            Unreadable: There is no picture of it.
+            Problem: No reader became free.
+        """
+        async with self._free_reader(PICTURE_QUEUE_S) as reader:
+            return await asyncio.to_thread(reader.draw, path, number, sha256=sha256)
+
+    @asynccontextmanager
+    async def _free_reader(self, patience_s: float) -> AsyncIterator[Reader]:
         try:
-            async with asyncio.timeout(QUEUE_S):
+            async with asyncio.timeout(patience_s):
                 await self._places.acquire()
         except TimeoutError:
             raise unavailable(_BUSY, retry_after_s=10) from None
         reader = self._idle.pop() if self._idle else Reader(LIMITS)
         try:
-            document = await asyncio.to_thread(reader.read, file.path, name=file.name)
-        except EngineMissing as error:
-            raise Problem("media-type", f"this gateway reads no such documents: {error}") from None
-        except Unreadable as error:
-            raise Problem("unreadable", f"document: {error}", errors=[("document", str(error))]) from None
+            yield reader
         except asyncio.CancelledError:
-            reader.close()  # its thread goes on otherwise
+            reader.give_up()  # its thread goes on otherwise
+            reader = Reader(LIMITS)
             raise
         finally:
             self._idle.append(reader)
             self._places.release()
-        return document
 
     def close(self) -> None:
         """End the processes."""

@@ -4,11 +4,13 @@ It reads requests from its standard input, a line of JSON each, and answers on i
 page that it begins, then one with the document or the reason why there is none.
 """
 
+import hashlib
 import json
 import os
 import resource
 import sys
 import unicodedata
+from base64 import b64encode
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -62,10 +64,7 @@ def _answered(request: Mapping[str, Any], limits: Limits, answers: BinaryIO) -> 
         _write(answers, {"page": number})
 
     try:
-        if "into" in request:
-            members = unpack(Path(request["path"]), Path(request["into"]), limits)
-            return {"members": [[str(path), why] for path, why in members]}
-        document = read(request, limits, on_page)
+        return _done(request, limits, on_page)
     except Unreadable as error:
         return {"unreadable": error.reason, "page": error.page}
     except MemoryError:
@@ -77,7 +76,15 @@ def _answered(request: Mapping[str, Any], limits: Limits, answers: BinaryIO) -> 
         return {"unreadable": "nested too deeply", "page": reached[0]}
     except Exception as error:  # noqa: BLE001  # whatever an engine raises costs this file only
         return {"unreadable": f"cannot be read: {type(error).__name__}: {str(error)[:200]}", "page": reached[0]}
-    return {"document": document.as_json()}
+
+
+def _done(request: Mapping[str, Any], limits: Limits, on_page: Any) -> dict[str, Any]:
+    if "into" in request:
+        members = unpack(Path(request["path"]), Path(request["into"]), limits)
+        return {"members": [[str(path), why] for path, why in members]}
+    if "draw" in request:
+        return {"picture": b64encode(draw(request, limits)).decode()}
+    return {"document": read(request, limits, on_page).as_json()}
 
 
 def read(request: Mapping[str, Any], limits: Limits, on_page: Any) -> Document:
@@ -94,6 +101,23 @@ def read(request: Mapping[str, Any], limits: Limits, on_page: Any) -> Document:
     format_ = BY_NAME[given] if given else recognise(path, name, limits)
     asked = Asked(path, name, limits, request.get("password"), on_page)
     return bounded(format_.read(asked), limits)
+
+
+def draw(request: Mapping[str, Any], limits: Limits) -> bytes:
+    """Draw a page of a PDF file whose content has the hash that was asked for.
+
+    Raises:
+        Unreadable: The file is another by now, or there is no such page.
+    """
+    # Imported here: only this process imports engines, and only when it needs them.
+    from querymill.reading.formats import pdf
+
+    with Path(request["path"]).open("rb") as file:
+        content = file.read(limits.file_bytes + 1)
+    # What is drawn is what was hashed, whatever happens to the file meanwhile.
+    if hashlib.sha256(content).hexdigest() != request["sha256"]:
+        raise Unreadable("the file has changed")
+    return pdf.draw(content, request["draw"])
 
 
 def bounded(document: Document, limits: Limits) -> Document:

@@ -6,6 +6,7 @@ import select
 import subprocess
 import sys
 import time
+from base64 import b64decode
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
@@ -30,6 +31,7 @@ class Reader:
         self._process: subprocess.Popen[bytes] | None = None
         self._files = 0
         self._unread = bytearray()
+        self._is_over = False
 
     def __enter__(self) -> Self:
         return self
@@ -47,6 +49,11 @@ class Reader:
                 if pipe is not None:
                     with suppress(OSError):
                         pipe.close()
+
+    def give_up(self) -> None:
+        """End what another thread reads; nothing is read after it."""
+        self._is_over = True  # first: that thread may be starting the process
+        self.close()
 
     def read(
         self,
@@ -72,6 +79,16 @@ class Reader:
         """
         answer = self._asked({"path": str(archive), "into": str(into)}, lambda _: None)
         return [(name, why) for name, why in answer["members"]]
+
+    def draw(self, path: Path, number: int, *, sha256: str) -> bytes:
+        """Return a page of a PDF file, from 1, as a PNG picture, if the content of the file has that hash.
+
+        Raises:
+            Unreadable: It has another, or no such page, or drawing exceeded a limit; `EngineMissing` if the engine is
+                missing.
+        """
+        answer = self._asked({"path": str(path), "draw": number, "sha256": sha256}, lambda _: None)
+        return b64decode(answer["picture"])
 
     def _asked(self, request: Mapping[str, Any], on_page: Callable[[int], None]) -> dict[str, Any]:
         process = self._started()
@@ -137,7 +154,11 @@ class Reader:
                 bufsize=0,
                 env={},
             )
-        return self._process
+        process = self._process
+        if self._is_over:
+            self.close()
+            raise Unreadable("given up")
+        return process
 
 
 def _how_it_ended(process: subprocess.Popen[bytes], limits: Limits) -> str:

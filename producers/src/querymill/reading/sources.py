@@ -4,6 +4,7 @@ import csv
 import glob
 import hashlib
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
@@ -181,6 +182,12 @@ def is_unchanged(written: str, path: Path, asked: str) -> bool:
     if before != asked or str(status.st_size) != size:
         return False
     return str(status.st_mtime_ns) == mtime or Stamp.of(path, asked).sha256 == sha256
+
+
+def sha256_in(written: str) -> str | None:
+    """Return the hash of the content in a stamp, None if it is no stamp."""
+    parts = written.split(":")
+    return parts[2] if len(parts) == 4 and re.fullmatch("[0-9a-f]{64}", parts[2]) else None
 
 
 def printable(place: str) -> str:

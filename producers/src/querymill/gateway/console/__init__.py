@@ -13,6 +13,7 @@ from querymill.gateway.console import (
     ingestions,
     job_list,
     job_page,
+    pictures,
     ranks,
     search,
     sign_in,
@@ -31,6 +32,7 @@ for _room in (
     dead_letters,
     ingestions,
     ranks,
+    pictures,  # before the page of a document, whose address may hold anything
     collections,
 ):
     router.include_router(_room.router)

@@ -8,20 +8,19 @@ from pydantic import ValidationError
 
 from querymill.gateway import audit
 from querymill.gateway.console.hits import PAGE, hits_of
+from querymill.gateway.console.pictures import picture_beside
 from querymill.gateway.console.reading import reading_of
 from querymill.gateway.console.rendering import address, read_form, render, see
-from querymill.gateway.documents import fetch, filter_of, find
+from querymill.gateway.documents import fetch, fetch_whole, filter_of, find
 from querymill.gateway.gate import caller_of, gate_of, need, need_sight
 from querymill.gateway.jobs import find_jobs, submit_job
-from querymill.gateway.problems import Problem, no_collection, not_found, of_rules
+from querymill.gateway.problems import Problem, no_collection, of_rules
 from querymill.gateway.waiting import look_at
 from querymill.keys import Scope
 from querymill_shared.contracts.documents import (
     DocumentList,
     DropDocuments,
     ListDocuments,
-    ShowDocument,
-    ShownDocument,
 )
 from querymill_shared.contracts.errors import QuerymillError
 from querymill_shared.contracts.filters import Retriever
@@ -121,16 +120,20 @@ async def drop(request: Request, collection: str, kind: Retriever) -> Response:
 @router.get("/console/collections/{collection}/{kind}/{document:path}")
 async def read(request: Request, collection: str, kind: Retriever, document: str) -> Response:
     """Show a document where it was cited: the page, the message or the lines, with the passage marked."""
-    await find(request, collection, kind)
-    asked = ShowDocument(retriever=kind, collection=collection, id=document)
-    try:
-        shown = await fetch(request, asked, ShownDocument)
-    except Problem as problem:
-        raise (not_found() if problem.slug == "job-failed" else problem) from None
+    shown = await fetch_whole(request, collection, kind, document)
     params = request.query_params
     hit = await _hit(request, collection, params.get("job", ""), params.get("hit", ""))
     reading = reading_of(kind, document, shown.document, hit, page=params.get("page"), message=params.get("message"))
-    return render(request, "reader.html", collection=collection, kind=kind, document=document, reading=reading, hit=hit)
+    return render(
+        request,
+        "reader.html",
+        collection=collection,
+        kind=kind,
+        document=document,
+        reading=reading,
+        hit=hit,
+        picture=await picture_beside(request, collection, document, shown.document, reading.page),
+    )
 
 
 async def _hit(request: Request, collection: str, job_id: str, number: str) -> Any:

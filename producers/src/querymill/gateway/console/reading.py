@@ -34,12 +34,13 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A document that is read: some of its passages, or lines; its metadata; the pages before and after."""
+    """A document that is read: some of its passages, or lines; its metadata; the page, and those before and after."""
 
     title: str
     passages: tuple[Passage, ...] = ()
     lines: tuple[Line, ...] = ()
     metadata: tuple[tuple[str, str], ...] = ()
+    page: int | None = None
     before: int | None = None
     after: int | None = None
     left_out: int = 0
@@ -90,6 +91,7 @@ def _report(name: str, document: Mapping[str, Any], hit: tuple[HitView, Any] | N
         str(document.get("title") or name),
         (Passage(f"Page {numbers[place]} of {len(pages)}", text, marks=marks, is_here=True),),
         metadata=_metadata(document, "pages"),
+        page=numbers[place],
         before=numbers[place - 1] if place > 0 else None,
         after=numbers[place + 1] if place + 1 < len(numbers) else None,
     )

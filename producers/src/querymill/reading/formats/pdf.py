@@ -4,8 +4,10 @@ pypdfium2 was chosen because it is fast (70 to 300 pages/s with places, where pd
 files, opens those with an empty password, and has permissive licences and wheels for every machine that we support.
 """
 
+import io
 from collections.abc import Iterator, Sequence
 from ctypes import byref, c_float
+from pathlib import Path
 from statistics import median_low
 from typing import Any, Final
 
@@ -26,11 +28,14 @@ MAX_LETTERS: Final = 200_000
 #: Drawn objects of a page that are looked at, and the height in points below which a box is a line.
 MAX_DRAWN: Final = 4_000
 FLAT: Final = 4.0
+#: A drawn page: pixels a point, for screens with two pixels a dot, and pixels of its longer side.
+MAX_SCALE: Final = 2.0
+MAX_SIDE_PX: Final = 1_600
 
 
 def read(asked: Asked) -> Document:
     """See `Format.read`."""
-    with _opened(asked) as document:
+    with _opened(asked.path, asked.password) as document:
         count = len(document)
         if count > asked.limits.pages:
             raise Unreadable(f"{count} pages, at most {asked.limits.pages} are read")
@@ -57,12 +62,32 @@ def _is_said(value: str | None) -> bool:
     return bool(value and value.strip("() ").lower() not in ("", "anonymous", "unspecified", "unknown"))
 
 
-def _opened(asked: Asked) -> Any:
+def draw(content: bytes, number: int) -> bytes:
+    """Return a page of a file, from 1, as a PNG picture of at most `MAX_SIDE_PX` pixels a side.
+
+    Raises:
+        Unreadable: The file is broken or encrypted, or has no such page.
+    """
+    with _opened(content) as document:
+        if not 1 <= number <= len(document):
+            raise Unreadable(f"the file has {len(document)} pages", number)
+        try:
+            page = document[number - 1]
+            scale = min(MAX_SCALE, MAX_SIDE_PX / max(page.get_size()))
+            picture = page.render(scale=scale).to_pil()
+        except pypdfium2.PdfiumError as error:
+            raise Unreadable(f"cannot be drawn: {error}", number) from error
+    written = io.BytesIO()
+    picture.save(written, "PNG")
+    return written.getvalue()
+
+
+def _opened(source: Path | bytes, password: str | None = None) -> Any:
     try:
-        return pypdfium2.PdfDocument(asked.path, password=asked.password)
+        return pypdfium2.PdfDocument(source, password=password)
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower():
-            given = "the password does not open it" if asked.password else "encrypted: a password is needed"
+            given = "the password does not open it" if password else "encrypted: a password is needed"
             raise Unreadable(given) from error
         raise Unreadable(f"a broken PDF file: {error}") from error
 

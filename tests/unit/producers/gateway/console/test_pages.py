@@ -210,7 +210,9 @@ def test_a_report_is_read_at_the_page_that_was_cited() -> None:
         {"page": number, "text": f"page {number} says {HOSTILE}"} for number in (1, 42, 43)]}  # fmt: skip
     reading = reading_of("reports", "a1", document, None, page="42")
     assert (reading.before, reading.after) == (1, 43)
-    page = rendered("reader.html", collection="c", kind="reports", document="a1", reading=reading, hit=None)
+    page = rendered(
+        "reader.html", collection="c", kind="reports", document="a1", reading=reading, hit=None, picture=None
+    )
     assert "page 42 says" in page.text
     assert "page 43 says" not in page.text
     assert str(2**60) in page.text

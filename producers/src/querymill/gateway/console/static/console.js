@@ -259,6 +259,12 @@ document.addEventListener("click", (event) => {
   const from = /** @type {HTMLElement} */ (event.target).closest("[data-copy]")?.getAttribute("data-copy");
   if (from) copy($(from)?.textContent || "");
 });
+// A page that cannot be drawn, such as one of a locked file, leaves its place to the text.
+for (const image of /** @type {NodeListOf<HTMLImageElement>} */ (document.querySelectorAll("figure img"))) {
+  const leave = () => { image.closest(".beside")?.classList.remove("beside"); image.closest("figure")?.remove(); };
+  if (image.complete && !image.naturalWidth) leave();
+  else image.addEventListener("error", leave);
+}
 document.querySelector(".bar [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
 localise(document);
 poll();
