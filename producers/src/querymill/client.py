@@ -3,6 +3,7 @@
 import asyncio
 import copyreg
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from functools import cache
 from typing import Any, Protocol, Self, TypeVar, cast
 
@@ -13,6 +14,7 @@ from querymill.loading import Ingestion, LoadCalls, OnEvent, Rows, load_async
 from querymill.path_options import PathOptions
 from querymill.watch import Watch
 from querymill_shared.board import AsyncValkeyBoard, Board, ValkeyBoard, ValkeyWatchedBoard
+from querymill_shared.board.batches import BatchShelf
 from querymill_shared.board.connections import CLIENT_COMMANDS
 from querymill_shared.contracts.errors import UnknownCollection
 from querymill_shared.contracts.filters import Retriever
@@ -54,6 +56,9 @@ def ringing_after(board: Board, doorbell: Rings) -> Accepts:
 class Querymill(DocumentCalls, LoadCalls):
     """A connection to the board and its doorbells; safe to share between threads."""
 
+    #: Where the records of ingestions are kept; None in memory.
+    shelf: BatchShelf | None = None
+
     def __init__(self, *, redis_url: str | None = None, settings: Settings | None = None) -> None:
         chosen = _chosen(redis_url, settings)
         board = ValkeyBoard.connect(chosen, connections=CLIENT_COMMANDS)
@@ -63,6 +68,7 @@ class Querymill(DocumentCalls, LoadCalls):
         else:
             doorbell = Doorbell(chosen.broker_url)
             self._use(board, ringing_after(board, doorbell), watch, close=(board.close, doorbell.close))
+        self.shelf = board.shelf()
 
     def _use(self, board: Board, accept: Accepts, watch: Watch, *, close: Sequence[Callable[[], None]]) -> None:
         self._board = board
@@ -70,6 +76,19 @@ class Querymill(DocumentCalls, LoadCalls):
         self._watch = watch
         self._close = (watch.close, *close)
         self._known: dict[str, set[str]] = {}
+
+    def telling(self, sent: Callable[[JobRequest, str], None]) -> Self:
+        """Return this client as one that also tells of each job that it submits: the request, and the job's id."""
+        accept = self._accept
+
+        def told(request: JobRequest, *, idempotency_key: str | None = None) -> tuple[str, bool]:
+            job_id, is_new = accept(request, idempotency_key=idempotency_key)
+            sent(request, job_id)
+            return job_id, is_new
+
+        other = copy(self)
+        other._accept = told  # noqa: SLF001  # of this class
+        return other
 
     def __enter__(self) -> Self:
         return self

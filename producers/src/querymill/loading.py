@@ -8,15 +8,20 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from pydantic import TypeAdapter
 
+from querymill.batches import recorded
 from querymill.ingestion import BadLine, GoodLine, Lines, LoadProgress, Submits, ingest
 from querymill.path_options import PathOptions, UnreadPath
 from querymill_shared.contracts.fields import CollectionName
 from querymill_shared.contracts.files.ingest import IngestFilesResult
 from querymill_shared.contracts.filters import Retriever
+
+if TYPE_CHECKING:
+    from querymill.client import Querymill
+    from querymill.kinds.kind import Kind
 
 #: Failed documents, and bad lines, that are named; of more the number is known.
 NAMED: Final = 1_000
@@ -110,19 +115,32 @@ def load(
     mill: Submits, kind: str, rows: Rows, collection: str, tell: OnEvent, options: PathOptions | None = None
 ) -> Ingestion:
     """Ingest rows, or what is at a path; see `LoadCalls.ingest`."""
-    found, done = _kind(kind), Ingestion()
+    found: Kind[Any] = _kind(kind)
     _COLLECTION.validate_python(collection)
+    lines = found.documents
     if isinstance(rows, str | Path):
         # It brings the readers of documents and histories, which a client of rows does without.
         paths: Any = import_module("querymill.paths.loading")
-        ingestion: Ingestion = paths.load_path(mill, found, str(rows), collection, options or PathOptions(), tell)
-        return ingestion
-    lines: Lines[Any] = found.documents
-    if options == PathOptions(include_secrets=True) and lines.refuse is not None:
+    elif options == PathOptions(include_secrets=True) and lines.refuse is not None:
         lines = lines.leaving_nothing_out()
     elif options is not None:
         raise ValueError("options: of rows there is one, include_secrets, for files; the others are for a path")
-    for advance in ingest(mill, _good(lines.read_rows(rows, collection), done, tell), packing=lines.packing):
+    with recorded(cast("Querymill", mill), kind, collection, lines) as (noting, record):
+
+        def note(event: LoadProgress | BadLine | UnreadPath) -> None:
+            record.note(event)
+            tell(event)
+
+        if isinstance(rows, str | Path):
+            ingestion: Ingestion = paths.load_path(noting, found, str(rows), collection, options or PathOptions(), note)
+            return ingestion
+        return _load_rows(noting, lines, rows, collection, note)
+
+
+def _load_rows(mill: Submits, lines: Lines[Any], rows: Iterable[Any], collection: str, tell: OnEvent) -> Ingestion:
+    done = Ingestion()
+    good = _good(lines.read_rows(rows, collection), done, tell)
+    for advance in ingest(mill, good, packing=lines.packing):
         if advance.document is not None:
             done.add(advance)
         tell(advance)

@@ -1,6 +1,6 @@
 /** The client: submit jobs, and look after what is stored. */
 
-import { bodyOf, type CallOptions, Connection, type ConnectionOptions, pathOf } from "./connection.js";
+import { bodyOf, type CallOptions, Connection, type ConnectionOptions, pathOf, unlessAborted } from "./connection.js";
 import { Job, type ResultOptions } from "./job.js";
 import { stringify } from "./json.js";
 import type {
@@ -59,19 +59,24 @@ export class Querymill {
   }
 
   /**
-   * Submit a job of any kind.
+   * Submit a job of any kind. If `signal` ends the call, the job is cancelled, unless your own key led to a former job.
    *
    * @throws ProblemError: 422 names the fields that break rules, 404 the collection that is unknown, 409 an idempotency
    * key of another request.
    */
   async submit<K extends Kind>(
     request: RequestOf<K> & { readonly kind: K },
-    { idempotencyKey = newKey(), signal }: SubmitOptions = {},
+    { idempotencyKey, signal }: SubmitOptions = {},
   ): Promise<Job<ResultOf<K>>> {
-    const headers = { "Content-Type": "application/json", "Idempotency-Key": idempotencyKey };
-    const sent = { method: "POST", headers, body: stringify(request), signal } as const;
-    const { job_id } = await this.#connection.json<JobBody>("/v1/jobs", sent);
-    return this.job<K>(job_id);
+    signal?.throwIfAborted();
+    const headers = { "Content-Type": "application/json", "Idempotency-Key": idempotencyKey ?? newKey() };
+    const sent = { method: "POST", headers, body: stringify(request), signal, whole: true } as const;
+    const submitted = this.#connection.call("/v1/jobs", sent).then(async (response) => {
+      const isOwn = idempotencyKey === undefined || response.headers.get("Idempotent-Replayed") !== "true";
+      return { job: this.job<K>((await bodyOf<JobBody>(response)).job_id), isOwn };
+    });
+    const { job } = await unlessAborted(submitted, ({ job, isOwn }) => isOwn && job.cancel(), signal);
+    return job;
   }
 
   /** Return a job by its id. Nothing is sent. */

@@ -21,13 +21,17 @@ export interface ConnectionOptions {
   readonly silenceMs?: number | undefined;
 }
 
-/** A request. `again` says that it has the same effect if it is sent twice. */
+/**
+ * A request. `again` says that it has the same effect if it is sent twice. One that is `whole` is not cut by its signal
+ * once it is under way: its answer says what the gateway made of it.
+ */
 export interface Request extends CallOptions {
   readonly method?: "GET" | "POST" | "DELETE";
   readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: BodyInit;
   readonly again?: boolean;
+  readonly whole?: boolean;
 }
 
 const PASSING: ReadonlySet<number> = new Set([429, 502, 503]);
@@ -71,7 +75,8 @@ export class Connection {
   }
 
   /** Send a request once. */
-  async send(path: string, { method = "GET", query = {}, headers, body, signal }: Request): Promise<Response> {
+  async send(path: string, { method = "GET", query = {}, headers, body, whole, ...options }: Request): Promise<Response> {
+    const signal = whole ? undefined : options.signal;
     const url = new URL(this.#base + path);
     for (const [name, value] of Object.entries(query)) {
       for (const each of [value ?? []].flat()) url.searchParams.append(name, String(each));
@@ -120,6 +125,28 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
       resolve();
     }, ms);
     signal?.addEventListener("abort", stop, { once: true });
+  });
+}
+
+/** Wait for work, or until the signal says no: then throw its reason, and `undo` the work once it is done. */
+export function unlessAborted<T>(work: Promise<T>, undo: (done: T) => unknown, signal?: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      reject(signal?.reason);
+      work.then(undo).catch(() => undefined);
+    };
+    const over = () => signal?.removeEventListener("abort", stop);
+    signal?.addEventListener("abort", stop, { once: true });
+    work.then(
+      (done) => {
+        over();
+        resolve(done);
+      },
+      (error: unknown) => {
+        over();
+        reject(error);
+      },
+    );
   });
 }
 

@@ -159,6 +159,32 @@ test("who gives a search up cancels it, and a stream that is given up ends at on
   assert.equal((await collect(job.events())).at(-1)?.type, "cancelled");
 });
 
+test("a submission that is given up on its way leaves no job that goes on", async () => {
+  const jobsOf = async (collection: string): Promise<readonly string[]> => {
+    const listed = await fetch(`${QUIET}/v1/jobs?collection=${collection}`);
+    return ((await listed.json()) as { jobs: { state: string }[] }).jobs.map((job) => job.state);
+  };
+  const reason = new Error("the user left");
+  for (const way of ["submit", "search"] as const) {
+    const collection = `left-${crypto.randomUUID()}`;
+    const leaving = new AbortController();
+    const given = quiet[way]({ ...endless, collection }, { signal: leaving.signal });
+    leaving.abort(reason);
+    await assert.rejects(given, reason);
+    while ((await jobsOf(collection))[0] !== "cancelled") await sleep(20);
+    await assert.rejects(quiet[way]({ ...endless, collection }, { signal: leaving.signal }), reason);
+    assert.equal((await jobsOf(collection)).length, 1);
+  }
+  const idempotencyKey = crypto.randomUUID();
+  const former = await quiet.submit(endless, { idempotencyKey });
+  const leaving = new AbortController();
+  const again = quiet.submit(endless, { idempotencyKey, signal: leaving.signal });
+  leaving.abort(reason);
+  await assert.rejects(again, reason);
+  assert.equal((await former.show()).state, "queued");
+  await former.cancel();
+});
+
 test("errors name the field and the rule, and are told apart", async () => {
   const status = (expected: number) => (error: unknown) => error instanceof ProblemError && error.status === expected;
   const blank = { kind: "reports", query: " ", collection: "filings" } as const;

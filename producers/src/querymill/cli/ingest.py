@@ -12,6 +12,7 @@ from typing import Annotated, Any, BinaryIO, Final
 
 import typer
 
+from querymill.batches import BatchRecord, recorded
 from querymill.cli.exits import Exit, WrongUse
 from querymill.cli.ingest_documents import load_documents
 from querymill.cli.ingest_histories import load_histories
@@ -112,10 +113,10 @@ def load(
         watch(asked, as_documents=as_documents, as_histories=as_histories)
         return
     if as_documents:
-        load_documents(chosen.documents, paths, collection, options, as_json=as_json)
+        load_documents(chosen, paths, collection, options, as_json=as_json)
         return
     if chosen.reads_histories and are_histories(paths, histories):
-        load_histories(chosen.documents, paths, collection, histories, as_json=as_json)
+        load_histories(chosen, paths, collection, histories, as_json=as_json)
         return
     load_path(chosen, paths, collection, include_secrets=include_secrets, as_json=as_json)
 
@@ -132,23 +133,27 @@ def load_path(chosen: Kind[Any], paths: list[str], collection: str, *, include_s
         raise WrongUse(f"path: one at a time for {chosen.name}")
     path = Path(paths[0])
     if isinstance(chosen.ingest, Lines):
-        load_lines(chosen.ingest, path, collection, as_json=as_json)
+        load_lines(chosen, path, collection, as_json=as_json)
     else:
         with plain_file(path) as plain:
             chosen.ingest(plain, collection, as_json=as_json, include_secrets=include_secrets)
 
 
-def load_lines(lines: Lines[Any], path: Path, collection: str, *, as_json: bool) -> None:
+def load_lines(chosen: Kind[Any], path: Path, collection: str, *, as_json: bool) -> None:
     """Ingest the documents of a file of JSON lines while it is read.
 
     Raises:
         WrongUse: The file cannot be read, or none of its lines can be loaded.
         typer.Exit: A line or a document was not loaded; the others were.
     """
-    console, done = Console(stderr=True), Ingestion()
-    with opened(path) as stream, Querymill() as mill:
-        good = good_lines(lines.read_stream(stream, collection), done, console)
-        for outcome in outcomes_with_bar(mill, good, console, size=size_of(stream), packing=lines.packing):
+    console, done, lines = Console(stderr=True), Ingestion(), chosen.documents
+    with (
+        opened(path) as stream,
+        Querymill() as mill,
+        recorded(mill, chosen.name, collection, lines) as (noting, record),
+    ):
+        good = good_lines(lines.read_stream(stream, collection), done, console, record)
+        for outcome in outcomes_with_bar(noting, good, console, size=size_of(stream), packing=lines.packing):
             done.add(outcome)
             if outcome.result is None:
                 console.print(f"{outcome.document}: {outcome.reason}", style="red")
@@ -179,7 +184,9 @@ def size_of(stream: BinaryIO) -> float | None:
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-def good_lines(read: Iterable[GoodLine[Any] | BadLine], done: Ingestion, console: Console) -> Iterator[GoodLine[Any]]:
+def good_lines(
+    read: Iterable[GoodLine[Any] | BadLine], done: Ingestion, console: Console, record: BatchRecord
+) -> Iterator[GoodLine[Any]]:
     """Yield the lines that can be loaded, and report the others.
 
     Raises:
@@ -191,6 +198,7 @@ def good_lines(read: Iterable[GoodLine[Any] | BadLine], done: Ingestion, console
                 yield line
             else:
                 done.add_bad(line)
+                record.refuse(line.reason, line=line.number)
                 console.print(f"line {line.number}: {line.reason}", style="red")
     except (OSError, *DAMAGED) as error:
         raise WrongUse(f"path: {error}") from error

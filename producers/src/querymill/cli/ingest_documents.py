@@ -8,11 +8,13 @@ from typing import Any, Final
 
 import typer
 
+from querymill.batches import BatchRecord, recorded
 from querymill.cli.exits import Exit
 from querymill.cli.progress import outcomes_with_bar
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill.ingestion import Lines, LoadProgress
+from querymill.kinds.kind import Kind
 from querymill.paths.documents import DocumentOptions, Feed, Loaded, Say, found_at
 from querymill.reading.process import Reader
 from querymill.reading.sources import LeftOut, Source
@@ -24,7 +26,7 @@ SHOWN: Final = 5
 
 
 def load_documents(
-    lines: Lines[Any], paths: Sequence[str], collection: str, options: DocumentOptions, *, as_json: bool
+    kind: Kind[Any], paths: Sequence[str], collection: str, options: DocumentOptions, *, as_json: bool
 ) -> None:
     """Read documents and load them.
 
@@ -33,8 +35,12 @@ def load_documents(
         typer.Exit: A file was not loaded; the others were.
     """
     console = Console(stderr=True)
-    with Querymill() as mill, Reader() as reader:
-        done = loaded(mill, reader, lines, paths, collection, options, console)
+    with (
+        Querymill() as mill,
+        Reader() as reader,
+        recorded(mill, kind.name, collection, kind.documents) as (noting, record),
+    ):
+        done = loaded(noting, reader, kind.documents, paths, collection, options, console, record)
     report(done, console, as_json=as_json)
     if done.failures or done.outcomes("failed"):
         raise typer.Exit(Exit.FAILED)
@@ -48,6 +54,7 @@ def loaded(
     collection: str,
     options: DocumentOptions,
     console: Console,
+    record: BatchRecord | None = None,
 ) -> Loaded:
     """Read documents, load them, and return what became of each.
 
@@ -58,7 +65,7 @@ def loaded(
     with tempfile.TemporaryDirectory(prefix="querymill-") as made:
         folder = Path(made)
         found, roots = found_at(paths, folder)
-        feed = Feed(mill, reader, lines, collection, options, done, folder, _sayer(console), _namer(console))
+        feed = Feed(mill, reader, lines, collection, options, done, folder, _sayer(console), _namer(console, record))
         feed.learn_what_is_stored(found, roots)
         size = sum(source.path.stat().st_size for source in found if isinstance(source, Source))
         for outcome in outcomes_with_bar(mill, feed.lines_of(found), console, size=size, packing=lines.packing):
@@ -72,8 +79,10 @@ def _sayer(console: Console) -> Say:
     return lambda said, style: console.print(said, style=style or None, markup=False)
 
 
-def _namer(console: Console) -> Callable[[LeftOut], None]:
+def _namer(console: Console, record: BatchRecord | None) -> Callable[[LeftOut], None]:
     def name(left: LeftOut) -> None:
+        if left.failed and record is not None:
+            record.refuse(left.reason, place=left.place)
         if left.failed:
             console.print(f"{left.place}: {left.reason}", style="red", markup=False)
 

@@ -10,13 +10,15 @@ from typing import Any, Final
 
 import typer
 
+from querymill.batches import recorded
 from querymill.cli.exits import Exit
 from querymill.cli.progress import outcomes_with_bar
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill.histories.finding import Found
 from querymill.histories.session import Unread
-from querymill.ingestion import Lines, LoadProgress
+from querymill.ingestion import LoadProgress
+from querymill.kinds.kind import Kind
 from querymill.paths.histories import Feed, HistoryOptions, found_at
 
 #: Files that ``--json`` names; of more it gives the number.
@@ -45,7 +47,7 @@ class Loaded:
 
 
 def load_histories(
-    lines: Lines[Any], paths: Sequence[str], collection: str, options: HistoryOptions, *, as_json: bool
+    kind: Kind[Any], paths: Sequence[str], collection: str, options: HistoryOptions, *, as_json: bool
 ) -> None:
     """Read histories and load their sessions. Without paths, the places are read where the tools keep them.
 
@@ -53,19 +55,24 @@ def load_histories(
         UnusablePath: There is nothing to read.
         typer.Exit: Something could not be read or loaded; the rest was.
     """
-    console, done = Console(stderr=True), Loaded()
+    console, done, lines = Console(stderr=True), Loaded(), kind.documents
 
     def leave_out(unread: Unread) -> None:
         done.unread.append(unread)
+        record.refuse(unread.reason, place=unread.place)
         console.print(f"{unread.place}: {unread.reason}", style="red", markup=False)
 
     only, asked, tools = options.format(), options.asked(), options.shown()
-    with tempfile.TemporaryDirectory(prefix="querymill-") as folder, Querymill() as mill:
+    with (
+        tempfile.TemporaryDirectory(prefix="querymill-") as folder,
+        Querymill() as mill,
+        recorded(mill, kind.name, collection, lines) as (noting, record),
+    ):
         found = found_at(paths, only, Path(folder))
         feed = Feed(lines, collection, asked, tools, leave_out)
         for unread in found.unread:
             leave_out(unread)
-        for outcome in outcomes_with_bar(mill, feed.sessions_of(found), console, size=None, packing=lines.packing):
+        for outcome in outcomes_with_bar(noting, feed.sessions_of(found), console, size=None, packing=lines.packing):
             done.add(outcome)
             if outcome.result is None:
                 console.print(f"{outcome.document}: {outcome.reason}", style="red", markup=False)

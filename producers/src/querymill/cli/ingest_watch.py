@@ -13,6 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
+from querymill.batches import BatchRecord, recorded
 from querymill.cli.exits import WrongUse
 from querymill.cli.terminal import Console, echo
 from querymill.cli.watch_documents import DocumentFollower, TreeFollower
@@ -63,7 +64,9 @@ def watch(asked: Watching, *, as_documents: bool, as_histories: bool) -> None:
     _refuse_missing(asked)
     console, total = Console(stderr=True), Counter[str]()
     with ExitStack() as stack:
-        mill = stack.enter_context(Querymill())
+        connected = stack.enter_context(Querymill())
+        lines = asked.kind.documents
+        mill, record = stack.enter_context(recorded(connected, asked.kind.name, asked.collection, lines))
         if as_documents:
             follower: Follower = _documents(asked, mill, stack)
         elif asked.kind.ingest is asked.kind.documents:
@@ -75,7 +78,7 @@ def watch(asked: Watching, *, as_documents: bool, as_histories: bool) -> None:
             follower = _tree(asked)
         stop = stack.enter_context(stopping())
         console.print(f"following {', '.join(asked.paths) or 'the places of the tools'}; Ctrl-C stops it", markup=False)
-        follow(follower, stop, _teller(asked, console, total), lambda said: console.print(said, style="yellow"))
+        follow(follower, stop, _teller(asked, console, total, record), lambda said: console.print(said, style="yellow"))
     did = ", ".join(f"{total[name]} {name}" for name in _COUNTED if total[name]) or "nothing new"
     console.print(f"Stopped: {did}. The same command goes on from here.")
 
@@ -171,11 +174,13 @@ def _tree(asked: Watching) -> Follower:
     return TreeFollower(path.absolute(), lambda: load(path, asked.collection, as_json=asked.as_json))
 
 
-def _teller(asked: Watching, console: Console, total: Counter[str]) -> Callable[[Told], None]:
+def _teller(asked: Watching, console: Console, total: Counter[str], record: BatchRecord) -> Callable[[Told], None]:
     def tell(told: Told) -> None:
         total.update(told.counts)
         for place, reason in told.failures:
             console.print(f"{place}: {reason}", style="red", markup=False)
+            record.refuse(reason, place=place)
+        record.close()
         counts = {name: told.counts[name] for name in _COUNTED if told.counts[name]}
         failed = [{"document": place, "reason": reason} for place, reason in told.failures]
         if asked.as_json:

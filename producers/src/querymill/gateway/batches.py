@@ -1,4 +1,4 @@
-"""Batches: how far the jobs of an upload are, kept for a week after it."""
+"""Batches: how far the jobs of an ingestion are, kept for a week after it."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,25 +12,18 @@ from querymill.gateway.problems import Problem, not_found
 from querymill.gateway.routing import GatewayRoute, answers
 from querymill.gateway.shapes import BatchBody
 from querymill.keys import Scope
-from querymill_shared.board import keys
+from querymill_shared.board.batches import BATCH_TTL_S, BATCHES, MAX_LISTED, OPEN_TTL_S, batch_key, batch_text
 
 router = APIRouter(route_class=GatewayRoute, tags=["documents"])
 
-#: How long a batch is remembered, in seconds.
-BATCH_TTL_S: Final = 7 * 86_400
-#: For how long while its lines are read, in seconds: its gateway may die.
-OPEN_TTL_S: Final = 3_600
-#: The list of the latest batches, and how long it is.
-BATCHES: Final = f"{keys.prefix('0')}batches"
-MAX_LISTED: Final = 50
 #: The states of jobs whose documents are stored; "" is that of a job that was let go.
 _STORED: Final = ("done", "")
 
 
 async def remember(gate: Gate, about: BatchBody, jobs: Sequence[tuple[str, int]], *, is_first: bool) -> None:
     """Keep how far an upload is: its jobs, each with its number of documents. The first time, list it, too."""
-    text = "\n".join([about.model_dump_json(), *(f"{job_id} {documents}" for job_id, documents in jobs)])
-    await gate.remember(_batch_key(about.batch), text, ttl_s=OPEN_TTL_S if about.is_open else BATCH_TTL_S)
+    text = batch_text(about.model_dump_json(), jobs)
+    await gate.remember(batch_key(about.batch), text, ttl_s=OPEN_TTL_S if about.is_open else BATCH_TTL_S)
     if is_first:
         await gate.list_in(BATCHES, about.batch, at=about.began_at, longest=MAX_LISTED)
 
@@ -50,7 +43,7 @@ async def batch_of(request: Request, batch: str) -> BatchBody:
     if len(batch) != 32 or not set(batch) <= set("0123456789abcdef"):
         raise not_found()
     gate = gate_of(request)
-    kept = await gate.recall(_batch_key(batch))
+    kept = await gate.recall(batch_key(batch))
     if kept is None:
         raise not_found()
     about, *lines = kept.split("\n")
@@ -79,7 +72,3 @@ async def latest_batches(request: Request, *, limit: int) -> list[BatchBody]:
         if len(found) == limit:
             break
     return found
-
-
-def _batch_key(batch: str) -> str:
-    return f"{keys.prefix(batch[0])}batch:{batch}"

@@ -5,7 +5,8 @@ import json
 import re
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Final, cast
@@ -48,6 +49,8 @@ router = APIRouter(route_class=GatewayRoute, tags=["jobs"])
 LOOKED_AT, LOOKED_S = 2_000, 0.15
 #: Records that are read in one round trip.
 AT_ONCE: Final = 100
+#: Entries of the list of jobs that are read in one round trip, once the first page's worth was not enough.
+LISTED_AT_ONCE: Final = 500
 #: Later than any time, in ms since the epoch.
 NEVER_MS: Final = 1 << 52
 #: A listed job: when it was submitted, in ms since the epoch, and its id.
@@ -194,17 +197,16 @@ async def find_jobs(request: Request, wanted: Wanted, *, limit: int, before: str
         Problem: The cursor is not one.
     """
     caller = caller_of(request)
-    listed = await _listed(request, _read_cursor(before))
     found: list[Record] = []
     last: Listed | None = None
-    looked_at = 0
-    async for entry, record in _looked_at(request, listed):
-        last, looked_at = entry, looked_at + 1
-        if record is not None and _fits(record, wanted) and sees_job(caller, record):
-            found.append(record)
-        if len(found) == limit:
-            break
-    is_end = last is None or (last == listed[-1] and len(listed) < LOOKED_AT)
+    is_end, looked_at = True, 0
+    async with aclosing(_looked_at(request, _read_cursor(before), limit)) as looked:
+        async for entry, record, is_oldest in looked:
+            last, is_end, looked_at = entry, is_oldest, looked_at + 1
+            if record is not None and _fits(record, wanted) and sees_job(caller, record):
+                found.append(record)
+            if len(found) == limit:
+                break
     cursor = None if last is None or is_end else _cursor(last)
     return FoundJobs(found, cursor, moment(None if last is None else last[0] / 1000), looked_at)
 
@@ -222,21 +224,47 @@ def sees_job(caller: ApiKey, record: Record) -> bool:
     return caller.sees(record.collection) and may_read(caller, record.kind)
 
 
-async def _listed(request: Request, before: Listed | None) -> list[Listed]:
-    until_ms = NEVER_MS if before is None else before[0]
-    listed = await gate_of(request).mill.board.listed(until_ms=until_ms, most=LOOKED_AT)
-    return [entry for entry in listed if before is None or entry < before]
+async def _listed(request: Request, before: Listed | None, first: int) -> AsyncGenerator[tuple[list[Listed], bool]]:
+    """Yield the listed jobs in portions, the newest first, and with each whether it is the last one.
 
-
-async def _looked_at(request: Request, listed: list[Listed]) -> AsyncIterator[tuple[Listed, Record | None]]:
-    """Yield the listed jobs with their records for as long as a page may take, and always some."""
-    ends = time.monotonic() + LOOKED_S
-    for start in range(0, len(listed), AT_ONCE):
-        some = listed[start : start + AT_ONCE]
-        for entry, record in zip(some, await records_of(request, [job_id for _, job_id in some]), strict=True):
-            yield entry, record
-        if time.monotonic() > ends:
+    The ``first`` portion is as long as a page: most pages need no more. The list of a busy board is long.
+    """
+    board, seen, size = gate_of(request).mill.board, 0, min(first, AT_ONCE)
+    after, beside = before, 0  # jobs of one millisecond are told apart by their ids, which the board's list cannot skip
+    while seen < LOOKED_AT:
+        most = size + beside + 1
+        listed = await board.listed(until_ms=NEVER_MS if after is None else after[0], most=most)
+        older = [entry for entry in listed if after is None or entry < after]
+        some, is_last = older[:size], len(listed) < most and len(older) <= size
+        if some or is_last:
+            yield some, is_last
+        if is_last:
             return
+        if not some:
+            beside = 2 * most
+            continue
+        seen += len(some)
+        same = sum(ms == some[-1][0] for ms, _ in some)
+        beside = same + beside if same == len(some) else same
+        after, size = some[-1], LISTED_AT_ONCE
+
+
+async def _looked_at(
+    request: Request, before: Listed | None, first: int
+) -> AsyncGenerator[tuple[Listed, Record | None, bool]]:
+    """Yield the listed jobs with their records for as long as a page may take, and always some.
+
+    With each it says whether it is the oldest one.
+    """
+    ends = time.monotonic() + LOOKED_S
+    async with aclosing(_listed(request, before, first)) as portions:
+        async for listed, is_last in portions:
+            for start in range(0, len(listed), AT_ONCE):
+                some = listed[start : start + AT_ONCE]
+                for entry, record in zip(some, await records_of(request, [id_ for _, id_ in some]), strict=True):
+                    yield entry, record, is_last and entry == listed[-1]
+                if time.monotonic() > ends:
+                    return
 
 
 def may_read(caller: ApiKey, kind: str) -> bool:

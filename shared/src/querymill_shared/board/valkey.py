@@ -9,6 +9,7 @@ from redis.exceptions import NoScriptError
 
 from querymill_shared.board import calls, dead, exchanges, forgetting, keys, lives, results, sweeping
 from querymill_shared.board.attempts import Part
+from querymill_shared.board.batches import BatchShelf
 from querymill_shared.board.calls import NO_BACKLOG, Call
 from querymill_shared.board.connections import COMMANDS, open_commands, run_script, run_scripts
 from querymill_shared.board.counts import JobCounts, read_counts
@@ -54,6 +55,10 @@ class ValkeyBoard:
             redis.RedisError: It does not.
         """
         self._client.ping()
+
+    def shelf(self) -> BatchShelf:
+        """Return the records of ingestions."""
+        return BatchShelf(self._client)
 
     def _run(self, call: Call[T]) -> T:
         run = command_of(call)

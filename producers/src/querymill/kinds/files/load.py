@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import typer
 
+from querymill.batches import recorded
 from querymill.cli.exits import Exit
 from querymill.cli.progress import with_bar
 from querymill.cli.terminal import Console, echo
@@ -19,7 +20,7 @@ from querymill.client import Querymill
 from querymill.ingestion import STDIN, LoadProgress
 from querymill.kinds.files.code_base import code_base_at
 from querymill.kinds.files.comparing import Listing, compare, find
-from querymill.kinds.files.lines import batched
+from querymill.kinds.files.lines import LINES, batched
 from querymill.kinds.files.listing import Listed, Noted
 from querymill.kinds.files.reading import SECRET
 from querymill_shared.contracts.files.ingest import CompareFilesResult, IngestFilesResult
@@ -51,7 +52,10 @@ def _load(path: Path, collection: str, *, as_json: bool, include_secrets: bool) 
     console = Console(stderr=True)
     code_base = code_base_at(path, include_secrets=include_secrets)
     found = find(code_base, path)
-    with Querymill() as mill:
+    with Querymill() as connected, recorded(connected, "files", collection, LINES) as (mill, record):
+        for skipped in found.skipped:
+            if skipped.failed:
+                record.refuse(skipped.reason, place=skipped.path)
         compared = compare(mill, found, collection, remove=path.is_dir() and found.is_whole)
         batches = batched(code_base.read(frozenset(compared.changed)), collection)
         size = sum(found.listed[changed].size for changed in compared.changed)
