@@ -34,6 +34,7 @@ class KeepingBoard(MemoryBoard):
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         super().__init__(Settings(), clock=clock)
+        self.clock = clock
 
     def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> tuple[str, bool]:
         """Accept jobs more than a millisecond apart, as over a network: the order of acceptance is by milliseconds."""

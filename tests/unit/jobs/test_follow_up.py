@@ -70,3 +70,12 @@ def test_after_many_failures_a_job_is_submitted_only_now_and_then(ports: CommonP
     job_id, bells = submit_once(REQUEST, "key", ports)
     assert job_id not in (*failed, None)
     assert len(bells) == 1
+
+
+def test_a_job_under_the_key_is_enough_even_if_its_request_was_another(ports: CommonPorts) -> None:
+    first, _ = submit_once(REQUEST, "key", ports)
+    other = EmbedTexts.model_validate({"collection": "c", "texts": [{"id": "b", "text": "soup"}]})
+    assert submit_once(other, "key", ports) == (first, [])
+    assert first is not None
+    ports.board.settle(first, Verdict("failed", reason="no"))
+    assert submit_once(other, "key", ports)[0] not in (first, None)

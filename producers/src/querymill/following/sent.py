@@ -89,7 +89,8 @@ class Sent:
         except sqlite3.OperationalError as error:
             raise AlreadyFollowed(f"{path}: {error}; does another process follow these files?") from error
         except sqlite3.DatabaseError:
-            path.unlink()
+            for damaged in (path, path.with_name(f"{path.name}-wal")):
+                damaged.unlink(missing_ok=True)
             self._open()
         self.files = {
             Path(os.fsdecode(name)): ReadFile(Stamp(size, mtime), format_, tuple(json.loads(ids)))
@@ -99,6 +100,8 @@ class Sent:
     def _open(self) -> None:
         self._database = sqlite3.connect(self.path, timeout=1, isolation_level=None, check_same_thread=False)
         self._database.execute("PRAGMA locking_mode = EXCLUSIVE")
+        # A note is appended, and no write waits for the disk: what a crash of the machine takes is only sent once more.
+        self._database.execute("PRAGMA journal_mode = WAL")
         self._database.execute("PRAGMA synchronous = NORMAL")
         self._database.execute("BEGIN EXCLUSIVE")
         for statement in _TABLES.strip().split(";"):

@@ -62,6 +62,7 @@ class IdempotencyConflict(QuerymillError):
     """Raised when an idempotency key was already used for a different request."""
 
     def __init__(self, key: str, job_id: str) -> None:
+        self.job_id = job_id
         super().__init__(
             f"idempotency_key {key!r} was already used for job {job_id} with a different request; use a new key"
         )

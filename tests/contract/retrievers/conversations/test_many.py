@@ -6,9 +6,14 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from querymill_shared.contracts.conversations.ingest import SessionUpdate
 from querymill_workers.jobs.faults import Conflict
+from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.connection import open_pool
+from querymill_workers.retrievers.conversations.history import History, add_live
 from querymill_workers.retrievers.conversations.ports.sessions import PreparedConversation, Replacement
+from querymill_workers.retrievers.conversations.prepare import prepare_history
+from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
 from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
 from tests.fixtures.conversations import Store, draft, memory_store, settle
@@ -60,6 +65,44 @@ def test_a_stored_session_among_new_ones_is_replaced(store: Store, collection: s
     assert store.conversations.generation(collection) > generation
 
 
+def grown(store: Store, collection: str) -> list[Replacement]:
+    """The drafts with a live message each, in place of what is stored."""
+    known = store.conversations.stored_all(collection, IDS)
+    grown_ = []
+    for id_ in IDS:
+        stored = known.get(id_)
+        update = SessionUpdate.model_validate(
+            {"session_id": id_, "messages": [{"message_id": "live", "text": f"zephyr {id_} quartz lantern harbour"}]}
+        )
+        history = add_live(History() if stored is None else stored.history, update, (5_000_000, "job"))
+        prepared = prepare_history(id_, history, TechnicalKeywords([]))
+        assert prepared is not None
+        grown_.append(Replacement(prepared, None if stored is None else stored.revision))
+    return grown_
+
+
+def test_sessions_with_live_messages_replaced_together_equal_those_replaced_alone(
+    store: Store, collection: str
+) -> None:
+    alone = f"{collection}-alone"
+    for name in (alone, collection):
+        for prepared in drafts()[1:]:  # the first is new
+            store.put(name, prepared)
+    for each in grown(store, alone):
+        store.conversations.put(alone, each.prepared, replacing=each.replacing)
+    store.conversations.put_all(collection, grown(store, collection))
+    for name in (alone, collection):
+        settle(store, name)
+    found = store.conversations.stored_all(collection, IDS)
+    assert found == store.conversations.stored_all(alone, IDS)
+    assert all("zephyr" in each.session.messages[-1].text for each in found.values())
+    assert store.conversations.references(collection, IDS) == store.conversations.references(alone, IDS)
+    assert store.conversations.outlines(collection, IDS) == store.conversations.outlines(alone, IDS)
+    stale = [Replacement(each.prepared, Revision("another")) for each in grown(store, collection)]
+    with pytest.raises(Conflict):
+        store.conversations.put_all(collection, stale)
+
+
 def test_a_session_that_another_writer_stored_meanwhile_is_a_conflict(store: Store, collection: str) -> None:
     store.put(collection, draft("s1", "before"))
     with pytest.raises(Conflict):
@@ -75,6 +118,9 @@ def test_postings_of_sessions_stored_together_are_whole(
         store = Store(conversations, PostgresRanks(pool))
         for prepared in drafts():
             store.put(f"{collection}x", prepared)
+        # Once more, in place of what is there.
+        known = conversations.stored_all(collection, IDS)
+        conversations.put_all(collection, [Replacement(new, known[new.facts.session_id].revision) for new in drafts()])
     statement = (
         "SELECT c.session_id, p.phrase, p.size, p.explicit FROM conversation_phrases AS p"
         " JOIN conversations AS c ON c.collection = p.collection AND c.number = p.session"

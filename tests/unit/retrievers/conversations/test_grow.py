@@ -5,8 +5,10 @@ from pydantic import ValidationError
 
 from querymill_shared.contracts.conversations.grow import GrowConversations, GrowConversationsResult
 from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation
+from querymill_shared.contracts.conversations.life import EmbedConversations
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.sessions import MAX_MESSAGES
+from querymill_workers.retrievers.conversations.grow import SETTLE_S
 from tests.fixtures.conversation_jobs import found, session
 from tests.fixtures.jobs import accepted
 from tests.fixtures.world import World
@@ -82,3 +84,42 @@ def test_a_session_cannot_grow_twice_in_one_job() -> None:
     update = {"session_id": "a", "messages": [{"message_id": "1", "text": "x"}]}
     with pytest.raises(ValidationError, match="updates: every id must occur once"):
         GrowConversations.model_validate({"collection": "chats", "updates": [update, update]})
+
+
+def embedding_jobs(world: World) -> list[str]:
+    kept = [world.board.picture(id_) for id_ in world.board.recent(most=50)]
+    return [picture.record.job_id for picture in kept if picture.record.kind == "embed_conversations"]
+
+
+def test_sessions_that_go_on_growing_wait_for_one_job_which_begins_once_they_had_time(world: World) -> None:
+    for number in range(3):
+        world.run(growth(a=f"a{number}", b=f"b{number}"))
+    world.run(growth(b="b3"))
+    (job_id,) = embedding_jobs(world)
+    request = world.board.picture(job_id).request
+    assert isinstance(request, EmbedConversations)
+    assert (request.session_ids, request.settle_s) == (("a", "b"), SETTLE_S)
+    passages = world.ports.conversation_passages
+    assert passages.counts("chats", model="words").pending == 2, "nothing is embedded yet"
+    assert found(world, "b3") == ["b"]
+
+    world.let_pass(SETTLE_S)
+    world.ring(job_id, request, "embed")
+    assert world.board.picture(job_id).record.state == "done"
+    assert passages.counts("chats", model="words").pending == 0
+    world.run(growth(a="more"))
+    assert len(embedding_jobs(world)) == 2
+
+
+def test_many_sessions_that_have_to_be_read_grow_as_each_alone_would(world: World) -> None:
+    whole = [session(id_, f"{id_} soup", "bread") for id_ in ("a", "b", "c")]
+    for each in whole:
+        world.run(IngestConversation(collection="chats", session=each))
+    again = growth(a="ships", b="tea", new="first").model_dump(mode="json")
+    again["updates"][1]["messages"][0]["message_id"] = whole[1].messages[0].message_id  # the message is edited
+    assert outcomes(world, world.run(GrowConversations.model_validate(again))) == {
+        "a": ("ingested", 3), "b": ("ingested", 2), "new": ("ingested", 1),
+    }  # fmt: skip
+    assert texts(world, "a") == ["a soup", "bread", "ships"]
+    assert (texts(world, "b"), texts(world, "c")) == (["tea", "bread"], ["c soup", "bread"])
+    assert (found(world, "tea"), found(world, "first")) == (["b"], ["new"])

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from querymill_shared.contracts.errors import UnknownJob
+from querymill_shared.contracts.errors import IdempotencyConflict, UnknownJob
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_workers.jobs.bell import Bell, one_per_queue
 from querymill_workers.jobs.ports import Common
@@ -13,14 +13,17 @@ MAX_FAILED, THEN_RETRY_EVERY_S = 3, 60
 
 
 def submit_once(request: JobRequest, key: str, ports: Common) -> tuple[str | None, Sequence[Bell]]:
-    """Submit a job under a key, unless a job under that key is still open.
+    """Submit a job under a key, unless a job under that key is still open, be its request another.
 
     Returns the job's id, or None if too many of them failed, and the bells of a new job.
     """
     for failed in range(MAX_FAILED + 1):
         if failed == MAX_FAILED:
             key = f"{key} at {int(ports.clock() // THEN_RETRY_EVERY_S)}"
-        job_id, is_new = ports.board.submit(request, idempotency_key=key)
+        try:
+            job_id, is_new = ports.board.submit(request, idempotency_key=key)
+        except IdempotencyConflict as conflict:
+            job_id, is_new = conflict.job_id, False
         if is_new:
             return job_id, one_per_queue(Bell(job_id, step, request.queue_of(step)) for step in request.steps)
         if not is_over(job_id, ports):

@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, FiniteFloat
 
 from querymill_shared.contracts.fields import Id, Lane, Name, Request
 from querymill_shared.contracts.loading import MAX_DOCUMENTS
@@ -11,12 +11,17 @@ from querymill_shared.queues import Queue
 
 
 class EmbedConversations(Request, Asks["EmbedConversationsResult"]):
-    """Embed the passages of sessions that have no vector. Ingestion submits it. Nothing is embedded twice."""
+    """Embed the passages of sessions that have no vector. Ingestion submits it. Nothing is embedded twice.
+
+    It begins ``settle_s`` seconds after it was submitted, and embeds what the sessions have gained by then too.
+    """
 
     queue: ClassVar[Queue] = Queue.EMBED
     kind: Literal["embed_conversations"] = "embed_conversations"
     lane: Lane = Lane.BULK
     session_ids: Annotated[tuple[Id, ...], Field(min_length=1, max_length=MAX_DOCUMENTS)]
+    # A worker of the release before ignores it, and embeds at once.
+    settle_s: Annotated[FiniteFloat, Field(ge=0, le=600)] = Field(default=0.0, exclude_if=lambda seconds: not seconds)
     deadline: None = None
 
     @property

@@ -6,6 +6,7 @@ that the provider refuses is set aside, and the others go on. If a worker dies, 
 """
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -50,6 +51,10 @@ class EmbedNotes(Notes):
 def step(claim: Claim, request: EmbedConversations, ports: ConversationPorts) -> None:
     """Embed what is pending in the sessions, with each model that their collection needs."""
     collection, ids = request.collection, request.session_ids
+    if claim.age_s < request.settle_s:
+        wait = request.settle_s - claim.age_s
+        ports.board.postpone(claim, delay_s=wait, reason="waiting for more messages", cause="pause")
+        return
     ports.conversation_passages.begin_embedding(collection, ids)
     caller = Caller.of(claim, request, ports)
     usage, total, refused = Usage(), 0, 0
@@ -153,28 +158,35 @@ def switch_if_complete(collection: str, model: str, ports: ConversationPorts) ->
 
 
 def submit_embedding(
-    collection: str, passages: Mapping[str, int], ports: ConversationPorts, *, lane: Lane, token: str
+    collection: str,
+    passages: Mapping[str, int],
+    ports: ConversationPorts,
+    *,
+    lane: Lane,
+    token: str,
+    settle_s: float = 0.0,
 ) -> tuple[Sequence[str], Sequence[Bell]]:
     """Submit jobs that embed those sessions in which a vector is missing, several sessions in each.
 
     ``passages`` tells about how many passages each session has. A session for which a job of an earlier write waits is
-    left to that one. Returns the ids of all these jobs, and the bells of new ones.
+    left to that one. A job begins ``settle_s`` seconds after it is submitted. Returns the ids of all these jobs, and
+    the bells of new ones.
     """
     if not passages:
         return [], []
     searched_by = ports.conversation_passages.searched_by(collection)
     names = [model.model for model in models_to_embed_with(searched_by, ports)]
-    # Each session has a token of its own: a later write of one submits a job of that session alone.
-    tokens = {session_id: _digest(f"{token}\n{session_id}") for session_id in passages}
+    # The sessions of a job have one token, by which a later write of any of them finds the job.
+    tokens = {id_: _digest(f"{token}\n{part[0]}") for part in parts_of(passages) for id_ in part}
     waiting = ports.conversation_passages.await_embedding(collection, tokens, models=names)
-    own = {id_: passages[id_] for id_ in tokens if waiting.get(id_) == tokens[id_]}
-    parts = [*parts_of(own), *((id_,) for id_ in tokens if id_ in waiting and id_ not in own)]
+    sessions = defaultdict[str, list[str]](list)
+    for id_ in tokens:
+        if id_ in waiting:
+            sessions[waiting[id_]].append(id_)
     lane = Lane.NORMAL if lane is Lane.INTERACTIVE else lane  # that one is kept for questions
     jobs, bells = list[str](), list[Bell]()
-    for part in parts:
-        # A later attempt asks for the same job again, unless some of its sessions have their vectors by then.
-        asked = _digest(" ".join(waiting[id_] for id_ in part))
-        request = EmbedConversations(collection=collection, session_ids=part, lane=lane)
+    for asked, ids in sessions.items():
+        request = EmbedConversations(collection=collection, session_ids=tuple(ids), lane=lane, settle_s=settle_s)
         job_id, rung = submit_once(request, f"embed conversations {asked} {lane}", ports)
         jobs += [] if job_id is None else [job_id]
         bells += rung

@@ -16,6 +16,10 @@ from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.sessions import KIND
 from querymill_workers.retrievers.conversations.rules.embedded_passages import EMBEDDED_CHARS
 
+#: Seconds that grown sessions wait for more before they are embedded. One that grows every second, as a follower sends
+#: it, would have its last passage embedded every second. Its words are found at once.
+SETTLE_S: Final = 15.0
+
 
 def step(claim: Claim, request: GrowConversations, ports: ConversationPorts) -> Sequence[Bell]:
     """Grow sessions, and ask for an update of the ranks and for the vectors of the passages that are new."""
@@ -28,7 +32,7 @@ def step(claim: Claim, request: GrowConversations, ports: ConversationPorts) -> 
     if loaded is None:
         return []
     passages = {update.session_id: chars_of(update) // EMBEDDED_CHARS + 1 for update in request.updates}
-    return hand_in_loaded(claim, request, loaded, passages, ENDING, ports)
+    return hand_in_loaded(claim, request, loaded, passages, ENDING, ports, settle_s=SETTLE_S)
 
 
 def grow_sessions(

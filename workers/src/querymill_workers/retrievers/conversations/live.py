@@ -30,7 +30,7 @@ from querymill_workers.retrievers.conversations.rules.session_facts import facts
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
 from querymill_workers.retrievers.conversations.rules.text import searchable
 from querymill_workers.retrievers.conversations.sketch import extend_sketch, facts_from, signs_in
-from querymill_workers.retrievers.conversations.storing import Change, store_history
+from querymill_workers.retrievers.conversations.storing import Change, Written, store_histories
 from querymill_workers.words.parts import part_id
 from querymill_workers.words.ports import Words, WordUnit
 
@@ -73,11 +73,8 @@ def add_messages(
         ports.conversations.extend(collection, [growth.extension for growth in short])
         ports.conversation_passages.grow(collection, [cut_growth(growth) for growth in short])
     changes = {growth.session_id: Change("ingested", growth.extension.facts.messages) for growth in short}
-    return changes | {
-        update.session_id: _add_by_history(collection, update, version, ports)
-        for update in updates
-        if update.session_id not in changes
-    }
+    others = [update for update in updates if update.session_id not in changes]
+    return changes | _add_by_history(collection, others, version, ports)
 
 
 def find_growing(
@@ -171,16 +168,24 @@ def refuse_too_many(session_id: str, messages: int) -> None:
         raise Refused(f"messages: session {session_id!r} would have more than {MAX_MESSAGES} messages")
 
 
-def _add_by_history(collection: str, update: SessionUpdate, version: Acceptance, ports: ConversationPorts) -> Change:
-    stored = ports.conversations.stored(collection, update.session_id)
-    before = 0 if stored is None else len(stored.session.messages)
-    known = History() if stored is None else stored.history
-    history = add_live(known, update, version)
-    names = {message.message_id for message in (stored.session.messages if stored else ())}
-    new = sum(message.message_id not in names for message in update.messages)
-    if new:
-        refuse_too_many(update.session_id, before + new)
-    return store_history(collection, update.session_id, stored, history, ports)
+def _add_by_history(
+    collection: str, updates: Sequence[SessionUpdate], version: Acceptance, ports: ConversationPorts
+) -> dict[str, Change]:
+    """Add updates to sessions that have to be read."""
+    if not updates:
+        return {}
+    stored = ports.conversations.stored_all(collection, [update.session_id for update in updates])
+    written = {}
+    for update in updates:
+        known = stored.get(update.session_id)
+        before = () if known is None else known.session.messages
+        names = {message.message_id for message in before}
+        new = sum(message.message_id not in names for message in update.messages)
+        if new:
+            refuse_too_many(update.session_id, len(before) + new)
+        history = add_live(History() if known is None else known.history, update, version)
+        written[update.session_id] = Written(known, history)
+    return store_histories(collection, written, ports)
 
 
 def _next(revision: Revision, version: Acceptance) -> Revision:

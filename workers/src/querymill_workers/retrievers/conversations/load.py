@@ -21,7 +21,7 @@ from querymill_workers.retrievers.conversations.ports.sessions import KIND, Repl
 from querymill_workers.retrievers.conversations.prepare import prepare_history, revision_of
 from querymill_workers.retrievers.conversations.ranks.recompute import update_soon, update_what_waits
 from querymill_workers.retrievers.conversations.rules.embedded_passages import EMBEDDED_CHARS
-from querymill_workers.retrievers.conversations.storing import Change, change_of, cut_again, index_again, is_new
+from querymill_workers.retrievers.conversations.storing import Change, change_of, is_new, replace_all
 
 
 def step(claim: Claim, request: LoadConversations, ports: ConversationPorts) -> Sequence[Bell]:
@@ -51,13 +51,18 @@ def hand_in_loaded(
     passages: Mapping[str, int],
     ending: Ending[Any, LoadNotes],
     ports: ConversationPorts,
+    *,
+    settle_s: float = 0.0,
 ) -> Sequence[Bell]:
-    """Ask for an update of the ranks and for the vectors, of about so many ``passages`` a session. End the job."""
+    """Ask for an update of the ranks and for the vectors, of about so many ``passages`` a session. End the job.
+
+    The vectors are made after ``settle_s`` seconds.
+    """
     collection = request.collection
     ports.board.add_collections(KIND, [collection])
     changed = any(document.outcome == "ingested" for document in loaded)
     bells = update_soon(collection, ports) if changed else update_what_waits(collection, ports)
-    jobs, rung = submit_embedding(collection, passages, ports, lane=request.lane, token=claim.job_id)
+    jobs, rung = submit_embedding(collection, passages, ports, lane=request.lane, token=claim.job_id, settle_s=settle_s)
     hand_in(claim, request, LoadNotes(documents=tuple(loaded), embedding_jobs=tuple(jobs)), ending, ports)
     return [*bells, *one_per_queue(rung)]
 
@@ -73,12 +78,7 @@ def store_sessions(
         planned = [
             plan(session, standings[session.session_id], known.get(session.session_id), ports) for session in sessions
         ]
-        new = [replacement for _, replacement in planned if replacement is not None]
-        if new:
-            # Every writer locks the index entries before the rows, so no two of them deadlock.
-            index_again(collection, [replacement.prepared.session for replacement in new], ports.words)
-            ports.conversations.put_all(collection, new)
-            cut_again(collection, [replacement.prepared for replacement in new], ports)
+        replace_all(collection, [replacement for _, replacement in planned if replacement is not None], ports)
     return [change for change, _ in planned]
 
 

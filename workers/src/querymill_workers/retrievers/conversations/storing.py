@@ -1,6 +1,6 @@
 """Store what the accepted writes of a session amount to: its index entry, its rows and its passages."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from querymill_shared.contracts.conversations.ingest import Outcome
@@ -11,6 +11,7 @@ from querymill_workers.retrievers.conversations.ports.sessions import (
     KIND,
     SPACE,
     PreparedConversation,
+    Replacement,
     StoredConversation,
 )
 from querymill_workers.retrievers.conversations.prepare import cut_session, entries_of, prepare_history
@@ -45,6 +46,42 @@ def store_history(
     ports.conversations.put(collection, prepared, replacing=None if known is None else known.revision)
     cut_again(collection, [prepared], ports)
     return change_of(known, prepared)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A session as it is stored, if it is, and its history with the writes that are to be stored."""
+
+    known: StoredConversation | None
+    history: History
+
+
+def store_histories(collection: str, written: Mapping[str, Written], ports: StoringPorts) -> dict[str, Change]:
+    """Store sessions as `store_history` does, all in one go."""
+    changes: dict[str, Change] = {}
+    replacements: list[Replacement] = []
+    for session_id, each in written.items():
+        prepared = prepare_history(session_id, each.history, ports.technical_keywords)
+        if prepared is None:
+            changes[session_id] = store_history(collection, session_id, each.known, each.history, ports)
+        elif not is_new(each.known, each.history, prepared):
+            changes[session_id] = Change("unchanged", len(prepared.session.messages))
+        else:
+            replacements.append(Replacement(prepared, None if each.known is None else each.known.revision))
+            changes[session_id] = change_of(each.known, prepared)
+    replace_all(collection, replacements, ports)
+    return changes
+
+
+def replace_all(collection: str, replacements: Sequence[Replacement], ports: StoringPorts) -> None:
+    """Store sessions, their index entries and their passages, in one go."""
+    if not replacements:
+        return
+    prepared = [replacement.prepared for replacement in replacements]
+    # Every writer locks the index entries before the rows, so no two of them deadlock.
+    index_again(collection, [each.session for each in prepared], ports.words)
+    ports.conversations.put_all(collection, replacements)
+    cut_again(collection, prepared, ports)
 
 
 def cut_again(collection: str, prepared: Sequence[PreparedConversation], ports: StoringPorts) -> None:

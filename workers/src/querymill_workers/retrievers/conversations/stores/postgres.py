@@ -29,7 +29,11 @@ from querymill_workers.retrievers.conversations.ports.sessions import (
 from querymill_workers.retrievers.conversations.rules.rank import RankParts, parts_of
 from querymill_workers.retrievers.conversations.rules.references import Reference, leading
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
-from querymill_workers.retrievers.conversations.stores.postgres_bulk import add_sessions, extend_sessions
+from querymill_workers.retrievers.conversations.stores.postgres_bulk import (
+    add_sessions,
+    extend_sessions,
+    replace_sessions,
+)
 from querymill_workers.retrievers.conversations.stores.postgres_rows import (
     add_live_messages,
     facts_columns,
@@ -209,12 +213,10 @@ class PostgresConversations:
             put_own_parts(connection, collection, prepared.facts, version=changed)
 
     def put_all(self, collection: str, replacements: Sequence[Replacement]) -> None:
-        """See `Conversations.put_all`. New sessions are written together, others one after the other."""
+        """See `Conversations.put_all`."""
         with within(self._pool, collection) as connection:
             add_sessions(connection, collection, [new.prepared for new in replacements if new.replacing is None])
-        for replacement in replacements:
-            if replacement.replacing is not None:
-                self.put(collection, replacement.prepared, replacing=replacement.replacing)
+            replace_sessions(connection, collection, [new for new in replacements if new.replacing is not None])
 
     def extend(self, collection: str, extensions: Sequence[Extension]) -> None:
         """See `Conversations.extend`."""

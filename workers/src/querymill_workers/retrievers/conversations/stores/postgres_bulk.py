@@ -7,7 +7,7 @@ import psycopg
 
 from querymill_workers.jobs.faults import Conflict
 from querymill_workers.postgres.queries import statements
-from querymill_workers.retrievers.conversations.ports.sessions import Extension, PreparedConversation
+from querymill_workers.retrievers.conversations.ports.sessions import Extension, PreparedConversation, Replacement
 from querymill_workers.retrievers.conversations.rules.rank import parts_of
 from querymill_workers.retrievers.conversations.rules.references import leading
 from querymill_workers.retrievers.conversations.stores.postgres_rows import (
@@ -49,8 +49,41 @@ def add_sessions(connection: psycopg.Connection, collection: str, prepared: Sequ
     leads = _leading(ordered, dict(rarity.fetchall()))
     connection.execute(_SQL["conversation_total"], {"collection": collection, "change": len(ordered)})
     numbers = _put(connection, collection, ordered, leads)
+    add_live_messages(connection, collection, {item.facts.session_id: item.kept.live for item in ordered})
     connection.execute(_SQL["add_phrases"], {"collection": collection, **_postings(ordered, leads, numbers)})
     connection.execute(_SQL["put_ranks"], {"collection": collection, "version": version, **_ranks(ordered)})
+
+
+def replace_sessions(connection: psycopg.Connection, collection: str, replacements: Sequence[Replacement]) -> None:
+    """Write sessions in place of those that are stored.
+
+    Raises:
+        Conflict: One of them has another revision than is replaced, or is gone.
+    """
+    if not replacements:
+        return
+    ordered = sorted(replacements, key=lambda new: new.prepared.facts.session_id)  # as in `add_sessions`
+    prepared = [new.prepared for new in ordered]
+    ids = [item.facts.session_id for item in prepared]
+    place = {"collection": collection, "session_ids": ids}
+    raised = connection.execute(_SQL["conversation_changes"], place)
+    known = {id_: rest for id_, *rest in connection.execute(_SQL["conversations_extended"], place)}
+    for new, id_ in zip(ordered, ids, strict=True):
+        if known.get(id_, (0, None))[1] != new.replacing:
+            raise Conflict(f"session {id_!r} has changed since it was read")
+    (version,) = raised.fetchone() or (0,)
+    former = [{"collection": collection, "number": known[id_][0], "phrases": known[id_][2]} for id_ in ids]
+    _execute_many(connection, "drop_conversation_phrases", former)
+    connection.execute(_SQL["drop_live_messages"], place)
+    rarity = connection.execute(_SQL["conversation_rarity"], {
+        "collection": collection, "bound": RARE,
+        "phrases": sorted(set().union(*(item.facts.key_phrases for item in prepared))),
+    })  # fmt: skip
+    leads = _leading(prepared, dict(rarity.fetchall()))
+    numbers = _put(connection, collection, prepared, leads)
+    add_live_messages(connection, collection, {item.facts.session_id: item.kept.live for item in prepared})
+    connection.execute(_SQL["add_phrases"], {"collection": collection, **_postings(prepared, leads, numbers)})
+    connection.execute(_SQL["put_ranks"], {"collection": collection, "version": version, **_ranks(prepared)})
 
 
 def extend_sessions(connection: psycopg.Connection, collection: str, extensions: Sequence[Extension]) -> None:

@@ -17,6 +17,9 @@ SELECT session_id FROM conversations WHERE collection = %(collection)s AND sessi
 SELECT session_id, number, revision, phrases, explicit FROM conversations
 WHERE collection = %(collection)s AND session_id = ANY(%(session_ids)s);
 
+-- drop_live_messages: drop the live messages of sessions
+DELETE FROM conversation_messages WHERE collection = %(collection)s AND session_id = ANY(%(session_ids)s);
+
 -- add_phrases: add the postings of sessions
 INSERT INTO conversation_phrases (collection, phrase, session, size, leads, explicit)
 SELECT %(collection)s, new.* FROM unnest(
