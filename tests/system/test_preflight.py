@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -15,7 +16,7 @@ from tests.fixtures.deployment import Deployment
 def start(deployment: Deployment, **changes: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "celery", "-A", "querymill_workers.app", "worker", "-Q", "search", "-P", "threads"]
     environment = os.environ | deployment.environment | changes
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
 
 
 def test_a_server_that_may_evict_is_refused(deployment: Deployment) -> None:
@@ -54,7 +55,7 @@ def test_a_migration_that_cannot_connect_says_so_without_the_password(deployment
     command = [sys.executable, "-m", "querymill_workers.migrate"]
     malformed = {"DATABASE_URL": "postgresql+psycopg://u:HUNTER@127.0.0.1/x"}
     environment = os.environ | deployment.environment | malformed
-    failed = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    failed = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert failed.returncode == 1
     assert failed.stderr.startswith('DATABASE_URL: missing "=" after "postgresql+psycopg://u:***@127.0.0.1/x"')
     assert len(failed.stderr.splitlines()) == 1
@@ -65,3 +66,33 @@ def test_a_setting_out_of_range_is_named(deployment: Deployment, setting: str) -
     refused = start(deployment, **{setting: "60"})
     assert refused.returncode != 0
     assert setting.lower() in refused.stderr
+
+
+@pytest.fixture
+def crowded(tmp_path: Path) -> Path:
+    """A working folder whose modules have the names of those that the programs import."""
+    names = ("celery", "dotenv", "fastapi", "kombu", "numpy", "psycopg", "pymongo", "querymill_workers", "redis", "six")
+    for name in names:
+        (tmp_path / f"{name}.py").write_text(f"raise SystemExit('{name} of the working folder was imported')\n")
+    (tmp_path / ".env").write_text("QUERYMILL_LOG_LEVEL=DEBUG\n")
+    return tmp_path
+
+
+@pytest.mark.usefixtures("openai_server")
+@pytest.mark.parametrize(
+    ("command", "codes"),
+    [("migrate --check", {0}), ("doctor", {0, 1, 3}), ("worker --queues search", {75})],  # 75: it finds no database
+)
+def test_what_a_command_starts_imports_nothing_from_the_working_folder(
+    deployment: Deployment, crowded: Path, command: str, codes: set[int]
+) -> None:
+    program = [str(Path(sys.executable).with_name("querymill")), *command.split()]
+    changes = {"DJANGO_SETTINGS_MODULE": "settings_of_an_application"}
+    if command.startswith("worker"):
+        changes["DATABASE_URL"] = "postgresql://127.0.0.1:1/none"
+    environment = os.environ | deployment.environment | changes
+    run = subprocess.run(
+        program, cwd=crowded, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert "was imported" not in run.stdout + run.stderr
+    assert run.returncode in codes, run.stdout + run.stderr

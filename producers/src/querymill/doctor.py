@@ -24,7 +24,7 @@ _TIMEOUT_S = 3.0
 #: A small model on a processor takes seconds to say two words.
 _CALL_S = 20.0
 #: The workers look at the walls in a process of their own: the client has no driver of a database.
-_WALLS = ("-m", "querymill_workers.migrate", "--check")
+_WALLS = ("-P", "-m", "querymill_workers.migrate", "--check")
 _WALLS_S = 60.0
 _PORTS = {
     "": 5432,  # a keyword string

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from querymill_workers.jobs.faults import Unavailable
-from querymill_workers.postgres.connection import joined, open_pool
+from querymill_workers.postgres.connection import joined, open_pool, within
 from querymill_workers.words import folder
 from querymill_workers.words.memory import MemoryWords
 from querymill_workers.words.ports import WordUnit
@@ -49,8 +49,15 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def fold_all(words: PostgresWords, collection: str) -> None:
-    while words.fold(collection, SPACE):
-        pass
+    """Fold until nothing is left. Once words are gone, the upkeep of the store folds the same index, and is not waited
+    for: `fold` says that nothing is left for this caller."""
+
+    def tail() -> int:
+        with within(words._pool, collection) as connection:
+            row = connection.execute("SELECT count(*) FROM word_tail").fetchone()  # of this collection alone
+        return 0 if row is None else row[0]
+
+    until(lambda: not words.fold(collection, SPACE) and tail() == 0, within_s=60)
 
 
 def counted(database: psycopg.Connection, collection: str) -> dict[str, int]:
@@ -197,9 +204,9 @@ def test_one_worker_folds_an_index_and_another_goes_on(stored: PostgresWords, co
     with joined(stored._pool):
         assert not stored.fold(collection, SPACE)  # done, and not committed
         with ThreadPoolExecutor(1) as pool:
-            assert not pool.submit(stored.fold, collection, SPACE).result(timeout=20)
-            pool.submit(stored.put, collection, SPACE, units("ship", first=1)).result(timeout=20)
-            found = pool.submit(stored.search, collection, SPACE, "ship", limit=9).result(timeout=20)
+            assert not pool.submit(stored.fold, collection, SPACE).result(timeout=60)
+            pool.submit(stored.put, collection, SPACE, units("ship", first=1)).result(timeout=60)
+            found = pool.submit(stored.search, collection, SPACE, "ship", limit=9).result(timeout=60)
     assert [hit.id for hit in found] == ["u0", "u1"]
 
 
@@ -208,9 +215,9 @@ def test_writers_of_one_index_do_not_wait_for_each_other(stored: PostgresWords, 
     with joined(stored._pool):
         stored.put(collection, SPACE, units("ship soup", first=1))  # not committed
         with ThreadPoolExecutor(1) as pool:
-            pool.submit(stored.put, collection, SPACE, units("ship rope", first=2)).result(timeout=20)
-            assert not pool.submit(stored.fold, collection, SPACE).result(timeout=20)
-            found = pool.submit(stored.search, collection, SPACE, "ship", limit=9).result(timeout=20)
+            pool.submit(stored.put, collection, SPACE, units("ship rope", first=2)).result(timeout=60)
+            assert not pool.submit(stored.fold, collection, SPACE).result(timeout=60)
+            found = pool.submit(stored.search, collection, SPACE, "ship", limit=9).result(timeout=60)
             assert [hit.id for hit in found] == ["u0", "u2"]
     assert [hit.id for hit in stored.search(collection, SPACE, "ship", limit=9)] == ["u0", "u1", "u2"]
     fold_all(stored, collection)
@@ -262,8 +269,10 @@ def test_writers_and_folders_at_once_leave_an_exact_index(
 
     with ThreadPoolExecutor(6) as pool:
         folding = [pool.submit(keep_folding) for _ in range(2)]
-        list(pool.map(write, range(4)))
-        ended.set()
+        try:
+            list(pool.map(write, range(4)))
+        finally:
+            ended.set()  # or those who fold would fold for ever
         for one in folding:
             one.result()
     tail_and_blocks = spelled(database, collection)

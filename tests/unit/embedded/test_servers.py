@@ -61,7 +61,7 @@ def test_the_password_of_valkey_is_in_a_private_file_and_not_in_its_command(data
 def test_mongo_is_started_by_a_module_that_sets_its_password(data: Path) -> None:
     command = part_process(Part.MONGO, data=data, port=20_002, durable=True).program.command
     assert command == (
-        sys.executable, "-m", "querymill_embedded.mongo_server", "--port", "20002", "--data", str(data),
+        sys.executable, "-P", "-m", "querymill_embedded.mongo_server", "--port", "20002", "--data", str(data),
     )  # fmt: skip
 
 
@@ -69,7 +69,7 @@ def test_mongo_reads_no_configuration_of_the_machine(data: Path) -> None:
     command = server_command(data, 20_002, "--auth")
     assert command[-1] == "--auth"
     command = command[:-1]
-    assert command[:3] == (sys.executable, "-m", "secantus")
+    assert command[:4] == (sys.executable, "-P", "-m", "secantus")
     configuration = Path(options(command)["--config"])
     assert configuration.is_relative_to(data)
     assert configuration.read_text() == ""
@@ -83,7 +83,7 @@ def test_mongo_reads_no_configuration_of_the_machine(data: Path) -> None:
 )
 def test_a_model_is_served_by_a_module_of_this_package(data: Path, part: Part, module: str) -> None:
     process = part_process(part, data=data, port=20_003, durable=True)
-    assert process.program.command == (sys.executable, "-m", module, "--port", "20003")
+    assert process.program.command == (sys.executable, "-P", "-m", module, "--port", "20003")
     assert process.autostart
 
 
@@ -124,7 +124,7 @@ def test_the_leash_is_given_its_owner_exactly(data: Path) -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--pid", type=int)
     parser.add_argument("--created", type=float)
-    given = parser.parse_args(process.program.command[3:])
+    given = parser.parse_args(process.program.command[4:])
     assert (given.data, ProcessIdentity(given.pid, given.created)) == (data, owner)
     assert process.group is Group.LEASH
     assert process.autostart

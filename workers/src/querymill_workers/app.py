@@ -3,9 +3,11 @@
 Each option was measured. The reasons are next to the options and in ADR 3 in ``adr/``.
 """
 
+from importlib import import_module
 from typing import Any
 
 from celery import Celery
+from celery.loaders.app import AppLoader
 from celery.signals import setup_logging
 from kombu import Queue as BrokerQueue
 
@@ -15,8 +17,20 @@ from querymill_workers import logs, wiring
 
 _ON_REDIS = wiring.settings().broker_url.startswith("redis")
 
+
+class Loader(AppLoader):
+    """Imports what is installed, where Celery's own looks into the working folder first."""
+
+    def import_from_cwd(self, module: str, imp: Any = None, package: str | None = None) -> Any:
+        """Import a module."""
+        return (imp or import_module)(module, package=package)
+
+
 app = Celery(
     "querymill",
+    loader=Loader,
+    # The only one is for Django: it would import the settings of an application from the working folder.
+    fixups=[],
     broker=wiring.settings().broker_url,
     include=["querymill_workers.tasks", "querymill_workers.observe"],
     set_as_current=True,

@@ -59,7 +59,7 @@ def server_command(folder: Path, port: int, *options: str) -> tuple[str, ...]:
         "log-level": "WARNING",
     }
     words = [word for name, value in chosen.items() for word in (f"--{name}", value)]
-    return (sys.executable, "-m", "secantus", *words, *options)
+    return (sys.executable, "-P", "-m", "secantus", *words, *options)
 
 
 @contextmanager

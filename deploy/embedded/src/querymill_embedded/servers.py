@@ -62,7 +62,7 @@ def program_process(program: Program, data: Path) -> Supervised:
 def leash_process(data: Path, owner: ProcessIdentity) -> Supervised:
     """Return the process that stops the stack in `data` when its owner has ended."""
     words = ("--data", str(data), "--pid", str(owner.pid), "--created", repr(owner.created))
-    command = (sys.executable, "-m", "querymill_embedded.leash", *words)
+    command = (sys.executable, "-P", "-m", "querymill_embedded.leash", *words)
     return Supervised(program=Program(name="leash", command=command, stop_wait_s=2), folder=data, group=Group.LEASH)
 
 
@@ -105,7 +105,7 @@ def _valkey(data: Path, folder: Path, port: int) -> tuple[str, ...]:
 
 
 def _launcher(module: str, port: int, *options: str) -> tuple[str, ...]:
-    return (sys.executable, "-m", f"querymill_embedded.{module}", "--port", str(port), *options)
+    return (sys.executable, "-P", "-m", f"querymill_embedded.{module}", "--port", str(port), *options)
 
 
 def _cluster(data: Path, *, durable: bool) -> Cluster:

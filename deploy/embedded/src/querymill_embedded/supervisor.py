@@ -129,7 +129,7 @@ def start_supervisor(data: Path, text: str) -> None:
     """
     write_private(data / CONFIGURATION_FILE, text)
     finished = subprocess.run(
-        [sys.executable, "-m", "supervisor.supervisord", "--configuration", str(data / CONFIGURATION_FILE)],
+        [sys.executable, "-P", "-m", "supervisor.supervisord", "--configuration", str(data / CONFIGURATION_FILE)],
         env={**os.environ, STACK_VARIABLE: str(data), "PYTHONUNBUFFERED": "1"},
         cwd=data,
         stdin=subprocess.DEVNULL,

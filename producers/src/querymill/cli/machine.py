@@ -36,13 +36,13 @@ def migrate(
     check: Annotated[bool, typer.Option("--check", help="change nothing; say what is missing")] = False,
 ) -> None:
     """Bring the database of DATABASE_URL to the newest schema. Run it before workers of a new release start."""
-    _replace_by("-m", "querymill_workers.migrate", *(["--check"] if check else []))
+    _replace_by("-P", "-m", "querymill_workers.migrate", *(["--check"] if check else []))
 
 
 def worker_command(queues: list[Queue], *, threads: int, name: str) -> list[str]:
-    """Return the arguments of Python that start a worker process."""
+    """Return the arguments of Python that start a worker process. Nothing is imported from the working folder."""
     return [
-        "-m", "celery", "-A", "querymill_workers.app", "worker",
+        "-P", "-m", "querymill_workers", "worker",
         "-Q", ",".join(queues), "-P", "threads", "-c", str(threads), "-n", f"{name}@%h", "-l", "WARNING",
     ]  # fmt: skip
 

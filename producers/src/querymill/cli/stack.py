@@ -232,7 +232,7 @@ def workers_live(stack: "embedded.Stack") -> bool:
 def _gateway(port: int) -> "embedded.Program":
     program: embedded.Program = _library().Program(
         name="gateway",
-        command=(sys.executable, "-m", "querymill.gateway", "--port", str(port)),
+        command=(sys.executable, "-P", "-m", "querymill.gateway", "--port", str(port)),
         environment=_documents_at_home() | beside_the_stack(),
         settle_s=3,
         port=port,
@@ -248,7 +248,7 @@ def _documents_at_home() -> dict[str, str]:
 
 def _migrate(environment: Mapping[str, str]) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "querymill_workers.migrate"],
+        [sys.executable, "-P", "-m", "querymill_workers.migrate"],
         env={**os.environ, **environment, **instead_of_files(environment)}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode != 0:
