@@ -57,6 +57,25 @@ def up(
     stack = stack_in(data)
     say = Console(stderr=True)
     port = _port_of_gateway(stack, port)
+    try:
+        _bring_up(stack, port, say, as_json=as_json)
+    except KeyboardInterrupt:
+        say.print("Interrupted before everything was ready: stopping…")
+        stack.down()
+        raise
+    if detach:
+        where = f" --data {data}" if data else ""
+        say.print(f"Look: querymill status{where} · stop: querymill down{where}")
+        return
+    say.print("Ctrl-C stops it.")
+    sys.stdout.flush()
+    _wait_for_interrupt()
+    say.print("Stopping…")
+    stack.down()
+
+
+def _bring_up(stack: "embedded.Stack", port: int, say: Console, *, as_json: bool) -> None:
+    """Start everything, wait until it is ready, and print where it is."""
     with _reported(_library(), say):
         stack.up(parts=parts_to_start(), programs=[*workers({}), _gateway(port)], prepare=_migrate)
     environment = stack.environment()
@@ -72,15 +91,6 @@ def up(
         say.print("Running. These exports point querymill at it:", style="bold")
         for name, value in environment.items():
             echo(f"export {name}={shlex.quote(value)}")
-    if detach:
-        where = f" --data {data}" if data else ""
-        say.print(f"Look: querymill status{where} · stop: querymill down{where}")
-        return
-    say.print("Ctrl-C stops it.")
-    sys.stdout.flush()
-    _wait_for_interrupt()
-    say.print("Stopping…")
-    stack.down()
 
 
 def _port_of_gateway(stack: "embedded.Stack", wanted: int | None) -> int:
