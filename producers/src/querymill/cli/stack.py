@@ -22,7 +22,7 @@ from querymill.cli.readiness import await_gateway, await_listeners
 from querymill.cli.terminal import Console, echo
 from querymill.doctor import broken_settings, diagnose
 from querymill_shared.addresses import mask_text
-from querymill_shared.given import given_settings, instead_of_files, names_given
+from querymill_shared.given import given, given_settings, instead_of_files, names_given
 
 if TYPE_CHECKING:
     import querymill_embedded as embedded
@@ -172,10 +172,16 @@ def _kept(stack: "embedded.Stack", environment: Mapping[str, str] | None) -> "It
 
 
 def parts_to_start() -> "set[embedded.Part]":
-    """Return the parts to start: all but the model servers that settings of the caller stand for."""
+    """Return the parts to start: all but the model servers that settings of the caller stand for.
+
+    The exports of an embedded stack that ran before are no settings of the caller's own: they lead to what is gone.
+    """
     library = _library()
     instead = {library.Part.CHAT: OWN_CHAT_MODEL, library.Part.EMBEDDINGS: OWN_EMBEDDING_MODEL}
-    return {part for part in library.ALL if not names_given(instead.get(part, ()))}
+    settings = given()
+    return {
+        part for part in library.ALL if not names_given(instead.get(part, ())) or library.is_embedded(part, settings)
+    }
 
 
 def beside_the_stack() -> dict[str, str]:
