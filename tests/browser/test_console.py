@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import Page, expect
 
-from querymill import Querymill
+from querymill import Querymill, ReportSearch
 from querymill_shared.board import ValkeyBoard, Verdict
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.settings import Settings
@@ -132,6 +132,36 @@ def test_no_page_is_wider_than_the_screen(open_page: OpenPage, filings: str, wid
         for path in paths:
             page.goto(f"/console{path}")
             assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+
+
+#: Words in cells of tables that stand on two lines.
+BROKEN_WORDS = """() => {
+  const broken = [], range = document.createRange();
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let text; (text = texts.nextNode()); ) {
+    if (!text.parentElement.closest("td, th")) continue;
+    for (const word of text.data.matchAll(/[A-Za-z]{3,14}/g)) {
+      range.setStart(text, word.index);
+      range.setEnd(text, word.index + word[0].length);
+      if (new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1) broken.push(word[0]);
+    }
+  }
+  return broken;
+}"""
+
+
+def test_no_word_of_a_table_is_broken_on_a_phone(
+    open_page: OpenPage, filings: str, quiet_mill: Querymill, quiet_gateway: GatewayHere
+) -> None:
+    for path in ("", "/collections", f"/collections/{filings}", "/ingestions", "/jobs", "/providers"):
+        with open_page(f"/console{path}", width=375) as page:
+            assert page.evaluate(BROKEN_WORDS) == [], path
+    collection = "quarterly-filings-of-shipping-companies"
+    quiet_mill._board.announce("reports", [collection])
+    quiet_mill.submit(ReportSearch(query="how many ships are there", collection=collection, deadline=500))
+    with open_page("/console/jobs", width=375, at=quiet_gateway.url) as page:
+        assert collection in (page.text_content("main") or "")
+        assert page.evaluate(BROKEN_WORDS) == []
 
 
 def test_keys_lead_through_the_pages(open_page: OpenPage, quiet_mill: Querymill, quiet_gateway: GatewayHere) -> None:

@@ -79,6 +79,15 @@ class Ingestion:
             named.append(entry)
 
 
+def check_collection(name: str) -> None:
+    """Check the name of a collection.
+
+    Raises:
+        ValueError: It breaks a rule.
+    """
+    _COLLECTION.validate_python(name)
+
+
 class LoadCalls:
     """The call of `Querymill` that ingests."""
 
@@ -116,7 +125,7 @@ def load(
 ) -> Ingestion:
     """Ingest rows, or what is at a path; see `LoadCalls.ingest`."""
     found: Kind[Any] = _kind(kind)
-    _COLLECTION.validate_python(collection)
+    check_collection(collection)
     lines = found.documents
     if isinstance(rows, str | Path):
         # It brings the readers of documents and histories, which a client of rows does without.

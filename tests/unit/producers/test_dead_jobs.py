@@ -67,3 +67,14 @@ def test_a_job_shows_how_many_share_its_work() -> None:
         first, second = (mill._board.submit(asked)[0] for _ in range(2))
         shown = [jobs.describe(mill.job(job_id).picture()) for job_id in (first, second)]
         assert [row["callers"] for row in shown] == [2, 2]
+
+
+def test_jobs_that_were_let_go_do_not_push_others_off_the_list() -> None:
+    with MemoryMill() as mill:
+        kept = dead(mill)
+        for number in range(5):
+            text = TextToEmbed(id="1", text=f"ship {number}")
+            job = mill.submit(EmbedTexts(collection="c", texts=(text,)))
+            job.result(timeout=10)
+            job.release()
+        assert [picture.record.job_id for picture in jobs.latest(mill, 2, None)] == [kept]

@@ -1,11 +1,15 @@
 """Stored documents through the client, in a mill in memory."""
 
+import io
 from collections.abc import Iterator
 
 import pytest
 
 from querymill import IngestModule, JobFailed, ModuleDocument, ModuleSearch, UnknownCollection
+from querymill.cli.documents import table_of
+from querymill.cli.terminal import Console
 from querymill.testing import MemoryMill
+from querymill_shared.contracts.documents import DocumentCard
 from tests.fixtures.people import Person, document
 
 
@@ -61,3 +65,13 @@ def test_what_is_dropped_is_gone_and_an_empty_collection_is_not_listed(mill: Mem
     assert mill.collections() == {}
     with pytest.raises(UnknownCollection):
         mill.submit(ModuleSearch(query="harbour", collection="c"))
+
+
+def test_no_id_is_cut_on_a_narrow_terminal() -> None:
+    ids = ["15598d475e0c7680f56298cd0b0f9ee0a1b2c3d4", "src/querymill/a/very/long/path/of/a/source/file.py"]
+    cards = [DocumentCard(id=id_, title="Annual report", size=1, unit="pages", metadata={"a": "b" * 50}) for id_ in ids]
+    printed = io.StringIO()
+    Console(file=printed, width=80).print(table_of(cards))
+    assert ids[0] in printed.getvalue()
+    first_column = "".join(line[:42].strip() for line in printed.getvalue().splitlines())
+    assert ids[1] in first_column

@@ -1,5 +1,6 @@
 """Commands of other distributions, found by entry point."""
 
+import os
 import subprocess
 import sys
 from importlib.metadata import EntryPoint, entry_points
@@ -77,3 +78,13 @@ def test_the_light_client_and_its_commands_import_no_library_of_an_extra() -> No
     heavy = f"sorted({extras!r} & set(sys.modules))"
     command = [sys.executable, "-c", f"import sys, querymill, querymill.cli.main; print({heavy})"]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_a_gateway_that_is_not_installed_is_named_without_a_traceback(tmp_path: Path) -> None:
+    (tmp_path / "uvicorn.py").write_text("raise ModuleNotFoundError('no such module', name='uvicorn')")
+    done = subprocess.run(
+        [sys.executable, "-m", "querymill.gateway"], env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr == "the gateway is not installed (uvicorn is missing): pip install 'querymill[gateway]'\n"

@@ -51,6 +51,14 @@ def test_the_version_is_printed_without_a_command() -> None:
         ("OPENAI_API_KEY=sk\n", set()),
         ("OPENAI_BASE_URL=http://mine/v1\nCHAT_MODEL=mine\n", {Part.CHAT}),
         ("EMBEDDING_BASE_URL=http://mine/v1\n", {Part.EMBEDDINGS}),
+        # What `querymill up` printed before leads to servers that are gone.
+        ("OPENAI_BASE_URL=http://127.0.0.1:1/v1\nOPENAI_API_KEY=embedded\nCHAT_MODEL=smollm2-135m-instruct\n", set()),
+        ("OPENAI_BASE_URL=http://mine/v1\nOPENAI_API_KEY=embedded\nCHAT_MODEL=mine\n", {Part.CHAT}),
+        (
+            "EMBEDDING_BASE_URL=http://127.0.0.1:1/v1\nEMBEDDING_API_KEY=embedded\n"
+            "EMBEDDING_MODEL=multilingual-e5-small\n",
+            set(),
+        ),
         ("CHAT_MODEL_FILE=model\nEMBEDDING_MODEL=mine\n", {Part.CHAT, Part.EMBEDDINGS}),
     ],
 )

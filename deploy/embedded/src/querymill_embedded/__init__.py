@@ -3,7 +3,7 @@
 from querymill_embedded.errors import StackError
 from querymill_embedded.folders import default_data_folder
 from querymill_embedded.network import free_ports, is_free
-from querymill_embedded.parts import ALL, Part, Program, settings_of
+from querymill_embedded.parts import ALL, Part, Program, is_embedded, settings_of
 from querymill_embedded.stack import Stack
 from querymill_embedded.status import PartStatus
 from querymill_embedded.supervisor import ProcessState
@@ -19,6 +19,7 @@ __all__ = [
     "StackError",
     "default_data_folder",
     "free_ports",
+    "is_embedded",
     "is_free",
     "settings_of",
     "temporary_stack",

@@ -96,6 +96,13 @@ def settings_of(parts: Iterable[Part]) -> frozenset[str]:
     return frozenset(endpoints(dict.fromkeys(parts, 0), {}))
 
 
+def is_embedded(part: Part, settings: Mapping[str, str]) -> bool:
+    """Return whether settings are those that lead to a model server of a stack, of this one or of another."""
+    own = _endpoint(part, "", None)
+    names = [name for name in own if name.endswith(("_API_KEY", "_MODEL"))]
+    return bool(names) and all(settings.get(name) == own[name] for name in names)
+
+
 def _endpoint(part: Part, at: str, password: str | None) -> dict[str, str]:
     match part:
         case Part.VALKEY:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, TextIO, cast
+from typing import Annotated, Any, Final, TextIO, cast
 
 import typer
 from rich.table import Table
@@ -63,9 +63,17 @@ def list_documents(
         console.print(f"next page: --cursor {page.cursor}", soft_wrap=True)
 
 
+#: Characters of an id that are kept on one line: those of a hash.
+ID_WIDTH: Final = 40
+
+
 def table_of(cards: Sequence[DocumentCard]) -> Table:
     """Format documents as a table, one row each."""
-    table = Table("id", "title", "when", "size", "pending", "metadata", box=None)
+    table = Table(box=None)
+    # An id that was cut could not be pasted. A hash stays on one line, a long path goes on in the next.
+    table.add_column("id", overflow="fold", min_width=min(max((len(card.id) for card in cards), default=2), ID_WIDTH))
+    for heading in ("title", "when", "size", "pending", "metadata"):
+        table.add_column(heading)
     for card in cards:
         when = "" if card.when is None else card.when.isoformat(timespec="seconds")
         metadata = json.dumps(dict(card.metadata), ensure_ascii=False, default=str) if card.metadata else ""

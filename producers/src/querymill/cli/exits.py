@@ -50,7 +50,11 @@ def guarded(run: Callable[[], object]) -> None:
     except (QuerymillError, UnreadableSetting, WrongUse) as error:
         _exit(Exit.WRONG_USE, str(error))
     except (redis.ConnectionError, redis.TimeoutError, Unreachable) as error:
-        mend = "" if isinstance(error, Unreachable) else " (REDIS_URL; is the stack up? see `querymill doctor`)"
+        mend = (
+            ""
+            if isinstance(error, Unreachable)
+            else " (REDIS_URL; `querymill up` prints the exports that lead to its stack; see `querymill doctor`)"
+        )
         _exit(Exit.UNREACHABLE, f"{error}{mend}")
     except KeyboardInterrupt:
         sys.exit(130)

@@ -23,7 +23,7 @@ from querymill.client import Querymill
 from querymill.ingestion import STDIN, BadLine, GoodLine, Lines
 from querymill.kinds import NAMES, kind_named
 from querymill.kinds.kind import Kind
-from querymill.loading import Ingestion
+from querymill.loading import Ingestion, check_collection
 from querymill.path_options import PathOptions
 from querymill.paths.documents import DocumentOptions
 from querymill.paths.histories import FROM, HistoryOptions, are_histories
@@ -99,6 +99,7 @@ def load(
     are recognised by what they begin with.
     """
     chosen = kind_named(kind)
+    refuse_name(collection)
     given = PathOptions(
         title=title, company=company, period=period, published_at=published_at, password=password, sync=sync,
         origin=origin, tools=tools, time_zone=time_zone, include_secrets=include_secrets,
@@ -119,6 +120,19 @@ def load(
         load_histories(chosen, paths, collection, histories, as_json=as_json)
         return
     load_path(chosen, paths, collection, include_secrets=include_secrets, as_json=as_json)
+
+
+def refuse_name(collection: str) -> None:
+    """Refuse a name that no collection may have, once and not for every line.
+
+    Raises:
+        WrongUse: It is such a name.
+    """
+    try:
+        check_collection(collection)
+    except ValueError as error:
+        rule = "up to 64 letters, digits, '.', '_' and '-', the first of them a letter or a digit"
+        raise WrongUse(f"--collection: {collection!r}: must be {rule}") from error
 
 
 def load_path(chosen: Kind[Any], paths: list[str], collection: str, *, include_secrets: bool, as_json: bool) -> None:

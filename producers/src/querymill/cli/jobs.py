@@ -128,10 +128,12 @@ def recent(
 
 def latest(mill: Querymill, most: int, state: str | None) -> Iterator[Picture]:
     """Yield the latest jobs, or those of them that are in one state."""
-    looked_at = most if state is None else LOOKED_AT
-    for job in mill.dead(most=most) if state == "dead" else mill.recent(most=looked_at):
-        picture = _still_there(job)
+    # Many of the latest may have been let go, such as those that listed documents.
+    left = most if state is None else LOOKED_AT
+    for job in mill.dead(most=most) if state == "dead" else mill.recent(most=LOOKED_AT):
+        picture = _still_there(job) if left else None
         if picture is not None and state in (None, picture.record.state):
+            left -= 1
             yield picture
 
 
@@ -140,11 +142,11 @@ def table_of(rows: Iterable[Mapping[str, Any]]) -> Table:
     table = Table(box=None)
     # An id that was cut could not be pasted.
     table.add_column("job", no_wrap=True, min_width=ID_LENGTH)
-    for heading in ("kind", "collection", "state", "submitted", "callers", "reason"):
-        table.add_column(heading)
+    for heading in ("kind", "collection", "state", "submitted", "reason"):
+        table.add_column(heading, overflow="fold", no_wrap=heading in ("state", "submitted"))
     for row in rows:
-        columns = ("job_id", "kind", "collection", "state", "submitted", "callers", "reason")
-        table.add_row(*(str(row[name] or "") for name in columns))
+        submitted = str(row["submitted"])[5:16].replace("T", " ")
+        table.add_row(row["job_id"], row["kind"], row["collection"], row["state"], submitted, row["reason"])
     return table
 
 

@@ -22,7 +22,7 @@ from querymill.cli.readiness import await_gateway, await_listeners
 from querymill.cli.terminal import Console, echo
 from querymill.doctor import broken_settings, diagnose
 from querymill_shared.addresses import mask_text
-from querymill_shared.given import given_settings, instead_of_files, names_given
+from querymill_shared.given import given, given_settings, instead_of_files, names_given
 
 if TYPE_CHECKING:
     import querymill_embedded as embedded
@@ -57,6 +57,25 @@ def up(
     stack = stack_in(data)
     say = Console(stderr=True)
     port = _port_of_gateway(stack, port)
+    try:
+        _bring_up(stack, port, say, as_json=as_json)
+    except KeyboardInterrupt:
+        say.print("Interrupted before everything was ready: stopping…")
+        stack.down()
+        raise
+    if detach:
+        where = f" --data {data}" if data else ""
+        say.print(f"Look: querymill status{where} · stop: querymill down{where}")
+        return
+    say.print("Ctrl-C stops it.")
+    sys.stdout.flush()
+    _wait_for_interrupt()
+    say.print("Stopping…")
+    stack.down()
+
+
+def _bring_up(stack: "embedded.Stack", port: int, say: Console, *, as_json: bool) -> None:
+    """Start everything, wait until it is ready, and print where it is."""
     with _reported(_library(), say):
         stack.up(parts=parts_to_start(), programs=[*workers({}), _gateway(port)], prepare=_migrate)
     environment = stack.environment()
@@ -72,15 +91,6 @@ def up(
         say.print("Running. These exports point querymill at it:", style="bold")
         for name, value in environment.items():
             echo(f"export {name}={shlex.quote(value)}")
-    if detach:
-        where = f" --data {data}" if data else ""
-        say.print(f"Look: querymill status{where} · stop: querymill down{where}")
-        return
-    say.print("Ctrl-C stops it.")
-    sys.stdout.flush()
-    _wait_for_interrupt()
-    say.print("Stopping…")
-    stack.down()
 
 
 def _port_of_gateway(stack: "embedded.Stack", wanted: int | None) -> int:
@@ -162,10 +172,16 @@ def _kept(stack: "embedded.Stack", environment: Mapping[str, str] | None) -> "It
 
 
 def parts_to_start() -> "set[embedded.Part]":
-    """Return the parts to start: all but the model servers that settings of the caller stand for."""
+    """Return the parts to start: all but the model servers that settings of the caller stand for.
+
+    The exports of an embedded stack that ran before are no settings of the caller's own: they lead to what is gone.
+    """
     library = _library()
     instead = {library.Part.CHAT: OWN_CHAT_MODEL, library.Part.EMBEDDINGS: OWN_EMBEDDING_MODEL}
-    return {part for part in library.ALL if not names_given(instead.get(part, ()))}
+    settings = given()
+    return {
+        part for part in library.ALL if not names_given(instead.get(part, ())) or library.is_embedded(part, settings)
+    }
 
 
 def beside_the_stack() -> dict[str, str]:

@@ -1,9 +1,16 @@
 """Serve the gateway, as `querymill gateway` does."""
 
 import argparse
+import sys
 
-from querymill.gateway.server import serve
 from querymill_shared.settings import Settings
+
+try:
+    from querymill.gateway.server import serve
+except ModuleNotFoundError as error:
+    if str(error.name).startswith("querymill"):
+        raise
+    sys.exit(f"the gateway is not installed ({error.name} is missing): pip install 'querymill[gateway]'")
 
 
 def main() -> None:

@@ -17,6 +17,7 @@ _POLICY: Final = "default-src 'none'; style-src 'self'; base-uri 'none'; form-ac
 _STYLE: Final = """:root{color-scheme:light dark}
 body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1rem}
 code,pre{font:14px/1.45 ui-monospace,monospace;overflow-wrap:anywhere}
+td code{overflow-wrap:break-word}
 pre{overflow-x:auto;padding:.75rem;border:1px solid color-mix(in srgb,currentColor 25%,transparent)}
 summary{cursor:pointer;padding:.25rem 0}
 table{border-collapse:collapse;width:100%}

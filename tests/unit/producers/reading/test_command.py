@@ -45,3 +45,11 @@ def test_options_of_documents_are_refused_for_lines(tmp_path: Path) -> None:
         load("reports", [str(tmp_path / "a.jsonl")], "c", sync=True)
     with pytest.raises(WrongUse, match="one at a time"):
         load("modules", ["a.jsonl", "b.jsonl"], "c")
+
+
+@pytest.mark.parametrize("kind", ["reports", "messages", "files"])
+def test_a_name_that_no_collection_may_have_is_refused_once(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("{}\n" * 3)
+    with pytest.raises(WrongUse, match=r"^--collection: 'my filings': must be up to 64 letters"):
+        load(kind, [str(path)], "my filings")

@@ -85,7 +85,20 @@ def environment() -> Environment:
     )
     made.filters |= {
         name: getattr(wording, name)
-        for name in ("count", "duration", "age", "size", "score", "iso", "clock", "short", "sign", "marked", "language")
+        for name in (
+            "count",
+            "duration",
+            "age",
+            "size",
+            "score",
+            "iso",
+            "clock",
+            "short",
+            "sign",
+            "breakable",
+            "marked",
+            "language",
+        )
     }
     made.filters |= {"terms": trees.terms, "below": trees.below}
     made.globals |= {"address": address, "pages": PAGES, "themes": THEMES, "kinds": [kind.name for kind in KINDS]}

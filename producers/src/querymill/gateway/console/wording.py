@@ -15,6 +15,8 @@ _HIDDEN: Final = re.compile(
 #: JavaScript and JSON readers round integers beyond this.
 EXACT: Final = 2**53
 _NONE: Final = "–"
+#: A part of a name that stays on one line.
+_UNBROKEN: Final = re.compile(r"[^\s_./:-]{0,14}[\s_./:-]+|[^\s_./:-]{1,14}")
 #: A state is always a sign and a word: colours alone do not tell it.
 SIGNS: Final = {
     "queued": "○",
@@ -116,6 +118,15 @@ def short(text: str, limit: int = 80) -> str:
     """Return the first characters of a text in one line."""
     line = " ".join(text.split())
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
+
+
+def breakable(name: str) -> Markup:
+    """Return a name that may be broken after its signs, and where it has none after 14 characters.
+
+    >>> breakable("ingest_reports")
+    Markup('ingest_<wbr>reports')
+    """
+    return Markup("<wbr>").join(_UNBROKEN.findall(plain(name)))
 
 
 def sign(state: str) -> str:

@@ -5,9 +5,10 @@ import doctest
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markupsafe import escape
 
 from querymill.gateway.console import forms, hits, job_list, reading, rendering, trees, wording
-from querymill.gateway.console.wording import age, count, language, marked, plain, score, short, size
+from querymill.gateway.console.wording import age, breakable, count, language, marked, plain, score, short, size
 
 
 @pytest.mark.parametrize("module", [forms, hits, job_list, reading, rendering, trees, wording])
@@ -44,3 +45,14 @@ def test_no_character_hides(text: str) -> None:
 
 def test_a_mark_is_at_characters_not_at_units_of_another_encoding() -> None:
     assert str(marked("🙂 margin", ((2, 8),))) == '🙂 <mark id="mark">margin</mark>'
+
+
+@given(st.text())
+def test_breaks_change_no_name(name: str) -> None:
+    assert str(breakable(name)).replace("<wbr>", "") == str(escape(plain(name)))
+
+
+def test_a_name_breaks_after_its_signs_and_where_it_is_long() -> None:
+    assert breakable("quarterly-filings") == "quarterly-<wbr>filings"
+    assert breakable("a" * 20) == f"{'a' * 14}<wbr>{'a' * 6}"
+    assert breakable("<b>") == "&lt;b&gt;"

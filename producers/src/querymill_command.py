@@ -1,0 +1,28 @@
+"""The program `querymill`. A module of its own, so that it answers Ctrl-C while the command line is being loaded."""
+
+import os
+import signal
+import sys
+from importlib import import_module
+from types import FrameType
+from typing import Final
+
+#: What the shell sees of a program that was interrupted.
+INTERRUPTED: Final = 128 + signal.SIGINT
+
+
+def main() -> None:
+    """Load the command line and run it."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.default_int_handler:  # else the caller wants it to be ignored
+        signal.signal(signal.SIGINT, _stop)
+    run = import_module("querymill.cli.main").main
+    signal.signal(signal.SIGINT, before)
+    run()
+
+
+def _stop(_: int, __: FrameType | None) -> None:
+    """End at once: an exception could be caught, or told as a traceback, by what is being imported."""
+    sys.stderr.write("Interrupted before the command began: nothing was done.\n")
+    sys.stderr.flush()
+    os._exit(INTERRUPTED)
