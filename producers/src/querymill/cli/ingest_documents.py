@@ -91,7 +91,8 @@ def load_documents(
         typer.Exit: A file was not loaded; the others were.
     """
     console = Console(stderr=True)
-    with Querymill() as mill, Reader() as reader:
+    with Reader() as reader, Querymill() as mill:
+        reader.start()  # it imports the engines while this connects and asks what is stored
         done = loaded(mill, reader, lines, paths, collection, options, console)
     report(done, console, as_json=as_json)
     if done.failures or done.outcomes("failed"):
