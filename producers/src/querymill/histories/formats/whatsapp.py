@@ -24,8 +24,8 @@ _ENCRYPTED: Final = re.compile(
 _ATTACHED: Final = re.compile(
     r"(?:(?:IMG|VID|PTT|AUD|STK|DOC)-\d{8}-WA\d+\.\w{2,5} \([^()\n]{3,40}\)"
     r"|[^\n/:<>]{1,150}\.\w{2,5} \((?:file attached|datei angehängt|archivo adjunto|arquivo anexado|ficheiro anexado"
-    r"|fichier joint|file allegato|bestand bijgevoegd|файл прикреплен|файл добавлен|dosya ekli|załączono plik|bifogad fil"
-    r"|文件附件|檔案已附加|添付ファイル|파일 첨부됨)\)"
+    r"|fichier joint|file allegato|bestand bijgevoegd|файл прикреплен|файл добавлен|dosya ekli|załączono plik"
+    r"|bifogad fil|文件附件|檔案已附加|添付ファイル|파일 첨부됨)\)"
     rf"|(?:[^\n<>]{{1,150}} )?[{MARKS}]*<[^<>\n:]{{3,20}}: ?[^<>\n]{{3,150}}\.\w{{2,5}}>)(?:\n|$)",
     re.I,
 )
