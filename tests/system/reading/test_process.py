@@ -31,6 +31,15 @@ def test_pages_are_told_as_they_are_read(reader: Reader, tmp_path: Path) -> None
     assert pages == [1, 2]
 
 
+def test_a_process_that_was_started_early_reads_and_ends_unused(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.pdf", documents.pdf(documents.lines("one")))
+    with Reader() as early:
+        early.start()
+        assert [page.text for page in early.read(path).pages] == ["one"]
+    with Reader() as unused:
+        unused.start()
+
+
 def test_hostile_files_are_named_and_the_next_file_is_read(reader: Reader, tmp_path: Path) -> None:
     hostile = {
         "circle.pdf": documents.circular_pdf(),

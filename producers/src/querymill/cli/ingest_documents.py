@@ -35,12 +35,10 @@ def load_documents(
         typer.Exit: A file was not loaded; the others were.
     """
     console = Console(stderr=True)
-    with (
-        Querymill() as mill,
-        Reader() as reader,
-        recorded(mill, kind.name, collection, kind.documents) as (noting, record),
-    ):
-        done = loaded(noting, reader, kind.documents, paths, collection, options, console, record)
+    with Reader() as reader:
+        reader.start()  # it imports the engines while this connects and asks what is stored
+        with Querymill() as mill, recorded(mill, kind.name, collection, kind.documents) as (noting, record):
+            done = loaded(noting, reader, kind.documents, paths, collection, options, console, record)
     report(done, console, as_json=as_json)
     if done.failures or done.outcomes("failed"):
         raise typer.Exit(Exit.FAILED)

@@ -39,6 +39,10 @@ class Reader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def start(self) -> None:
+        """Start the process now, so that it is ready once there is something to read."""
+        self._started()
+
     def close(self) -> None:
         """End the process."""
         process, self._process = self._process, None

@@ -1,4 +1,4 @@
-"""Cursor: chats and composers in the databases of its settings."""
+"""Cursor: chats and composers in the databases of its settings, exports of them, and transcripts of its agents."""
 
 import json
 import sqlite3
@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from querymill.histories.files import BROKEN, database_at, has_tables, object_of, reason_of
+from querymill.histories.files import BROKEN, database_at, has_tables, head_of, object_of, reason_of
+from querymill.histories.formats.cursor_texts import is_text, read_text
 from querymill.histories.rules.contents import given, mapping, mappings, result_of, word
 from querymill.histories.rules.times import moment
 from querymill.histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
@@ -23,6 +24,8 @@ def recognise(head: Head) -> bool:
     """Return whether a file is a database of Cursor, or its rows as JSON."""
     if head.start.startswith(_DATABASE):
         return head.path.name.startswith("state.vscdb") or has_tables(head.path, "cursorDiskKV")
+    if is_text(head):
+        return True
     packed = head.packed
     return packed.startswith("{") and '"rows":[' in packed and (_CHATS in packed or _COMPOSERS in packed)
 
@@ -33,6 +36,9 @@ def read(paths: Sequence[Path], _asked: Asked) -> Read:
     heads: dict[str, dict[str, Any]] = {}
     for path in sorted(paths, key=lambda one: one.name != "state.vscdb"):
         try:
+            if is_text(head_of(path)):
+                yield from read_text(path)
+                continue
             for session in _sessions(path, heads):
                 known = found.get(session.id)
                 if known is None or len(session.entries) > len(known.entries):
@@ -146,10 +152,13 @@ FORMAT: Final = Format(
     "cursor",
     recognise,
     read,
-    homes=tuple(
-        f"{root}/Cursor/User/{folder}/state.vscdb"
-        for root in (".config", "Library/Application Support", "AppData/Roaming")
-        for folder in ("workspaceStorage/*", "globalStorage")
+    homes=(
+        *(
+            f"{root}/Cursor/User/{folder}/state.vscdb"
+            for root in (".config", "Library/Application Support", "AppData/Roaming")
+            for folder in ("workspaceStorage/*", "globalStorage")
+        ),
+        ".cursor/projects/*/agent-transcripts",
     ),
     together="format",
 )

@@ -1,10 +1,11 @@
-"""Gemini CLI: a JSON file for each session, in newer versions of JSON lines."""
+"""Gemini CLI: a JSON file for each session, in newer versions of JSON lines, and chats that were saved by name."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from querymill.histories.files import each, lines_of, object_of
+from querymill.histories.files import each, head_of, lines_of, object_of
+from querymill.histories.formats.gemini_saved import is_saved, read_saved
 from querymill.histories.rules.contents import given, mapping, mappings, result_of, text_of, word
 from querymill.histories.rules.copies import one_each
 from querymill.histories.rules.injected import typed
@@ -19,10 +20,13 @@ _REFERENCED: Final = "\n--- Content from referenced files ---"
 def recognise(head: Head) -> bool:
     """Return whether a file is a chat of Gemini CLI."""
     first = head.packed[:4_000]
-    return first.startswith("{") and '"sessionId":' in first and '"projectHash":' in first
+    return is_saved(head) or (first.startswith("{") and '"sessionId":' in first and '"projectHash":' in first)
 
 
 def _read(path: Path, _asked: Asked) -> Read:
+    if is_saved(head_of(path)):
+        yield read_saved(path)
+        return
     if path.suffix == ".jsonl":
         whole: dict[str, Any] = {"messages": []}
         for line in lines_of(path):
@@ -92,4 +96,4 @@ def read(paths: Sequence[Path], asked: Asked) -> Read:
     yield from one_each(sessions)
 
 
-FORMAT: Final = Format("gemini", recognise, read, homes=(".gemini/tmp/*/chats",))
+FORMAT: Final = Format("gemini", recognise, read, homes=(".gemini/tmp/*/chats", ".gemini/tmp/*/checkpoint*.json"))

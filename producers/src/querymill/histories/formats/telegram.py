@@ -1,18 +1,26 @@
-"""Telegram: a chat exported by its desktop program, or all of them."""
+"""Telegram: a chat exported by its desktop program, or all of them, as JSON or as web pages."""
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from querymill.histories.files import each, object_of
+from querymill.histories.files import each, head_of, object_of
+from querymill.histories.formats.telegram_html import is_html, read_page
 from querymill.histories.rules.contents import given, mapping, mappings, word
+from querymill.histories.rules.copies import one_each
 from querymill.histories.rules.times import moment
 from querymill.histories.session import Asked, Format, Head, Read, Said, Session
+
+#: How the ids of chats begin that were exported as web pages.
+_OF_PAGES: Final = "telegram-"
 
 
 def recognise(head: Head) -> bool:
     """Return whether a file is an export of Telegram."""
+    if is_html(head):
+        return True
     packed = head.packed
     is_chat = '"messages":[' in packed and (
         '"from_id":' in packed or '"text_entities":' in packed or '"actor_id":' in packed
@@ -21,12 +29,34 @@ def recognise(head: Head) -> bool:
 
 
 def _read(path: Path, asked: Asked) -> Read:
+    if is_html(head_of(path)):
+        yield _of_page(path, asked)
+        return
     whole = mapping(object_of(path))
     if "messages" in whole:
         yield _session(path, whole, asked)
     for part in ("chats", "left_chats"):
         for chat in mappings(mapping(whole.get(part)).get("list")):
             yield _session(path, chat, asked)
+
+
+def _of_page(path: Path, asked: Asked) -> Session:
+    """Read a page of a chat. Pages tell no id: a chat is known by its name, in an export of all by its folder too."""
+    page = read_page(path, asked.zone)
+    folder = path.parent.name if path.parent.name.startswith("chat_") else ""
+    id_ = f"{_OF_PAGES}{hashlib.sha256(f'{folder} {page.name}'.encode()).hexdigest()[:16]}"
+    return Session(id_, path, list(page.said), page.name or None, None, {"time_zone": str(asked.zone)})
+
+
+def read(paths: Sequence[Path], asked: Asked) -> Read:
+    """Read chats; the pages of one chat are one session."""
+    pages: list[Session] = []
+    for found in each(_read)(paths, asked):
+        if isinstance(found, Session) and found.id.startswith(_OF_PAGES):
+            pages.append(found)
+        else:
+            yield found
+    yield from one_each(sorted(pages, key=lambda page: (page.source.parent, len(page.source.name), page.source.name)))
 
 
 def _session(path: Path, chat: dict[str, Any], asked: Asked) -> Session:
@@ -58,4 +88,4 @@ def text_of(text: Any) -> str:
     return "".join(part if isinstance(part, str) else str(mapping(part).get("text") or "") for part in parts)
 
 
-FORMAT: Final = Format("telegram", recognise, each(_read))
+FORMAT: Final = Format("telegram", recognise, read, together="new")

@@ -10,17 +10,9 @@ from typing import Final
 
 from querymill.histories.files import each
 from querymill.histories.rules.day_order import Stamp, order_of
+from querymill.histories.rules.phone_dates import MARKS, START, stamp_of
 from querymill.histories.session import Asked, Format, Head, Read, Said, Session, Unread
 
-_MARKS: Final = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\ufeff"
-_HALF: Final = r"[AaPp]\.?\s?[Mm]\.?|上午|下午|오전|오후|午前|午後"
-#: ``12/9/20, 23:55 - ``, ``[09.12.20, 23:55:12] ``, ``9/12/20, 11:55 p. m. - ``, ``2020/12/9 下午11:55 - `` …
-_START: Final = re.compile(
-    rf"[{_MARKS}]*\[?(?P<a>\d{{1,4}})(?P<sep>[./-])\s?(?P<b>\d{{1,2}})[./-]\s?(?P<c>\d{{1,4}})\.?(?P<comma>,?)\s+"
-    rf"(?:(?:at|um|kl\.|à)\s+)?(?P<before>{_HALF})?\s*(?P<hour>\d{{1,2}})[:.](?P<minute>\d\d)(?:[:.](?P<second>\d\d))?"
-    rf"\s*(?P<after>{_HALF})?\s*(?:\]|[-–])\s(?P<rest>.*)",
-    re.DOTALL,
-)
 _AUTHOR: Final = re.compile(r"(?P<author>[^:\"“”«»\n]{1,100}?)\s?:(?:\s(?P<text>.*)|$)", re.DOTALL)
 #: What WhatsApp says at the top of a chat, where it may look as if the group said it.
 _ENCRYPTED: Final = re.compile(
@@ -28,10 +20,27 @@ _ENCRYPTED: Final = re.compile(
     r"|エンドツーエンド",
     re.I,
 )
+#: A file that was sent stands in a line of its own, above what was said of it.
+_ATTACHED: Final = re.compile(
+    r"(?:(?:IMG|VID|PTT|AUD|STK|DOC)-\d{8}-WA\d+\.\w{2,5} \([^()\n]{3,40}\)"
+    r"|[^\n/:<>]{1,150}\.\w{2,5} \((?:file attached|datei angehängt|archivo adjunto|arquivo anexado|ficheiro anexado"
+    r"|fichier joint|file allegato|bestand bijgevoegd|файл прикреплен|файл добавлен|dosya ekli|załączono plik"
+    r"|bifogad fil|文件附件|檔案已附加|添付ファイル|파일 첨부됨)\)"
+    rf"|(?:[^\n<>]{{1,150}} )?[{MARKS}]*<[^<>\n:]{{3,20}}: ?[^<>\n]{{3,150}}\.\w{{2,5}}>)(?:\n|$)",
+    re.I,
+)
+#: Says that a message was edited.
+_EDITED: Final = re.compile(r"\s*\u200e<[^<>\n]{3,60}>$")
 #: Stands for what is not in the text.
 _LEFT_OUT: Final = re.compile(
-    r"<[^<>\n]{3,60}>$|(?:image|video|audio|sticker|GIF|document|Contact card) omitted$"
-    r"|This message was deleted\.?$|You deleted this message\.?$|null$"
+    r"<[^<>\n]{3,60}>$|(?:image|video|audio|sticker|GIF|document|Contact card) omitted$|null$"
+    r"|(?:This message was deleted|You deleted this message|Diese Nachricht wurde gelöscht"
+    r"|Du hast diese Nachricht gelöscht"
+    r"|Se eliminó este mensaje|Este mensaje fue eliminado|Eliminaste este mensaje|Mensagem apagada"
+    r"|Esta mensagem foi apagada|Você apagou esta mensagem|Ce message a été supprimé|Vous avez supprimé ce message"
+    r"|Questo messaggio è stato eliminato|Hai eliminato questo messaggio|Dit bericht is verwijderd"
+    r"|Данное сообщение удалено|Вы удалили данное сообщение|Bu mesaj silindi|此消息已删除|此訊息已刪除"
+    r"|このメッセージは削除されました|삭제된 메시지입니다)[.。]?$"
 )
 _NAME: Final = re.compile(
     r"^(?:WhatsApp[ -]Chat|Chat de WhatsApp|Conversa do WhatsApp|Discussion WhatsApp|Chat WhatsApp)"
@@ -42,7 +51,7 @@ _NAME: Final = re.compile(
 def recognise(head: Head) -> bool:
     """Return whether a text begins with messages of WhatsApp."""
     lines = [line for line in head.text.splitlines()[:10] if line.strip()]
-    return bool(lines) and _START.match(lines[0]) is not None and "\x00" not in head.text
+    return bool(lines) and START.match(lines[0]) is not None and "\x00" not in head.text
 
 
 @dataclass(slots=True)
@@ -84,38 +93,33 @@ def _lines(path: Path) -> Iterator[_Line]:
     with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
         for number, raw in enumerate(file, 1):
             line = raw.rstrip("\r\n")
-            match = _START.match(line)
+            match = START.match(line)
             if match is None:
                 if held is not None:
                     held.text += f"\n{line}"
                 continue
             if held is not None:
                 yield held
-            held = _Line(number, _stamp(match), match["rest"])
+            held = _Line(number, stamp_of(match), match["rest"])
     if held is not None:
         yield held
 
 
-def _stamp(match: re.Match[str]) -> Stamp:
-    half = (match["before"] or match["after"] or "").lower()
-    hour = int(match["hour"])
-    if half:
-        hour = hour % 12 + (12 if half.startswith("p") or half in ("下午", "오후", "午後") else 0)
-    parts = (match["a"], match["b"], match["c"])
-    return Stamp(parts, (hour, int(match["minute"]), int(match["second"] or 0)), match["sep"], bool(match["comma"]))
-
-
 def _said(line: _Line, at: datetime, *, is_at_top: bool) -> Said | None:
     """Return a message, None for a line of WhatsApp itself."""
-    match = _AUTHOR.match(line.text.lstrip(_MARKS))
+    match = _AUTHOR.match(line.text.lstrip(MARKS))
     if match is None:
         return None
     text = match["text"] or ""
+    attached = _ATTACHED.match(text.lstrip(MARKS))
+    if attached is not None:
+        text = text.lstrip(MARKS)[attached.end() :]
     is_of_whatsapp = text.startswith("\u200e") or (is_at_top and _ENCRYPTED.search(text))
-    text = text.translate(dict.fromkeys(map(ord, _MARKS))).strip()
+    text = _EDITED.sub("", text)
+    text = text.translate(dict.fromkeys(map(ord, MARKS))).strip()
     if is_of_whatsapp or not text or _LEFT_OUT.match(text):
         return None
-    author = match["author"].translate(dict.fromkeys(map(ord, _MARKS))).lstrip("~\u202f\u00a0 ").strip()
+    author = match["author"].translate(dict.fromkeys(map(ord, MARKS))).lstrip("~\u202f\u00a0 ").strip()
     return Said(author or "unknown", text, None, at, line.number)
 
 

@@ -5,6 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from itertools import pairwise
+from typing import Final
+
+#: Years by which the calendar of Thailand is ahead.
+_BUDDHIST: Final = 543
 
 
 class DayOrder(Enum):
@@ -39,8 +43,9 @@ class Stamp:
                 year, month, day = third, first, second
             case DayOrder.YEAR_FIRST:
                 year, month, day = first, second, third
+        year += 2000 if year < 100 else -_BUDDHIST if year > 2400 else 0
         try:
-            return datetime(year + 2000 if year < 100 else year, month, day, *self.time)  # noqa: DTZ001
+            return datetime(year, month, day, *self.time)  # noqa: DTZ001
         except ValueError:
             return None
 
