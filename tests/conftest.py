@@ -3,6 +3,7 @@
 import gc
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -48,6 +49,27 @@ for name in list(os.environ):
         "REDIS_URL", "CELERY_BROKER_URL", "DATABASE_URL", "MONGODB_URI",
     ):  # fmt: skip
         del os.environ[name]
+
+
+class FailuresAtOnce:
+    """Names each failure when it happens, so that a run which is cut off has named those that it saw."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        terminal: Any = self._config.pluginmanager.get_plugin("terminalreporter")
+        if report.failed and terminal is not None:
+            said = str(getattr(getattr(report.longrepr, "reprcrash", None), "message", "")).partition("\n")[0]
+            terminal.ensure_newline()
+            terminal.write_line(
+                f"{report.nodeid} failed ({report.when}, {report.duration:.1f} s): {said[:300]}", red=True
+            )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):  # what the processes of a run report comes together in the first
+        config.pluginmanager.register(FailuresAtOnce(config), "failures-at-once")
 
 
 def pytest_collection_finish() -> None:

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import PATIENCE_MS, OpenPage
+from tests.fakes.worker import WorkerProcess
 from tests.fixtures import documents
 from tests.fixtures.command_line import CommandLine
 from tests.fixtures.deployment import Deployment
@@ -29,17 +30,15 @@ def console(deployment: Deployment, folder: Path) -> Iterator[GatewayHere]:
         yield here
 
 
-@pytest.fixture
-def reader(querymill: CommandLine, worker: Any, openai_server: Any, folder: Path) -> str:
+@pytest.fixture(scope="module")
+def reader(deployment: Deployment, worker: WorkerProcess, folder: Path) -> str:
     """The address of a report of two pages whose file is kept."""
-    path = folder / "ymer.pdf"
-    if not path.exists():
-        path.write_bytes(documents.pdf(documents.lines("Ymer"), documents.lines(*[TEXT] * 20)))
+    querymill, path = CommandLine(deployment.environment), folder / "ymer.pdf"
+    path.write_bytes(documents.pdf(documents.lines("Ymer"), documents.lines(*[TEXT] * 20)))
     options = ("--collection", "sheets", "--json", "--title", "Icebreakers")
     run = querymill("ingest", "reports", path, *options)
     assert run.returncode == 0, run.stderr
-    listed = querymill("list", "reports", "--collection", "sheets", "--json")
-    (id_,) = {card["id"] for card in json.loads(listed.stdout)["documents"] if card["title"] == "Icebreakers"}
+    (id_,) = (each["id"] for each in json.loads(run.stdout)["documents"])
     return f"/console/collections/sheets/reports/{id_}"
 
 

@@ -1,7 +1,7 @@
 """Pages of PDF files beside their texts: for those who may read the report, of files in named folders, as they were."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import redis
 from querymill.gateway.console import pictures
 from querymill.keys import STORED_AT, Keyring, Scope
 from querymill_shared.settings import Settings
+from tests.fakes.worker import WorkerProcess
 from tests.fixtures import documents
 from tests.fixtures.command_line import CommandLine
 from tests.fixtures.console import Page, read_page
@@ -21,6 +22,7 @@ from tests.fixtures.gateways import PATIENCE_S, GatewayHere
 from tests.fixtures.tallies import until
 
 PNG = b"\x89PNG\r\n\x1a\n"
+Ingest = Callable[..., dict[str, str]]
 AT = "/console/collections/sheets/reports"
 
 
@@ -46,9 +48,10 @@ def http(console: GatewayHere) -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.fixture
-def ingested(querymill: CommandLine, worker: Any, openai_server: Any) -> Any:
+@pytest.fixture(scope="module")
+def ingested(deployment: Deployment, worker: WorkerProcess) -> Ingest:
     """Reads files into the collection, and returns the id of each by its name."""
+    querymill = CommandLine(deployment.environment)
 
     def ingest(*paths: Path) -> dict[str, str]:
         run = querymill("ingest", "reports", *paths, "--collection", "sheets", "--json")
@@ -56,6 +59,12 @@ def ingested(querymill: CommandLine, worker: Any, openai_server: Any) -> Any:
         return {Path(each["source"]).name: each["id"] for each in json.loads(run.stdout)["documents"]}
 
     return ingest
+
+
+@pytest.fixture(scope="module")
+def tides(ingested: Ingest, folder: Path) -> str:
+    """The id of a report of two pages."""
+    return ingested(written(folder / "tides.pdf", "ebb", "flood"))["tides.pdf"]
 
 
 def written(path: Path, *texts: str) -> Path:
@@ -74,38 +83,28 @@ def picture_on(page: Page) -> str | None:
     return str(found[0]["src"]) if found else None
 
 
-def test_the_page_of_a_kept_file_stands_beside_its_text(http: httpx.Client, ingested: Any, folder: Path) -> None:
-    id_ = ingested(written(folder / "tides.pdf", "ebb", "flood"))["tides.pdf"]
-    page = look(http, f"{AT}/{id_}?page=2")
+def test_the_page_of_a_kept_file_stands_beside_its_text(http: httpx.Client, tides: str) -> None:
+    page = look(http, f"{AT}/{tides}?page=2")
     at = picture_on(page)
-    assert at == f"{AT}/{id_}/pages/2.png"
+    assert at == f"{AT}/{tides}/pages/2.png"
     assert page.all("figure") != []
     assert "img-src 'self'" in page.headers["content-security-policy"]
     drawn = http.get(at)
     assert (drawn.status_code, drawn.headers["content-type"], drawn.content[:8]) == (200, "image/png", PNG)
     assert drawn.headers["cache-control"] == "private, no-cache"
-    assert drawn.content != http.get(f"{AT}/{id_}/pages/1.png").content
+    assert drawn.content != http.get(f"{AT}/{tides}/pages/1.png").content
     again = http.get(at, headers={"If-None-Match": drawn.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
 
 
 @pytest.mark.parametrize("number", ["0", "3", "-1", "9" * 30])
-def test_there_is_no_picture_of_a_page_that_the_file_does_not_have(
-    http: httpx.Client, ingested: Any, folder: Path, number: str
-) -> None:
-    id_ = ingested(written(folder / "tides.pdf", "ebb", "flood")).get("tides.pdf") or id_of(http, "tides.pdf")
-    answer = http.get(f"{AT}/{id_}/pages/{number}.png")
+def test_there_is_no_picture_of_a_page_that_the_file_does_not_have(http: httpx.Client, tides: str, number: str) -> None:
+    answer = http.get(f"{AT}/{tides}/pages/{number}.png")
     assert (answer.status_code, "the file has 2 pages" in answer.text) == (404, True)
 
 
-def id_of(http: httpx.Client, name: str) -> str:
-    """The id of a stored file that was not read again."""
-    listed = http.get("/v1/collections/sheets/reports").json()["documents"]
-    return next(str(each["id"]) for each in listed if each["metadata"]["source"].endswith(f"/{name}"))
-
-
 def test_a_file_elsewhere_or_behind_a_link_or_changed_has_no_picture(
-    http: httpx.Client, ingested: Any, folder: Path, tmp_path: Path
+    http: httpx.Client, ingested: Ingest, folder: Path, tmp_path: Path
 ) -> None:
     outside = written(tmp_path / "outside.pdf", "outside")
     changed = written(folder / "changed.pdf", "before")
@@ -122,7 +121,7 @@ def test_a_file_elsewhere_or_behind_a_link_or_changed_has_no_picture(
 
 
 def test_a_report_cannot_claim_a_file_that_it_was_not_read_from(
-    http: httpx.Client, ingested: Any, folder: Path
+    http: httpx.Client, ingested: Ingest, folder: Path
 ) -> None:
     secret = written(folder / "secret.pdf", "secret")
     claims: list[dict[str, Any]] = [{}, {"source_stamp": f"1:2:{'0' * 64}:a"}, {"source_stamp": "secret"}]
@@ -143,27 +142,25 @@ def until_stored(http: httpx.Client, id_: str) -> None:
     until(lambda: http.get(f"/v1/collections/sheets/reports/{id_}").status_code == 200, within_s=PATIENCE_S)
 
 
-def test_a_file_that_opens_to_no_picture_is_named_and_its_text_is_shown(
-    http: httpx.Client, console: GatewayHere, ingested: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+def test_without_the_engines_there_are_no_pictures_and_no_errors(
+    http: httpx.Client, tides: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    id_ = ingested(written(folder / "engine.pdf", "engine"))["engine.pdf"]
     monkeypatch.setattr(pictures, "_ENGINES", ("an_engine_that_nobody_installed",))
-    page = look(http, f"{AT}/{id_}")
+    page = look(http, f"{AT}/{tides}")
     assert picture_on(page) is None
-    assert "engine" in page.text
-    assert http.get(f"{AT}/{id_}/pages/1.png").status_code == 404
+    assert "ebb" in page.text
+    assert http.get(f"{AT}/{tides}/pages/1.png").status_code == 404
 
 
-def test_a_key_sees_pictures_of_its_collections_only(settings: Settings, ingested: Any, folder: Path) -> None:
-    id_ = ingested(written(folder / "guarded.pdf", "guarded"))["guarded.pdf"]
+def test_a_key_sees_pictures_of_its_collections_only(settings: Settings, tides: str) -> None:
     with closing(Keyring.connect(settings)) as keyring, GatewayHere(settings) as guarded:
         try:
             written_keys = {
                 name: keyring.add(name, scopes=(Scope.SEARCH,), collections=(name,))[1] for name in ("sheets", "others")
             }
-            assert picture_for(guarded, id_, None) == 303  # to the page where a key is given
-            assert picture_for(guarded, id_, written_keys["others"]) == 404
-            assert picture_for(guarded, id_, written_keys["sheets"]) == 200
+            assert picture_for(guarded, tides, None) == 303  # to the page where a key is given
+            assert picture_for(guarded, tides, written_keys["others"]) == 404
+            assert picture_for(guarded, tides, written_keys["sheets"]) == 200
         finally:
             with redis.Redis.from_url(settings.redis_url) as server:
                 server.delete(STORED_AT)

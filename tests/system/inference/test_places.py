@@ -96,10 +96,15 @@ def test_a_call_that_nobody_wants_any_more_leaves_the_line(provider: Provider) -
 def test_collections_take_turns_and_the_lower_lanes_get_a_little(provider: Provider) -> None:
     here, there = provider.account(), provider.account()
     given: list[tuple[str, str]] = []
-    stop = time.monotonic() + 3
+    begun = time.monotonic()
+
+    def is_on() -> bool:
+        """Whether three seconds are not over, or a busy machine has not brought enough turns to count."""
+        lasted_s = time.monotonic() - begun
+        return lasted_s < 3 or (len(given) < 300 and lasted_s < 60)
 
     def work(account: Account, collection: str, lane: Lane) -> None:
-        while time.monotonic() < stop:
+        while is_on():
             grant = go(account, collection, lane)
             given.append((collection, lane.value))
             time.sleep(0.02)
