@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -49,6 +50,11 @@ for name in list(os.environ):
         "REDIS_URL", "CELERY_BROKER_URL", "DATABASE_URL", "MONGODB_URI",
     ):  # fmt: skip
         del os.environ[name]
+
+
+# A shell ignores Ctrl-C for what it starts in the background, and whatever is started below inherits that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class FailuresAtOnce:

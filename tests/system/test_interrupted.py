@@ -21,23 +21,28 @@ def test_a_command_that_is_interrupted_while_it_is_loaded_says_so(tmp_path: Path
         [QUERYMILL, "status"], env=os.environ | {"PYTHONPATH": str(tmp_path)}, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     ) as process:  # fmt: skip
-        assert process.stdout is not None
-        assert process.stderr is not None
-        assert process.stdout.readline() == "loading\n"
-        process.send_signal(signal.SIGINT)
-        said = process.stderr.read()
-        assert process.wait(PATIENCE_S) == 130
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "loading\n"
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=PATIENCE_S)
+        finally:
+            process.kill()
+    assert process.returncode == 130
     assert said == "Interrupted before the command began: nothing was done.\n"
 
 
 def test_a_stack_that_is_interrupted_while_it_starts_leaves_nothing_running(tmp_path: Path) -> None:
     data = tmp_path / "stack"
     with subprocess.Popen([QUERYMILL, "up", "--data", data], text=True, stderr=subprocess.PIPE) as process:
-        assert process.stderr is not None
-        assert process.stderr.readline().startswith("Starting")
-        process.send_signal(signal.SIGINT)
-        said = process.stderr.read()
-        assert process.wait(PATIENCE_S) == 130
+        try:
+            assert process.stderr is not None
+            assert process.stderr.readline().startswith("Starting")
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=PATIENCE_S)
+        finally:
+            process.kill()
+    assert process.returncode == 130
     assert "Interrupted before everything was ready" in said
     assert "Traceback" not in said
     assert not list(data.glob("stack.json"))

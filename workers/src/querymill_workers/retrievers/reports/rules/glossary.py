@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 #: Terms of one question that are looked at.
-MOST_TERMS: Final = 5
+TERMS_LIMIT: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Glossary:
                 yield name
 
 
-def terms_in(question: str, glossary: Glossary, *, limit: int = MOST_TERMS) -> dict[str, Term]:
+def terms_in(question: str, glossary: Glossary, *, limit: int = TERMS_LIMIT) -> dict[str, Term]:
     """Return up to ``limit`` terms of the glossary that occur in the question, longest name first."""
     named = glossary.named_in(question)
     return {name: glossary.terms[name] for name, _ in zip(named, range(limit), strict=False)}
