@@ -56,7 +56,7 @@ def test_no_page_has_a_serious_fault(
     open_page: OpenPage, axe: str, mill: Querymill, filings: str, openai_server: OpenAIServer, width: int, scheme: Any
 ) -> None:
     job = mill.submit(ReportSearch(query=f"how many ships {uuid4().hex[:6]}", collection=filings, hyde=True))
-    job.result(timeout=60)
+    job.result(timeout=30)
     faults: dict[str, list[str]] = {}
     # Its policy lets no script in from elsewhere, and axe is one.
     with open_page("/console", width=width, scheme=scheme, bypass_csp=True) as page:

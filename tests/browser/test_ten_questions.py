@@ -32,7 +32,7 @@ def lacking(mill: Querymill, filings: str, openai_server: OpenAIServer) -> Job[R
     openai_server.script.chat = lambda request: Answer(b'{"error": {"message": "no"}}', status=400)
     question = f"how many ships does the fleet count {uuid4().hex[:6]}"
     job = mill.submit(ReportSearch(query=question, collection=filings, hyde=True))
-    assert not job.result(timeout=60).complete
+    assert not job.result(timeout=30).complete
     return job
 
 

@@ -34,7 +34,7 @@ def churn(ground: Ground, *, rounds: int) -> float:
 
 def begin(ground: Ground) -> None:
     """Make the collection known, so that it can be searched."""
-    ground.mill.job(ground.ingest_report()).result(timeout=60)
+    ground.mill.job(ground.ingest_report()).result(timeout=30)
 
 
 def test_the_counts_of_a_calm_fleet_are_zero(ground: Ground, tally_of: Callable[..., Tally]) -> None:

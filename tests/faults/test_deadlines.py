@@ -21,7 +21,7 @@ def test_short_deadlines_take_nothing_from_patient_callers(
     tally = tally_of("deadlines of 1 s beside patient ones")
     openai_server.script.chat = lambda request: chat_answer("| revenue | 10 |", after_s=2.5)
     with ground.fleet(2, threads=32):
-        ground.mill.job(ground.ingest_report()).result(timeout=60)
+        ground.mill.job(ground.ingest_report()).result(timeout=30)
         until(ground.answers, within_s=30)  # the vectors follow the ingestion
         patient = []
         began = ground.now()
@@ -32,6 +32,6 @@ def test_short_deadlines_take_nothing_from_patient_callers(
                     ground.search(deadline=1, hyde=True)
             time.sleep(0.1)
         tally.recovery_s = ground.settle(tally, within_s=60) - began
-        complete = sum(ground.mill.job(job_id).result(timeout=60).complete for job_id in patient)
+        complete = sum(ground.mill.job(job_id).result(timeout=5).complete for job_id in patient)
     assert (tally.lost, tally.doubled) == (0, 0), tally.losses
     assert complete / PATIENT >= 0.95

@@ -17,7 +17,7 @@ def patient_search(deployment: Deployment, search: ReportSearch, *, within_s: fl
     while True:
         try:
             with Querymill(settings=deployment.settings) as fresh:
-                return fresh.submit(search).result(timeout=60)
+                return fresh.submit(search).result(timeout=20)
         except UnknownCollection:
             if time.monotonic() > until:
                 raise
@@ -38,4 +38,4 @@ def test_a_fresh_client_finds_the_collections_of_a_board_that_was_emptied(
         with suppress(UnknownCollection):  # unless a worker was faster
             early.submit(search)
         patient_search(deployment, search, within_s=10)
-        assert early.submit(search).result(timeout=60).results
+        assert early.submit(search).result(timeout=20).results

@@ -18,7 +18,7 @@ def test_a_frozen_worker_blocks_its_collection_for_seconds_only(ground: Ground, 
     tally = tally_of("worker frozen inside a transaction")
     with ground.fleet(2):
         frozen, other = ground.workers
-        ground.mill.job(ground.ingest_session()).result(timeout=60)
+        ground.mill.job(ground.ingest_session()).result(timeout=30)
         freeze(other)  # so that the one to be frozen has the transaction
         with psycopg.connect(ground.settings.database_url.get_secret_value()) as barrier:
             barrier.execute("LOCK TABLE word_entries IN ACCESS EXCLUSIVE MODE")

@@ -57,7 +57,7 @@ def board(deployment: Deployment) -> Iterator[ValkeyBoard]:
 
 def all_is_well(mill: Querymill, survivor: WorkerProcess) -> None:
     """Have a job done, by a worker that is alive."""
-    assert mill.submit(QUESTION).result(timeout=60).complete
+    assert mill.submit(QUESTION).result(timeout=15).complete
     assert survivor.is_alive, survivor.log[-3000:]
 
 
@@ -185,7 +185,7 @@ def swept_soon(server: Any, due: str) -> list[Any]:
 def nothing_is_left(deployment: Deployment, board: ValkeyBoard) -> Iterator[None]:
     """After all examples of a door, nothing of them waits to be swept. What is due in a year may stay."""
     yield
-    until = time.monotonic() + 60
+    until = time.monotonic() + 30
     with redis.Redis.from_url(deployment.settings.redis_url) as client:
         server: Any = client
         while left := [entry for shard in keys.SHARDS for entry in swept_soon(server, keys.prefix(shard) + "due")]:

@@ -31,7 +31,7 @@ def search(query: str, **fields: Any) -> ReportSearch:
 
 
 def scores(mill: Querymill, request: ReportSearch) -> list[tuple[str, int, float]]:
-    result = mill.submit(request).result(timeout=60)
+    result = mill.submit(request).result(timeout=30)
     assert result.complete
     return [(hit.document, hit.number, hit.score) for hit in result.results]
 
@@ -50,7 +50,7 @@ def test_a_worker_killed_in_the_middle_costs_seconds_and_changes_no_score(
     time.sleep(0.3)
     victim.kill()
     victim.start()
-    result = job.result(timeout=60)
+    result = job.result(timeout=20)
     assert result.complete
     assert [(hit.document, hit.number, hit.score) for hit in result.results] == undisturbed
     assert max(stage.attempt for stage in result.stages) == 2
@@ -62,7 +62,7 @@ def test_bells_that_never_ring_delay_a_job_and_do_not_lose_it(
 ) -> None:
     board = ValkeyBoard.connect(deployment.settings)
     job_id, _ = board.submit(search("a job without a bell"))
-    assert mill.job(job_id).result(timeout=60).complete
+    assert mill.job(job_id).result(timeout=15).complete
     board.close()
 
 
@@ -73,7 +73,7 @@ def test_a_broker_that_forgets_every_message_loses_no_job(
     jobs = [mill.submit(search(f"question {n}")) for n in range(10)]
     assert board_client.delete("search", "expand") == 2
     victim.start()
-    assert all(job.result(timeout=60).complete for job in jobs)
+    assert all(job.result(timeout=30).complete for job in jobs)
 
 
 def test_a_broker_that_is_away_at_submission_delays_a_job_and_does_not_refuse_it(
@@ -81,7 +81,7 @@ def test_a_broker_that_is_away_at_submission_delays_a_job_and_does_not_refuse_it
 ) -> None:
     away = deployment.settings.model_copy(update={"celery_broker_url": "redis://127.0.0.1:1/0"})
     with Querymill(settings=away) as mill:
-        assert mill.submit(search(f"no bell {time.monotonic_ns()}")).result(timeout=60).complete
+        assert mill.submit(search(f"no bell {time.monotonic_ns()}")).result(timeout=20).complete
 
 
 def test_a_bell_rung_many_times_is_answered_once(
@@ -91,7 +91,7 @@ def test_a_bell_rung_many_times_is_answered_once(
     job = mill.submit(request)
     for _ in range(10):
         deployment.ring(job.id, request)
-    job.result(timeout=60)
+    job.result(timeout=10)
     time.sleep(0.5)
     events = list(job.events(timeout=1))
     assert events.count(StageStarted(stage="original", attempt=1)) == 1
@@ -119,7 +119,7 @@ def test_a_step_that_kills_its_worker_is_given_up_as_dead(
         begun.clear()
         victim.start()
     with pytest.raises(JobFailed, match="no worker finished it in 3 attempts"):
-        job.result(timeout=60)
+        job.result(timeout=20)
     assert job.picture().record.state == "dead"
     assert job.picture().request is not None
 
@@ -136,7 +136,7 @@ def test_an_ingestion_killed_half_way_embeds_nothing_twice(
         time.sleep(0.02)
     victim.kill()
     victim.start()
-    job.result(timeout=60)
+    job.result(timeout=30)
     wanted = {page["text"] for page in pages}
     texts = [text for asked in openai_server.seen("embeddings") for text in asked["input"] if text in wanted]
     assert set(texts) == wanted

@@ -18,7 +18,7 @@ RECOVERY_S = 30.0
 
 def begin(ground: Ground) -> None:
     """Make the collection known, and open the connections of the workers. The vectors follow the ingestion."""
-    ground.mill.job(ground.ingest_report()).result(timeout=60)
+    ground.mill.job(ground.ingest_report()).result(timeout=30)
     until(ground.answers, within_s=30)
 
 

@@ -16,7 +16,7 @@ def test_a_broker_that_forgets_its_messages_loses_no_job(
 ) -> None:
     tally = tally_of("broker wiped", broker=broker)
     with ground_of(broker) as ground, ground.fleet(2):
-        ground.mill.job(ground.ingest_report()).result(timeout=60)
+        ground.mill.job(ground.ingest_report()).result(timeout=30)
         for _ in range(5):
             for _ in range(4):
                 ground.ingest_report()
@@ -39,7 +39,7 @@ def test_new_work_goes_on_after_the_board_forgot_everything(ground: Ground, tall
             return False
 
     with ground.fleet(2):
-        ground.mill.job(ground.ingest_report()).result(timeout=60)
+        ground.mill.job(ground.ingest_report()).result(timeout=30)
         for _ in range(10):
             ground.ingest_report()
         ground.client.flushdb()

@@ -47,7 +47,7 @@ def question() -> ReportSearch:
 
 
 def answered(mill: Querymill) -> bool:
-    return mill.submit(question()).result(timeout=60).complete
+    return mill.submit(question()).result(timeout=10).complete
 
 
 @pytest.mark.parametrize("element", DEADLY.values(), ids=DEADLY.keys())

@@ -165,7 +165,7 @@ def test_dead_jobs_can_be_listed_replayed_and_dropped(querymill: CommandLine, de
     assert json.loads(querymill("job", "replay", dead[1], "--json").stdout) == {"job_id": dead[1], "replayed": True}
     assert querymill("job", "replay", dead[1]).stdout == f"{dead[1]} is not dead\n"
     with Querymill(settings=deployment.settings) as mill:
-        assert mill.job(dead[1]).result(timeout=60).complete
+        assert mill.job(dead[1]).result(timeout=30).complete
     board.close()
 
 

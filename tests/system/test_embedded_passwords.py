@@ -48,13 +48,13 @@ def passwords_of(environment: Mapping[str, str]) -> dict[str, str]:
 def test_postgres_refuses_whoever_has_no_password(stack: Stack, user: str) -> None:
     url = without_password(stack.environment()["DATABASE_URL"], user=user)
     with pytest.raises(psycopg.OperationalError, match="no password supplied"):
-        psycopg.connect(url, connect_timeout=30)
+        psycopg.connect(url, connect_timeout=5)
 
 
 def test_the_superuser_of_postgres_logs_in_with_no_password_at_all(stack: Stack) -> None:
     url = stack.environment()["DATABASE_URL"].replace("//querymill:", f"//{SUPERUSER}:")
     with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
-        psycopg.connect(url, connect_timeout=30)
+        psycopg.connect(url, connect_timeout=5)
 
 
 @pytest.mark.parametrize("command", [["PING"], ["CONFIG", "GET", "requirepass"], ["HKEYS", "qm:collections"]])
@@ -138,7 +138,7 @@ def test_a_folder_without_passwords_gets_them_at_its_next_start_and_keeps_its_da
     passwords = passwords_of(at)
     _check_written(at)
     with pytest.raises(psycopg.OperationalError, match="no password supplied"):
-        psycopg.connect(without_password(at["DATABASE_URL"], user=SUPERUSER), connect_timeout=30)
+        psycopg.connect(without_password(at["DATABASE_URL"], user=SUPERUSER), connect_timeout=5)
     kept.down()
     kept.up(parts=SERVERS)
     assert passwords_of(kept.environment()) == passwords

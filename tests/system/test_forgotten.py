@@ -113,7 +113,7 @@ def held(stack: Stack, deployment: Deployment, fleet: WorkerProcess) -> Iterator
 
 def left_of(person: Person, stack: Stack, deployment: Deployment, fleet: WorkerProcess) -> list[str]:
     """Name what is left once the jobs that ended just now are deleted."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + 30
     left = people.places_of(person.canaries, held(stack, deployment, fleet))
     while left and time.monotonic() < until:
         time.sleep(0.5)
@@ -198,7 +198,7 @@ def test_an_export_ingested_into_another_collection_gives_the_same_answers(
 
 def answer(mill: Querymill, kind: Retriever, collection: str, query: str) -> str:
     """Return the hits of a search, without what names the collection."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + 30
     while True:
         result = mill.submit(search(kind, collection, query)).result(timeout=60)
         pending = any("pending" in part.reason for part in result.degraded)

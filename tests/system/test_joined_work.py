@@ -68,9 +68,9 @@ def test_fifty_callers_of_one_question_cost_one_answer(
 ) -> None:
     assert worker.process is not None
     jobs = asked_at_once(mill, "did revenue rise for all of them?")
-    assert held.came.acquire(timeout=60)
+    assert held.came.acquire(timeout=20)
     held.go.set()
-    results = [job.result(timeout=60) for job in jobs]
+    results = [job.result(timeout=30) for job in jobs]
     assert len({job.id for job in jobs}) == CALLERS
     assert [result.job_id for result in results] == [job.id for job in jobs]
     assert {result.answer.text for result in results if result.answer} == {"Revenue rose [1]."}
@@ -78,7 +78,7 @@ def test_fifty_callers_of_one_question_cost_one_answer(
     assert Counter(job.is_new for job in jobs) == {True: 1, False: CALLERS - 1}
     assert steps_worked(board_client, jobs) == 1
     for job in (jobs[0], jobs[-1]):
-        events = list(job.events(timeout=60))
+        events = list(job.events(timeout=10))
         assert "".join(event.text for event in events if isinstance(event, AnswerPart)).endswith("[1].")
         assert events[-1] == Done(complete=True)
         assert job.picture().record.callers == CALLERS
@@ -89,15 +89,15 @@ def test_the_last_caller_is_answered_though_all_others_cancel(
 ) -> None:
     assert worker.process is not None
     jobs = asked_at_once(mill, "did revenue rise for the last of them?")
-    assert held.came.acquire(timeout=60)
+    assert held.came.acquire(timeout=20)
     (first,) = (job for job in jobs if job.is_new)
     *others, last = sorted(jobs, key=lambda job: job is not first)
     assert all(job.cancel() for job in others)
     held.go.set()
-    assert last.result(timeout=60).job_id == last.id
+    assert last.result(timeout=30).job_id == last.id
     for job in others:
         with pytest.raises(JobCancelled):
-            job.result(timeout=60)
+            job.result(timeout=10)
     assert len(openai_server.seen("completions")) == 1
 
 
@@ -106,17 +106,17 @@ def test_work_that_everybody_cancelled_is_not_finished(
 ) -> None:
     assert worker.process is not None
     jobs = asked_at_once(mill, "did revenue rise for nobody?")
-    assert held.came.acquire(timeout=60)
+    assert held.came.acquire(timeout=20)
     assert all(job.cancel() for job in jobs)
     (leader,) = (job for job in jobs if job.is_new)
     assert board_client.hget(f"qm:{{{leader.id[0]}}}:{leader.id}:job", "state") == "cancelled"
     held.go.set()
     for job in jobs:
         with pytest.raises(JobCancelled):
-            job.result(timeout=60)
+            job.result(timeout=10)
     again = mill.submit(question("did revenue rise for nobody?"))
     assert again.is_new
-    assert again.result(timeout=60).complete
+    assert again.result(timeout=30).complete
 
 
 def page(text: str) -> Report:
@@ -137,20 +137,20 @@ def test_a_search_after_an_ingestion_finds_what_one_in_flight_did_not(
     ingest_with_vectors(mill, IngestReport(collection="joined", report=page("the first version")))
     openai_server.script.chat = held = Held()
     before = mill.submit(asked)
-    assert held.came.acquire(timeout=60)
+    assert held.came.acquire(timeout=20)
     wait_for_hits(before)
     assert not mill.submit(asked).is_new
-    mill.submit(IngestReport(collection="joined", report=page("the second version"))).result(timeout=60)
+    mill.submit(IngestReport(collection="joined", report=page("the second version"))).result(timeout=20)
     after = mill.submit(asked)
     assert after.is_new
     held.go.set()
-    assert [hit.text for hit in after.result(timeout=60).results] == ["the second version"]
-    assert before.result(timeout=60).job_id == before.id
+    assert [hit.text for hit in after.result(timeout=30).results] == ["the second version"]
+    assert before.result(timeout=30).job_id == before.id
 
 
 def wait_for_hits(job: Job[Any]) -> None:
     """Wait until a search has read the store."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + 20
     while not job.picture().hits:
         assert time.monotonic() < until
         time.sleep(0.02)
@@ -162,7 +162,7 @@ def test_rebuilds_asked_for_together_are_all_done(worker: WorkerProcess, mill: Q
     for number in range(3):
         mill.submit(
             IngestConversation(collection=collection, session=session(f"s{number}", "the pool is exhausted"))
-        ).result(timeout=60)
+        ).result(timeout=20)
     worker.process.suspend()  # a rebuild that is over by the time of the next is not joined
     try:
         alike = [mill.submit(RecomputeRanks(collection=collection, parts=2)) for _ in range(4)]

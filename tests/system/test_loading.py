@@ -19,9 +19,9 @@ def collection(worker: WorkerProcess) -> str:
 def loaded(mill: Querymill, kind: Retriever, collection: str, **words: str) -> dict[str, str]:
     """Load documents, wait for their vectors, and return their outcomes by name."""
     request: Any = load_of(kind, collection, words)
-    result = mill.submit(request).result(timeout=60)
+    result = mill.submit(request).result(timeout=30)
     for job_id in result.embedding_jobs:
-        assert mill.job(job_id).result(timeout=60).complete
+        assert mill.job(job_id).result(timeout=30).complete
     names = {id_of(kind, name): name for name in words}
     assert [document.document for document in result.documents] == list(names)
     return {names[document.document]: document.outcome for document in result.documents}
@@ -29,7 +29,7 @@ def loaded(mill: Querymill, kind: Retriever, collection: str, **words: str) -> d
 
 def found(mill: Querymill, kind: Retriever, collection: str, word: str) -> int:
     request: Any = search_of(kind, collection, word)
-    hits = mill.submit(request).result(timeout=60).results
+    hits = mill.submit(request).result(timeout=30).results
     return sum(f"the {word} of" in hit.model_dump_json() for hit in hits)
 
 

@@ -31,7 +31,7 @@ class Log:
         return [line for line in found if line["event"] == event]
 
     def wait_for(self, event: str, job_id: str) -> list[dict[str, Any]]:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 10
         while not (lines := self.lines(event, job_id)) and time.monotonic() < until:
             time.sleep(0.05)
         return lines
@@ -44,7 +44,7 @@ def log(worker: WorkerProcess, filings: str) -> Log:
 
 def test_a_job_that_is_done_is_one_line_with_its_figures(log: Log, mill: Querymill, filings: str) -> None:
     job = mill.submit(ReportSearch(query=f"how many ships {TEXT}", collection=filings))
-    job.result(timeout=60)
+    job.result(timeout=20)
     (line,) = log.wait_for("job ended", job.id)
     assert (line["level"], line["kind"], line["collection"], line["state"]) == ("info", "reports", filings, "done")
     assert (line["steps"], line["degraded"]) == (1, 0)
@@ -58,7 +58,7 @@ def test_a_step_that_fails_is_a_line_and_its_job_is_degraded(
     refusal = json.dumps({"error": {"message": f"no {TEXT}", "type": "invalid_request_error"}}).encode()
     openai_server.script.chat = lambda _: Answer(refusal, status=400)
     job = mill.submit(ReportSearch(query=f"how many ships {TEXT}", collection=filings, hyde=True))
-    assert not job.result(timeout=60).complete
+    assert not job.result(timeout=20).complete
     (ended,) = log.wait_for("job ended", job.id)
     assert (ended["state"], ended["steps"], ended["degraded"]) == ("done", 2, 1)
     (failed,) = log.lines("step failed", job.id)
@@ -77,7 +77,7 @@ def test_an_ingestion_that_fails_leaves_no_text_in_the_log(
     request = IngestReport(collection="log-filings", report=report)
     job = embedding_after(mill, request, mill.submit(request))
     with pytest.raises(JobFailed):
-        job.result(timeout=60)
+        job.result(timeout=30)
     (ended,) = log.wait_for("job ended", job.id)
     assert ended["state"] in ("failed", "dead")
     assert {line["step"] for line in log.lines("step failed", job.id)} == {"embed"}
@@ -86,10 +86,10 @@ def test_an_ingestion_that_fails_leaves_no_text_in_the_log(
 
 def test_a_pattern_that_does_not_compile_is_not_in_the_log(log: Log, mill: Querymill) -> None:
     source = SourceFile(path="a.py", content=f"{TEXT} = 1")
-    mill.submit(IngestFiles(collection="log-code", files=(source,))).result(timeout=60)
+    mill.submit(IngestFiles(collection="log-code", files=(source,))).result(timeout=30)
     job = mill.submit(FileSearch(query=TEXT, collection="log-code", patterns=(f"{TEXT}(",), deadline=10))
     with pytest.raises(JobFailed, match=TEXT):
-        job.result(timeout=60)
+        job.result(timeout=30)
     (ended,) = log.wait_for("job ended", job.id)
     assert (ended["kind"], ended["state"]) == ("files", "failed")
     assert TEXT not in log.text

@@ -68,7 +68,7 @@ class Gate:
 
     def wait_until_all_came(self) -> None:
         for _ in range(self._expected):
-            assert self._coming.acquire(timeout=60)
+            assert self._coming.acquire(timeout=20)
 
     def open(self) -> None:
         self._open.set()

@@ -49,7 +49,7 @@ def test_a_job_whose_bell_was_lost_is_answered_beside_poison(
     # On the board without a bell: only a sweep makes it ring.
     job_id, _ = board.submit(ReportSearch(query="how many ships", collection=filings, deadline=15))
     poison(board_client, job_id)
-    assert mill.job(job_id).result(timeout=60).complete
+    assert mill.job(job_id).result(timeout=15).complete
 
 
 def raise_the_version(request: dict[str, Any]) -> str:
@@ -89,7 +89,7 @@ def test_a_search_that_no_worker_can_read_fails_at_its_deadline(
     search = ReportSearch(query="how many ships", collection=filings, deadline=DEADLINE_S)
     job_id = submit_mangled(board, board_client, search, mangle)
     with pytest.raises(JobFailed, match="no worker of this fleet can read its request"):
-        mill.job(job_id).result(timeout=60)
+        mill.job(job_id).result(timeout=15)
     assert time.monotonic() - begun >= DEADLINE_S - 0.5
     assert board_client.ttl(keys.of_job(job_id, "job")[0]) > 0
 
@@ -113,7 +113,7 @@ def test_an_ingestion_waits_for_a_worker_that_can_read_it(
     # Stands for a worker of a newer release that joins.
     board_client.set(keys.of_job(job_id, "request")[0], request.model_dump_json())
     deployment.ring(job_id, request)
-    assert mill.job(job_id).result(timeout=60).complete
+    assert mill.job(job_id).result(timeout=15).complete
 
 
 def test_a_request_with_a_field_of_a_newer_release_is_answered(
@@ -121,4 +121,4 @@ def test_a_request_with_a_field_of_a_newer_release_is_answered(
 ) -> None:
     search = ReportSearch(query="how many ships", collection=filings, deadline=15)
     job_id = submit_mangled(board, board_client, search, lambda request: json.dumps(request | {"boost": 2}))
-    assert mill.job(job_id).result(timeout=60).complete
+    assert mill.job(job_id).result(timeout=15).complete

@@ -16,7 +16,7 @@ from tests.fixtures.deployment import Deployment
 def start(deployment: Deployment, **changes: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "celery", "-A", "querymill_workers.app", "worker", "-Q", "search", "-P", "threads"]
     environment = os.environ | deployment.environment | changes
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
 
 
 def test_a_server_that_may_evict_is_refused(deployment: Deployment) -> None:
@@ -55,7 +55,7 @@ def test_a_migration_that_cannot_connect_says_so_without_the_password(deployment
     command = [sys.executable, "-m", "querymill_workers.migrate"]
     malformed = {"DATABASE_URL": "postgresql+psycopg://u:HUNTER@127.0.0.1/x"}
     environment = os.environ | deployment.environment | malformed
-    failed = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    failed = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert failed.returncode == 1
     assert failed.stderr.startswith('DATABASE_URL: missing "=" after "postgresql+psycopg://u:***@127.0.0.1/x"')
     assert len(failed.stderr.splitlines()) == 1

@@ -28,8 +28,8 @@ def test_a_refused_text_is_listed_without_being_shown_and_tried_again_by_reembed
     collection = f"chats-{uuid4().hex[:12]}"
     openai_server.script.embeddings = refusing
     request = IngestSession(collection=collection, session=session("s", "the fleet counts ships", REFUSED, "soup"))
-    stored = mill.submit(request).result(timeout=60)
-    embedding = mill.job(str(stored.embedding_job)).result(timeout=60)
+    stored = mill.submit(request).result(timeout=30)
+    embedding = mill.job(str(stored.embedding_job)).result(timeout=30)
     refused = stored.total - embedding.total  # the message, and the contexts that quote it
     assert (refused > 0, embedding.total > 0, embedding.complete) == (True, True, False)
     listed = querymill("status", "--set-aside", "--collection", collection, "--json")

@@ -29,9 +29,9 @@ def test_status_shows_the_fleet_of_the_services_that_the_settings_name(
     querymill: CommandLine, mill: Querymill, filings: str
 ) -> None:
     search = ReportSearch(query="how many ships", collection=filings)
-    mill.submit(search).result(timeout=60)
+    mill.submit(search).result(timeout=20)
     before = json.loads(querymill("status", "--json").stdout)["fleet"]["jobs"]["reports"]
-    mill.submit(search).result(timeout=60)
+    mill.submit(search).result(timeout=20)
     run = querymill("status", "--json")
     assert run.returncode == 0, run.stderr
     shown = json.loads(run.stdout)
@@ -74,7 +74,7 @@ def test_metrics_speak_of_jobs_and_queues(
     mill: Querymill, filings: str, deployment: Deployment, board_client: redis.Redis, openai_server: OpenAIServer
 ) -> None:
     job = mill.submit(ReportSearch(query="how many ships", collection=filings))
-    job.result(timeout=60)
+    job.result(timeout=20)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

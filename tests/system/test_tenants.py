@@ -56,9 +56,9 @@ def tenants(
     for name in names:
         ingested = mill.submit(
             IngestSession(collection=name, session=session("s", "the fleet counts nine ships"))
-        ).result(timeout=60)
+        ).result(timeout=20)
         assert ingested.embedding_job is not None
-        mill.job(ingested.embedding_job).result(timeout=60)
+        mill.job(ingested.embedding_job).result(timeout=20)
     return names
 
 
@@ -90,7 +90,7 @@ def test_a_short_question_is_answered_soon_while_another_tenants_long_ones_wait(
     openai_server.script.embeddings = provider = FewAtATime(s_per_token=0.0003)
     long = [mill.submit(flood(long_question(number), hog)) for number in range(60)]
     for _ in range(3):
-        stop = time.monotonic() + 60
+        stop = time.monotonic() + 10
         while provider.most_inside < 2:
             assert time.monotonic() < stop, "the provider has its hands full"
             time.sleep(0.01)
@@ -98,7 +98,7 @@ def test_a_short_question_is_answered_soon_while_another_tenants_long_ones_wait(
         waiting = len(long) - long_texts(openai_server.seen("embeddings")[:before])
         question = f"how many ships {uuid4().hex}"
         query = MessageSearch(query=question, collection=shy, similarity_threshold=None)
-        answer = mill.submit(query).result(timeout=60)
+        answer = mill.submit(query).result(timeout=20)
         # Without a vector in time the mode would be "text".
         assert (answer.mode, answer.complete, [hit.message_id for hit in answer.results]) == ("hybrid", True, ["a"])
         sent = openai_server.seen("embeddings")[before:]
@@ -110,7 +110,7 @@ def test_a_short_question_is_answered_soon_while_another_tenants_long_ones_wait(
         if isinstance(long[0].picture().request, MessageSearch):
             break
     for job in long:
-        assert job.result(timeout=60).state == "done"
+        assert job.result(timeout=30).state == "done"
     lengths = [len(text) for request in openai_server.seen("embeddings") for text in request["input"]]
     assert max(lengths) < 4_000, "no text travels beyond the model's input"
 
@@ -174,7 +174,7 @@ OF_ONE_RUN = {"job_id", "timing", "stages", "usage", "prompt", "lexicon_version"
 
 def answer_of(mill: Querymill, request: Any) -> dict[str, Any]:
     """Return all of a result that is not about this one run. A prompt has new fences each time."""
-    result = mill.submit(request).result(timeout=60)
+    result = mill.submit(request).result(timeout=30)
     return result.model_dump(mode="json", exclude=OF_ONE_RUN)  # type: ignore[no-any-return]
 
 

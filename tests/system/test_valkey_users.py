@@ -59,7 +59,7 @@ class Server:
         self.tester = redis.Redis(port=self.port, username="tester", password="", decode_responses=True)
 
     def await_ready(self) -> None:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 20
         while True:
             try:
                 self.tester.ping()
@@ -167,10 +167,10 @@ def test_a_producer_waits_watches_cancels_repeats_and_lists(
     slow = producer.submit(search("a slow one", hyde=True))
     slow.cancel()
     with pytest.raises(JobCancelled):
-        slow.result(timeout=60)
+        slow.result(timeout=10)
     with closing(ValkeyBoard.connect(of_role(deployment, server, "producer").settings)) as board:
         unheard, _ = board.submit(search("a job without a bell"))
-    assert producer.job(unheard).result(timeout=60).results
+    assert producer.job(unheard).result(timeout=20).results
     assert len(producer.recent()) > 3
     assert server.refused() == set()
 
@@ -179,7 +179,7 @@ def test_an_asynchronous_producer_watches_and_waits(server: Server, samples: str
     async def watched() -> tuple[list[str], ReportResult]:
         async with AsyncQuerymill(settings=of_role(deployment, server, "producer").settings) as mill:
             job = await mill.submit(search("how many ships"))
-            return [event.type async for event in job.events()], await job.result(timeout=60)
+            return [event.type async for event in job.events()], await job.result(timeout=20)
 
     types, result = asyncio.run(watched())
     assert types[-1] == "done"
@@ -230,7 +230,7 @@ def test_a_worker_that_stops_and_one_that_comes_back_are_refused_nothing(
     time.sleep(0.5)
     working.kill()
     working.start()
-    assert job.result(timeout=60).results
+    assert job.result(timeout=20).results
     assert server.refused() == set()
 
 

@@ -159,7 +159,7 @@ def done_by(mill: Querymill, requests: Sequence[JobRequest]) -> list[Any]:
     """Submit all, then wait for all. Return the results."""
     jobs: list[Any] = [mill.submit(request) for request in requests]
     results = [job.result(timeout=90) for job in jobs]
-    assert [[type(event) for event in job.events(timeout=60)].count(Done) for job in jobs] == [1] * len(jobs)
+    assert [[type(event) for event in job.events(timeout=5)].count(Done) for job in jobs] == [1] * len(jobs)
     return results
 
 

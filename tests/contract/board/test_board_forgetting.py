@@ -51,7 +51,7 @@ def result_of(job_id: str) -> str:
 
 
 def wait_until_gone(board: Board, job_id: str) -> None:
-    until = time.monotonic() + 60
+    until = time.monotonic() + 20
     while time.monotonic() < until:
         try:
             board.picture(job_id)

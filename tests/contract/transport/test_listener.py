@@ -23,7 +23,7 @@ from querymill_workers.jobs.usage import Usage
 from querymill_workers.listener import LOOK_PAST_S, Listener
 from tests.fakes.ports import memory_ports
 
-PATIENCE_S = 60
+PATIENCE_S = 20
 
 
 class Heard:

@@ -204,9 +204,9 @@ def test_one_worker_folds_an_index_and_another_goes_on(stored: PostgresWords, co
     with joined(stored._pool):
         assert not stored.fold(collection, SPACE)  # done, and not committed
         with ThreadPoolExecutor(1) as pool:
-            assert not pool.submit(stored.fold, collection, SPACE).result(timeout=60)
-            pool.submit(stored.put, collection, SPACE, units("ship", first=1)).result(timeout=60)
-            found = pool.submit(stored.search, collection, SPACE, "ship", limit=9).result(timeout=60)
+            assert not pool.submit(stored.fold, collection, SPACE).result(timeout=20)
+            pool.submit(stored.put, collection, SPACE, units("ship", first=1)).result(timeout=20)
+            found = pool.submit(stored.search, collection, SPACE, "ship", limit=9).result(timeout=20)
     assert [hit.id for hit in found] == ["u0", "u1"]
 
 
@@ -215,9 +215,9 @@ def test_writers_of_one_index_do_not_wait_for_each_other(stored: PostgresWords, 
     with joined(stored._pool):
         stored.put(collection, SPACE, units("ship soup", first=1))  # not committed
         with ThreadPoolExecutor(1) as pool:
-            pool.submit(stored.put, collection, SPACE, units("ship rope", first=2)).result(timeout=60)
-            assert not pool.submit(stored.fold, collection, SPACE).result(timeout=60)
-            found = pool.submit(stored.search, collection, SPACE, "ship", limit=9).result(timeout=60)
+            pool.submit(stored.put, collection, SPACE, units("ship rope", first=2)).result(timeout=20)
+            assert not pool.submit(stored.fold, collection, SPACE).result(timeout=20)
+            found = pool.submit(stored.search, collection, SPACE, "ship", limit=9).result(timeout=20)
             assert [hit.id for hit in found] == ["u0", "u2"]
     assert [hit.id for hit in stored.search(collection, SPACE, "ship", limit=9)] == ["u0", "u1", "u2"]
     fold_all(stored, collection)

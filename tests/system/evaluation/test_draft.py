@@ -22,7 +22,7 @@ def chats(mill: Querymill, openai_server: OpenAIServer, request: pytest.FixtureR
             "session_id": f"s{number}", "started_at": "2026-01-01T00:00:00Z",
             "messages": [{"text": f"Yesterday we discussed {subject} with colleagues."}],
         })  # fmt: skip
-        mill.submit(IngestConversation(collection=collection, session=session)).result(timeout=60)
+        mill.submit(IngestConversation(collection=collection, session=session)).result(timeout=30)
     finish_embedding(mill)
     return collection
 

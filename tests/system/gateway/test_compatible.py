@@ -41,9 +41,9 @@ SESSION = {
 @pytest.fixture
 def chats(worker: WorkerProcess, mill: Querymill, openai_server: OpenAIServer) -> str:
     session = ChatSession.model_validate(SESSION)
-    stored = mill.submit(IngestSession(collection="gateway-chats", session=session)).result(timeout=60)
+    stored = mill.submit(IngestSession(collection="gateway-chats", session=session)).result(timeout=20)
     if stored.embedding_job is not None:
-        mill.job(stored.embedding_job).result(timeout=60)
+        mill.job(stored.embedding_job).result(timeout=20)
     return "gateway-chats"
 
 

@@ -164,13 +164,13 @@ def test_interactive_goes_before_bulk_that_waits(provider: Provider) -> None:
         done_before = len(order)
         interactive = [pool.submit(one, Lane.INTERACTIVE) for _ in range(8)]
         for future in interactive:
-            future.result(timeout=60)
+            future.result(timeout=30)
         overtaken = order[done_before:].count("interactive")
         last = len(order) - 1 - order[::-1].index("interactive")
         assert overtaken == 8
         assert order[done_before : last + 1].count("bulk") <= 3, order
         for future in bulk:
-            future.result(timeout=60)
+            future.result(timeout=30)
 
 
 def test_bulk_keeps_a_floor_when_interactive_takes_everything(provider: Provider) -> None:

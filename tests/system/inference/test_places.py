@@ -90,7 +90,7 @@ def test_a_call_that_nobody_wants_any_more_leaves_the_line(provider: Provider) -
         left.set()
         for one in waiting:
             with pytest.raises(Withdrawn):
-                one.result(timeout=60)
+                one.result(timeout=20)
 
 
 def test_collections_take_turns_and_the_lower_lanes_get_a_little(provider: Provider) -> None:

@@ -165,7 +165,7 @@ def test_a_follower_waits_no_longer_than_it_has_time(provider: Provider, openai_
         started = time.monotonic()
         with pytest.raises(Refused, match="vector: another worker was fetching it"):
             provider.embeddings().embed(["a"], input_type="query", caller=within(0.3))
-        assert time.monotonic() - started < 40
+        assert time.monotonic() - started < 10
         is_answered.set()
         leader.result()
 
@@ -199,7 +199,7 @@ def test_when_the_process_that_leads_is_killed_its_followers_get_their_vectors(
         killed = time.monotonic()
         for follower in followers:
             np.testing.assert_allclose(follower.result()[0], [vector_of("a"), vector_of("b")], rtol=1e-6)
-        assert time.monotonic() - killed < 25
+        assert time.monotonic() - killed < 15
     leader.join()
     assert texts_seen(openai_server) == {"a": 2, "b": 2}
 
@@ -250,7 +250,7 @@ def test_no_text_travels_beyond_the_models_input(provider: Provider, openai_serv
 
 def late_of(provider: Provider, name: str) -> float:
     """Wait for replies whose caller has left, and count those that were kept."""
-    stop = time.monotonic() + 60
+    stop = time.monotonic() + 20
     while time.monotonic() < stop:
         provider.meters.flush()
         if counted := meters.read(provider.client).get(name, 0.0):

@@ -68,7 +68,7 @@ def ended(provider: Provider) -> Mapping[str, float]:
 
 def ended_at_last(provider: Provider) -> Mapping[str, float]:
     """Count the calls by how they ended, once those whose callers have left have ended, too."""
-    stop = time.monotonic() + 60
+    stop = time.monotonic() + 30
     while not ended(provider) and time.monotonic() < stop:
         time.sleep(0.02)
     return ended(provider)

@@ -89,7 +89,7 @@ def test_hits_are_told_before_the_answer_and_parts_before_its_end(mill: Querymil
 
     def gate(sent: int) -> None:
         # The first part waits for the hits to be told, and each further one for the part before it.
-        told_before.append(sent >= 6 or told.acquire(timeout=60))
+        told_before.append(sent >= 6 or told.acquire(timeout=5))
         time.sleep(2 * TELL_EVERY_S)
 
     openai_server.script.chat = saying(*["word "] * 6, gate=gate)
@@ -270,7 +270,7 @@ def test_the_deadline_cuts_the_answer_and_leaves_the_hits(mill: Querymill, opena
 def test_a_cancelled_job_ends_its_stream(mill: Querymill, openai_server: OpenAIServer) -> None:
     openai_server.script.chat = saying(*["word "] * 60, apart_s=0.05)
     job = mill.submit(asked())
-    for event in job.events(timeout=60):
+    for event in job.events(timeout=30):
         if isinstance(event, AnswerPart):
             job.cancel()
     with pytest.raises(JobCancelled):
@@ -288,7 +288,7 @@ def test_a_worker_killed_in_the_middle_of_a_stream_costs_seconds_and_doubles_not
     replies = iter([slow])
     openai_server.script.chat = lambda request: next(replies, chat_stream("Nine ", "ships [1]."))
     job = mill.submit(asked(deadline=90))
-    for event in job.events(timeout=60):
+    for event in job.events(timeout=30):
         if isinstance(event, AnswerPart) and event.offset > 0:
             break
     worker.kill()

@@ -162,7 +162,7 @@ def test_a_result_that_expires_before_it_is_read_is_asked_for_again(
     def expiring() -> Iterator[Piece]:
         yield first
         (job,) = mill.recent(most=1)
-        job.result(timeout=60)
+        job.result(timeout=20)
         assert job.release()
         yield from others
 
@@ -217,7 +217,7 @@ def test_vectors_of_two_models_do_not_meet_in_one_file(
 
     def changing() -> Iterator[Piece]:
         yield first
-        mill.recent(most=1)[0].result(timeout=60)
+        mill.recent(most=1)[0].result(timeout=20)
         worker.kill()
         process.start()
         yield second
@@ -234,7 +234,7 @@ def test_vectors_of_two_models_do_not_meet_in_one_file(
 
 def test_the_client_gets_vectors_without_a_file(mill: Querymill, texts: dict[str, str]) -> None:
     items = tuple(TextToEmbed(id=text_id, text=text) for text_id, text in texts.items())
-    result = mill.submit(EmbedTexts(collection="c", texts=items)).result(timeout=60)
+    result = mill.submit(EmbedTexts(collection="c", texts=items)).result(timeout=20)
     assert np.array_equal(np.array(result.embedding("t7"), np.float32), vector_of(texts["t7"]))
 
 
@@ -242,7 +242,7 @@ def test_a_job_that_failed_says_so_to_the_client(mill: Querymill, openai_server:
     openai_server.script.embeddings = lambda request: Answer(b"{}", status=400)
     items = (TextToEmbed(id="a", text=uuid4().hex),)
     with pytest.raises(JobFailed, match="HTTP 400"):
-        mill.submit(EmbedTexts(collection="c", texts=items)).result(timeout=60)
+        mill.submit(EmbedTexts(collection="c", texts=items)).result(timeout=20)
 
 
 WRONG: list[tuple[tuple[str, ...], str]] = [

@@ -40,10 +40,10 @@ def order(result: RerankResult) -> list[str | int]:
 def test_hits_are_reranked_without_a_collection(mill: Querymill, openai_server: OpenAIServer) -> None:
     openai_server.script.chat = judging(by_number)
     job = mill.submit(asked(25))
-    result = job.result(timeout=60)
+    result = job.result(timeout=30)
     assert order(result) == list(range(24, -1, -1))
     assert (result.complete, result.total, result.usage["provider_calls"]) == (True, 25, 3)
-    events = list(job.events(timeout=60))
+    events = list(job.events(timeout=10))
     assert events[0] == Queued(stages=("batch-01", "batch-02", "batch-03"))
     assert events[-1] == Done(complete=True)
 
@@ -65,7 +65,7 @@ def test_batches_run_side_by_side_and_the_judged_are_told_meanwhile(
         return judging(by_number)(request)
 
     openai_server.script.chat = one_is_faster
-    events = mill.submit(asked(50)).events(timeout=60)
+    events = mill.submit(asked(50)).events(timeout=40)
     judged = next(event for event in events if isinstance(event, Hits))
     assert [hit.key for hit in judged.hits] == [str(numbers[0] + n) for n in range(9, -1, -1)]
     told.set()
@@ -101,7 +101,7 @@ def test_a_worker_killed_in_the_middle_costs_seconds_and_no_judgement(
 
     openai_server.script.chat = slow
     job = mill.submit(asked(25, deadline=90))
-    stop = time.monotonic() + 60
+    stop = time.monotonic() + 30
     while len(openai_server.seen("completions")) < 3 or job.picture().steps[0].state != "done":
         assert time.monotonic() < stop
         time.sleep(0.02)
@@ -112,7 +112,7 @@ def test_a_worker_killed_in_the_middle_costs_seconds_and_no_judgement(
     assert order(result) == list(range(24, -1, -1))
     assert result.complete
     assert [stage.attempt for stage in result.stages] == [1, 2, 2]
-    assert [type(event) for event in job.events(timeout=60)].count(Done) == 1
+    assert [type(event) for event in job.events(timeout=10)].count(Done) == 1
 
 
 FAILURES = {
@@ -129,7 +129,7 @@ def test_a_judge_that_only_fails_gives_the_callers_order_and_says_why(
     mill: Querymill, openai_server: OpenAIServer, answer: Answer
 ) -> None:
     openai_server.script.chat = lambda request: answer
-    result = mill.submit(asked(3)).result(timeout=60)
+    result = mill.submit(asked(3)).result(timeout=30)
     assert order(result) == [0, 1, 2]
     (part,) = result.degraded
     assert part.stage == "batch-01"
@@ -143,7 +143,7 @@ def test_no_query_and_no_passage_of_a_rerank_is_logged(
 ) -> None:
     openai_server.script.chat = lambda request: chat_answer("no JSON about zanzibar")
     request = asked(query="zanzibar turnover", hits=[{"id": "zanzibar-1", "text": "zanzibar text", "score": 1}])
-    assert not mill.submit(request).result(timeout=60).complete
+    assert not mill.submit(request).result(timeout=30).complete
     assert "zanzibar" not in worker.log
 
 
@@ -166,7 +166,7 @@ def test_a_rerank_endpoint_judges_where_one_is_set(mill: Querymill, openai_serve
         return Answer(json.dumps({"results": results[::-1]}).encode())
 
     openai_server.script.rerank = score
-    result = mill.submit(asked(12)).result(timeout=60)
+    result = mill.submit(asked(12)).result(timeout=30)
     assert order(result) == list(range(11, -1, -1))
     assert openai_server.seen("completions") == []
     assert [body["model"] for body in openai_server.seen("rerank")] == ["judge-1"] * 2

@@ -44,7 +44,7 @@ class Hall:
             assert self.changed.wait_for(lambda: len(self.begun) >= begun, timeout=20)
 
     def until_idle(self, *, but: int = 0) -> None:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 20
         while sum(thread.name == "errand" for thread in threading.enumerate()) > but:
             assert time.monotonic() < until
             time.sleep(0.005)

@@ -30,7 +30,7 @@ def supervising(tmp_path: Path) -> Iterator[ProcessIdentity]:
         ["sleep", "60"], start_new_session=True, env={**os.environ, STACK_VARIABLE: str(tmp_path)}
     ) as child:
         # A process that has just been made does not have its own environment at once.
-        until = time.monotonic() + 60
+        until = time.monotonic() + 30
         while STACK_VARIABLE not in psutil.Process(child.pid).environ() and time.monotonic() < until:
             time.sleep(0.01)
         yield ProcessIdentity.of(child.pid)

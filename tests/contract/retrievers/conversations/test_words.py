@@ -152,8 +152,8 @@ def test_a_writer_who_waits_too_long_comes_again_later(
         with alone(ledger, collection):
             until_free = other.submit(change)
             with pytest.raises(Conflict, match="LockNotAvailable"):
-                until_free.result(60)
-        assert other.submit(change).result(60) == ("10s",)
+                until_free.result(5)
+        assert other.submit(change).result(5) == ("10s",)
 
 
 def test_many_who_wait_leave_connections_to_others(pool: Pool, collection: str) -> None:
@@ -168,9 +168,9 @@ def test_many_who_wait_leave_connections_to_others(pool: Pool, collection: str) 
             waiting = [others.submit(wait) for _ in range(24)]
             until_somebody_waits(pool)
             with ThreadPoolExecutor(1) as reader:
-                assert reader.submit(store.generation, collection).result(60) == 0
+                assert reader.submit(store.generation, collection).result(5) == 0
         for one in waiting:
-            one.result(60)
+            one.result(5)
 
 
 def test_a_writer_that_is_frozen_loses_the_session_to_those_who_wait(pool: Pool, collection: str) -> None:
@@ -193,7 +193,7 @@ def test_a_writer_that_is_frozen_loses_the_session_to_those_who_wait(pool: Pool,
             store.put(collection, draft("s", "in time"), replacing=None)
         thaw.set()
         with pytest.raises(Unavailable, match="IdleInTransaction"):
-            frozen.result(60)
+            frozen.result(5)
     known = store.stored(collection, "s")
     assert known is not None
     assert [message.text for message in known.session.messages] == ["in time"]
@@ -207,7 +207,7 @@ def alone(ledger: PostgresLedger, collection: str) -> AbstractContextManager[obj
 def until_somebody_waits(pool: Pool) -> None:
     """Wait until a writer waits for a session that another one holds."""
     waits = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 10
     with ThreadPoolExecutor(1) as other:
 
         def waiting() -> bool:

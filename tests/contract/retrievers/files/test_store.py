@@ -183,7 +183,7 @@ def test_an_expression_that_would_take_for_ever_elsewhere_returns_in_time(
     files.put(collection, [replace(draft("a.js"), content="a" * 1_000_000 + "!")])
     begun = time.monotonic()
     files.matching(collection, pattern, limit=9, time_s=2)
-    assert time.monotonic() - begun < 60
+    assert time.monotonic() - begun < 10
 
 
 def test_a_search_by_expression_that_ran_out_of_time_says_so(files: Files, collection: str) -> None:

@@ -122,5 +122,5 @@ def test_more_sessions_at_once_than_connections_still_all_get_in(stored: World, 
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(60)
+            thread.join(30)
         assert len(stored.ports.sessions.ids(collection)) == 24

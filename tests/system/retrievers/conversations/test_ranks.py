@@ -39,9 +39,9 @@ def export(tmp_path: Path) -> Path:
 
 def settled(mill: Querymill, collection: str) -> RankListResult:
     """Wait until no session waits for an update."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 20
     while True:
-        listed = mill.submit(RankList(collection=collection)).result(60)
+        listed = mill.submit(RankList(collection=collection)).result(10)
         if listed.waiting == 0:
             return listed
         assert time.monotonic() < deadline
@@ -99,4 +99,4 @@ def test_a_rebuild_gives_what_updates_gave_and_says_what_it_did(
 def test_ranks_of_a_collection_that_is_not_there_are_refused(mill: Querymill, collection: str) -> None:
     for request in (RecomputeRanks(collection=collection), RankList(collection=collection)):
         with pytest.raises(JobFailed, match="no conversations in"):
-            mill.submit(request).result(60)
+            mill.submit(request).result(15)

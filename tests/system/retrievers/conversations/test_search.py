@@ -33,12 +33,12 @@ def collection(worker: WorkerProcess, mill: Querymill) -> Iterator[str]:
 
 
 def take_in(mill: Querymill, collection: str, session_id: str, *texts: str) -> None:
-    mill.submit(IngestConversation(collection=collection, session=session(session_id, *texts))).result(60)
+    mill.submit(IngestConversation(collection=collection, session=session(session_id, *texts))).result(20)
 
 
 def ask(mill: Querymill, collection: str, query: str, **fields: object) -> ConversationResult:
     request = ConversationSearch.model_validate({"collection": collection, "query": query} | fields)
-    return mill.submit(request).result(60)
+    return mill.submit(request).result(40)
 
 
 def ids(result: ConversationResult) -> list[str]:
@@ -75,9 +75,9 @@ def paused(worker: WorkerProcess) -> Iterator[None]:
 def test_the_sample_is_found_by_what_was_said_and_when(mill: Querymill, collection: str) -> None:
     for line in LINES.read(SAMPLE, collection):
         assert isinstance(line, GoodLine)
-        mill.submit(line.request).result(60)
+        mill.submit(line.request).result(20)
     by_time, chinese, lost = (
-        mill.submit(request.model_copy(update={"collection": collection})).result(60) for request in ASKED
+        mill.submit(request.model_copy(update={"collection": collection})).result(40) for request in ASKED
     )
     assert ids(by_time)[0] == "cache-choice"
     assert [one.read_as for one in by_time.understanding.corrections] == ["product"]
@@ -113,7 +113,7 @@ def test_a_change_is_seen_by_the_next_search_on_every_worker_however_warm(
         for resting in (worker, other):
             with paused(resting):
                 assert ids(ask(mill, collection, "ships", scoring="bm25")) == ["new"]
-        mill.submit(DropConversation(collection=collection, session_id="new")).result(60)
+        mill.submit(DropConversation(collection=collection, session_id="new")).result(20)
         for resting in (worker, other):
             with paused(resting):
                 assert ids(ask(mill, collection, "ships", scoring="bm25")) == []

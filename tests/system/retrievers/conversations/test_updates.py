@@ -54,5 +54,5 @@ def test_updates_of_one_session_at_once_are_all_done_stored_and_found(crowd: Que
         crowd.submit(ConversationSearch(collection=collection, query=word, spelling=False, expansion=False))
         for word in WORDS
     ]
-    found = {word for word, job in zip(WORDS, asked, strict=True) if job.result(60).results}
+    found = {word for word, job in zip(WORDS, asked, strict=True) if job.result(40).results}
     assert (failed, set(WORDS) - stored, set(WORDS) - found) == ([], set(), set())

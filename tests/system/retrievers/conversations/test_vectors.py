@@ -31,11 +31,11 @@ def collection(worker: WorkerProcess, mill: Querymill) -> Iterator[str]:
 
 
 def take_in(mill: Querymill, collection: str, session_id: str, *texts: str) -> IngestConversationResult:
-    return mill.submit(IngestConversation(collection=collection, session=session(session_id, *texts))).result(60)
+    return mill.submit(IngestConversation(collection=collection, session=session(session_id, *texts))).result(20)
 
 
 def ask(mill: Querymill, collection: str, query: str) -> ConversationResult:
-    return mill.submit(ConversationSearch(collection=collection, query=query)).result(60)
+    return mill.submit(ConversationSearch(collection=collection, query=query)).result(40)
 
 
 def translated(request: dict[str, Any]) -> Answer:
@@ -91,7 +91,7 @@ def test_a_session_that_is_forgotten_while_it_is_embedded_leaves_nothing(
     openai_server.script.embeddings = waits
     take_in(mill, collection, "a", *(f"{number} {LONG}" for number in range(2 * BATCH)))
     assert asked.wait(60)
-    dropped = mill.submit(DropConversation(collection=collection, session_id="a")).result(60)
+    dropped = mill.submit(DropConversation(collection=collection, session_id="a")).result(20)
     assert dropped.outcome == "dropped"
     goes_on.set()
     other = take_in(mill, collection, "b", "soup")

@@ -51,7 +51,7 @@ def test_messages_are_found_while_they_are_written_and_after_a_kill(
     def is_found(number: int) -> bool:
         try:
             asked = ConversationSearch(query=f"lantern{number}", collection="followed", vectors=False)
-            return any(f"lantern{number} " in hit.snippet for hit in mill.submit(asked).result(timeout=60).results)
+            return any(f"lantern{number} " in hit.snippet for hit in mill.submit(asked).result(timeout=30).results)
         except UnknownCollection:
             return False
 

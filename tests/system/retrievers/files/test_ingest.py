@@ -95,7 +95,7 @@ def test_a_directory_is_taken_in_but_for_what_should_not_be(
         "up": "a symbolic link out of the folder, not followed",
     }
     assert [entry["path"] for entry in said["remarks"]] == ["src/latin.c"]
-    mill.submit(EmbedFiles(collection=collection)).result(timeout=60)
+    mill.submit(EmbedFiles(collection=collection)).result(timeout=30)
     counts = files.counts(collection, model=MODEL)
     assert (counts.files, counts.pending) == (7, 0)
     assert counts.chunks == said["chunks"] > 4

@@ -36,9 +36,9 @@ def code(worker: WorkerProcess, mill: Querymill) -> str:
 
 def test_rounds_are_told_as_they_end_and_the_answer_says_why(mill: Querymill, code: str) -> None:
     job = mill.submit(FileSearch(query=QUERY, collection=code))
-    events = list(job.events(timeout=60))
+    events = list(job.events(timeout=30))
     told = [event for event in events if isinstance(event, SearchRound)]
-    result = job.result(timeout=60)
+    result = job.result(timeout=20)
     assert [round_.round for round_ in told] == [round_.round for round_ in result.rounds]
     assert "Mutex" in told[0].gaps
     assert told[-1].stop == result.stop
@@ -70,7 +70,7 @@ def test_patterns_run_on_the_store_and_one_that_it_refuses_is_named(mill: Querym
     asked = FileSearch(
         query=QUERY, collection=code, patterns=("def pa.nt", "x*"), globs=("utils/*.py",), mode="oneshot"
     )
-    result = mill.submit(asked).result(timeout=60)
+    result = mill.submit(asked).result(timeout=30)
     found = {hit.path: hit.found_by for hit in result.results}
     assert found["utils/colours.py"] == ("pattern def pa.nt", "glob utils/*.py")
     assert not result.complete
@@ -80,7 +80,7 @@ def test_patterns_run_on_the_store_and_one_that_it_refuses_is_named(mill: Querym
 def test_vectors_join_once_they_are_there(mill: Querymill, code: str) -> None:
     asked = FileSearch(query=QUERY, collection=code, channels=("words", "vectors"))
     for _ in range(100):
-        result = mill.submit(asked).result(timeout=60)
+        result = mill.submit(asked).result(timeout=30)
         if result.complete:
             break
     assert result.complete, result.degraded
@@ -91,7 +91,7 @@ def test_a_judge_that_is_away_leaves_the_default_evaluator(
     mill: Querymill, code: str, openai_server: OpenAIServer
 ) -> None:
     openai_server.script.chat = lambda request: chat_answer("no JSON at all")
-    result = mill.submit(FileSearch(query=QUERY, collection=code, evaluator="judge", rounds=1)).result(timeout=60)
+    result = mill.submit(FileSearch(query=QUERY, collection=code, evaluator="judge", rounds=1)).result(timeout=40)
     assert result.results[0].path == "transport/redis.py"
     assert not result.complete
     assert "the default evaluator stands in" in result.degraded[0].reason
@@ -107,7 +107,7 @@ def test_a_deadline_that_nothing_can_meet_is_said(mill: Querymill, deployment: D
         # Without a bell, no worker begins it in time.
         job_id, _ = board.submit(FileSearch(query=QUERY, collection=code, deadline=0.05))
     with pytest.raises(JobFailed, match="cut by the deadline"):
-        mill.job(job_id).result(timeout=60)
+        mill.job(job_id).result(timeout=30)
 
 
 def test_the_command_line_shows_the_files_and_what_they_cost(querymill: CommandLine, code: str) -> None:

@@ -58,7 +58,7 @@ def models_asked(server: OpenAIServer) -> set[str]:
 
 
 def wait_until(true: Callable[[], bool]) -> None:
-    until = time.monotonic() + 60
+    until = time.monotonic() + 20
     while not true():
         assert time.monotonic() < until
         time.sleep(0.01)
@@ -67,14 +67,14 @@ def wait_until(true: Callable[[], bool]) -> None:
 def ask(mill: Querymill, collection: str, query: str) -> MessageResult:
     """Ask by vectors alone: words would find the session whichever model made the vectors."""
     asked = MessageSearch(collection=collection, query=query, ranking="vectors", similarity_threshold=0.9)
-    return mill.submit(asked).result(60)
+    return mill.submit(asked).result(15)
 
 
 def take_in(mill: Querymill, collection: str, *names: str) -> None:
     for name in names:
         given = session(name, f"the fleet counts ships {name}", "soup for lunch")
-        stored = mill.submit(IngestSession(collection=collection, session=given)).result(60)
-        mill.job(str(stored.embedding_job)).result(60)
+        stored = mill.submit(IngestSession(collection=collection, session=given)).result(20)
+        mill.job(str(stored.embedding_job)).result(20)
 
 
 @pytest.mark.usefixtures("worker")
@@ -118,12 +118,12 @@ def test_stale_words_are_made_anew_from_the_command_line(
         see(database, collection)
         database.execute("UPDATE word_indexes SET version = 0 WHERE collection = %s", [collection])
     asked = MessageSearch(collection=collection, query="which lunch of the fleet", hybrid=True)
-    assert [part.stage for part in mill.submit(asked).result(60).degraded] == ["words"]
+    assert [part.stage for part in mill.submit(asked).result(15).degraded] == ["words"]
     run = querymill("reindex", "messages", "--collection", collection, "--json")
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout) | {"job_id": ""} == ReindexResult(
         job_id="", of="messages", outcome="reindexed", total=8, complete=True
     ).model_dump(mode="json")
-    assert mill.submit(asked).result(60).complete
-    again = mill.submit(Reindex(collection=collection, of="messages")).result(60)
+    assert mill.submit(asked).result(15).complete
+    again = mill.submit(Reindex(collection=collection, of="messages")).result(20)
     assert (again.outcome, again.total) == ("fresh", 0)

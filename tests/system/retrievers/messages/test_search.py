@@ -34,9 +34,9 @@ def collection(worker: WorkerProcess, openai_server: OpenAIServer) -> str:
 def take_in(mill: Querymill, collection: str, *texts: str, session_id: str = "s") -> IngestSessionResult:
     """Ingest a session, and wait for its vectors."""
     given = session(session_id, *texts, name="Harbour", user_name="Ada")
-    result = mill.submit(IngestSession(collection=collection, session=given)).result(60)
+    result = mill.submit(IngestSession(collection=collection, session=given)).result(20)
     if result.embedding_job is not None:
-        mill.job(result.embedding_job).result(60)
+        mill.job(result.embedding_job).result(20)
     return result
 
 
@@ -44,7 +44,7 @@ def ask(mill: Querymill, collection: str, query: str, **fields: object) -> Messa
     request = MessageSearch.model_validate(
         {"collection": collection, "query": query, "ranking": "vectors", "deadline": 10} | fields
     )
-    return mill.submit(request).result(60)
+    return mill.submit(request).result(15)
 
 
 def away(request: object) -> Answer:
@@ -124,7 +124,7 @@ def test_a_new_message_is_found_by_its_words_while_its_vector_is_made_and_by_the
     release = threading.Event()
     openai_server.script.embeddings = slow_for("heron", release)
     given = session("live", f"the heron nests {unique}", "nine ships")
-    stored = mill.submit(IngestSession(collection=collection, session=given)).result(60)
+    stored = mill.submit(IngestSession(collection=collection, session=given)).result(20)
     pending = ask(mill, collection, "where is the heron", similarity_threshold=0.99)
     assert (pending.mode, pending.skipped, pending.complete) == ("vector", 2, False)
     assert [(hit.message_id, hit.found_by, hit.similarity) for hit in pending.results] == [("a", ("words",), 0.5)]
@@ -134,11 +134,11 @@ def test_a_new_message_is_found_by_its_words_while_its_vector_is_made_and_by_the
     # Two messages more while the first embedding runs: one other waits, and misses neither.
     for count in (3, 4):
         texts = [f"the heron nests {unique}", "nine ships", *["a heron more", "and a heron"][: count - 2]]
-        last = mill.submit(IngestSession(collection=collection, session=session("live", *texts))).result(60)
+        last = mill.submit(IngestSession(collection=collection, session=session("live", *texts))).result(20)
     assert last.embedding_job is not None
     release.set()
     for job_id in (stored.embedding_job, last.embedding_job):
-        mill.job(str(job_id)).result(60)
+        mill.job(str(job_id)).result(20)
     found = ask(mill, collection, f"the heron nests {unique}", session_id="live", similarity_threshold=None)
     assert (found.results[0].message_id, found.results[0].found_by, found.skipped) == ("a", ("vector",), 0)
     assert {hit.message_id for hit in found.results} == {"a", "b", "c", "d"}

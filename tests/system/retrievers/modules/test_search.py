@@ -41,8 +41,8 @@ def code(worker: WorkerProcess, mill: Querymill, openai_server: OpenAIServer) ->
     """A collection of a dozen code documents, ingested through the workers."""
     collection = f"code{uuid4().hex[:8]}"
     for job in [mill.submit(IngestModule(collection=collection, document=one)) for one in DOCUMENTS]:
-        job.result(timeout=60)
-    mill.submit(EmbedModules(collection=collection)).result(timeout=60)
+        job.result(timeout=30)
+    mill.submit(EmbedModules(collection=collection)).result(timeout=30)
     return collection
 
 
@@ -52,16 +52,16 @@ def search(collection: str, query: str, **fields: Any) -> ModuleSearch:
 
 def test_a_request_is_answered_by_the_code_that_uses_its_modules(mill: Querymill, code: str) -> None:
     job = mill.submit(search(code, "请用vtkConeSource渲染", top_k=2))
-    result = job.result(timeout=60)
+    result = job.result(timeout=10)
     assert [hit.document for hit in result.results] == [0, 1]
     assert (result.total, result.complete) == (4, True)
     assert "run(0)" in result.prompt
-    assert list(job.events(timeout=60))[-1] == Done(complete=True)
+    assert list(job.events(timeout=5))[-1] == Done(complete=True)
 
 
 def test_the_lexicon_is_learned_in_the_background_and_used_by_every_worker(mill: Querymill, code: str) -> None:
-    deadline = time.monotonic() + 60
-    while not (result := mill.submit(search(code, "something orange")).result(timeout=60)).results:
+    deadline = time.monotonic() + 30
+    while not (result := mill.submit(search(code, "something orange")).result(timeout=10)).results:
         assert time.monotonic() < deadline, "no lexicon was learned"
         time.sleep(0.2)
     assert {hit.document for hit in result.results} == {0, 1, 2, 3}
@@ -69,14 +69,14 @@ def test_the_lexicon_is_learned_in_the_background_and_used_by_every_worker(mill:
 
 
 def test_learning_on_demand_says_what_it_learned(mill: Querymill, code: str) -> None:
-    learned = mill.submit(LearnLexicon(collection=code)).result(timeout=60)
+    learned = mill.submit(LearnLexicon(collection=code)).result(timeout=30)
     assert learned.documents == 12
     assert learned.total > 0
 
 
 def test_a_chat_model_splits_the_request(mill: Querymill, code: str, openai_server: OpenAIServer) -> None:
     openai_server.script.chat = lambda request: chat_answer("<9: a vtkPlane> <1: vtkConeSource>")
-    result = mill.submit(search(code, "cut it open", split=True)).result(timeout=60)
+    result = mill.submit(search(code, "cut it open", split=True)).result(timeout=10)
     assert result.searched_by == "split"
     assert result.results[0].document == 4
     assert {stage.name for stage in result.stages} == {"original", "split"}
@@ -85,11 +85,11 @@ def test_a_chat_model_splits_the_request(mill: Querymill, code: str, openai_serv
 def test_a_chinese_request_compares_descriptions_too_and_is_answered_by_words_without_the_provider(
     mill: Querymill, code: str, openai_server: OpenAIServer
 ) -> None:
-    result = mill.submit(ModuleSearch(collection=code, query="切开模型，用 plane")).result(timeout=60)
+    result = mill.submit(ModuleSearch(collection=code, query="切开模型，用 plane")).result(timeout=20)
     assert result.complete, result.degraded
     assert {"vectors", "text"} <= set(result.results[0].channels)
     openai_server.script.embeddings = lambda _: Answer(b"{}", status=503)
-    result = mill.submit(ModuleSearch(collection=code, query="把模型切成片，用 plane")).result(timeout=60)
+    result = mill.submit(ModuleSearch(collection=code, query="把模型切成片，用 plane")).result(timeout=20)
     assert [gap.stage for gap in result.degraded] == ["vectors"]
     assert not result.complete
     assert {hit.document for hit in result.results} <= set(range(4, 12))
@@ -100,7 +100,7 @@ def test_reembedding_makes_only_the_vectors_that_are_missing(
     mill: Querymill, code: str, deployment: Deployment
 ) -> None:
     request = ReembedModules(collection=code, model=deployment.settings.embedding_model)
-    assert mill.submit(request).result(timeout=60).total == 0
+    assert mill.submit(request).result(timeout=30).total == 0
 
 
 def test_an_unknown_collection_is_refused_before_anything_is_enqueued(mill: Querymill) -> None:

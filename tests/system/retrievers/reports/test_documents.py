@@ -19,7 +19,7 @@ OPTIONS = ("--collection", "papers", "--json")
 
 def found_by(mill: Querymill, question: str) -> list[ReportHit]:
     asked = ReportSearch(query=question, collection="papers", metadata=True)
-    return list(mill.submit(asked).result(timeout=60).results)
+    return list(mill.submit(asked).result(timeout=30).results)
 
 
 @pytest.mark.usefixtures("worker", "openai_server")

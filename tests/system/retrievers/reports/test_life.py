@@ -35,7 +35,7 @@ def ingestion(collection: str, *pages: str) -> IngestReport:
 
 def search(mill: Querymill, collection: str, query: str = "what does Zanzibar cost", **fields: Any) -> ReportResult:
     request = ReportSearch.model_validate({"collection": collection, "query": query, "deadline": 30} | fields)
-    return mill.submit(request).result(timeout=60)
+    return mill.submit(request).result(timeout=40)
 
 
 def holding(passages: threading.Event) -> Callable[[dict[str, Any]], Answer]:
@@ -57,7 +57,7 @@ def test_what_was_answered_done_is_found_at_once_and_dropped_for_good(
     openai_server.script.embeddings = holding(free)
     request = ingestion(collection, *PAGES)
     job = mill.submit(request)
-    stored: IngestResult = job.result(timeout=60)
+    stored: IngestResult = job.result(timeout=30)
     assert (stored.outcome, stored.total) == ("ingested", 21)
     early = search(mill, collection)
     assert [part.stage for part in early.degraded] == ["embed"]
@@ -71,7 +71,7 @@ def test_what_was_answered_done_is_found_at_once_and_dropped_for_good(
     reembedded = mill.submit(ReembedReports(collection=collection, model=deployment.settings.embedding_model))
     assert reembedded.result(timeout=60).total == 0
     dropping = DropDocuments(collection=collection, retriever="reports", ids=("z1",))
-    assert mill.submit(dropping).result(timeout=60).total == 1
+    assert mill.submit(dropping).result(timeout=30).total == 1
     assert search(mill, collection).results == ()
 
 
@@ -85,11 +85,11 @@ def test_dropping_a_report_stops_what_was_not_yet_sent(
     openai_server.requests.clear()
     job = mill.submit(request)
     embedding = embedding_after(mill, request, job)
-    until = time.monotonic() + 60
+    until = time.monotonic() + 30
     while not openai_server.seen("embeddings"):
         assert time.monotonic() < until
         time.sleep(0.02)
-    mill.submit(DropDocuments(collection=collection, retriever="reports", ids=("z1",))).result(timeout=60)
+    mill.submit(DropDocuments(collection=collection, retriever="reports", ids=("z1",))).result(timeout=30)
     free.set()
     with suppress(QuerymillError):  # the drop may have deleted the job
         embedding.result(timeout=30)

@@ -56,7 +56,7 @@ def test_a_question_is_answered_with_every_branch(mill: Querymill, openai_server
     openai_server.script.chat = reply
     question = fresh("what was the revenue of Nordhav in 2022?")
     openai_server.requests.clear()
-    result = mill.submit(search(question, hyde=True, multi_query=ALL)).result(60)
+    result = mill.submit(search(question, hyde=True, multi_query=ALL)).result(30)
     assert (result.results[0].document, result.results[0].page) == ("a1", 2)
     assert result.complete
     assert set(result.expansion_texts) == {"hyde", *ALL}
@@ -119,10 +119,10 @@ def test_searches_in_a_hurry_do_not_cost_patient_ones_their_expansion(
 
     hurried, patient = submitted(10, deadline=0.6), submitted(2, deadline=20)
     for job in hurried:
-        assert list(job.events(timeout=60))
+        assert list(job.events(timeout=20))
     # The calls of those in a hurry are cut by now, and none was answered yet.
     patient += submitted(4, deadline=20)
-    assert [job.result(timeout=60).degraded for job in patient] == [()] * 6
+    assert [job.result(timeout=20).degraded for job in patient] == [()] * 6
 
 
 @pytest.mark.usefixtures("filings")
@@ -149,12 +149,12 @@ def test_a_branch_whose_embedding_hangs_is_answered_by_its_words(mill: Querymill
 @pytest.mark.usefixtures("filings")
 def test_the_events_tell_the_whole_way(mill: Querymill) -> None:
     job = mill.submit(search(fresh(), hyde=True))
-    events = list(job.events(timeout=60))
+    events = list(job.events(timeout=10))
     assert events[0] == Queued(stages=("original", "hyde"))
     assert isinstance(events[-1], Done)
     for stage in ("original", "hyde"):
         assert StageStarted(stage=stage, attempt=1) in events
-    assert list(job.events(timeout=60)) == events
+    assert list(job.events(timeout=10)) == events
 
 
 GARBAGE = {
@@ -181,7 +181,7 @@ def test_a_chat_model_that_talks_nonsense_degrades_its_branch_only(
     mill: Querymill, openai_server: OpenAIServer, answer: Answer
 ) -> None:
     openai_server.script.chat = lambda request: answer
-    result = mill.submit(search(fresh(), multi_query=("variant",))).result(timeout=60)
+    result = mill.submit(search(fresh(), multi_query=("variant",))).result(timeout=30)
     assert [part.stage for part in result.degraded] == ["variant"]
     assert result.results
 
@@ -213,7 +213,7 @@ def test_without_the_embedding_server_words_answer_and_the_result_says_so(
     openai_server.script.embeddings = lambda request: answer
     for ranking in ("hybrid", "agreement"):
         # One after the other: two questions would share a call, and two vectors would be right.
-        result = mill.submit(search(fresh("nine ships"), ranking=ranking, deadline=5)).result(timeout=60)
+        result = mill.submit(search(fresh("nine ships"), ranking=ranking, deadline=5)).result(timeout=30)
         assert (result.results[0].document, result.results[0].page) == ("a1", 1)
         assert [gap.stage for gap in result.degraded] == ["embed"]
         assert re.search("embedding|circuit open", result.degraded[0].reason)
@@ -232,7 +232,7 @@ def test_vectors_out_of_order_are_put_in_order(mill: Querymill, openai_server: O
 
     openai_server.script.embeddings = shuffled
     openai_server.script.chat = lambda request: chat_answer("<tomato soup> <nine ships of the fleet>")
-    result = mill.submit(search("revenue", multi_query=("variant",))).result(timeout=60)
+    result = mill.submit(search("revenue", multi_query=("variant",))).result(timeout=30)
     queries = {hit.document + str(hit.page): hit.explanation["queries"][0] for hit in result.results}
     assert queries["b11"] == "tomato soup"
     assert queries["a11"] == "nine ships of the fleet"
@@ -244,7 +244,7 @@ def test_a_moment_without_embeddings_costs_a_second_call_not_the_job(
 ) -> None:
     answers = iter([Answer(b"{}", status=503)])
     openai_server.script.embeddings = lambda request: next(answers, None) or embedded(request)
-    result = mill.submit(search(fresh())).result(timeout=60)
+    result = mill.submit(search(fresh())).result(timeout=30)
     assert result.complete
     assert len(openai_server.seen("embeddings")) == 2
 
@@ -254,21 +254,21 @@ def test_a_result_says_that_the_provider_is_left_alone_and_vectors_count_when_it
     mill: Querymill, openai_server: OpenAIServer
 ) -> None:
     openai_server.script.embeddings = lambda request: Answer(b"{}", status=503)
-    until = time.monotonic() + 60
-    while "circuit open" not in (result := mill.submit(search(fresh())).result(timeout=60)).degraded[0].reason:
+    until = time.monotonic() + 30
+    while "circuit open" not in (result := mill.submit(search(fresh())).result(timeout=30)).degraded[0].reason:
         assert time.monotonic() < until
     assert "multilingual-e5-small failed 5 times in a row" in result.degraded[0].reason
     assert result.results
     openai_server.script.embeddings = embedded
-    while not mill.submit(search(fresh())).result(timeout=60).complete:
+    while not mill.submit(search(fresh())).result(timeout=30).complete:
         assert time.monotonic() < until + 30
 
 
 @pytest.mark.usefixtures("filings")
 def test_the_same_question_is_embedded_once(mill: Querymill, openai_server: OpenAIServer) -> None:
     question = search(fresh())
-    mill.submit(question).result(timeout=60)
-    mill.submit(question).result(timeout=60)
+    mill.submit(question).result(timeout=30)
+    mill.submit(question).result(timeout=30)
     assert len(openai_server.seen("embeddings")) == 1
 
 
@@ -321,7 +321,7 @@ def test_a_cancelled_job_ends_as_cancelled(mill: Querymill, openai_server: OpenA
     job = mill.submit(search(fresh(), multi_query=("variant",), deadline=30))
     assert job.cancel()
     with pytest.raises(JobCancelled):
-        job.result(timeout=60)
+        job.result(timeout=20)
     assert not job.cancel()
     was_cancelled.set()
 
@@ -334,7 +334,7 @@ def test_waiting_too_short_says_so_and_the_job_goes_on(mill: Querymill, openai_s
     with pytest.raises(TimeoutError, match=job.id):
         job.result(timeout=0.1)
     was_told.set()
-    assert job.result(timeout=60).complete
+    assert job.result(timeout=40).complete
 
 
 @pytest.mark.usefixtures("filings")
@@ -342,8 +342,8 @@ def test_the_asynchronous_client_does_the_same(deployment: Deployment) -> None:
     async def ask() -> tuple[Sequence[str], bool]:
         async with AsyncQuerymill(settings=deployment.settings) as mill:
             jobs = [await mill.submit(search(fresh(), hyde=True)) for _ in range(5)]
-            results = await asyncio.gather(*(job.result(timeout=60) for job in jobs))
-            events = [event.type async for event in jobs[0].events(timeout=60)]
+            results = await asyncio.gather(*(job.result(timeout=30) for job in jobs))
+            events = [event.type async for event in jobs[0].events(timeout=20)]
             return events, all(result.complete for result in results)
 
     events, complete = asyncio.run(ask())
@@ -355,8 +355,8 @@ def test_the_asynchronous_client_does_the_same(deployment: Deployment) -> None:
 def test_no_question_and_no_passage_is_logged(mill: Querymill, worker: Any, openai_server: OpenAIServer) -> None:
     openai_server.script.chat = lambda request: Answer(b"oops")
     question = "zanzibar turnover question"
-    mill.submit(search(question, hyde=True)).result(timeout=60)
+    mill.submit(search(question, hyde=True)).result(timeout=30)
     openai_server.script.embeddings = lambda request: Answer(b"{}", status=400)
-    assert not mill.submit(search(question + " again")).result(timeout=60).complete
+    assert not mill.submit(search(question + " again")).result(timeout=30).complete
     assert "zanzibar" not in worker.log
     assert "forty million" not in worker.log

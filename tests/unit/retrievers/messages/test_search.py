@@ -352,7 +352,7 @@ def test_the_hits_by_words_are_on_the_board_before_the_vector_is_there(world: Wo
     job_id = world.submit(request)
     running = threading.Thread(target=lambda: world.ring(job_id, request, request.steps[0]))
     running.start()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 30
     while not (told := [event for _, event in world.board.events(job_id) if isinstance(event, Hits)]):
         assert time.monotonic() < deadline
     model.may_answer.set()
