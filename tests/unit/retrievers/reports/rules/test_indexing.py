@@ -1,3 +1,5 @@
+import pytest
+
 from querymill_workers.retrievers.reports.rules.chunking import Chunk, PageText
 from querymill_workers.retrievers.reports.rules.indexing import HEAD_WEIGHT, heads, indexed_text
 
@@ -11,5 +13,19 @@ def test_a_passage_is_found_by_its_head_its_text_and_its_tables_as_lines() -> No
     text = "| | 2022 |\n|---|---|\n| Cash | 12.4 |"
     lines = indexed_text(Chunk(3, 0, text, 9), "Balance sheets").split("\n")
     assert lines[:HEAD_WEIGHT] == ["Balance sheets"] * HEAD_WEIGHT
-    assert lines[HEAD_WEIGHT:-1] == text.split("\n")
-    assert lines[-1] == "Cash, 2022: 12.4"
+    assert lines[HEAD_WEIGHT:-2] == text.split("\n")
+    assert lines[-2] == "Cash, 2022: 12.4"
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("| | 2022 |\n|---|---|\n| Cash | 12.4 |", ["table"]),
+        ("Net sales by region were as follows (in millions):\n", ["table"]),
+        ("各地区的销售额如下：", ["table", "表格", "表中", "下表"]),
+        ("Net sales rose in every region.", []),
+    ],
+)
+def test_a_table_and_the_sentence_before_it_are_found_by_what_questions_call_them(text: str, named: list[str]) -> None:
+    added = indexed_text(Chunk(3, 0, text, 9), "").removeprefix("\n" * HEAD_WEIGHT).removeprefix(text)
+    assert [word for word in added.split() if word in ("table", "表格", "表中", "下表")] == named

@@ -6,23 +6,40 @@ from typing import Final
 
 from querymill_workers.retrievers.reports.rules.chunking import Chunk, PageText
 from querymill_workers.retrievers.reports.rules.rows import row_lines
+from querymill_workers.text.languages import language_of
 
 #: Raise it with every change of these rules, so that a report that is ingested again is indexed again.
-INDEXING_VERSION: Final = 2
+INDEXING_VERSION: Final = 3
 #: Lines of a page that are its head, and how often the words of the head count in each of its passages.
 HEAD_LINES: Final = 4
 HEAD_WEIGHT: Final = 5
 #: A line of a head counts up to so many characters: a page without line ends has no head but its text.
 HEAD_CHARS: Final = 300
+#: What questions call a table. Chinese is indexed by pairs of characters, so each of these is found by its own pair.
+TABLE_NAME: Final = "table"
+TABLE_NAME_ZH: Final = "表格 表中 下表"
 
 
 def indexed_text(chunk: Chunk, head: str) -> str:
-    """Return the text whose words find a passage: itself, the head of its page, and its tables as lines.
+    """Return the text whose words find a passage: itself, the head of its page, its tables as lines, and "table".
 
     The head says what kind of page it is ("Consolidated balance sheets"), which questions name and the passage itself
-    may not. It counts five times, so that one of its words weighs more than one of the passage.
+    may not. It counts five times, so that one of its words weighs more than one of the passage. A question may name a
+    table by nothing but that word ("What does the table show?"), which neither the table nor the sentence before it
+    need have.
     """
-    return "\n".join([*[head] * HEAD_WEIGHT, chunk.text, *row_lines(chunk.text)])
+    lines = row_lines(chunk.text)
+    named = [_table_names(chunk.text)] if lines or _introduces(chunk.text) else []
+    return "\n".join([*[head] * HEAD_WEIGHT, chunk.text, *lines, *named])
+
+
+def _introduces(text: str) -> bool:
+    """Return whether a text ends as a sentence before a table or a list does: "… for the years ended:"."""
+    return text.rstrip().endswith((":", "："))
+
+
+def _table_names(text: str) -> str:
+    return f"{TABLE_NAME} {TABLE_NAME_ZH}" if language_of(text) == "zh" else TABLE_NAME
 
 
 def heads(pages: Iterable[PageText]) -> Mapping[int, str]:
