@@ -168,7 +168,8 @@ class PostgresWords:
     def count(self, collection: str, space: Space) -> int:
         """See `Words.count`."""
         values = {"collection": collection, "space": space, "version": WORDS_VERSION}
-        return int(self._fetch(collection, _SQL["count_word_entries"], values)[0][0])
+        rows = self._fetch(collection, _SQL["count_word_entries"], values)
+        return sum(folded + Run(tail, b"", b"").units for folded, tail in rows)
 
     def stale(self, collection: str, space: Space) -> bool:
         """See `Words.stale`."""

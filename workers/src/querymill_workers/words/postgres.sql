@@ -36,9 +36,12 @@ WHERE collection = %(collection)s AND space = %(space)s;
 -- known_word_entries: the ids that are indexed already
 SELECT id FROM word_entries WHERE word_index = %(number)s AND id = ANY(%(ids)s);
 
--- count_word_entries: how many entries an index has
-SELECT count(*) FROM word_entries JOIN word_indexes ON word_indexes.number = word_entries.word_index
-WHERE word_indexes.collection = %(collection)s AND space = %(space)s AND version = %(version)s;
+-- count_word_entries: the entries of an index that are folded, and its tail: no entry is read that is folded
+SELECT units, coalesce(string_agg(entries, ''), '') FROM word_indexes
+LEFT JOIN word_tail ON word_tail.word_index = number
+LEFT JOIN word_runs ON word_runs.word_index = number AND word_runs.run = word_tail.run
+WHERE collection = %(collection)s AND space = %(space)s AND version = %(version)s
+GROUP BY number, units;
 
 -- clear_word_blocks: delete all blocks of an index
 DELETE FROM word_blocks WHERE word_index = %(number)s;

@@ -131,19 +131,14 @@ def rank_by_own_words(
     limit: int,
     groups: Sequence[str] | None,
 ) -> list[WordHit]:
-    """Rank messages by their own words, for those that a former release stored without their neighbours' words.
+    """Rank messages by their own words, if a former release stored some without their neighbours' words.
 
-    If the ranking with neighbours (``near``) is cut at the limit and its index has all messages, those would come after
-    the cut, so only one is read, which tells how many messages there are. Words of an excluded message are needed.
+    An index with neighbours (``near`` are its hits) that has all messages finds whatever their own words find. The
+    words of an excluded message are needed in any case.
     """
-
-    def first(count: int) -> list[WordHit]:
-        return ports.words.search(where.collection, SPACES["message"], request.query, limit=count, groups=groups)
-
-    if len(near) < limit or request.exclude_message_id:
-        return first(limit)
-    one = first(1)
-    return first(limit) if one and is_short(near, one) else one
+    if not request.exclude_message_id and not is_short(near, ports.words.count(where.collection, SPACES["message"])):
+        return []
+    return ports.words.search(where.collection, SPACES["message"], request.query, limit=limit, groups=groups)
 
 
 def without_excluded(

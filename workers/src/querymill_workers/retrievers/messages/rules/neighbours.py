@@ -169,7 +169,7 @@ def merged(near: Sequence[WordHit], own: Sequence[WordHit]) -> list[WordHit]:
     places = [(place, hit) for place, hit in enumerate(own, start=1) if hit.id not in known]
     if not places:
         return list(near)
-    if not is_short(near, own):
+    if own[0].scored is None or not is_short(near, own[0].scored.statistics.units):
         return [*near, *(replace(hit, score=0.0) for _, hit in places)]
     joined = list(near)
     for place, hit in places:
@@ -179,9 +179,8 @@ def merged(near: Sequence[WordHit], own: Sequence[WordHit]) -> list[WordHit]:
     return joined
 
 
-def is_short(near: Sequence[WordHit], own: Sequence[WordHit]) -> bool:
-    """Tell from hits of both whether the index with neighbours has fewer entries than that of messages alone."""
+def is_short(near: Sequence[WordHit], messages: int) -> bool:
+    """Tell from hits with neighbours whether their index has fewer entries than there are messages."""
     if not near:
-        return True
-    one, other = near[0].scored, own[0].scored
-    return one is not None and other is not None and one.statistics.units < other.statistics.units
+        return messages > 0
+    return near[0].scored is not None and near[0].scored.statistics.units < messages
