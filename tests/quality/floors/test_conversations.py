@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from math import log2
+from typing import Final
 
 import pytest
 
@@ -16,6 +17,11 @@ __all__ = ["world"]
 
 #: nDCG@10 and recall@10 must not fall below these. Measured: 0.990 and 1.000.
 FLOOR, FLOOR_RECALL = 0.96, 0.98
+#: How people ask for a conversation. None of these may change what is found.
+FRAMES: Final = (
+    "Which session talked about {}?", "When did we discuss {}?", "the chat where we spoke about {}",
+    "What did we decide about {}?", "sessions about {}",
+)  # fmt: skip
 #: The share of the nDCG of the English questions that the Chinese ones must reach. Measured: 1.000 of 1.000.
 CHINESE_SHARE = 0.85
 
@@ -64,6 +70,13 @@ def test_questions_of_every_sort_are_answered(history: World) -> None:
     gain, recall, worse = measure(history, [(question.text, question) for question in QUESTIONS])
     assert gain >= FLOOR, (gain, worse)
     assert recall >= FLOOR_RECALL, (recall, worse)
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_how_a_conversation_is_asked_for_does_not_matter(history: World, frame: str) -> None:
+    about = [question for question in QUESTIONS if question.chinese is not None]
+    gain, _, worse = measure(history, [(frame.format(question.text), question) for question in about])
+    assert gain >= FLOOR, (gain, worse)
 
 
 def test_chinese_questions_find_english_sessions_nearly_as_well(history: World) -> None:

@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 import rjieba
 
+from querymill_workers.retrievers.conversations.rules.question_frames import unframed
 from querymill_workers.text.words import words
 
 Intent = Literal["debug", "how_to", "explain", "code_lookup", "decision", "recap"]
@@ -118,7 +119,10 @@ class Simplified:
 
 
 def simplify(text: str) -> Simplified:
-    """Drop English and Chinese filler words. Code in backquotes stays, and so does a text of nothing but filler."""
+    """Drop English and Chinese filler words, and the frame that only says that a conversation is looked for.
+
+    Code in backquotes stays, and so does a text of nothing but filler.
+    """
     dropped: list[str] = []
     code = [(match.start(), match.end()) for match in _CODE.finditer(text)]
 
@@ -131,7 +135,8 @@ def simplify(text: str) -> Simplified:
     left = _FILLER.sub(drop, text).strip()
     if not _LATIN.search(left) and not _HAN.search(left):
         return Simplified(text, ())
-    return Simplified(left, tuple(dropped))
+    left, frame = unframed(left)
+    return Simplified(left, (*dropped, *frame))
 
 
 def intent_of(text: str) -> Intent:

@@ -1,0 +1,71 @@
+import pytest
+
+from querymill_workers.retrievers.conversations.rules.query_understanding import asks_for_recap, simplify
+from querymill_workers.retrievers.conversations.rules.question_frames import unframed
+
+
+@pytest.mark.parametrize(
+    ("question", "subject"),
+    [
+        ("Which session talked about the HEAD request?", "the HEAD request?"),
+        ("in what conversation did we discuss the retry queue", "the retry queue"),
+        ("which chat was about deadlocks", "deadlocks"),
+        ("When did we last talk about moving to Postgres?", "moving to Postgres?"),
+        ("how often have we discussed flaky tests", "flaky tests"),
+        ("Have we ever mentioned zstd?", "zstd?"),
+        ("when we spoke about naming", "naming"),
+        ("What did we say about the deadline?", "the deadline?"),
+        ("what was decided on logging", "logging"),
+        ("the chat where we discussed the login bug", "the login bug"),
+        ("find the session in which you explained RLS", "RLS"),
+        ("sessions about caching", "caching"),
+        ("the last time we talked about the gateway", "the gateway"),
+        ("the flaky importer, which session was that?", "the flaky importer"),
+        ("我们什么时候讨论过缓存？", "缓存？"),
+        ("在哪次对话里提到 zstd", "zstd"),
+        ("哪些会话是关于死锁", "死锁"),
+        ("我们上次聊到的部署方案", "部署方案"),
+        ("关于登录失败的讨论", "登录失败"),
+        ("缓存失效的会话有哪些？", "缓存失效"),
+    ],
+)
+def test_the_frame_of_a_question_is_dropped(question: str, subject: str) -> None:
+    left, dropped = unframed(question)
+    assert left == subject
+    assert dropped
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "which session expired first",
+        "what session token format do we use",
+        "which thread holds the lock",
+        "threads of the worker",
+        "session portability design",
+        "when did we replace polling with fsnotify",
+        "what did we do about caching",
+        "how did we talk to the server",
+        "say hello to the gateway",
+        "会话过期时间",
+        "讨论区的分页",
+        # Nothing would be left.
+        "what did we talk about",
+        "which session was about",
+        "我们讨论过",
+    ],
+)
+def test_a_question_whose_words_are_its_subject_stays(question: str) -> None:
+    assert unframed(question) == (question, ())
+
+
+def test_filler_before_a_frame_is_dropped_too_and_both_are_named() -> None:
+    simple = simplify("Do you remember when we talked about the importer?")
+    assert simple.text == "the importer?"
+    assert simple.dropped == ("Do you remember", "when we talked about")
+
+
+def test_a_question_that_only_frames_a_time_stays_a_recap() -> None:
+    assert asks_for_recap("what did we talk about")
+    assert asks_for_recap("哪些会话")
+    assert not asks_for_recap("which session talked about caching")
