@@ -17,6 +17,20 @@ FLOOR, FLOOR_RECALL = 0.95, 0.95
 #: The words of the context, and the share of questions whose answering definition it must hold. Measured: 0.95.
 BUDGET, FLOOR_CONTEXT = 150, 0.90
 
+#: How people ask for code, and what for. At least this share must be the first hit, however it is asked for.
+FRAMES: Final = ("{}", "Where is the code that handles {}?", "which file implements {}", "find the function for {}")
+SUBJECTS: Final = {
+    "the pause before a failed delivery is tried again": "parcels/delivery/retries.py",
+    "a limit of requests per second": "parcels/api/limits.py",
+    "the distance between two coordinates": "parcels/geo/distance.py",
+    "the order of the stops of a van": "parcels/delivery/routes.py",
+    "the signature of a session cookie": "parcels/api/sessions.py",
+    "the price of an express parcel": "parcels/billing/prices.py",
+    "the checksum of a barcode": "parcels/labels/barcodes.py",
+    "environment variables": "parcels/settings.py",
+}
+FLOOR_FRAMED: Final = 0.95
+
 #: More steps than any of these searches has.
 MAX_STEPS: Final = 200
 
@@ -59,6 +73,16 @@ def test_the_file_that_answers_is_found(code: World) -> None:
         worse += [] if gains[-1] == 1 else [f"{gains[-1]:.2f} {question.text}: {found[:4]}"]
     gain, recall = sum(gains) / len(gains), sum(recalls) / len(recalls)
     assert (gain >= FLOOR, recall >= FLOOR_RECALL) == (True, True), (gain, recall, worse)
+
+
+def test_how_code_is_asked_for_does_not_matter(code: World) -> None:
+    worse = []
+    for subject, path in SUBJECTS.items():
+        for frame in FRAMES:
+            found = [hit.path for hit in ask(code, Question(frame.format(subject), (path,))).results[:3]]
+            worse += [] if found[:1] == [path] else [f"{frame.format(subject)}: {found}"]
+    share = 1 - len(worse) / (len(SUBJECTS) * len(FRAMES))
+    assert share >= FLOOR_FRAMED, (share, worse)
 
 
 def test_the_context_holds_the_definition_that_answers(code: World) -> None:

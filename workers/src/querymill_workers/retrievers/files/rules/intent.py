@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from querymill_workers.retrievers.files.rules.code import code_text, lines_of
+from querymill_workers.retrievers.files.rules.question_frames import unframed
 from querymill_workers.retrievers.files.rules.terms import translated
 from querymill_workers.text.bm25 import Scored, idf
 from querymill_workers.text.words import words
@@ -48,12 +49,12 @@ class Intent:
 
 
 def search_text(query: str) -> str:
-    """Return what is searched for a request: its words, and those of a table for what is said in Chinese.
+    """Return what is searched for a request: its words without a frame, and those of a table for what is Chinese.
 
     The name of a programming language says in which language, not about what: "python split a string" searches
     *split* and *string*. It counts where it is followed by a version, and where fewer than two other words are left.
     """
-    text = " ".join([code_text(query), *translated(query)])
+    text = " ".join([code_text(unframed(query)), *translated(query)])
     bare = _LANGUAGE.sub(" ", text)
     return bare if len(set(words(bare))) >= MIN_WORDS else text
 
