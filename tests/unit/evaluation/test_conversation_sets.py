@@ -61,11 +61,13 @@ def test_now_is_when_it_was_asked_or_after_everything_or_as_told(tmp_path: Path)
     assert asked(folder, scoring="product").scoring == "product"
 
 
-def test_what_has_no_times_is_searched_by_words_alone(tmp_path: Path) -> None:
+def test_what_has_no_times_is_searched_by_default_but_not_by_a_time(tmp_path: Path) -> None:
     folder = written(tmp_path, [{"_id": "a", "title": "", "text": "你好"}], {"_id": "q", "text": "你好 2019年"})
     request = asked(folder)
-    assert (request.scoring, request.time_filter, request.collection) == ("bm25", False, tmp_path.name[:64])
-    assert asked(folder, scoring="bounded").scoring == "bounded"
+    default = ConversationSearch(collection=request.collection, query=request.query)
+    assert (request.scoring, request.joins_vectors) == (default.scoring, default.joins_vectors)
+    assert (request.time_filter, request.collection) == (False, tmp_path.name[:64])
+    assert asked(folder, scoring="bm25").scoring == "bm25"
 
 
 def test_a_folder_that_is_no_set_is_refused(tmp_path: Path) -> None:

@@ -31,8 +31,8 @@ from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
 
 #: Number of hits that are requested and measured.
 _DEPTH = 10
-#: How conversations are searched if none of them has a time, unless options say otherwise.
-UNDATED = {"scoring": "bm25", "time_filter": False}
+#: How conversations are searched if none of them has a time, unless options say otherwise: no question can mean one.
+UNDATED = {"time_filter": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +182,8 @@ def prepare_conversations(folder: Path, options: Mapping[str, Any], sample: Samp
     """Make a set ready for the `conversations` kind. Its ranks are rebuilt before the first query.
 
     The option ``now`` is "asked", when each query was asked (the default), "after", a day after the last message, or
-    a moment. Lists are not diversified: the measures look at relevance alone. A set without any times is searched by
-    words alone: nothing in it is old, or from a time in a question.
+    a moment. Lists are not diversified: the measures look at relevance alone. In a set without any times, a time in a
+    question is no filter.
 
     Raises:
         BadSet: The folder is not such a set.
