@@ -74,7 +74,7 @@ def list_keys(as_json: JsonOption = False) -> None:
         limits = f"{key.requests_per_minute or '-'}/min, {key.concurrency or '-'} at once"
         state = "revoked" if key.revoked else "valid"
         names = (", ".join(facts["scopes"]), ", ".join(facts["collections"]))
-        table.add_row(key.id, key.name, *names, limits, facts["created"][:16], state)
+        table.add_row(key.id, key.name, *names, limits, facts["created"][:10], state)
     Console().print(table)
 
 

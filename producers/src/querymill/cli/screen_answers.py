@@ -3,6 +3,7 @@
 from rich.text import Text
 
 from querymill.cli.terminal import Console
+from querymill.telling.numbers import laps
 from querymill_shared.contracts.answer import AnswerResult, Citation, WrittenAnswer
 
 
@@ -12,7 +13,7 @@ def show_answered(console: Console, result: AnswerResult) -> None:
         show_answer(console, result.answer)
     for part in result.degraded:
         console.print(Text(f"  degraded: {part.stage}: {part.reason}", style="yellow"))
-    timing = ", ".join(f"{name.removesuffix('_ms')} {ms:,.0f} ms" for name, ms in result.timing.items())
+    timing = laps(result.timing)
     console.print(Text(f"  from {result.total} hits · {timing}", style="dim"))
 
 

@@ -1,4 +1,6 @@
-"""Durations as people read them."""
+"""Durations and quantities as people read them."""
+
+from collections.abc import Mapping
 
 _SECOND_MS = 1_000
 
@@ -15,3 +17,13 @@ def duration(ms: float) -> str:
     if seconds < 3_600:
         return f"{seconds // 60} min {seconds % 60:02} s"
     return f"{seconds // 3_600} h {seconds % 3_600 // 60:02} min"
+
+
+def quantity(number: int, units: str) -> str:
+    """Return how many there are of something that is named in the plural: "1 page", "1,284 pages"."""
+    return f"{number:,} {units.removesuffix('s') if number == 1 else units}"
+
+
+def laps(timing: Mapping[str, float]) -> str:
+    """Return what a result says about time: "queued 2 ms, first branch 228 ms"."""
+    return ", ".join(f"{name.removesuffix('_ms').replace('_', ' ')} {ms:,.0f} ms" for name, ms in timing.items())

@@ -6,6 +6,7 @@ from rich.text import Text
 
 from querymill.cli.screen import written_in
 from querymill.cli.terminal import Console
+from querymill.telling.numbers import laps
 from querymill_shared.contracts.conversations.search import (
     ConversationHit,
     ConversationResult,
@@ -31,7 +32,7 @@ def show(console: Console, result: ConversationResult, *, limit: int | None = No
     if (lost := result.why_not) is not None:
         gate = "is a hit" if lost.gate is None else f"was lost at: {lost.gate}"
         console.print(Text(f"  {lost.session_id} {gate} ({lost.reason})", "yellow"))
-    took = ", ".join(f"{name.removesuffix('_ms')} {ms:,.0f} ms" for name, ms in result.timing.items())
+    took = laps(result.timing)
     console.print(Text(f"  {result.total} candidates in all · scored by {result.scoring} · {took}", "dim"))
 
 

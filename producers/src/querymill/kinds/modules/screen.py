@@ -6,6 +6,7 @@ from rich.text import Text
 
 from querymill.cli.screen import show_absence
 from querymill.cli.terminal import Console
+from querymill.telling.numbers import laps
 from querymill_shared.contracts.modules.search import ModuleDocumentHit, ModuleResult
 
 
@@ -29,7 +30,7 @@ def show(console: Console, result: ModuleResult, *, limit: int | None = None) ->
     for missing in result.degraded:
         console.print(Text(f"  degraded: {missing.stage}: {missing.reason}", style="yellow"))
     show_absence(console, result.why_not)
-    timing = ", ".join(f"{name.removesuffix('_ms')} {ms:,.0f} ms" for name, ms in result.timing.items())
+    timing = laps(result.timing)
     console.print(Text(f"  {result.total} documents in all · {timing}", style="dim"))
 
 
