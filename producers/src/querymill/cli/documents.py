@@ -19,7 +19,7 @@ from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill.documents import RETRIEVERS
 from querymill.filters import HELP, read_filter
-from querymill.telling.numbers import quantity
+from querymill.telling.numbers import day_or_time, quantity
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.errors import UnknownCollection
 from querymill_shared.contracts.filters import Retriever
@@ -90,20 +90,20 @@ def table_of(cards: Sequence[DocumentCard]) -> Table:
         pending = [str(card.pending or "")] if waits else []
         metadata = json.dumps(dict(card.metadata), ensure_ascii=False, default=str) if card.metadata else ""
         size = quantity(card.size, card.unit)
-        table.add_row(card.id, day_or_time(card.when), size, *pending, one_line(card.title or ""), one_line(metadata))
+        table.add_row(
+            card.id,
+            day_or_time(card.when) if card.when else "",
+            size,
+            *pending,
+            one_line(card.title or ""),
+            one_line(metadata),
+        )
     return table
 
 
 def one_line(text: str) -> Text:
     """Return text that is cut where its column ends."""
     return Text(" ".join(text.split()), no_wrap=True, overflow="ellipsis")
-
-
-def day_or_time(when: datetime | None) -> str:
-    """Return a time to the minute, or only the day if it is midnight, as reports have it."""
-    if when is None:
-        return ""
-    return when.strftime("%Y-%m-%d %H:%M").removesuffix(" 00:00")
 
 
 def show(

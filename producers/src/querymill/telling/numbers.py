@@ -1,6 +1,7 @@
-"""Durations and quantities as people read them."""
+"""Durations, quantities and times as people read them."""
 
 from collections.abc import Mapping
+from datetime import datetime
 
 _SECOND_MS = 1_000
 
@@ -27,3 +28,8 @@ def quantity(number: int, units: str) -> str:
 def laps(timing: Mapping[str, float]) -> str:
     """Return what a result says about time: "queued 2 ms, first branch 228 ms"."""
     return ", ".join(f"{name.removesuffix('_ms').replace('_', ' ')} {ms:,.0f} ms" for name, ms in timing.items())
+
+
+def day_or_time(when: datetime) -> str:
+    """Return a time to the minute, or only the day if it is midnight, as reports have it."""
+    return when.strftime("%Y-%m-%d %H:%M").removesuffix(" 00:00")
