@@ -24,5 +24,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """List the public names, for whoever looks around in a shell."""
+    """List the public names, which a shell completes."""
     return sorted({*globals(), *__getattr__("__all__")})

@@ -83,14 +83,14 @@ class Commands(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return what the help says of a command."""
-        return super().get_command(ctx, cmd_name) or self._imported(cmd_name)
+        return super().get_command(ctx, cmd_name) or self.imported(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that is used, imported."""
         name, command, rest = super().resolve_command(ctx, args)
-        return name, self._imported(name) if command is not None and name is not None else command, rest
+        return name, self.imported(name) if command is not None and name is not None else command, rest
 
-    def _imported(self, name: str) -> Any:
+    def imported(self, name: str) -> Any:
         """Import a command, or return None if there is none of this name."""
         app = typer.Typer()
         app.callback()(_join)
