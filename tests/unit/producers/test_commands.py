@@ -1,9 +1,13 @@
 """The table of commands: its lines are the help, and a command is imported only when it is used."""
 
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from querymill.cli.exits import WrongUse
@@ -24,6 +28,23 @@ def test_each_line_of_the_help_leads_to_a_command_of_that_name(name: str) -> Non
 def test_each_line_of_the_help_fits_a_terminal_of_80_columns() -> None:
     shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "80"}).output
     assert [name for name, summary in COMMANDS.items() if summary.does not in shown] == []
+
+
+def commands_below(command: Any) -> Iterator[Any]:
+    """Yield a command and those of its group."""
+    yield command
+    for each in getattr(command, "commands", {}).values():
+        yield from commands_below(each)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_help_has_markup_that_the_terminal_swallows_or_a_name_of_python(name: str) -> None:
+    group: Any = typer.main.get_command(app)
+    for command in commands_below(group.imported(name)):
+        texts = [command.help or "", *(option.help or "" for option in command.params)]
+        assert [text for text in texts if re.search(r"``|\[[a-z]", text)] == []
+        shown = [option.default for option in command.params if option.show_default]
+        assert [default for default in shown if isinstance(default, type)] == [], command.name
 
 
 def test_a_word_that_is_nearly_a_command_is_answered_with_it() -> None:

@@ -137,7 +137,7 @@ def export(
     out: Annotated[Path | None, typer.Option(help="the file to write; without it, the screen")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write documents as JSON lines, which ``querymill ingest`` reads again; with --out, --json tells how many."""
+    """Write documents as JSON lines, which `querymill ingest` reads again; with --out, --json tells how many."""
     retriever = retriever_named(kind)
     chosen = filter_of(conditions, retriever)
     try:

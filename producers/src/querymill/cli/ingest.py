@@ -41,6 +41,7 @@ Paths = Annotated[
     typer.Argument(
         default_factory=list,
         metavar="PATH",
+        show_default=False,
         help="a file of JSON lines, or - for standard input; for files a directory, or JSON lines;"
         " for reports also documents, folders, patterns and archives of them; for conversations and messages"
         " also histories, by default those in the places where the tools keep them",
