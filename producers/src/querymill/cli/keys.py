@@ -57,7 +57,12 @@ def add(
             requests_per_minute=rate,
             concurrency=concurrency,
         )
+        is_first = len(keyring.all()) == 1
     _show(key, written, as_json=as_json)
+    if is_first and not as_json:
+        Console(stderr=True, soft_wrap=True).print(
+            "It is the first key: from now on the gateway and its console ask everybody for one, on this machine too."
+        )
 
 
 def list_keys(as_json: JsonOption = False) -> None:
