@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from importlib import import_module
+from importlib.metadata import version
 from types import FrameType
 from typing import Final
 
@@ -13,6 +14,9 @@ INTERRUPTED: Final = 128 + signal.SIGINT
 
 def main() -> None:
     """Load the command line and run it."""
+    if sys.argv[1:] == ["--version"]:  # nothing else needs to be loaded for it
+        sys.stdout.write(f"{version('querymill')}\n")
+        return
     before = signal.getsignal(signal.SIGINT)
     if before is signal.default_int_handler:  # else the caller wants it to be ignored
         signal.signal(signal.SIGINT, _stop)

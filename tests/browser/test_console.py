@@ -67,7 +67,6 @@ def test_a_search_is_asked_watched_and_its_citation_followed(
         page.reload()
         assert main_of(page) == live
         page.locator("#raw > summary").click()
-        expect(page.locator("#raw")).to_contain_text("stage_finished")
         page.locator("#hit-1").get_by_role("link", name="how the score comes about").click()
         expect(page.locator("#hit-1 .tree").first).to_be_visible()
         expect(page.locator("#hit-1")).to_contain_text("adds up ✓")
@@ -162,6 +161,32 @@ def test_no_word_of_a_table_is_broken_on_a_phone(
     with open_page("/console/jobs", width=375, at=quiet_gateway.url) as page:
         assert collection in (page.text_content("main") or "")
         assert page.evaluate(BROKEN_WORDS) == []
+
+
+#: On how many lines the first cells of the raw events stand, at most.
+LINES_OF_FIRST_CELLS = """() => Math.max(...[...document.querySelectorAll("#raw tbody td:first-child")].map((cell) => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size;
+}))"""
+
+
+def test_raw_events_fit_a_phone(open_page: OpenPage, mill: Querymill, filings: str) -> None:
+    job = mill.submit(ReportSearch(query="how many ships", collection=filings))
+    job.result(timeout=30)
+    with open_page(f"/console/jobs/{job.id}", width=375) as page:
+        page.locator("#raw > summary").click()
+        assert page.evaluate(LINES_OF_FIRST_CELLS) == 1
+
+
+def test_a_long_question_leaves_room_for_the_verdict_on_a_phone(
+    open_page: OpenPage, quiet_mill: Querymill, quiet_gateway: GatewayHere
+) -> None:
+    quiet_mill._board.announce("reports", ["filings"])
+    question = "How did margins develop, and which part of the change came from freight costs? " * 5
+    job = quiet_mill.submit(ReportSearch(query=question, collection="filings", deadline=500))
+    with open_page(f"/console/jobs/{job.id}", width=375, at=quiet_gateway.url) as page:
+        assert page.evaluate("document.querySelector('.facts-line').getBoundingClientRect().bottom") < 667
 
 
 def test_keys_lead_through_the_pages(open_page: OpenPage, quiet_mill: Querymill, quiet_gateway: GatewayHere) -> None:

@@ -97,3 +97,13 @@ def test_the_asynchronous_client_does_the_same(deployment: Deployment, crowd: tu
                 await mill.show("modules", ids[0], collection=collection)
 
     asyncio.run(carry_out())
+
+
+@pytest.mark.parametrize("command", ["list", "export"])
+def test_a_collection_that_is_not_there_is_said_to_be_unknown(
+    querymill: CommandLine, crowd: tuple[str, list[str]], command: str
+) -> None:
+    collection, _ = crowd
+    found = querymill(command, "modules", "--collection", f"{collection}x")
+    assert (found.returncode, f"no modules in '{collection}x'" in found.stderr) == (2, True)
+    assert collection in found.stderr  # of what is there

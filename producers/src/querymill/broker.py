@@ -11,18 +11,12 @@ from querymill_shared.board.ringing import steps_to_ring
 from querymill_shared.broker import transport_options
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.queues import Queue, task_of
-from querymill_shared.settings import Settings
 
 _log = logging.getLogger(__name__)
 
 
 #: Connections to a broker of its own. Threads take turns.
 CONNECTIONS: Final = 2
-
-
-def is_on_board(settings: Settings) -> bool:
-    """Whether the broker is the board's own server, so that the board can ring."""
-    return settings.broker_url == settings.redis_url
 
 
 class Doorbell:

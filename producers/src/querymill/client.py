@@ -7,8 +7,8 @@ from copy import copy
 from functools import cache
 from typing import Any, Protocol, Self, TypeVar, cast
 
-from querymill.broker import Doorbell, is_on_board
 from querymill.documents import AsyncDocumentCalls, DocumentCalls
+from querymill.extras import require
 from querymill.job import AsyncJob, Job
 from querymill.loading import Ingestion, LoadCalls, OnEvent, Rows, load_async
 from querymill.path_options import PathOptions
@@ -40,6 +40,10 @@ class Rings(Protocol):
         """Ring for every step of a job."""
         ...
 
+    def close(self) -> None:
+        """Close the connections."""
+        ...
+
 
 def ringing_after(board: Board, doorbell: Rings) -> Accepts:
     """Submit, and then ring elsewhere than on the board."""
@@ -63,10 +67,10 @@ class Querymill(DocumentCalls, LoadCalls):
         chosen = _chosen(redis_url, settings)
         board = ValkeyBoard.connect(chosen, connections=CLIENT_COMMANDS)
         watch = Watch(lambda: ValkeyWatchedBoard.connect(chosen))
-        if is_on_board(chosen):
+        doorbell = _doorbell_of(chosen)
+        if doorbell is None:
             self._use(board, board.submit_and_ring, watch, close=(board.close,))
         else:
-            doorbell = Doorbell(chosen.broker_url)
             self._use(board, ringing_after(board, doorbell), watch, close=(board.close, doorbell.close))
         self.shelf = board.shelf()
 
@@ -141,7 +145,7 @@ class AsyncQuerymill(AsyncDocumentCalls):
     def __init__(self, *, redis_url: str | None = None, settings: Settings | None = None) -> None:
         self._settings = _chosen(redis_url, settings)
         self._board = AsyncValkeyBoard.connect(self._settings)
-        self._doorbell = None if is_on_board(self._settings) else Doorbell(self._settings.broker_url)
+        self._doorbell = _doorbell_of(self._settings)
         self._watch = Watch(lambda: ValkeyWatchedBoard.connect(self._settings))
         self._known: dict[str, set[str]] = {}
 
@@ -226,6 +230,14 @@ copyreg.pickle(AsyncJob, lambda job: (_async_job_of, (job.id,)))
 def _chosen(redis_url: str | None, settings: Settings | None) -> Settings:
     chosen = settings or Settings()
     return chosen if redis_url is None else chosen.model_copy(update={"redis_url": redis_url})
+
+
+def _doorbell_of(settings: Settings) -> Rings | None:
+    """Return the doorbell of a broker of its own, or None if the broker is the board's own server, which then rings."""
+    if settings.broker_url == settings.redis_url:
+        return None
+    broker = require("querymill.broker", extra="broker", what="a CELERY_BROKER_URL other than REDIS_URL")
+    return cast("Rings", broker.Doorbell(settings.broker_url))
 
 
 def _asks_unknown(request: JobRequest, known: Mapping[str, set[str]]) -> bool:

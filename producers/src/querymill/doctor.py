@@ -17,6 +17,7 @@ import redis
 from querymill_shared.addresses import HIDDEN, Host, mask, read_address
 from querymill_shared.board import ValkeyBoard, lives
 from querymill_shared.board.connections import open_commands
+from querymill_shared.contracts.errors import rule_text
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 
@@ -68,7 +69,8 @@ def diagnose() -> list[Finding]:
 def broken_settings(error: pydantic.ValidationError) -> list[Finding]:
     """Say which settings break which rule; their values, which may be secrets, are not shown."""
     return [
-        Finding(".".join(map(str, part["loc"])).upper(), HIDDEN, ok=False, mend=part["msg"]) for part in error.errors()
+        Finding(".".join(map(str, part["loc"])).upper(), HIDDEN, ok=False, mend=rule_text(part))
+        for part in error.errors()
     ]
 
 

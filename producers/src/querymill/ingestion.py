@@ -16,7 +16,7 @@ from pydantic_core import to_json
 
 from querymill.job import Job
 from querymill.path_options import PassedOver
-from querymill_shared.contracts.errors import JobEnded
+from querymill_shared.contracts.errors import JobEnded, rule_text
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.fields import Request
 from querymill_shared.contracts.loading import LoadedDocument, LoadResult
@@ -241,10 +241,7 @@ def rules_broken(error: ValueError | RecursionError, *, below: str = "") -> list
         case json.JSONDecodeError():
             return [("", f"not JSON: {error.msg} at column {error.colno}")]
         case pydantic.ValidationError():
-            broken = [
-                (".".join(map(str, entry["loc"])), entry["msg"].removeprefix("Value error, "))
-                for entry in error.errors()[:3]
-            ]
+            broken = [(".".join(map(str, entry["loc"])), rule_text(entry)) for entry in error.errors()[:3]]
             return [(place.removeprefix(below).removeprefix("."), rule) for place, rule in broken]
         case _:
             return [("", "not JSON: a number too long, or nested too deeply")]

@@ -17,7 +17,7 @@ from querymill import Querymill, ReportSearch
 from querymill.cli.main import app
 from querymill.gateway.app import create_app
 from querymill.gateway.server import UnguardedHost, serve
-from querymill.keys import Keyring, Scope, UnknownKey
+from querymill.keys import STORED_AT, Keyring, Scope, UnknownKey
 from querymill_shared.board import ValkeyBoard
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.gateways import (
@@ -275,6 +275,17 @@ def test_a_key_that_is_made_closes_a_gateway_that_was_open(deployment: Deploymen
         key = bearer(keyring, "mine")
         assert client.get("/v1/jobs").status_code == 401
         assert client.get("/v1/jobs", headers=key).status_code == 200
+
+
+def test_the_first_key_says_that_every_request_needs_one_from_now_on(own: Deployment) -> None:
+    def add(name: str) -> str:
+        words = ["keys", "add", name, "--collection", "mine"]
+        return CliRunner().invoke(app, words, env={"REDIS_URL": own.settings.redis_url}).stderr
+
+    with redis.Redis.from_url(own.settings.redis_url) as client:
+        client.delete(STORED_AT)
+    assert "ask everybody for one" in add("first")
+    assert "ask everybody for one" not in add("second")
 
 
 def test_the_command_makes_lists_rotates_and_revokes(own: Deployment, keyring: Keyring, http: httpx.Client) -> None:

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import pytest
 
@@ -75,3 +76,32 @@ def test_no_id_is_cut_on_a_narrow_terminal() -> None:
     assert ids[0] in printed.getvalue()
     first_column = "".join(line[:42].strip() for line in printed.getvalue().splitlines())
     assert ids[1] in first_column
+
+
+def listed(*cards: DocumentCard, width: int) -> str:
+    printed = io.StringIO()
+    Console(file=printed, width=width).print(table_of(cards))
+    return printed.getvalue()
+
+
+REPORT = DocumentCard(
+    id="15598d475e0c7680f56298cd0b0f9ee0a1b2c3d4",
+    title="Annual report 2023",
+    when=datetime(2024, 2, 11, tzinfo=UTC),
+    size=1,
+    unit="pages",
+    metadata={"company": "Nordhav", "file": "/srv/filings/2023/annual-report.pdf", "file_sha256": "0" * 64},
+)
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_a_row_is_whole_and_one_line_high(width: int) -> None:
+    printed = listed(REPORT, width=width)
+    assert len(printed.splitlines()) == 2
+    assert all(value in printed for value in (REPORT.id, "2024-02-11", "1 page"))
+    assert "1 pages" not in printed
+
+
+def test_what_does_not_wait_has_no_column_for_waiting() -> None:
+    assert "pending" not in listed(REPORT, width=160)
+    assert "3" in listed(REPORT.model_copy(update={"pending": 3}), width=160).split()

@@ -54,12 +54,27 @@ class Sources:
 
 
 class NoAnswer(Exception):
-    """Raised when no answer was written although there are passages to write it from."""
+    """Raised when no answer was written although there are passages to write it from.
 
-    def __init__(self, reason: str, job_id: str) -> None:
+    Attributes:
+        is_late: Whether the time was up; otherwise the chat model did not do its part.
+    """
+
+    def __init__(self, reason: str, job_id: str, *, is_late: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
         self.job_id = job_id
+        self.is_late = is_late
+
+    @property
+    def remedy(self) -> str:
+        """What can be done at the workers."""
+        if self.is_late:
+            return (
+                f"It had {ANSWER_S:g} s: a faster CHAT_MODEL helps, or fewer tokens of passages"
+                " (QUERYMILL_ANSWER_TOKENS of the workers)."
+            )
+        return "The workers' CHAT_MODEL, OPENAI_BASE_URL and OPENAI_API_KEY name the chat model."
 
 
 async def sources_of(access: Access, question: Question) -> Sources:
@@ -133,5 +148,7 @@ async def end_of(job: Running) -> tuple[WrittenAnswer, AnswerResult]:
         await cancel(job)
         raise
     if result.answer is None:
-        raise NoAnswer("; ".join(part.reason for part in result.degraded) or "it was not written in time", job.id)
+        reasons = "; ".join(part.reason for part in result.degraded)
+        is_late = not reasons or any(part.code == "deadline" for part in result.degraded)
+        raise NoAnswer(reasons or "it was not written in time", job.id, is_late=is_late)
     return result.answer, result

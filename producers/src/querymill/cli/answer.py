@@ -25,7 +25,7 @@ def answer(
     answer_tokens: Annotated[int | None, typer.Option(help="longest answer, in tokens, 16 to 4000")] = None,
     passage_tokens: Annotated[int | None, typer.Option(help="tokens of the prompt that the hits may take")] = None,
     collection: Annotated[
-        str | None, typer.Option(help="collection to charge for provider calls; it need not exist  [default: default]")
+        str | None, typer.Option(help="collection to charge for provider calls; it need not exist (default: default)")
     ] = None,
     deadline: Annotated[float | None, typer.Option(help="seconds until the result is due")] = None,
     lane: Annotated[Lane | None, typer.Option(help="priority under a provider's rate limit")] = None,

@@ -1,7 +1,7 @@
 """``querymill batch``: ask many questions from a file; run again, it asks those that have no result yet."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -54,9 +54,14 @@ def batch(
         "questions": len(questions), "answered": len(missing) - failed,
         "there_already": len(questions) - len(missing), "failed": failed, "bad_lines": len(bad),
     }  # fmt: skip
-    echo(json.dumps(counts) if as_json else ", ".join(f"{count} {what}" for what, count in counts.items()))
+    echo(json.dumps(counts) if as_json else told(counts))
     if failed or bad:
         raise typer.Exit(Exit.FAILED)
+
+
+def told(counts: Mapping[str, int]) -> str:
+    """Say how many questions ended in which way."""
+    return ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in counts.items())
 
 
 def _shown(answers: Iterable[Answered], total: int, console: Console) -> Iterator[Answered]:

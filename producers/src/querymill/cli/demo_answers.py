@@ -3,6 +3,7 @@
 from rich.text import Text
 
 from querymill.cli import screen
+from querymill.cli.screen import show_degraded
 from querymill.cli.screen_answers import show_answer
 from querymill.cli.terminal import Console
 from querymill.client import Querymill
@@ -25,8 +26,7 @@ def answer_and_judge(mill: Querymill, question: str, known: str, console: Consol
     result = job.result(timeout=5)
     if result.answer is not None:
         show_answer(console, result.answer)
-    for part in result.degraded:
-        console.print(Text(f"  degraded: {part.stage}: {part.reason}", style="yellow"))
+    show_degraded(console, result.degraded)
     console.print(Text(f"  the answer the sample knows: {known}", "bold"))
     console.print(
         "   The chat model from the wheel (135 million parameters) is far too small for this: expect a poor answer,\n"

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, TextIO, cast
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from querymill.cli.exits import WrongUse
 from querymill.cli.jobs import JsonOption
@@ -18,7 +19,9 @@ from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill.documents import RETRIEVERS
 from querymill.filters import HELP, read_filter
+from querymill.telling.numbers import day_or_time, quantity
 from querymill_shared.contracts.documents import DocumentCard
+from querymill_shared.contracts.errors import UnknownCollection
 from querymill_shared.contracts.filters import Retriever
 
 Kind = Annotated[str, typer.Argument(help=f"the kind: {', '.join(RETRIEVERS)}")]
@@ -53,11 +56,14 @@ def list_documents(
         asked |= since(since_when, retriever, datetime.now(UTC))
     with Querymill() as mill:
         page = mill.list(retriever, collection=collection, filter=asked, limit=limit, cursor=cursor)
+        if not page.total:
+            refuse_unknown(mill, retriever, collection)
     if as_json:
         echo(page.model_dump_json())
         return
     console = Console()
-    console.print(table_of(page.documents))
+    if page.documents:
+        console.print(table_of(page.documents))
     console.print(f"{len(page.documents)} of {page.total}")
     if page.cursor is not None:
         console.print(f"next page: --cursor {page.cursor}", soft_wrap=True)
@@ -68,19 +74,36 @@ ID_WIDTH: Final = 40
 
 
 def table_of(cards: Sequence[DocumentCard]) -> Table:
-    """Format documents as a table, one row each."""
+    """Format documents as a table, one row each. What is too wide for the terminal is cut, but never an id."""
     table = Table(box=None)
     # An id that was cut could not be pasted. A hash stays on one line, a long path goes on in the next.
-    table.add_column("id", overflow="fold", min_width=min(max((len(card.id) for card in cards), default=2), ID_WIDTH))
-    for heading in ("title", "when", "size", "pending", "metadata"):
-        table.add_column(heading)
+    longest = max((len(card.id) for card in cards), default=2)
+    table.add_column("id", overflow="fold", min_width=min(longest, ID_WIDTH), no_wrap=longest <= ID_WIDTH)
+    table.add_column("when", no_wrap=True)
+    table.add_column("size", no_wrap=True, justify="right")
+    waits = any(card.pending for card in cards)
+    if waits:
+        table.add_column("pending", no_wrap=True, justify="right")
+    table.add_column("title")
+    table.add_column("metadata")
     for card in cards:
-        when = "" if card.when is None else card.when.isoformat(timespec="seconds")
+        pending = [str(card.pending or "")] if waits else []
         metadata = json.dumps(dict(card.metadata), ensure_ascii=False, default=str) if card.metadata else ""
+        size = quantity(card.size, card.unit)
         table.add_row(
-            card.id, card.title or "", when, f"{card.size} {card.unit}", str(card.pending or ""), metadata[:200]
+            card.id,
+            day_or_time(card.when) if card.when else "",
+            size,
+            *pending,
+            one_line(card.title or ""),
+            one_line(metadata),
         )
     return table
+
+
+def one_line(text: str) -> Text:
+    """Return text that is cut where its column ends."""
+    return Text(" ".join(text.split()), no_wrap=True, overflow="ellipsis")
 
 
 def show(
@@ -114,7 +137,7 @@ def export(
     out: Annotated[Path | None, typer.Option(help="the file to write; without it, the screen")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write documents as JSON lines, which ``querymill ingest`` reads again; with --out, --json tells how many."""
+    """Write documents as JSON lines, which `querymill ingest` reads again; with --out, --json tells how many."""
     retriever = retriever_named(kind)
     chosen = filter_of(conditions, retriever)
     try:
@@ -123,6 +146,8 @@ def export(
         raise WrongUse(f"out: {error}") from error
     with Querymill() as mill, cast("Any", target) as lines:
         exported = written(mill, retriever, collection, chosen, lines)
+        if not exported:
+            refuse_unknown(mill, retriever, collection)
     if out is not None:
         echo(json.dumps({"exported": exported}) if as_json else f"{exported} {kind} exported to {out}")
 
@@ -218,6 +243,17 @@ def retriever_named(kind: str) -> Retriever:
     if kind not in RETRIEVERS:
         raise WrongUse(f"kind: {kind!r} is not one of: {', '.join(RETRIEVERS)}")
     return kind
+
+
+def refuse_unknown(mill: Querymill, retriever: Retriever, collection: str) -> None:
+    """Say that a collection is unknown, of which nothing was found.
+
+    Raises:
+        UnknownCollection: It holds nothing of the kind.
+    """
+    known = mill.collections()
+    if retriever not in known.get(collection, ()):
+        raise UnknownCollection(collection, retriever, [name for name, kinds in known.items() if retriever in kinds])
 
 
 def filter_of(conditions: Sequence[str] | None, retriever: Retriever) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import redis
 
 from querymill.cli.terminal import Console
 from querymill_shared.addresses import mask_text
-from querymill_shared.contracts.errors import JobEnded, Overloaded, QuerymillError
+from querymill_shared.contracts.errors import JobEnded, Overloaded, QuerymillError, rule_text
 from querymill_shared.given import UnreadableSetting
 from querymill_shared.settings import Settings
 
@@ -36,7 +36,7 @@ def rules_broken(error: pydantic.ValidationError) -> list[str]:
     """Say, field by field, which rule was broken; settings are named as in the environment."""
     places = [".".join(map(str, entry["loc"])) or "request" for entry in error.errors()]
     named = [place.upper() if error.title == Settings.__name__ else place for place in places]
-    return [f"{place}: {entry['msg']}" for place, entry in zip(named, error.errors(), strict=True)]
+    return [f"{place}: {rule_text(entry)}" for place, entry in zip(named, error.errors(), strict=True)]
 
 
 def guarded(run: Callable[[], object]) -> None:

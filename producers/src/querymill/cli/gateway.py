@@ -15,7 +15,7 @@ def register(app: typer.Typer) -> None:
 
 def gateway(
     host: Annotated[str, typer.Option(help="the address to listen on; without API keys loopback only")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535)] = 8080,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="the port to listen on; 0 takes a free one")] = 8080,
 ) -> None:
     """Serve the HTTP gateway until stopped. The console is at /console, OpenAPI at /openapi.json, its page at /docs."""
     try:

@@ -16,10 +16,10 @@ from querymill.batches import BatchRecord, recorded
 from querymill.cli.exits import Exit, WrongUse
 from querymill.cli.ingest_documents import load_documents
 from querymill.cli.ingest_histories import load_histories
-from querymill.cli.ingest_watch import Watching, watch
 from querymill.cli.progress import outcomes_with_bar
 from querymill.cli.terminal import Console, echo, saying_if_interrupted
 from querymill.client import Querymill
+from querymill.extras import require
 from querymill.ingestion import STDIN, BadLine, GoodLine, Lines
 from querymill.kinds import NAMES, kind_named
 from querymill.kinds.kind import Kind
@@ -41,6 +41,7 @@ Paths = Annotated[
     typer.Argument(
         default_factory=list,
         metavar="PATH",
+        show_default=False,
         help="a file of JSON lines, or - for standard input; for files a directory, or JSON lines;"
         " for reports also documents, folders, patterns and archives of them; for conversations and messages"
         " also histories, by default those in the places where the tools keep them",
@@ -109,9 +110,10 @@ def load(
     as_documents = chosen.reads_documents and bool(paths) and not (len(paths) == 1 and are_lines(paths[0]))
     refuse_foreign(chosen, given, as_documents=as_documents)
     if is_watched:
-        asked = Watching(chosen, paths, collection, options, histories, as_json)
+        watching = require("querymill.cli.ingest_watch", extra="watch", what="--watch")
+        asked = watching.Watching(chosen, paths, collection, options, histories, as_json)
         as_histories = chosen.reads_histories and are_histories(paths, histories)
-        watch(asked, as_documents=as_documents, as_histories=as_histories)
+        watching.watch(asked, as_documents=as_documents, as_histories=as_histories)
         return
     if as_documents:
         load_documents(chosen, paths, collection, options, as_json=as_json)

@@ -1,6 +1,6 @@
 """Commands of other distributions: whatever is installed and declares them joins the command line."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.metadata import EntryPoint
 
 import typer
@@ -11,12 +11,17 @@ from querymill.cli.exits import WrongUse
 GROUP = "querymill.commands"
 
 
-def add_commands(app: typer.Typer, entries: Iterable[EntryPoint]) -> None:
+def add_commands(app: typer.Typer, entries: Iterable[EntryPoint], *, lacking: Mapping[str, str] | None = None) -> None:
     """Add the command of each entry point, in the order of their names.
 
-    A command that cannot be imported is added all the same: it says why when it is used, and the others work.
+    A command that cannot be imported is added all the same: it says why when it is used, and the others work. So does
+    one that no entry point declares, if ``lacking`` names the extra that installs it.
     """
-    for entry in sorted(entries, key=lambda entry: entry.name):
+    found = sorted(entries, key=lambda entry: entry.name)
+    for name, extra in (lacking or {}).items():
+        if extra and name not in {entry.name for entry in found}:
+            _add_refusing(app, name, "Not installed.", f"{name} is not installed: pip install 'querymill[{extra}]'")
+    for entry in found:
         try:
             register = entry.load()
         except Exception as error:  # noqa: BLE001  # an import may raise anything
@@ -29,10 +34,13 @@ def _add_broken(app: typer.Typer, entry: EntryPoint, error: Exception) -> None:
     source = entry.module if entry.dist is None else entry.dist.name
     said = " ".join(f"{type(error).__name__}: {error}".split())
     reason = f"{entry.name}: {source} cannot be imported ({said}); install it again"
+    _add_refusing(app, entry.name, f"Unavailable: {source} cannot be imported.", reason)
 
+
+def _add_refusing(app: typer.Typer, name: str, about: str, reason: str) -> None:
     def refuse() -> None:
         raise WrongUse(reason)
 
     # Whatever is given to it, the reason comes first.
     anything = {"ignore_unknown_options": True, "allow_extra_args": True}
-    app.command(entry.name, help=f"Unavailable: {source} cannot be imported.", context_settings=anything)(refuse)
+    app.command(name, help=about, context_settings=anything)(refuse)

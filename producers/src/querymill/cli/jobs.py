@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import islice
@@ -113,7 +113,7 @@ def job_named(mill: Querymill, name: str) -> Job[Any]:
 
 
 def recent(
-    most: Annotated[int, typer.Option(help="number of jobs to list")] = 20,
+    most: Annotated[int, typer.Option("--limit", "--most", help="number of jobs to list")] = 20,
     state: Annotated[JobState | None, typer.Option(help="only the jobs in this state")] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -123,7 +123,11 @@ def recent(
     if as_json:
         echo(json.dumps(rows, ensure_ascii=False))
         return
-    Console().print(table_of(rows))
+    console = Console()
+    if rows:
+        console.print(table_of(rows))
+    else:
+        console.print("no jobs" if state is None else f"no {state} jobs")
 
 
 def latest(mill: Querymill, most: int, state: str | None) -> Iterator[Picture]:
@@ -137,16 +141,22 @@ def latest(mill: Querymill, most: int, state: str | None) -> Iterator[Picture]:
             yield picture
 
 
-def table_of(rows: Iterable[Mapping[str, Any]]) -> Table:
+def table_of(rows: Sequence[Mapping[str, Any]]) -> Table:
     """Format jobs as a table, one row each."""
-    table = Table(box=None)
+    table = Table(box=None, pad_edge=False, collapse_padding=True)
     # An id that was cut could not be pasted.
     table.add_column("job", no_wrap=True, min_width=ID_LENGTH)
-    for heading in ("kind", "collection", "state", "submitted", "reason"):
-        table.add_column(heading, overflow="fold", no_wrap=heading in ("state", "submitted"))
+    table.add_column("kind", overflow="fold")
+    for heading in ("state", "submitted"):
+        table.add_column(heading, no_wrap=True)
+    table.add_column("collection", overflow="fold")
+    reasons = any(row["reason"] for row in rows)
+    if reasons:
+        table.add_column("reason", overflow="fold")
     for row in rows:
         submitted = str(row["submitted"])[5:16].replace("T", " ")
-        table.add_row(row["job_id"], row["kind"], row["collection"], row["state"], submitted, row["reason"])
+        reason = [row["reason"]] if reasons else []
+        table.add_row(row["job_id"], row["kind"], row["state"], submitted, row["collection"], *reason)
     return table
 
 

@@ -29,16 +29,18 @@ def register(app: typer.Typer) -> None:
 
 def add(
     name: Annotated[str, typer.Argument(help="what the key is for, such as web-backend")],
-    scope: Annotated[list[Scope] | None, typer.Option(help="what it allows; give it again for more [search]")] = None,
+    scope: Annotated[
+        list[Scope] | None, typer.Option(help="what it allows; give it again for more (default: search)")
+    ] = None,
     collection: Annotated[
         list[str] | None, typer.Option(help=f"a collection that it may see, or {ALL} for all; give it again for more")
     ] = None,
     default_collection: Annotated[
         str | None, typer.Option(help="what POST /api/chat/vectors searches if a request names none")
     ] = None,
-    rate: Annotated[int | None, typer.Option(min=1, help="requests per minute [no limit]")] = None,
+    rate: Annotated[int | None, typer.Option(min=1, help="requests per minute (default: no limit)")] = None,
     concurrency: Annotated[
-        int | None, typer.Option(min=1, help="waiting requests and streams at once [no limit]")
+        int | None, typer.Option(min=1, help="waiting requests and streams at once (default: no limit)")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -55,11 +57,16 @@ def add(
             requests_per_minute=rate,
             concurrency=concurrency,
         )
+        is_first = len(keyring.all()) == 1
     _show(key, written, as_json=as_json)
+    if is_first and not as_json:
+        Console(stderr=True, soft_wrap=True).print(
+            "It is the first key: from now on the gateway and its console ask everybody for one, on this machine too."
+        )
 
 
 def list_keys(as_json: JsonOption = False) -> None:
-    """List the keys, also the revoked ones. Secrets are not among it."""
+    """List the keys, also the revoked ones. No secret is shown."""
     with _keyring() as keyring:
         found = keyring.all()
     if as_json:
@@ -74,7 +81,7 @@ def list_keys(as_json: JsonOption = False) -> None:
         limits = f"{key.requests_per_minute or '-'}/min, {key.concurrency or '-'} at once"
         state = "revoked" if key.revoked else "valid"
         names = (", ".join(facts["scopes"]), ", ".join(facts["collections"]))
-        table.add_row(key.id, key.name, *names, limits, facts["created"][:16], state)
+        table.add_row(key.id, key.name, *names, limits, facts["created"][:10], state)
     Console().print(table)
 
 

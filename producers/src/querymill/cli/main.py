@@ -1,59 +1,113 @@
-"""All commands, joined into one command line."""
+"""All commands, joined into one command line. A command's module is imported when the command is used.
 
+So `--version` and `--help` cost neither the contracts nor the board's driver.
+"""
+
+from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import entry_points, version
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from querymill.cli import (
-    answer,
-    batch,
-    conversations,
-    demo,
-    documents,
-    embed,
-    gateway,
-    ingest,
-    jobs,
-    keys,
-    machine,
-    mcp,
-    ranks,
-    rerank,
-    search,
-    stack,
-    status,
-    upkeep,
-)
-from querymill.cli.exits import guarded
 from querymill.cli.installed import GROUP, add_commands
 from querymill.cli.terminal import echo
 
-app = typer.Typer(
-    name="querymill",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
-GROUPS = (
-    stack,
-    status,
-    ingest,
-    conversations,
-    documents,
-    search,
-    batch,
-    answer,
-    rerank,
-    embed,
-    ranks,
-    upkeep,
-    jobs,
-    gateway,
-    machine,
-    keys,
-    mcp,
-    demo,
-)
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A line of the help: the module of ``querymill.cli`` that has the command, its panel, and what it does.
+
+    The commands of other distributions have no module here; ``extra`` names the extra that installs them.
+    """
+
+    panel: str
+    does: str
+    module: str = ""
+    extra: str = ""
+
+
+ONE_MACHINE, STORED, ASKING, JOBS = "One machine", "What is stored", "Ask", "Jobs and the fleet"
+SERVING, MODELS, MEASURING = "Serve", "Models and indexes", "Measure"
+
+COMMANDS: Final = {
+    "up": Summary(ONE_MACHINE, "start the embedded stack, its workers and the gateway", "stack"),
+    "down": Summary(ONE_MACHINE, "stop the embedded stack; its data stays", "stack"),
+    "demo": Summary(ONE_MACHINE, "load samples into a stack of its own, run every kind of job", "demo"),
+    "doctor": Summary(ONE_MACHINE, "check settings and services; name a fix for what fails", "stack"),
+    "ingest": Summary(STORED, "load documents, code, chats or histories of tools", "ingest"),
+    "list": Summary(STORED, "list the documents of a collection", "documents"),
+    "show": Summary(STORED, "show one document, or a page or message of it", "documents"),
+    "export": Summary(STORED, "write documents as JSON lines that can be ingested", "documents"),
+    "drop": Summary(STORED, "drop documents for good", "documents"),
+    "forget": Summary(STORED, "drop a session of messages for good", "upkeep"),
+    "collections": Summary(STORED, "list the collections and the kinds that each holds", "documents"),
+    "conversations": Summary(STORED, "add live messages to conversations, or drop them", "conversations"),
+    "ranks": Summary(STORED, "rebuild or list the ranks of conversations", "ranks"),
+    "search": Summary(ASKING, "search a collection: live progress, then the hits", "search"),
+    "batch": Summary(ASKING, "ask many questions, as fast as the limits allow", "batch"),
+    "answer": Summary(ASKING, "answer a question from hits of any source", "answer"),
+    "rerank": Summary(ASKING, "order hits of any source by relevance", "rerank"),
+    "embed": Summary(ASKING, "embed texts into a file or a table", "embed"),
+    "jobs": Summary(JOBS, "list the latest jobs, or those in one state", "jobs"),
+    "job": Summary(JOBS, "show, follow, cancel, replay or drop one job", "jobs"),
+    "status": Summary(JOBS, "show workers, queues, jobs and providers", "status"),
+    "gateway": Summary(SERVING, "serve HTTP and the console", "gateway"),
+    "keys": Summary(SERVING, "make, list, rotate and revoke keys of the gateway", "keys"),
+    "mcp": Summary(SERVING, "serve MCP on standard input and output", "mcp"),
+    "worker": Summary(SERVING, "run a worker", "machine"),
+    "migrate": Summary(SERVING, "bring the database to the newest schema", "machine"),
+    "reembed": Summary(MODELS, "embed again after a change of EMBEDDING_MODEL", "upkeep"),
+    "reindex": Summary(MODELS, "rebuild a text index after a change of the tokeniser", "upkeep"),
+    "calibrate": Summary(MODELS, "fit the bands of similarity to a model", extra="eval"),
+    "calibrate-files": Summary(MODELS, "fit the weights of evidence of files", extra="eval"),
+    "eval": Summary(MEASURING, "measure a retriever on judged questions, or draft them", extra="eval"),
+    "bench": Summary(MEASURING, "run a benchmark", extra="eval"),
+}
+
+
+class Commands(TyperGroup):
+    """The commands: the help is printed from their summaries, and one that is used is imported."""
+
+    def __init__(self, **options: Any) -> None:
+        summaries = {
+            name: TyperCommand(name, help=summary.does, rich_help_panel=summary.panel)
+            for name, summary in COMMANDS.items()
+        }
+        super().__init__(**options | {"commands": summaries})
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  # its signature is typer's
+        """List the commands in the order of their summaries, then those that other distributions declare."""
+        return [*COMMANDS, *sorted({entry.name for entry in entry_points(group=GROUP)} - COMMANDS.keys())]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return what the help says of a command."""
+        return super().get_command(ctx, cmd_name) or self.imported(cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is used, imported."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, self.imported(name) if command is not None and name is not None else command, rest
+
+    def imported(self, name: str) -> Any:
+        """Import a command, or return None if there is none of this name."""
+        app = typer.Typer()
+        app.callback()(_join)
+        summary = COMMANDS.get(name, Summary("", ""))
+        if summary.module:
+            import_module(f"querymill.cli.{summary.module}").register(app)
+        else:
+            add_commands(app, entry_points(group=GROUP, name=name), lacking={name: summary.extra})
+        group = typer.main.get_command(app)
+        return group.commands.get(name) if isinstance(group, TyperGroup) else None
+
+
+def _join() -> None:
+    """Make a group of commands, even of one."""
+
+
+app = typer.Typer(name="querymill", cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 def show_version(is_asked: bool) -> None:
@@ -72,11 +126,8 @@ def run_command(
     """Event-driven retrieval: submit a question, watch the search, read the result."""
 
 
-for group in GROUPS:
-    group.register(app)
-add_commands(app, entry_points(group=GROUP))
-
-
 def main() -> None:
     """Run the command line."""
+    from querymill.cli.exits import guarded
+
     guarded(app)

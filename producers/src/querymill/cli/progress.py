@@ -43,3 +43,4 @@ def outcomes_with_bar(
             bar.update(task, completed=advance.size)
             if advance.document is not None:
                 yield advance
+        bar.update(task, total=bar.tasks[task].completed)  # bad lines and what is left out count as read

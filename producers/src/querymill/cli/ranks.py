@@ -15,7 +15,7 @@ Collection = Annotated[str, typer.Option(help="the collection")]
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(help="ConversationRank: rebuild it, list it.", no_args_is_help=True)
+    group = typer.Typer(help="Rebuild the ranks of conversations, or list them.", no_args_is_help=True)
     group.command("rebuild")(rebuild)
     group.command("show")(show)
     app.add_typer(group, name="ranks")

@@ -23,7 +23,7 @@ def rerank(
     combine: Annotated[str | None, typer.Option(help="product (relevance × similarity) or weighted")] = None,
     top_n: Annotated[int | None, typer.Option(help="number of hits returned, 1 to 200; all without it")] = None,
     collection: Annotated[
-        str | None, typer.Option(help="collection to charge for provider calls; it need not exist  [default: default]")
+        str | None, typer.Option(help="collection to charge for provider calls; it need not exist (default: default)")
     ] = None,
     deadline: Annotated[float | None, typer.Option(help="seconds until the result is due")] = None,
     lane: Annotated[Lane | None, typer.Option(help="priority under a provider's rate limit")] = None,

@@ -21,6 +21,7 @@ from querymill_shared.contracts.events import (
     StageStarted,
 )
 from querymill_shared.contracts.rerank import RerankedHit, RerankResult
+from querymill_shared.contracts.results import Degradation
 from querymill_shared.contracts.why_not import Absence
 
 _SHOWN_HITS = 5
@@ -114,3 +115,10 @@ def show_absence(console: Console, absence: Absence | None) -> None:
     if absence is not None:
         for line in say_absence(absence):
             console.print(Text(f"  {line}", "yellow"))
+
+
+def show_degraded(console: Console, degraded: Iterable[Degradation]) -> None:
+    """Print what a result lacks, each part with its reason, and whether more time would help."""
+    for part in degraded:
+        helps = "; a longer --deadline may help" if part.code == "deadline" else ""
+        console.print(Text(f"  degraded: {part.stage}: {part.reason}{helps}", style="yellow"))

@@ -2,7 +2,9 @@
 
 from rich.text import Text
 
+from querymill.cli.screen import show_degraded
 from querymill.cli.terminal import Console
+from querymill.telling.numbers import laps
 from querymill_shared.contracts.answer import AnswerResult, Citation, WrittenAnswer
 
 
@@ -10,9 +12,8 @@ def show_answered(console: Console, result: AnswerResult) -> None:
     """Print the answer, or why there is none."""
     if result.answer is not None:
         show_answer(console, result.answer)
-    for part in result.degraded:
-        console.print(Text(f"  degraded: {part.stage}: {part.reason}", style="yellow"))
-    timing = ", ".join(f"{name.removesuffix('_ms')} {ms:,.0f} ms" for name, ms in result.timing.items())
+    show_degraded(console, result.degraded)
+    timing = laps(result.timing)
     console.print(Text(f"  from {result.total} hits · {timing}", style="dim"))
 
 

@@ -27,7 +27,9 @@ from querymill_shared.given import given, given_settings, instead_of_files, name
 if TYPE_CHECKING:
     import querymill_embedded as embedded
 
-DataOption = Annotated[Path | None, typer.Option("--data", help="the folder that holds everything")]
+DataOption = Annotated[
+    Path | None, typer.Option("--data", help="folder of the stack's data (default: one of your account)")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="print JSON")]
 
 #: What the names of the programs that are workers begin with.
@@ -49,7 +51,7 @@ def up(
     data: DataOption = None,
     detach: Annotated[bool, typer.Option("--detach", help="return once everything runs")] = False,
     port: Annotated[
-        int | None, typer.Option(help="of the HTTP gateway on loopback  [default: 8080, or a free one]")
+        int | None, typer.Option(help="port of the HTTP gateway on loopback (default: 8080, or a free one)")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

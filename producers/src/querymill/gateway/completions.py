@@ -57,7 +57,6 @@ NOTHING: Final = {
     "zh": "所存文档中没有能回答这个问题的内容。",
 }
 #: What leads to a chat model. Its provider's own words stand before it.
-_MEND: Final = "The workers' CHAT_MODEL, OPENAI_BASE_URL and OPENAI_API_KEY name the chat model."
 _NO_ANSWER: Final = {"code": "no_answer"}
 _CHINESE: Final = re.compile("[\u4e00-\u9fff]")
 
@@ -181,7 +180,7 @@ async def told(access: Access, question: Question) -> Told:
         if transcript.sent:  # what there is by the deadline is better than nothing, and it is cited
             yield _cut_short(access, transcript.sent, error, sources)
             return
-        said = f"No answer was written: {mask_text(error.reason)}. {_MEND}"
+        said = f"No answer was written: {mask_text(error.reason)}. {error.remedy}"
         raise Problem("job-failed", said, more=_NO_ANSWER) from None
     if text := transcript.end(answer.text):
         yield text

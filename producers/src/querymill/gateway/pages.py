@@ -21,7 +21,8 @@ td code{overflow-wrap:break-word}
 pre{overflow-x:auto;padding:.75rem;border:1px solid color-mix(in srgb,currentColor 25%,transparent)}
 summary{cursor:pointer;padding:.25rem 0}
 table{border-collapse:collapse;width:100%}
-td,th{text-align:left;vertical-align:top;padding:.25rem .75rem .25rem 0}
+td,th,caption{text-align:left;vertical-align:top;padding:.25rem .75rem .25rem 0}
+h1{font-size:1.5rem}h2{font-size:1.1rem;margin:2.5rem 0 .5rem}h2 code{font-size:inherit}caption{font-weight:600}
 """
 
 

@@ -23,6 +23,7 @@ from querymill_shared.contracts.errors import (
     UnknownCollection,
     UnknownJob,
     UnreadableJob,
+    rule_text,
 )
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -181,7 +182,7 @@ def rule_of(entry: Mapping[str, Any], below: Container[Any]) -> tuple[str, str]:
     if entry["type"] in ("union_tag_invalid", "union_tag_not_found"):
         # Its own message repeats the input.
         return "kind", f"must be one of: {entry.get('ctx', {}).get('expected_tags', 'those of the contract')}"
-    rule = entry["msg"].removeprefix("Value error, ")
+    rule = rule_text(entry)
     # A rule about several fields names its own field in front: "judge: needs …", "candidates (5) must …".
     named_in_front = _FIELD_IN_FRONT.match(rule)
     if not field and named_in_front is not None:

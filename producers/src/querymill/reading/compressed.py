@@ -6,14 +6,21 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
-import zstandard
+try:
+    import zstandard
+except ModuleNotFoundError:  # it weighs more than the whole client, and few files need it
+    zstandard = None  # type: ignore[assignment]
 
-_OPENS: Final[dict[str, Callable[[Path], Any]]] = {
-    ".gz": gzip.open,
-    ".zst": lambda path: BufferedReader(zstandard.open(path)),
-}
+
+def _open_zstandard(path: Path) -> BufferedReader:
+    if zstandard is None:
+        raise OSError("a .zst file needs zstandard: pip install 'querymill[zstd]'")
+    return BufferedReader(zstandard.open(path))
+
+
+_OPENS: Final[dict[str, Callable[[Path], Any]]] = {".gz": gzip.open, ".zst": _open_zstandard}
 #: What a damaged file raises, beside OSError.
-BROKEN: Final = (EOFError, zstandard.ZstdError)
+BROKEN: Final[tuple[type[Exception], type[Exception]]] = (EOFError, zstandard.ZstdError if zstandard else EOFError)
 
 
 def is_compressed(path: Path) -> bool:

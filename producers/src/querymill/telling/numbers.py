@@ -1,4 +1,7 @@
-"""Durations as people read them."""
+"""Durations, quantities and times as people read them."""
+
+from collections.abc import Mapping
+from datetime import datetime
 
 _SECOND_MS = 1_000
 
@@ -15,3 +18,18 @@ def duration(ms: float) -> str:
     if seconds < 3_600:
         return f"{seconds // 60} min {seconds % 60:02} s"
     return f"{seconds // 3_600} h {seconds % 3_600 // 60:02} min"
+
+
+def quantity(number: int, units: str) -> str:
+    """Return how many there are of something that is named in the plural: "1 page", "1,284 pages"."""
+    return f"{number:,} {units.removesuffix('s') if number == 1 else units}"
+
+
+def laps(timing: Mapping[str, float]) -> str:
+    """Return what a result says about time: "queued 2 ms, first branch 228 ms"."""
+    return ", ".join(f"{name.removesuffix('_ms').replace('_', ' ')} {ms:,.0f} ms" for name, ms in timing.items())
+
+
+def day_or_time(when: datetime) -> str:
+    """Return a time to the minute, or only the day if it is midnight, as reports have it."""
+    return when.strftime("%Y-%m-%d %H:%M").removesuffix(" 00:00")

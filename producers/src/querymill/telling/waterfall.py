@@ -3,6 +3,7 @@
 All times are in ms since the job was accepted, by the board's clock. There is no text of anybody in it.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -272,15 +273,14 @@ def alike(name: str) -> str:
 
 
 def _folded(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """Fold more than `MAX_ALIKE` rows of one sort into one, where the first of them was."""
+    """Fold more than `MAX_ALIKE` rows of one sort into one, and put the rows in the order in which they were queued."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(alike(row.name), []).append(row)
-    return tuple(
-        shown
-        for name, group in groups.items()
-        for shown in (group if len(group) <= MAX_ALIKE else [_fold(name, group)])
-    )
+    shown = [
+        row for name, group in groups.items() for row in (group if len(group) <= MAX_ALIKE else [_fold(name, group)])
+    ]
+    return tuple(sorted(shown, key=lambda row: row.start if row.bars else math.inf))
 
 
 def _fold(name: str, group: Sequence[Row]) -> Row:

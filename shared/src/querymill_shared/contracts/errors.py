@@ -13,7 +13,8 @@ QuerymillError
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -117,3 +118,15 @@ def broken_rules(error: ValidationError) -> str:
         f"{'.'.join(map(str, part['loc'])) or 'all'}: {part['type']}" for part in error.errors(include_input=False)
     ]
     return ", ".join(broken[:3])
+
+
+def rule_text(entry: Mapping[str, Any]) -> str:
+    """Return the rule of an entry of a validation error in the words of JSON, which callers write, not of Python."""
+    match entry["type"]:
+        case "tuple_type":
+            return "Input should be a valid list"
+        case "model_type" | "model_attributes_type" | "dict_type" | "mapping_type":
+            return "Input should be an object"
+        case _:
+            rule: str = entry["msg"]
+            return rule.removeprefix("Value error, ").replace("Tuple should have", "List should have")

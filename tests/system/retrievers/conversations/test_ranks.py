@@ -59,7 +59,7 @@ def test_ranks_follow_what_comes_in_live_messages_and_deletions(
     assert loaded.returncode == 1
     summary = json.loads(loaded.stdout)
     assert (summary["ingested"], summary["messages"]) == (3, 3)
-    assert summary["bad_lines"] == [{"line": 2, "reason": "started_at: Field required; messages: Tuple should have at"
+    assert summary["bad_lines"] == [{"line": 2, "reason": "started_at: Field required; messages: List should have at"
                                      " least 1 item after validation, not 0"}]  # fmt: skip
     again = querymill("ingest", "conversations", export, "--collection", collection, "--json")
     assert json.loads(again.stdout)["unchanged"] == 3

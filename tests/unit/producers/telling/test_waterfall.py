@@ -250,3 +250,17 @@ def test_merged_bars_never_overlap_and_show_work_before_waiting(spans: list[tupl
         assert len(shown) == bool(there)
         assert shown <= there
         assert not (shown and shown <= WAITS and there - WAITS)
+
+
+def test_rows_stand_in_the_order_in_which_their_work_began() -> None:
+    late = step("evaluate-1", 300, 310, 400, Part("judge", 80))
+    later = step("evaluate-2", 700, 710, 800, Part("judge", 80))
+    between = step("plan-1", 400, 410, 600, Part("fuse", 150))
+    first = step("search-1", 0, 20, 290, Part("search", 200))
+    assert [row.name for row in drawn(late, later, between, first).rows][:4] == [
+        "search-1", "evaluate-1", "plan-1", "evaluate-2",
+    ]  # fmt: skip
+
+
+def test_branches_that_were_queued_together_keep_their_order() -> None:
+    assert [row.name for row in drawn(HYDE, ORIGINAL).rows][:2] == ["hyde", "original"]

@@ -7,7 +7,7 @@ import redis
 from pydantic import ValidationError
 
 from querymill.agents.stored_text import clean_line
-from querymill_shared.contracts.errors import JobEnded, Overloaded, QuerymillError, UnknownCollection
+from querymill_shared.contracts.errors import JobEnded, Overloaded, QuerymillError, UnknownCollection, rule_text
 
 #: Names that a sentence lists at most, and characters of what a caller wrote that it repeats.
 MAX_NAMES, MAX_QUOTED = 20, 80
@@ -30,12 +30,11 @@ def quoted(written: str) -> str:
 
 def of_rules(error: ValidationError, *, below: str = "") -> str:
     """Return the fields that break rules, and the rules. The fields of a document begin ``below`` a place."""
-    return "; ".join(_rule(entry["loc"], entry["msg"], below) for entry in error.errors()[:5])
+    return "; ".join(_rule(entry["loc"], rule_text(entry), below) for entry in error.errors()[:5])
 
 
-def _rule(location: Sequence[int | str], message: str, below: str) -> str:
+def _rule(location: Sequence[int | str], rule: str, below: str) -> str:
     place = ".".join(map(str, location)).removeprefix(below).removeprefix(".")
-    rule = message.removeprefix("Value error, ")
     return f"{place}: {rule}" if place and not rule.startswith(f"{place}:") else rule
 
 

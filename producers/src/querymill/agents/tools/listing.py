@@ -12,6 +12,7 @@ from querymill.agents.searches import dated
 from querymill.agents.stored_text import clean_line
 from querymill.agents.tools.replies import Entry, compose
 from querymill.agents.tools.scope import chosen
+from querymill.telling.numbers import quantity
 from querymill_shared.contracts.documents import DocumentCard, DocumentList, ListDocuments
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.filters import RESERVED, Retriever
@@ -71,7 +72,7 @@ async def call(access: Access, arguments: Arguments) -> str:
 def _document(card: DocumentCard, kind: Retriever, collection: str) -> str:
     title = clean_line(card.title or "")[:_TITLE_CHARS]
     when = "" if card.when is None else f"{card.when:%Y-%m-%d}"
-    parts = (str(Place(kind, collection, card.id)), title, when, f"{card.size} {card.unit}")
+    parts = (str(Place(kind, collection, card.id)), title, when, quantity(card.size, card.unit))
     return " · ".join(part for part in parts if part)
 
 
@@ -86,7 +87,7 @@ async def _collections(access: Access, arguments: Arguments) -> str:
     def foot(shown: int) -> str:
         return f'More: cursor="{start + shown}".' if start + shown < len(names) else ""
 
-    return compose(lambda _: f"{len(names)} collections.", entries, foot=foot, max_tokens=MAX_TOKENS)
+    return compose(lambda _: f"{quantity(len(names), 'collections')}.", entries, foot=foot, max_tokens=MAX_TOKENS)
 
 
 async def _collection(access: Access, name: str, kinds: Sequence[Retriever]) -> str:

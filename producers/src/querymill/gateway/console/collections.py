@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from querymill.gateway import audit
 from querymill.gateway.console.hits import PAGE, hits_of
+from querymill.gateway.console.job_list import rows_of
 from querymill.gateway.console.pictures import picture_beside
 from querymill.gateway.console.reading import reading_of
 from querymill.gateway.console.rendering import address, read_form, render, see
@@ -52,8 +53,9 @@ async def show_collection(request: Request, collection: str) -> Response:
             totals[kind] = await _listed(request, collection, kind, limit=1)
         except Problem:
             totals[kind] = None  # its panel says so; the others stand
-    lately = await find_jobs(request, {"collection": collection}, limit=8)
-    return render(request, "collection.html", collection=collection, totals=totals, lately=lately.records)
+    rows = await rows_of(request, (await find_jobs(request, {"collection": collection}, limit=8)).records)
+    now = await gate_of(request).now()
+    return render(request, "collection.html", collection=collection, totals=totals, lately=rows, now=now)
 
 
 async def _listed(request: Request, collection: str, kind: Retriever, **fields: Any) -> DocumentList:

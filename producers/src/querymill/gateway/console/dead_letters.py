@@ -32,6 +32,11 @@ class Group:
     reason: str
     rows: tuple[Record, ...]
 
+    @property
+    def reasons_differ(self) -> bool:
+        """Whether some have another reason than the heading says."""
+        return any(row.reason != self.reason for row in self.rows)
+
 
 def groups(records: Iterable[Record]) -> list[Group]:
     """Group dead jobs, the largest group first."""

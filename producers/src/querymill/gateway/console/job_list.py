@@ -60,7 +60,7 @@ async def show_jobs(request: Request) -> Response:
     words = (request.query_params.get("q") or "").strip()[:MAX_WORDS]
     wanted: Wanted = given | ({"state": "done", "is_complete": False} if given["state"] == INCOMPLETE else {})
     found = await find_jobs(request, wanted, limit=LOOKED_AT if words else PAGE, before=before)
-    rows = await _rows(request, found.records)
+    rows = await rows_of(request, found.records)
     if words:
         rows = [row for row in rows if is_meant(row, words)][:SHOWN]
     asked: dict[str, str | None] = given | {"q": words or None}
@@ -89,7 +89,7 @@ async def show_jobs(request: Request) -> Response:
     )
 
 
-async def _rows(request: Request, records: Sequence[Record]) -> list[Row]:
+async def rows_of(request: Request, records: Sequence[Record]) -> list[Row]:
     """Return the rows, with the beginning of what was asked, as far as the board knows it and lists may show it."""
     gate = gate_of(request)
     has_question = [record for record in records if record.kind in _QUESTIONS]

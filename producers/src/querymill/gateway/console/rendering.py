@@ -20,6 +20,7 @@ from querymill.gateway.door import SESSION_COOKIES, session_of
 from querymill.gateway.problems import Problem
 from querymill.keys import ApiKey, Scope
 from querymill.kinds import KINDS
+from querymill.telling.numbers import day_or_time, quantity
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
@@ -100,6 +101,7 @@ def environment() -> Environment:
             "language",
         )
     }
+    made.filters |= {"quantity": quantity, "day_or_time": day_or_time}
     made.filters |= {"terms": trees.terms, "below": trees.below}
     made.globals |= {"address": address, "pages": PAGES, "themes": THEMES, "kinds": [kind.name for kind in KINDS]}
     made.globals |= {"release": version("querymill"), "static": f"/console/static/{static_digest()}"}

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from querymill.cli.screen import written_in
+from querymill.cli.screen import show_degraded, written_in
 from querymill.cli.terminal import Console
+from querymill.telling.numbers import laps
 from querymill_shared.contracts.conversations.search import (
     ConversationHit,
     ConversationResult,
@@ -26,12 +27,11 @@ def show(console: Console, result: ConversationResult, *, limit: int | None = No
             console.print(Text(f"      {where}", "dim"), soft_wrap=True)
     if not result.results:
         console.print("  no hits", style="yellow")
-    for missing in result.degraded:
-        console.print(Text(f"  degraded: {missing.stage}: {missing.reason}", style="yellow"))
+    show_degraded(console, result.degraded)
     if (lost := result.why_not) is not None:
         gate = "is a hit" if lost.gate is None else f"was lost at: {lost.gate}"
         console.print(Text(f"  {lost.session_id} {gate} ({lost.reason})", "yellow"))
-    took = ", ".join(f"{name.removesuffix('_ms')} {ms:,.0f} ms" for name, ms in result.timing.items())
+    took = laps(result.timing)
     console.print(Text(f"  {result.total} candidates in all · scored by {result.scoring} · {took}", "dim"))
 
 

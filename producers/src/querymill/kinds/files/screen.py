@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from rich.text import Text
 
-from querymill.cli.screen import show_absence
+from querymill.cli.screen import show_absence, show_degraded
 from querymill.cli.terminal import Console
 from querymill_shared.contracts.events import Event, SearchRound
 from querymill_shared.contracts.files.search import FileHit, FileResult
@@ -48,8 +48,7 @@ def show(console: Console, result: FileResult, *, limit: int | None = None) -> N
         console.print("  no files", style="yellow")
     if len(result.results) > len(hits):
         _dim(console, f"  … and {len(result.results) - len(hits)} more")
-    for part in result.degraded:
-        console.print(Text(f"  degraded: {part.stage}: {part.reason}", style="yellow"))
+    show_degraded(console, result.degraded)
     show_absence(console, result.why_not)
     cost = result.token_account
     _dim(

@@ -4,6 +4,7 @@ from rich.text import Text
 
 from querymill.cli.screen import show_absence, written_in
 from querymill.cli.terminal import Console
+from querymill.telling.numbers import laps
 from querymill_shared.contracts.messages.search import MessageHit, MessageResult
 
 
@@ -26,7 +27,7 @@ def show(console: Console, result: MessageResult, *, limit: int | None = None) -
     why = f" ({result.why})" if result.why else ""
     skipped = f" · {result.skipped} messages without a vector of this model" if result.skipped else ""
     least = "" if result.total_is_exact else "at least "
-    took = ", ".join(f"{name.removesuffix('_ms')} {ms:,.0f} ms" for name, ms in result.timing.items())
+    took = laps(result.timing)
     show_absence(console, result.why_not)
     console.print(Text(f"  searched: {how}{why}{skipped}", "dim"))
     console.print(Text(f"  {least}{result.total} hits in all · {took}", "dim"))

@@ -4,8 +4,9 @@ from typing import Any
 
 from rich.text import Text
 
-from querymill.cli.screen import show_absence
+from querymill.cli.screen import show_absence, show_degraded
 from querymill.cli.terminal import Console
+from querymill.telling.numbers import laps
 from querymill_shared.contracts.modules.search import ModuleDocumentHit, ModuleResult
 
 
@@ -26,10 +27,9 @@ def show(console: Console, result: ModuleResult, *, limit: int | None = None) ->
     for part in result.raw_history:
         asked = ", ".join(f"{module.module} ({module.rule}: {module.text})" for module in part.modules) or "no modules"
         console.print(Text(f"  asked: {' '.join(part.description.split())[:60]} → {asked}", style="dim"))
-    for missing in result.degraded:
-        console.print(Text(f"  degraded: {missing.stage}: {missing.reason}", style="yellow"))
+    show_degraded(console, result.degraded)
     show_absence(console, result.why_not)
-    timing = ", ".join(f"{name.removesuffix('_ms')} {ms:,.0f} ms" for name, ms in result.timing.items())
+    timing = laps(result.timing)
     console.print(Text(f"  {result.total} documents in all · {timing}", style="dim"))
 
 

@@ -5,9 +5,10 @@ from typing import Any
 
 from rich.text import Text
 
-from querymill.cli.screen import show_absence
+from querymill.cli.screen import show_absence, show_degraded
 from querymill.cli.screen_answers import show_answer
 from querymill.cli.terminal import Console
+from querymill.telling.numbers import laps, quantity
 from querymill_shared.contracts.reports.search import ReportHit, ReportResult
 
 
@@ -26,11 +27,10 @@ def show(console: Console, result: ReportResult, *, limit: int | None = None) ->
     console.print(Text(f"  searched: {result.routing.reason}", style="dim"))
     for term, stated in result.terms.items():
         console.print(Text(f"  {term}: searched by {stated}, too", style="dim"))
-    for part in result.degraded:
-        console.print(Text(f"  degraded: {part.stage}: {part.reason}", style="yellow"))
+    show_degraded(console, result.degraded)
     show_absence(console, result.why_not)
-    timing = ", ".join(f"{name.removesuffix('_ms')} {ms:,.0f} ms" for name, ms in result.timing.items())
-    usage = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in result.usage.items())
+    timing = laps(result.timing)
+    usage = ", ".join(quantity(count, name.replace("_", " ")) for name, count in result.usage.items())
     console.print(Text(f"  {result.total} hits in all · {timing} · {usage}", style="dim"))
 
 

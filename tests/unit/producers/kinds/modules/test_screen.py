@@ -30,7 +30,7 @@ def test_a_score_is_shown_as_the_ranks_that_it_is_made_of() -> None:
         "      0.0492 = 2/(60 + 1) modules + 1/(60 + 3) text",
         "      modules: 0.769 = 1 × 0.769   (vtkPlane as vtkPlane)",
         "      An orange cone",
-        "  26 documents in all · first_branch 38 ms",
+        "  26 documents in all · first branch 38 ms",
     ]
 
 

@@ -1,0 +1,24 @@
+"""What the client alone lacks: libraries of extras, each imported where it is first needed."""
+
+from importlib import import_module
+from types import ModuleType
+
+from querymill_shared.contracts.errors import QuerymillError
+
+
+class NotInstalled(QuerymillError):
+    """Raised when something needs a library of an extra that is not installed. The message says what to install."""
+
+
+def require(module: str, *, extra: str, what: str) -> ModuleType:
+    """Import a module that needs the library of an extra.
+
+    Raises:
+        NotInstalled: The library is missing; ``what`` needs it.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is not None and error.name.startswith("querymill"):
+            raise
+        raise NotInstalled(f"{what} needs {error.name}: pip install 'querymill[{extra}]'") from error

@@ -1,0 +1,251 @@
+"""Every public name of the client, by what it is for. `import querymill` imports this when a name is first used."""
+
+# Clients
+from querymill.client import AsyncQuerymill, Querymill
+from querymill.ingestion import BadLine, LoadProgress
+from querymill.job import AsyncJob, Job
+from querymill.loading import Ingestion
+from querymill.path_options import PathOptions, UnreadPath, UnusablePath
+
+# Requests and results
+from querymill_shared.contracts.answer import (
+    AnswerHit,
+    AnswerQuestion,
+    AnswerResult,
+    Citation,
+    Judgement,
+    WrittenAnswer,
+)
+from querymill_shared.contracts.conversations.grow import GrowConversations, GrowConversationsResult
+from querymill_shared.contracts.conversations.ingest import (
+    DropConversation,
+    IngestConversation,
+    IngestConversationResult,
+    SessionUpdate,
+    UpdateConversation,
+)
+from querymill_shared.contracts.conversations.life import (
+    EmbedConversations,
+    EmbedConversationsResult,
+    ReembedConversations,
+    ReembedConversationsResult,
+)
+from querymill_shared.contracts.conversations.load import LoadConversations, LoadConversationsResult
+from querymill_shared.contracts.conversations.ranks import RankList, RankListResult, RanksResult, RecomputeRanks
+from querymill_shared.contracts.conversations.search import (
+    ConversationHit,
+    ConversationResult,
+    ConversationSearch,
+    Understanding,
+    WhyNot,
+)
+from querymill_shared.contracts.documents import (
+    DocumentList,
+    DocumentPage,
+    DropDocuments,
+    DropResult,
+    ExportDocuments,
+    ListDocuments,
+    ShowDocument,
+    ShownDocument,
+)
+from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed
+from querymill_shared.contracts.errors import (
+    IdempotencyConflict,
+    JobCancelled,
+    JobFailed,
+    Overloaded,
+    QuerymillError,
+    UnknownCollection,
+    UnknownJob,
+)
+from querymill_shared.contracts.events import AnswerPart
+from querymill_shared.contracts.fields import Lane
+from querymill_shared.contracts.files.ingest import (
+    CompareFiles,
+    CompareFilesResult,
+    EmbedFiles,
+    EmbedFilesResult,
+    IngestFiles,
+    IngestFilesResult,
+    SourceFile,
+)
+from querymill_shared.contracts.files.reembed import ReembedFiles, ReembedFilesResult
+from querymill_shared.contracts.files.search import FileHit, FileResult, FileSearch
+from querymill_shared.contracts.loading import LoadedDocument, LoadResult
+from querymill_shared.contracts.messages.grow import GrowSessions, GrowSessionsResult, SessionGrowth
+from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
+from querymill_shared.contracts.messages.life import (
+    EmbedMessages,
+    EmbedMessagesResult,
+    EmbedSessions,
+    EmbedSessionsResult,
+    ForgetResult,
+    ForgetSession,
+    ReembedMessages,
+    ReembedResult,
+)
+from querymill_shared.contracts.messages.load import LoadSessions, LoadSessionsResult
+from querymill_shared.contracts.messages.search import MessageHit, MessageResult, MessageSearch
+from querymill_shared.contracts.modules.embed import (
+    EmbedModules,
+    EmbedModulesResult,
+    ReembedModules,
+    ReembedModulesResult,
+)
+from querymill_shared.contracts.modules.ingest import IngestModule, IngestModuleResult, MetaInfo, ModuleDocument
+from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult
+from querymill_shared.contracts.modules.load import LoadModules, LoadModulesResult
+from querymill_shared.contracts.modules.search import ModuleDocumentHit, ModuleResult, ModuleSearch, SubQuery
+from querymill_shared.contracts.reindex import Reindex, ReindexResult
+from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult, Report, ReportPage
+from querymill_shared.contracts.reports.life import (
+    EmbedLoadedReports,
+    EmbedLoadedReportsResult,
+    EmbedReports,
+    EmbedReportsResult,
+    ReembedReports,
+    ReembedReportsResult,
+)
+from querymill_shared.contracts.reports.load import LoadReports, LoadReportsResult
+from querymill_shared.contracts.reports.search import ReportHit, ReportResult, ReportSearch
+from querymill_shared.contracts.rerank import Rerank, RerankCandidate, RerankedHit, RerankResult
+from querymill_shared.contracts.sessions import ChatMessage, ChatSession
+from querymill_shared.contracts.set_aside import ListSetAside, RefusedText, SetAsideResult
+from querymill_shared.settings import Settings
+
+__all__ = [
+    "AnswerHit",
+    "AnswerPart",
+    "AnswerQuestion",
+    "AnswerResult",
+    "AsyncJob",
+    "AsyncQuerymill",
+    "BadLine",
+    "ChatMessage",
+    "ChatSession",
+    "Citation",
+    "CompareFiles",
+    "CompareFilesResult",
+    "ConversationHit",
+    "ConversationResult",
+    "ConversationSearch",
+    "DocumentList",
+    "DocumentPage",
+    "DropConversation",
+    "DropDocuments",
+    "DropResult",
+    "EmbedConversations",
+    "EmbedConversationsResult",
+    "EmbedFiles",
+    "EmbedFilesResult",
+    "EmbedLoadedReports",
+    "EmbedLoadedReportsResult",
+    "EmbedMessages",
+    "EmbedMessagesResult",
+    "EmbedModules",
+    "EmbedModulesResult",
+    "EmbedReports",
+    "EmbedReportsResult",
+    "EmbedResult",
+    "EmbedSessions",
+    "EmbedSessionsResult",
+    "EmbedTexts",
+    "ExportDocuments",
+    "FileHit",
+    "FileResult",
+    "FileSearch",
+    "ForgetResult",
+    "ForgetSession",
+    "GrowConversations",
+    "GrowConversationsResult",
+    "GrowSessions",
+    "GrowSessionsResult",
+    "IdempotencyConflict",
+    "IngestConversation",
+    "IngestConversationResult",
+    "IngestFiles",
+    "IngestFilesResult",
+    "IngestModule",
+    "IngestModuleResult",
+    "IngestReport",
+    "IngestResult",
+    "IngestSession",
+    "IngestSessionResult",
+    "Ingestion",
+    "Job",
+    "JobCancelled",
+    "JobFailed",
+    "Judgement",
+    "Lane",
+    "LearnLexicon",
+    "LexiconResult",
+    "ListDocuments",
+    "ListSetAside",
+    "LoadConversations",
+    "LoadConversationsResult",
+    "LoadModules",
+    "LoadModulesResult",
+    "LoadProgress",
+    "LoadReports",
+    "LoadReportsResult",
+    "LoadResult",
+    "LoadSessions",
+    "LoadSessionsResult",
+    "LoadedDocument",
+    "MessageHit",
+    "MessageResult",
+    "MessageSearch",
+    "MetaInfo",
+    "ModuleDocument",
+    "ModuleDocumentHit",
+    "ModuleResult",
+    "ModuleSearch",
+    "Overloaded",
+    "PathOptions",
+    "Querymill",
+    "QuerymillError",
+    "RankList",
+    "RankListResult",
+    "RanksResult",
+    "RecomputeRanks",
+    "ReembedConversations",
+    "ReembedConversationsResult",
+    "ReembedFiles",
+    "ReembedFilesResult",
+    "ReembedMessages",
+    "ReembedModules",
+    "ReembedModulesResult",
+    "ReembedReports",
+    "ReembedReportsResult",
+    "ReembedResult",
+    "RefusedText",
+    "Reindex",
+    "ReindexResult",
+    "Report",
+    "ReportHit",
+    "ReportPage",
+    "ReportResult",
+    "ReportSearch",
+    "Rerank",
+    "RerankCandidate",
+    "RerankResult",
+    "RerankedHit",
+    "SessionGrowth",
+    "SessionUpdate",
+    "SetAsideResult",
+    "Settings",
+    "ShowDocument",
+    "ShownDocument",
+    "SourceFile",
+    "SubQuery",
+    "TextToEmbed",
+    "Understanding",
+    "UnknownCollection",
+    "UnknownJob",
+    "UnreadPath",
+    "UnusablePath",
+    "UpdateConversation",
+    "WhyNot",
+    "WrittenAnswer",
+]
