@@ -70,7 +70,10 @@ def mask(address: str) -> str:
 
 def mask_text(text: str) -> str:
     """Return a text, such as an error message, without the secrets of the addresses it quotes."""
-    return _SECRET_IN_TEXT.sub(rf"\1={HIDDEN}", re.sub(r"\S+", lambda found: _mask_word(found[0]), text))
+    # Every text that is logged comes by, and hardly any quotes an address.
+    if "://" in text or "@" in text:
+        text = re.sub(r"\S+", lambda found: _mask_word(found[0]), text)
+    return _SECRET_IN_TEXT.sub(rf"\1={HIDDEN}", text) if "=" in text else text
 
 
 def read_address(text: str) -> Address | None:

@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from pydantic_core import from_json
+
 
 class BoardHit(NamedTuple):
     """The best score that one query gave one hit, and the passage with that score.
@@ -23,7 +25,7 @@ def pack(hits: tuple[BoardHit, ...]) -> str:
 
 def unpack(packed: str) -> tuple[BoardHit, ...]:
     """Return the hits that `pack` wrote."""
-    return tuple(BoardHit._make(hit) for hit in json.loads(packed))
+    return tuple(map(BoardHit._make, from_json(packed)))
 
 
 class PackedHits(Mapping[str, tuple[BoardHit, ...]]):

@@ -56,6 +56,8 @@ COUNTERS: Mapping[Cause, str] = {
     "conflict": "conflicts",
     "pause": "pauses",
 }
+#: The fields of a step that count, after its name: those of `Counts` in their order.
+_COUNTED: Final = tuple(f".{part.name}" for part in dataclasses.fields(Counts))
 #: Dead jobs stay on the board for one week, for an operator to look at.
 DEAD_TTL_MS = 7 * 86_400_000
 
@@ -375,7 +377,7 @@ def _steps(fields: Mapping[str, str], record: Mapping[str, str]) -> tuple[Step, 
             state=fields[f"{name}.state"],  # type: ignore[arg-type]  # only the scripts of this package write it
             attempt=int(fields[f"{name}.attempt"]),
             reason=fields.get(f"{name}.reason", ""),
-            counts=_counts([fields.get(f"{name}.{part.name}") for part in dataclasses.fields(Counts)]),
+            counts=_counts([fields.get(name + counted) for counted in _COUNTED]),
             started=_seconds(fields.get(f"{name}.started")),
             ended=_seconds(fields.get(f"{name}.ended")),
             notes=json.loads(fields.get(f"{name}.notes") or "{}"),

@@ -14,6 +14,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final
 
+import hiredis
 import redis
 import redis.asyncio
 
@@ -154,10 +155,11 @@ def run_scripts(client: redis.Redis, commands: Sequence[tuple[Any, ...]]) -> lis
         redis.RedisError: As the library's own pipeline.
     """
     pool = client.connection_pool
+    packed = [b"".join(map(hiredis.pack_command, commands))]
     connection: Any = pool.get_connection()
 
     def ask() -> list[Any]:
-        connection.send_packed_command(connection.pack_commands(commands))
+        connection.send_packed_command(packed)
         return [_reply_on(connection) for _ in commands]
 
     try:

@@ -12,7 +12,7 @@ from querymill_shared.board.calls import Call
 from querymill_shared.board.picture import Ended, Verdict
 from querymill_shared.board.submitting import Submitted
 from querymill_shared.contracts.errors import IdempotencyConflict
-from querymill_shared.contracts.jobs import JobRequest, fingerprint
+from querymill_shared.contracts.jobs import JobRequest, fingerprint_of
 from querymill_shared.settings import Settings
 
 T = TypeVar("T")
@@ -31,16 +31,17 @@ def submit(
         IdempotencyConflict: The key belongs to a job with a different request that is still on the board.
         Overloaded: No worker can begin it before its deadline.
     """
+    written = request.model_dump_json()
     if joining.join_s(request) == 0:
-        return (yield from _submit_alone(request, settings, idempotency_key, rings=rings))
+        return (yield from _submit_alone(request, written, settings, idempotency_key, rings=rings))
     # The shard of work that may be joined is that of its fingerprint.
-    digest = fingerprint(request)
+    digest = fingerprint_of(written)
     job_id = keys.new_job_id(digest)
     if idempotency_key is not None:
         job_id, is_there = yield from _reserve(job_id, digest, request, idempotency_key)
         if is_there:
             return Submitted(job_id, is_replayed=True)
-    job, *_ = yield _submission(request, job_id, settings, rings=rings)
+    job, *_ = yield _submission(request, written, job_id, settings, rings=rings)
     if idempotency_key is None:
         return job  # type: ignore[no-any-return]  # what a call returns is known where it is read
     ttl_s = None if request.deadline is None else request.deadline + settings.querymill_result_ttl_s
@@ -53,21 +54,22 @@ def submit(
 
 
 def _submission(
-    request: JobRequest, job_id: str, settings: Settings, idempotency_key: str | None = None, *, rings: bool
-) -> list[Call[Any]]:
+    request: JobRequest, written: str, job_id: str, settings: Settings, idempotency_key: str | None = None, *,
+    rings: bool,
+) -> list[Call[Any]]:  # fmt: skip
     grace_s = settings.querymill_ring_grace_s
-    call = submitting.submit(request, job_id, ring_grace_s=grace_s, idempotency_key=idempotency_key)
+    call = submitting.submit(request, written, job_id, ring_grace_s=grace_s, idempotency_key=idempotency_key)
     return [call, ringing.ring(job_id, request)] if rings else [call]
 
 
 def _submit_alone(
-    request: JobRequest, settings: Settings, idempotency_key: str | None, *, rings: bool
+    request: JobRequest, written: str, settings: Settings, idempotency_key: str | None, *, rings: bool
 ) -> Exchange[Submitted]:
     """Accept a job that is not joined. It is in the slot of its idempotency key, so that one call is enough."""
     scope = None if idempotency_key is None else keys.idempotency_digest(submitting.scope_of(request, idempotency_key))
     job_id = keys.new_job_id(scope)
     while True:
-        job, *_ = yield _submission(request, job_id, settings, idempotency_key, rings=rings)
+        job, *_ = yield _submission(request, written, job_id, settings, idempotency_key, rings=rings)
         if not job.elsewhere or idempotency_key is None:
             return job  # type: ignore[no-any-return]  # as above
         # The key belongs to a job that was joined, in another slot.

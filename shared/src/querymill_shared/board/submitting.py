@@ -7,7 +7,7 @@ from querymill_shared.board import joining, keys
 from querymill_shared.board.calls import DEAD_TTL_MS, SETTLE_MARGIN_MS, Call
 from querymill_shared.contracts.errors import IdempotencyConflict, Overloaded
 from querymill_shared.contracts.events import Queued
-from querymill_shared.contracts.jobs import JobRequest, fingerprint
+from querymill_shared.contracts.jobs import JobRequest, fingerprint_of
 
 #: An idempotency key lives as long as its job. This is for a job without a deadline that an older release ends: that
 #: leaves the key as it is.
@@ -34,15 +34,17 @@ def scope_of(request: JobRequest, idempotency_key: str) -> str:
 
 
 def submit(
-    request: JobRequest, job_id: str, *, ring_grace_s: float, idempotency_key: str | None = None
+    request: JobRequest, written: str, job_id: str, *, ring_grace_s: float, idempotency_key: str | None = None
 ) -> Call[Submitted]:
     """Accept a job under an id, or follow identical work in flight. An idempotency key must be in the slot of the id.
+
+    ``written`` is the request as JSON.
 
     Raises (when parsed):
         IdempotencyConflict: The key belongs to a job with a different request that is still on the board.
         Overloaded: No worker can begin it before its deadline.
     """
-    digest = fingerprint(request)
+    digest = fingerprint_of(written)
 
     def parse(returned: list[str]) -> Submitted:
         match returned:
@@ -69,7 +71,7 @@ def submit(
             request.kind,
             request.collection,
             request.lane,
-            request.model_dump_json(),
+            written,
             int((request.deadline or 0) * 1000),
             SETTLE_MARGIN_MS,
             int(ring_grace_s * 1000),

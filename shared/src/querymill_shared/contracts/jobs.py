@@ -82,4 +82,9 @@ def decode_result(text: str | bytes) -> AnyResult:
 
 def fingerprint(request: JobRequest) -> str:
     """Return a hash of a request. Equal requests have equal fingerprints."""
-    return hashlib.sha256(request.model_dump_json().encode()).hexdigest()
+    return fingerprint_of(request.model_dump_json())
+
+
+def fingerprint_of(written: str) -> str:
+    """Return the fingerprint of a request that is written as JSON already."""
+    return hashlib.sha256(written.encode()).hexdigest()

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, model_validator
 
 from querymill_shared.contracts.answer import (
     ANSWER_TOKENS,
@@ -45,8 +45,6 @@ Ranking = Literal["hybrid", "agreement"]
 MultiQueryMethod = Literal["synonym", "subquestion", "variant"]
 Unit = Literal["page", "chunk"]
 
-#: Fields of a hit that are left out unless they were asked for.
-_ON_REQUEST = ("metadata", "relevance")
 #: Passages (or pages) fetched for each query and document, unless the request says otherwise.
 CANDIDATES = 10
 
@@ -164,15 +162,9 @@ class ReportHit(Contract):
     score: float
     similarity: float
     explanation: dict[str, Any]
+    # Clients of the release before do not know the fields.
     metadata: Annotated[Mapping[str, Any] | None, Field(exclude_if=lambda metadata: metadata is None)] = None
-
     relevance: Annotated[float | None, Field(exclude_if=lambda relevance: relevance is None)] = None
-
-    @model_serializer(mode="wrap")
-    def _without_what_was_not_asked_for(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # Clients of the release before do not know the fields.
-        written = write(self)
-        return {name: value for name, value in written.items() if name not in _ON_REQUEST or value is not None}
 
 
 class ReportResult(JobResult):

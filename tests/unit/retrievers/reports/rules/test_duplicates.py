@@ -1,3 +1,5 @@
+import pytest
+
 from querymill_workers.retrievers.reports.rules.duplicates import Print, Unlike
 
 PAGE = "We keep to the rules of the exchange. " + " ".join(
@@ -22,3 +24,17 @@ def test_the_first_of_texts_that_say_the_same_is_kept() -> None:
 def test_short_texts_are_the_same_only_if_they_are_equal() -> None:
     assert Print("ships").is_near(Print("ships"))
     assert not Print("ships").is_near(Print("soup"))
+
+
+@pytest.mark.parametrize(
+    ("text", "figures"),
+    [
+        ("1,234.5 in 2021", {"1,234.5"}),
+        ("12 % of 45% and 7 percent", {"12", "45"}),
+        ("10000 and 9999", {"10000"}),
+        ("1234567 of 1.5", {"1234567", "1.5"}),
+        ("12. In 2020, 2021", set()),
+    ],
+)
+def test_figures_have_a_separator_a_percent_sign_or_five_digits(text: str, figures: set[str]) -> None:
+    assert Print(text).figures == figures

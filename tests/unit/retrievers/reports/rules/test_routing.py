@@ -147,3 +147,12 @@ def test_a_report_of_no_company_is_searched_unless_a_company_is_named() -> None:
     assert chosen("sales of Aurora Foods") == ("a",)
     assert chosen("sales", "Moss") == ()
     assert chosen("sales", "–") == ()
+
+
+def test_a_report_that_has_come_or_changed_since_is_routed_at_once() -> None:
+    def chosen(*cards: ReportCard) -> tuple[str, ...]:
+        return route("Boreal's sales in 2021", cards, today=TODAY).documents
+
+    assert chosen(card("b", "Boreal Ltd", "2020"), card("c", "Boreal Ltd", "2021")) == ("c",)
+    assert chosen(card("b", "Boreal Ltd", "2021"), card("c", "Boreal Ltd", "2021")) == ("b", "c")
+    assert chosen(card("b", "Boreal Ltd", "2021")) == ("b",)

@@ -43,8 +43,10 @@ def distinct_hits(
                 best[hit.key] = (hit, text)
         if len(best) == count:
             break
-    alike = unlike.alike
-    return [(replace(hit, duplicates=tuple(alike.get(key, ()))), text) for key, (hit, text) in best.items()]
+    for key, others in unlike.alike.items():
+        hit, text = best[key]
+        best[key] = (replace(hit, duplicates=tuple(others)), text)
+    return list(best.values())
 
 
 def _with_pending(findings: Findings, *, count: int) -> list[RankedHit]:

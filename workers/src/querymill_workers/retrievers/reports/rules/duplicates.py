@@ -17,7 +17,8 @@ RUN: Final = 3
 TOP_LINES: Final = 2
 LONG: Final = 30
 # What a table or a sentence states: a number with a decimal or a separator, a percentage, or one of five digits.
-_FIGURE: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)+|[0-9]+(?=\s?%)|[0-9]{5,}")
+# Without going back into a number: pages are full of numbers, and every hit is read.
+_FIGURE: Final = re.compile(r"[0-9]++(?:(?:[.,][0-9]++)+|(?=\s?%)|(?<=[0-9]{5}))")
 
 
 @dataclass(frozen=True)

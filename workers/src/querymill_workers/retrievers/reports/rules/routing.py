@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 
 from querymill_workers.retrievers.reports.rules.aliases import meant_by_short_forms
 from querymill_workers.retrievers.reports.rules.companies import CompanyId, CompanyIndex, names_of
@@ -87,6 +87,11 @@ def route(
         period: The periods that the caller asks about, in any form that `find_periods` reads, if given.
         today: Today's date where the caller is, for "last year".
     """
+    return _route(question, tuple(cards), company, period, today)
+
+
+@lru_cache(maxsize=64)  # all branches of a job ask the same at once
+def _route(question: str, cards: tuple[ReportCard, ...], company: str | None, period: str | None, today: date) -> Route:
     wanted = find_periods(question if period is None else period, today)
     note = "" if period is None or wanted else f"; {period!r} names no period"
     about = _companies_of(question, cards, company)
