@@ -52,6 +52,21 @@ def test_columns_of_text_are_read_one_after_the_other_and_a_title_across_them_fi
     assert list(columns(mixed)) == [[title], left, right]
 
 
+def test_three_columns_of_text_are_read_one_after_the_other() -> None:
+    sides = [[segment(f"column {side} line {at} of words", 220 * side, 12 * at, 220 * side + 200) for at in range(8)]
+             for side in range(3)]  # fmt: skip
+    mixed = [each for row in zip(*sides, strict=True) for each in row]
+    assert list(columns(mixed)) == sides
+
+
+def test_columns_with_many_short_lines_are_columns_of_text() -> None:
+    left = [segment(f"left column line {at} with words", 0, 20 + 12 * at, 200) for at in range(8)]
+    short = [segment(f"{at}. Rates", 0, 120 + 12 * at, 40) for at in range(9)]
+    right = [segment(f"right column line {at} of words", 220, 20 + 12 * at, 420) for at in range(17)]
+    mixed = sorted([*left, *short, *right], key=lambda each: each.y)
+    assert list(columns(mixed)) == [[*left, *short], right]
+
+
 def test_a_table_is_no_columns() -> None:
     rows = [[segment(f"Sales of ship {at}", 0, 12 * at, 90), segment("1,452", 300, 12 * at, 330)] for at in range(9)]
     mixed = [each for line in rows for each in line]

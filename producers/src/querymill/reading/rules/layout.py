@@ -177,6 +177,8 @@ def _sides(left: list[Segment], right: list[Segment]) -> Iterator[list[Segment]]
 #: Lines on each side of a gutter, at least; and the share of lines that may cross it.
 _LEAST_LINES: Final = 6
 _MOST_CROSSING: Final = 0.4
+#: The share of a column, by width, that is running text.
+_LEAST_RUNNING: Final = 0.65
 _STEP: Final = 3.0
 
 
@@ -206,12 +208,21 @@ def _gutter(segments: Sequence[Segment]) -> float | None:
 
 
 def _is_prose(side: Sequence[Segment]) -> bool:
-    """Return whether most lines are running text that fills its column."""
+    """Return whether most of a side is running text that fills its column, or columns of such text.
+
+    What is not running text counts by its width: headings, formulas and what stands above the columns are short.
+    """
     if not side:
         return False
     width = max(each.x1 for each in side) - min(each.x0 for each in side)
     texts = [each for each in side if _is_running(each.text)]
-    return len(texts) >= 0.55 * len(side) and median(each.x1 - each.x0 for each in texts) >= 0.55 * width
+    if _width_of(texts) < _LEAST_RUNNING * _width_of(side):
+        return False
+    return median(each.x1 - each.x0 for each in texts) >= 0.55 * width or _gutter(side) is not None
+
+
+def _width_of(segments: Sequence[Segment]) -> float:
+    return sum(each.x1 - each.x0 for each in segments)
 
 
 def _is_running(text: str) -> bool:
