@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Final, TypeVar
 
+from querymill.reading.rules.directions import in_reading_order
+
 #: Blanks between segments, in heights of a letter; between two numbers less is enough.
 GAP: Final = 0.8
 GAP_OF_NUMBERS: Final = 0.38
@@ -61,8 +63,9 @@ class Line:
 
     @property
     def text(self) -> str:
-        """The segments with blanks between them."""
-        return " ".join(segment.text for segment in self.segments)
+        """The segments in the order in which they are read, with blanks between them."""
+        texts = [segment.text for segment in self.segments]
+        return " ".join(texts[at] for at in in_reading_order(texts))
 
     @property
     def y(self) -> float:
@@ -297,8 +300,9 @@ def _is_apart(before: Word, word: Word) -> bool:
 
 
 def _segment(words: Sequence[Word]) -> Segment:
-    text = words[0].text
-    for before, word in itertools.pairwise(words):
+    read = [words[at] for at in in_reading_order([word.text for word in words])]
+    text = read[0].text
+    for before, word in itertools.pairwise(read):
         text += glued_on(before.text, word.text) if word.glued else f" {word.text}"
     main = max(words, key=lambda word: word.size)
     return Segment(text, words[0].x0, max(word.x1 for word in words), main.y, main.size)
