@@ -142,6 +142,30 @@ def test_nothing_is_left_of_a_person_who_is_forgotten_and_others_stay(
         assert [card.id for card in mill.list(kind, collection=collection).documents] == [document_id(kind, bob)]
 
 
+def test_nothing_is_left_of_documents_that_are_dropped_by_their_ids(
+    stack: Stack, deployment: Deployment, fleet: WorkerProcess, mill: Querymill
+) -> None:
+    collection = f"single-{uuid4().hex[:8]}"
+    ada, bob = Person.new(), Person.new()
+    for person in (ada, bob):
+        for kind in KINDS:
+            finished(mill, ingestion(kind, collection, document(kind, person)))
+    people.take_samples(deployment.environment["DATABASE_URL"])
+    sampled = people.places_of(ada.canaries, people.in_samples(deployment.environment["DATABASE_URL"]))
+    assert sampled, "the search finds what is there"
+    for kind in KINDS:
+        dropped = mill.drop(kind, collection=collection, ids=[document_id(kind, ada)], timeout=60)
+        assert (kind, dropped.total) == (kind, 1)
+    until = time.monotonic() + 120  # in a moment, and not too often
+    while sampled and time.monotonic() < until:
+        time.sleep(1)
+        sampled = people.places_of(ada.canaries, people.in_samples(deployment.environment["DATABASE_URL"]))
+    assert sampled == []
+    assert [card.id for kind in KINDS for card in mill.list(kind, collection=collection).documents] == [
+        document_id(kind, bob) for kind in KINDS
+    ]
+
+
 def test_nothing_is_left_of_a_collection_that_is_dropped(
     stack: Stack, deployment: Deployment, fleet: WorkerProcess, mill: Querymill
 ) -> None:

@@ -353,7 +353,8 @@ def _arrived(mill: Submits, parcel: Parcel, job: Job[Any], before: int, *, vecto
     reasons = [entry.reason if entry.outcome == "failed" else lost for entry in each]
     outcomes = [(None if why else entry, why) for entry, why in zip(each, reasons, strict=True)]
     yield from _outcomes(parcel, outcomes, before)
-    job.release()  # the documents of a large file must not fill the board until their jobs expire
+    if result.complete:  # the documents of a large file must not fill the board until their jobs expire
+        job.release()
 
 
 def outcome_of_each(parcel: Parcel, result: LoadResult) -> Sequence[LoadedDocument]:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,9 @@ import httpx
 import pytest
 
 from querymill import BadLine, PathOptions, Querymill
+from querymill_shared.board import ValkeyBoard, Verdict
+from querymill_shared.contracts.loading import LoadedDocument
+from querymill_shared.contracts.messages.load import LoadSessionsResult
 from querymill_shared.settings import Settings
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.command_line import CommandLine
@@ -103,6 +107,36 @@ def test_a_command_that_is_interrupted_says_so_and_its_jobs_are_listed(
     assert process.returncode == 130
     (batch,) = batches_of(quiet_http, collection)
     assert (batch["is_open"], batch["jobs"]) == (False, {"queued": 1})
+
+
+def test_a_document_that_fails_in_a_job_of_many_is_not_counted_as_stored(
+    quiet: Settings, board: ValkeyBoard, quiet_http: httpx.Client
+) -> None:
+    collection = f"c{uuid4().hex[:8]}"
+    outcomes = (
+        LoadedDocument(document="s1", outcome="ingested"),
+        LoadedDocument(document="s2", outcome="failed", reason="too heavy"),
+        LoadedDocument(document="s3", outcome="unchanged"),
+    )
+
+    def work() -> None:
+        """Be the worker of the one job."""
+        ends = time.monotonic() + PATIENCE_S
+        while not (jobs := board.recent()):
+            assert time.monotonic() < ends
+            time.sleep(0.05)
+        result = LoadSessionsResult(job_id=jobs[0], total=2, complete=False, documents=outcomes)
+        assert board.settle(jobs[0], Verdict("done", result=result.model_dump_json(), complete=False))
+
+    with closing(Querymill(settings=quiet)) as mill, ThreadPoolExecutor(1) as beside:
+        working = beside.submit(work)
+        done = mill.ingest("messages", [session(f"s{number}") for number in (1, 2, 3)], collection=collection)
+        working.result(PATIENCE_S)
+    assert [lost.reason for lost in done.failed] == ["line 2: too heavy"]
+    (batch,) = batches_of(quiet_http, collection)
+    assert (batch["accepted"], batch["stored"], batch["failed"]) == (3, 2, 1)
+    assert batch["first_failed"] == [{"document": "s2", "reason": "too heavy"}]
+    assert "1 could not be stored" in quiet_http.get(f"/console/ingestions/{batch['batch']}").text
 
 
 @pytest.mark.parametrize("kind", ["messages", "reports"])

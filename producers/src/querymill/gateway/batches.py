@@ -1,5 +1,6 @@
 """Batches: how far the jobs of an ingestion are, kept for a week after it."""
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from typing import Final
@@ -10,9 +11,17 @@ from fastapi.responses import JSONResponse, Response
 from querymill.gateway.gate import Gate, caller_of, gate_of, need
 from querymill.gateway.problems import Problem, not_found
 from querymill.gateway.routing import GatewayRoute, answers
-from querymill.gateway.shapes import BatchBody
+from querymill.gateway.shapes import BatchBody, FailedDocument
 from querymill.keys import Scope
-from querymill_shared.board.batches import BATCH_TTL_S, BATCHES, MAX_LISTED, OPEN_TTL_S, batch_key, batch_text
+from querymill_shared.board.batches import (
+    BATCH_TTL_S,
+    BATCHES,
+    MAX_LISTED,
+    MAX_REJECTED,
+    OPEN_TTL_S,
+    batch_key,
+    batch_text,
+)
 
 router = APIRouter(route_class=GatewayRoute, tags=["documents"])
 
@@ -56,7 +65,24 @@ async def batch_of(request: Request, batch: str) -> BatchBody:
     body.jobs.update(Counter(state for state in states if state))
     # Only jobs that are done are forgotten so soon.
     stored = sum(int(documents or 1) for (_, _, documents), state in zip(jobs, states, strict=True) if state in _STORED)
-    return body.model_copy(update={"gone": states.count(""), "stored": stored})
+    done = [job_id for (job_id, _, _), state in zip(jobs, states, strict=True) if state == "done"]
+    failed = [document for result in await gate.mill.board.lacking(done) for document in failed_in(result)]
+    return body.model_copy(
+        update={
+            "gone": states.count(""), "stored": stored - len(failed), "failed": len(failed),
+            "first_failed": failed[:MAX_REJECTED],
+        }
+    )  # fmt: skip
+
+
+def failed_in(result: str) -> list[FailedDocument]:
+    """Return the documents that a job of many could not store, from its result as JSON."""
+    documents = json.loads(result).get("documents") or ()
+    return [
+        FailedDocument(document=each["document"], reason=each.get("reason", ""))
+        for each in documents
+        if isinstance(each, dict) and each.get("outcome") == "failed"
+    ]
 
 
 async def latest_batches(request: Request, *, limit: int) -> list[BatchBody]:

@@ -173,11 +173,19 @@ class UploadBody(BaseModel):
     links: dict[str, str]
 
 
+class FailedDocument(BaseModel):
+    """A document that its job could not store, and why."""
+
+    document: str
+    reason: str
+
+
 class BatchBody(BaseModel):
     """How far a batch is: its jobs by state. ``gone`` counts those that ended so long ago that they are forgotten.
 
-    ``accepted`` counts documents, ``stored`` those of jobs that are done. ``is_open`` says that lines are still read.
-    ``began_at`` is in seconds since the epoch.
+    ``accepted`` counts documents, ``stored`` those of jobs that are done but for the ``failed``: those that could not
+    be stored though others of their job were. ``is_open`` says that lines are still read. ``began_at`` is in seconds
+    since the epoch.
     """
 
     batch: str
@@ -187,6 +195,8 @@ class BatchBody(BaseModel):
     gone: int
     accepted: int = 0
     stored: int = 0
+    failed: int = 0
+    first_failed: Annotated[list[FailedDocument], Field(max_length=100)] = []
     rejected: int = 0
     first_rejected: Annotated[list[RejectedLine], Field(max_length=100)] = []
     began_at: float = 0.0

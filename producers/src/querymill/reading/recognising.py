@@ -21,6 +21,14 @@ _INSIDE: Final = {
     "xl/workbook.xml": "xlsx",
     "META-INF/container.xml": "epub",
 }
+#: Where the types of members stand, which name the main one wherever it is.
+_TYPES: Final = "[Content_Types].xml"
+_MAIN: Final = {
+    b"wordprocessingml.document.main+xml": "docx",
+    b"presentationml.presentation.main+xml": "pptx",
+    b"spreadsheetml.sheet.main+xml": "xlsx",
+}
+MAX_TYPES_BYTES: Final = 1 << 20
 
 
 def recognise(path: Path, name: str, limits: Limits) -> Format:
@@ -59,10 +67,14 @@ def _of_zip(path: Path, limits: Limits) -> Format:
         with zipfile.ZipFile(path) as archive:
             check_members(archive, limits)
             names = set(archive.namelist())
-    except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+            types = archive.open(_TYPES).read(MAX_TYPES_BYTES) if _TYPES in names else b""
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, RuntimeError, EOFError) as error:
         raise Unreadable(f"a broken ZIP archive: {error}") from error
     for member, name in _INSIDE.items():
         if member in names:
+            return BY_NAME[name]
+    for written, name in _MAIN.items():
+        if written in types:
             return BY_NAME[name]
     raise Unreadable("a ZIP archive that is no document")
 

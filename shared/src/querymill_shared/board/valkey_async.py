@@ -161,6 +161,16 @@ class AsyncValkeyBoard:
             pipeline.hget(keys.of_job(job_id, "job")[0], "state")
         return [found if isinstance(found, str) else "" for found in await pipeline.execute(raise_on_error=False)]
 
+    async def lacking(self, job_ids: Sequence[str]) -> list[str]:
+        """Return the results of those of jobs that are done and lack a part, as JSON."""
+        pipeline = self._client.pipeline(transaction=False)
+        for job_id in job_ids:
+            pipeline.hget(keys.of_job(job_id, "job")[0], "lacks")
+        lacks = await pipeline.execute(raise_on_error=False)
+        incomplete = [job_id for job_id, lack in zip(job_ids, lacks, strict=True) if isinstance(lack, str)]
+        found = await self._run_all([results.result(job_id) for job_id in incomplete]) if incomplete else []
+        return [result for result in found if result is not None]
+
     async def listed(self, *, until_ms: int, most: int) -> list[tuple[int, str]]:
         """Return the latest jobs that were submitted until a time, by their own (ms since the epoch) and their ids."""
         pipeline = self._client.pipeline(transaction=False)

@@ -54,6 +54,18 @@ def test_codex_of_the_first_version_has_bare_items_without_times(tmp_path: Path)
     assert row["started_at"].isoformat() == "2025-08-01T08:00:00+00:00"
 
 
+def test_codex_items_that_name_no_type_are_messages(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"type": "session_meta", "payload": {"id": "c2", "timestamp": "2025-08-01T08:00:00Z"}},
+        {"type": "response_item", "payload": {"role": "user", "content": [{"type": "input_text", "text": "Why?"}]}},
+        {
+            "type": "response_item",
+            "payload": {"role": "assistant", "content": [{"type": "output_text", "text": "Because."}]},
+        },
+    ]
+    assert said(one(write_lines(tmp_path / "rollout-2025-c2.jsonl", rows))) == [QUESTION, ANSWER]
+
+
 def gpt_node(id_: str, parent: str | None, role: str, parts: list[Any], **more: Any) -> dict[str, Any]:
     message = {
         "id": id_,
@@ -355,3 +367,23 @@ def test_specstory_drops_thoughts_and_tools_and_a_session_under_two_names_is_one
     assert said(row) == [QUESTION, ANSWER]
     assert (row["session_id"], row["models"]) == ("066e1e40-aa", ["claude-test-1"])
     assert said(one(tmp_path, tools="summary"))[1] == ("tool", "[Bash]")
+
+
+def test_specstory_leaves_out_what_agents_ask_each_other(tmp_path: Path) -> None:
+    folder = tmp_path / ".specstory" / "history"
+    folder.mkdir(parents=True)
+    aside = """_**Agent - sidechain (2026-01-12 15:09:00Z)**_
+
+Look where the pump is started.
+
+_**Agent - sidechain (claude-test-2 2026-01-12 15:09:02Z)**_
+
+It is started in the hall.
+
+"""
+    speaker = "_**Agent (claude-test-1 "
+    assert speaker in SPECSTORY
+    (folder / "2026-01-12_15-08-38Z-why.md").write_text(SPECSTORY.replace(speaker, aside + speaker, 1))
+    row = one(tmp_path)
+    assert said(row) == [QUESTION, ANSWER]
+    assert row["models"] == ["claude-test-1"]

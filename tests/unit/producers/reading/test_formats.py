@@ -160,6 +160,7 @@ def test_front_matter_that_is_none_is_text(tmp_path: Path) -> None:
 
 def test_text_in_other_encodings(tmp_path: Path) -> None:
     assert texts(read(tmp_path / "a.txt", "渡轮".encode("utf-16"))) == ["渡轮"]
+    assert texts(read(tmp_path / "d.txt", "Nine ships sailed.".encode("utf-16-le"))) == ["Nine ships sailed."]
     chinese = "渡轮公司的年度报告说明了收入和船员人数的变化。" * 20
     assert texts(read(tmp_path / "b.txt", chinese.encode("gb18030"))) == [chinese]
     assert texts(read(tmp_path / "c.txt", "one\ftwo")) == ["one", "two"]

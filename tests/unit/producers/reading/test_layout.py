@@ -1,5 +1,6 @@
 """Letters become words, lines, columns and paragraphs in the order in which they are read."""
 
+from querymill.reading.rules.directions import apart
 from querymill.reading.rules.furniture import without_furniture
 from querymill.reading.rules.layout import Line, Rule, Segment, Word, columns, glued_on, lines_of, segments_of, widened
 from querymill.reading.rules.letters import Letter, words_of
@@ -37,6 +38,51 @@ def test_a_page_that_is_turned_is_read_along_its_lines() -> None:
     assert [word.text for word in words_of(upwards)] == ["upwards"]
 
 
+def test_a_page_that_is_upside_down_is_read_along_its_lines() -> None:
+    around = [(ord(letter), 100 - 5.0 * at, 0.0, 105 - 5.0 * at, 10.0) for at, letter in enumerate("around")]
+    assert [word.text for word in words_of(around)] == ["around"]
+
+
+def test_hebrew_is_read_from_the_right_and_figures_in_it_from_the_left() -> None:
+    drawn = [(ord(letter), 95 - 5.0 * at, 0.0, 100 - 5.0 * at, 10.0) for at, letter in enumerate("שלום עולם,")]
+    found = words_of([*drawn, *letters("15", x=30), *letters("km", x=42)])
+    assert [word.text for word in found] == ["שלום", "עולם,", "15", "km"]
+    assert [segment.text for segment in segments_of(found)] == ["שלום עולם, 15 km"]
+    assert segments_of(words_of([*letters("see", x=30), *drawn]))[0].text == "שלום עולם, see"
+
+
+def test_arabic_shapes_become_letters() -> None:
+    shapes = [(code, 95 - 5.0 * at, 0.0, 100 - 5.0 * at, 10.0) for at, code in enumerate((0xFEB3, 0xFEFC, 0xFEE1))]
+    assert [word.text for word in words_of(shapes)] == ["سلام"]
+
+
+def test_lam_and_alef_in_one_sign_come_in_their_order() -> None:
+    box = (90.0, 0.0, 95.0, 10.0)
+    found = words_of([(0x633, 95.0, 0.0, 100.0, 10.0), (0x627, *box), (0x644, *box), (0x645, 85.0, 0.0, 90.0, 10.0)])
+    assert [word.text for word in found] == ["سلام"]
+
+
+def test_a_letter_that_comes_in_two_halves_is_one() -> None:
+    halves: list[Letter] = [(0xD835, 0, 0, 5, 10), (0xDC65, 0, 0, 5, 10)]
+    assert [word.text for word in words_of([*halves, *letters("y", x=5)])] == ["\U0001d465y"]
+
+
+def test_what_is_turned_otherwise_than_the_page_is_read_by_itself() -> None:
+    body = letters("the text of the page")
+    label = [(ord(letter), -20.0, 5.0 * at, -10.0, 5.0 * at + 5) for at, letter in enumerate("label")]
+    mixed = [*body[:4], *label, *body[4:]]
+    angles = [0.0] * 4 + [270.0] * 5 + [0.0] * (len(body) - 4)
+    found = [[word.text for word in words_of(few)] for few in apart(mixed, angles)]
+    assert found == [["the", "text", "of", "the", "page"], ["label"]]
+
+
+def test_a_watermark_aslant_is_read_along_its_line() -> None:
+    step = 5 / 2**0.5
+    aslant = [(ord(letter), step * at, -step * at, step * at + 10, 10 - step * at) for at, letter in enumerate("DRAFT")]
+    (only,) = apart(aslant, [45.0] * 5)
+    assert [word.text for word in words_of(only)] == ["DRAFT"]
+
+
 def test_words_far_apart_are_segments_and_numbers_are_sooner() -> None:
     words = [Word("a", 0, 5, 0, 10), Word("b", 10, 15, 0, 10), Word("c", 40, 45, 0, 10)]
     assert [segment.text for segment in segments_of(words)] == ["a b", "c"]
@@ -50,6 +96,21 @@ def test_columns_of_text_are_read_one_after_the_other_and_a_title_across_them_fi
     title = segment("A title across both of the columns", 100, 0, 320)
     mixed = [title, *(each for pair in zip(left, right, strict=True) for each in pair)]
     assert list(columns(mixed)) == [[title], left, right]
+
+
+def test_three_columns_of_text_are_read_one_after_the_other() -> None:
+    sides = [[segment(f"column {side} line {at} of words", 220 * side, 12 * at, 220 * side + 200) for at in range(8)]
+             for side in range(3)]  # fmt: skip
+    mixed = [each for row in zip(*sides, strict=True) for each in row]
+    assert list(columns(mixed)) == sides
+
+
+def test_columns_with_many_short_lines_are_columns_of_text() -> None:
+    left = [segment(f"left column line {at} with words", 0, 20 + 12 * at, 200) for at in range(8)]
+    short = [segment(f"{at}. Rates", 0, 120 + 12 * at, 40) for at in range(9)]
+    right = [segment(f"right column line {at} of words", 220, 20 + 12 * at, 420) for at in range(17)]
+    mixed = sorted([*left, *short, *right], key=lambda each: each.y)
+    assert list(columns(mixed)) == [[*left, *short], right]
 
 
 def test_a_table_is_no_columns() -> None:
@@ -91,6 +152,11 @@ def test_headers_footers_and_page_numbers_are_taken_out_and_numbers_kept_as_labe
         ["Nordhav ASA", "text a", "Annual report"], ["text b"], ["text c"], ["text d"],
     ]  # fmt: skip
     assert [clean.label for clean in found] == ["5", "6", "7", "8"]
+
+
+def test_short_pages_keep_what_repeats_on_them() -> None:
+    pages = [["Card", str(at)] for at in range(5)]
+    assert [clean.kept for clean in without_furniture(pages)] == [(0, 1)] * 5
 
 
 def test_what_is_on_two_pages_only_stays() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from querymill.reading.document import Document, Page, Remark
 from querymill.reading.reports import asked_hash, report_of
-from querymill.reading.rules.proposals import day_in, period_of_file, propose
+from querymill.reading.rules.proposals import company_on, day_in, period_of_file, propose
 
 COVER = """FORM 10-Q
 For the quarterly period ended July 29, 2023
@@ -107,3 +107,11 @@ def test_other_fields_make_another_stamp() -> None:
 )
 def test_a_company_in_a_line_of_its_own_near_the_top_is_proposed(cover: str, company: str) -> None:
     assert propose("notes.txt", [cover]).get("company", "") == company
+
+
+def test_the_company_of_an_author_is_not_that_of_the_document() -> None:
+    assert (
+        company_on("Tides and Ferries\nAda Berg\nNordhav Inc.\nberg@nordhav.example\nAbstract\nFerries are late.") == ""
+    )
+    assert company_on("Tides and Ferries\nBy Ada Berg, Nordhav, Inc.\nFerries are late.") == ""
+    assert company_on("Tides and Ferries\nNordhav, Inc.\nFerries are late.") == "Nordhav, Inc."

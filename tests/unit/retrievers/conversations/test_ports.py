@@ -20,6 +20,7 @@ from querymill_workers.documents.ports import Documents
 from querymill_workers.inference.sharing import NoFleetCaches
 from querymill_workers.jobs.heartbeat import NoHeartbeat
 from querymill_workers.ledger.memory import MemoryLedger
+from querymill_workers.postgres.samples import NoSamples
 from querymill_workers.retrievers.conversations.flow import flow_of
 from querymill_workers.retrievers.conversations.ports.caches import ConversationCaches
 from querymill_workers.retrievers.conversations.ranks.daily import rebuilds_due
@@ -66,6 +67,7 @@ class OnlyConversations(OnlyRanks):
     text_vectors: MemoryTextVectors = field(default_factory=MemoryTextVectors)
     set_aside: MemorySetAside = field(default_factory=MemorySetAside)
     fleet_caches: NoFleetCaches = field(default_factory=NoFleetCaches)
+    samples: NoSamples = field(default_factory=NoSamples)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from querymill_shared.contracts.messages.ingest import IngestSession
 from querymill_shared.contracts.messages.life import EmbedMessages, EmbedSessions, ForgetSession, ReembedMessages
 from querymill_shared.contracts.messages.load import LoadSessions
 from querymill_shared.contracts.messages.search import MessageSearch
-from querymill_workers.documents.ports import Documents, ForgetfulCaches, ForgetfulVectors
+from querymill_workers.documents.ports import Documents, ForgetfulCaches, ForgetfulVectors, Samples
 from querymill_workers.inference.ports import Embeddings, FormerModel
 from querymill_workers.jobs.bell import Heartbeat
 from querymill_workers.ledger.ports import Ledger
@@ -42,6 +42,7 @@ class OnlyMessages:
     ledger: Ledger
     fleet_caches: ForgetfulCaches
     set_aside: SetAside
+    samples: Samples
     documents: Mapping[Retriever, Documents]
     text_vectors: ForgetfulVectors
     embeddings: Embeddings

@@ -54,8 +54,10 @@ def step(claim: Claim, request: DropDocuments, ports: DocumentPorts) -> None:
     forgotten = Forgotten(request.retriever, gone, request.filter, everything=request.everything, texts=texts)
     clean(claim, forgotten, ports)
     if request.filter or request.everything:
-        # Not for single documents: it reads a part of every table, and there may be many jobs of one document.
         ports.samples.renew()
+    else:
+        # It reads a part of every table, and there may be many jobs of one document.
+        ports.samples.renew_soon()
     hand_in(claim, request, DropNotes(documents=documents), ENDING, ports)
 
 

@@ -77,12 +77,19 @@ class Samples(Protocol):
         """Take the samples of all texts and ids again, so that none is of a row that is gone."""
         ...
 
+    def renew_soon(self) -> None:
+        """Take them in a moment, once for all who ask until then. Nobody waits for it."""
+        ...
+
 
 class CleaningPorts(Common, Protocol):
     """What is cleaned after rows have been dropped, besides the board."""
 
     @property
     def fleet_caches(self) -> ForgetfulCaches: ...
+
+    @property
+    def samples(self) -> Samples: ...
 
 
 class BurialPorts(Protocol):
@@ -103,6 +110,3 @@ class DocumentPorts(CleaningPorts, BurialPorts, Protocol):
 
     @property
     def ledger(self) -> Ledger: ...
-
-    @property
-    def samples(self) -> Samples: ...

@@ -1,15 +1,21 @@
 """What PostgreSQL keeps of columns for its planner: values that were dropped stay there until the next ANALYZE."""
 
 import threading
+import time
 from typing import Final
 
 import structlog
 from psycopg import sql
 
-from querymill_workers.jobs.faults import Conflict, Failed
+from querymill_workers.jobs.faults import Conflict, Failed, Unavailable
 from querymill_workers.postgres.connection import Pool, borrowed
 
 _log = structlog.get_logger(__name__)
+
+#: Seconds after a drop in which samples are taken again; drops until then share them.
+SOON_S: Final = 5.0
+#: How many times as long as it took nothing is planned after it, so that many drops cost a connection little.
+REST: Final = 20.0
 
 #: The columns of texts, ids among them, that are sampled in tables whose rows belong to collections. A table of words
 #: names its index instead.
@@ -41,6 +47,8 @@ class PostgresSamples:
         self._pool = pool
         self._counting, self._taking = threading.Lock(), threading.Lock()
         self._asked = self._taken = 0
+        self._is_planned = False
+        self._rests_until = 0.0
 
     def renew(self) -> None:
         """See `Samples.renew`. Those who ask while samples are taken share the next ones."""
@@ -54,6 +62,29 @@ class PostgresSamples:
                 serves = self._asked
             self._take()
             self._taken = serves
+
+    def renew_soon(self) -> None:
+        """See `Samples.renew_soon`."""
+        with self._counting:
+            if self._is_planned:
+                return
+            self._is_planned = True
+            wait = max(SOON_S, self._rests_until - time.monotonic())
+        timer = threading.Timer(wait, self._renew_as_planned)
+        timer.daemon = True
+        timer.start()
+
+    def _renew_as_planned(self) -> None:
+        with self._counting:
+            self._is_planned = False  # first: what is dropped from now on may come too late for these samples
+        began = time.monotonic()
+        try:
+            self.renew()
+        except Unavailable as error:
+            _log.warning("could not renew samples", fault=str(error))
+        ended = time.monotonic()
+        with self._counting:
+            self._rests_until = ended + REST * (ended - began)
 
     def _take(self) -> None:
         try:
@@ -75,3 +106,6 @@ class NoSamples:
 
     def renew(self) -> None:
         """See `Samples.renew`."""
+
+    def renew_soon(self) -> None:
+        """See `Samples.renew_soon`."""

@@ -37,9 +37,10 @@ def progress_of(batch: BatchBody, now: float) -> Progress:
     is_open = batch.is_open or any(batch.jobs.get(state) for state in ("queued", "running"))
     passed_s = max(now - batch.began_at, 0.001)
     rate = batch.stored / passed_s if is_open and batch.stored and batch.began_at else None
-    left = batch.accepted - batch.stored
+    left = batch.accepted - batch.stored - batch.failed
     left_s = left / rate if rate and left > 0 and not batch.is_open else None
     said = [f"{count(batch.stored)} of {count(batch.accepted)} documents are searchable"]
+    said += [f"{count(batch.failed)} could not be stored"] if batch.failed else []
     said += [f"{count(batch.rejected)} refused"] if batch.rejected else []
     said += [f"about {age(left_s)} left"] if left_s is not None else []
     said += ["lines are still being read"] if batch.is_open else []

@@ -119,7 +119,7 @@ class _Rollout:
 
     def take_item(self, payload: dict[str, Any], number: int | None, at: Any) -> None:
         """Take an item of the conversation with the model."""
-        kind = payload.get("type")
+        kind = payload.get("type", "message")
         if kind == "message" and payload.get("role") in (USER, ASSISTANT):
             text = "\n\n".join(filter(None, map(_part, _parts(payload))))
             self._say(self.items, payload["role"], text, number, at)

@@ -15,7 +15,9 @@ from querymill.histories.rules.times import moment
 from querymill.histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session
 
 _SESSION: Final = re.compile(r"<!-- (?P<tool>[\w .-]+?) Session (?P<id>[\w-]+)(?: \((?P<at>[^)]*)\))? -->\s*$")
-_SPEAKER: Final = re.compile(r"_\*\*(?P<who>User|Human|Agent|Assistant)(?: \((?P<about>[^)]*)\))?\*\*_\s*$")
+_SPEAKER: Final = re.compile(
+    r"_\*\*(?P<who>User|Human|Agent|Assistant)(?P<side> - sidechain)?(?: \((?P<about>[^)]*)\))?\*\*_\s*$"
+)
 _TIME: Final = re.compile(r"(\d{4}-\d\d-\d\d)[ T_](\d\d)[:-](\d\d)(?:[:-](\d\d))? ?(Z|[+-]\d\d:?\d\d)?")
 _THOUGHT: Final = re.compile(
     r"<think>.*?(?:</think>|\Z)|<details>\s*<summary>\s*Thought Process.*?(?:</details>|\Z)", re.DOTALL
@@ -56,6 +58,8 @@ def _session(path: Path, lines: list[str], start: int, asked: Asked, *, heading:
     entries: list[Said | Call] = []
     models: dict[str, None] = {}
     for number, speaker, body in _blocks(lines):
+        if speaker["side"]:
+            continue  # what an agent asked another one, and that one's answers
         about = speaker["about"] or ""
         is_user = speaker["who"] in ("User", "Human")
         if not is_user and (model := _MODEL.match(_TIME.sub("", about).strip())):

@@ -10,14 +10,22 @@ from docx.table import Table
 
 from querymill.reading.document import Document, Page, Unreadable
 from querymill.reading.formats import Asked
-from querymill.reading.formats.zipped import checked, xml_of
+from querymill.reading.formats.zipped import checked, transitional, xml_of
 from querymill.reading.rules.grids import grid_table
 from querymill.reading.rules.proposals import merged, propose
 from querymill.reading.rules.sections import Part, sections
 
 _PARAGRAPH, _TABLE, _CONTENT, _CONTROL = qn("w:p"), qn("w:tbl"), qn("w:sdtContent"), qn("w:sdt")
-_TEXT, _TAB, _BREAK, _STYLE = qn("w:t"), qn("w:tab"), qn("w:br"), qn("w:pStyle")
+_MATHS: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+#: What stands before a part of a formula, and the signs of sums and integrals.
+_BEFORE: Final = {f"{_MATHS}den": "/", f"{_MATHS}sup": "^", f"{_MATHS}sub": "_", f"{_MATHS}rad": "√"}
+_SIGN, _BRACKETS, _VALUE = f"{_MATHS}chr", f"{_MATHS}d", f"{_MATHS}val"
+_TEXTS: Final = (qn("w:t"), f"{_MATHS}t")
+_SPACES: Final = {qn("w:tab"): "\t", qn("w:br"): "\n"}
+_STYLE = qn("w:pStyle")
 _LEFT_OUT: Final = frozenset((qn("w:del"), "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"))
+#: The cells of a row, those in content controls too.
+_CELLS: Final = "./w:tc | ./w:sdt/w:sdtContent/w:tc"
 _NOTES: Final = ("footnotes", "endnotes")
 _TITLES: Final = ("title",)
 
@@ -26,7 +34,7 @@ def read(asked: Asked) -> Document:
     """See `Format.read`."""
     checked(asked.path, asked.limits)
     try:
-        opened = docx.Document(str(asked.path))
+        opened = docx.Document(transitional(asked.path))
     except (KeyError, ValueError) as error:
         raise Unreadable(f"a broken DOCX file: {str(error)[:200]}") from error
     parts = list(_parts(opened))
@@ -68,35 +76,45 @@ def _blocks(body: Any) -> Iterator[Any]:
 def text_of(paragraph: Any) -> str:
     """Return the text of a paragraph as it is shown: what was deleted is not."""
     pieces: list[str] = []
-    held = [paragraph]
+    held: list[Any] = [paragraph]
     while held:
         element = held.pop()
-        if element.tag in _LEFT_OUT:
-            continue
-        if element.tag == _TEXT:
-            pieces.append(element.text or "")
-        elif element.tag in (_TAB, _BREAK):
-            pieces.append("\t" if element.tag == _TAB else "\n")
-        elif element.tag == _PARAGRAPH and pieces:
-            pieces.append("\n")
-        held.extend(reversed(list(element)))
+        if isinstance(element, str):
+            pieces.append(element)
+        elif element.tag not in _LEFT_OUT:
+            before, after = _around(element, is_first=not pieces)
+            pieces.append(before)
+            held.extend([after, *reversed(list(element))])
     return "".join(pieces)
+
+
+def _around(element: Any, *, is_first: bool) -> tuple[str, str]:
+    """Return what stands before and after what is in an element; a text is what stands before nothing."""
+    tag = element.tag
+    if tag in _TEXTS:
+        return element.text or "", ""
+    if tag == _PARAGRAPH:
+        return "" if is_first else "\n", ""
+    if tag == _BRACKETS:
+        begin, end = (element.find(f"{_MATHS}dPr/{_MATHS}{name}Chr") for name in ("beg", "end"))
+        opens = "(" if begin is None else begin.get(_VALUE) or ""
+        return opens, ")" if end is None else end.get(_VALUE) or ""
+    if tag in _BEFORE:
+        return _BEFORE[tag] if next(element.iter(f"{_MATHS}t"), None) is not None else "", ""
+    return (element.get(_VALUE) or "" if tag == _SIGN else _SPACES.get(tag, "")), ""
 
 
 def _grid(table: Table) -> Iterator[list[str]]:
     """Yield the rows; a merged cell stands in each of its columns, one merged with that above is empty."""
     for row in table.rows:
         cells = [""] * row.grid_cols_before
-        for cell in row._tr.tc_lst:  # noqa: SLF001  # the public list repeats what is merged downwards
-            inside = " ".join(
-                text_of(paragraph) for paragraph in cell.iter(_PARAGRAPH) if paragraph.getparent() is cell
-            )
-            nested = [
+        for cell in row._tr.xpath(_CELLS):  # noqa: SLF001  # the public list repeats what is merged downwards
+            held = [
                 " ".join(text_of(paragraph).split())
-                for inner in cell.iterchildren(_TABLE)
-                for paragraph in inner.iter(_PARAGRAPH)
+                for block in _blocks(cell)
+                for paragraph in ([block] if block.tag == _PARAGRAPH else block.iter(_PARAGRAPH))
             ]
-            text = "" if cell.vMerge == "continue" else " ".join([inside, *nested]).strip()
+            text = "" if cell.vMerge == "continue" else " ".join(filter(None, held))
             cells.extend([text] * min(cell.grid_span, 200))
         yield cells
 

@@ -7,6 +7,7 @@ files, opens those with an empty password, and has permissive licences and wheel
 import io
 from collections.abc import Iterator, Sequence
 from ctypes import byref, c_float
+from math import degrees
 from pathlib import Path
 from statistics import median_low
 from typing import Any, Final
@@ -16,6 +17,7 @@ import pypdfium2.raw as pdfium
 
 from querymill.reading.document import Document, Page, Remark, Unreadable
 from querymill.reading.formats import Asked
+from querymill.reading.rules.directions import apart
 from querymill.reading.rules.furniture import without_furniture
 from querymill.reading.rules.layout import Line, Rule, Segment, columns, lines_of, segments_of
 from querymill.reading.rules.letters import Letter, words_of
@@ -25,6 +27,8 @@ from querymill.reading.rules.proposals import propose
 NO_TEXT: Final = "no text: a scanned picture? It needs a text layer (OCR)"
 #: Letters of a page; more are no text that anybody reads.
 MAX_LETTERS: Final = 200_000
+#: One letter in so many is asked first whether it is turned.
+ASKED: Final = 4
 #: Drawn objects of a page that are looked at, and the height in points below which a box is a line.
 MAX_DRAWN: Final = 4_000
 FLAT: Final = 4.0
@@ -103,14 +107,24 @@ def _sheet(document: Any, at: int) -> tuple[list[list[Segment]], list[Rule], str
         letters = page.get_textpage()
         try:
             found = list(_letters(letters))
+            angles = _angles(letters, len(found))
         finally:
             letters.close()
     except pypdfium2.PdfiumError as error:
         return [], [], f"cannot be read: {error}"
     finally:
         page.close()
-    words = words_of(found)
-    return (list(columns(segments_of(words))), rules, "") if words else ([], [], NO_TEXT)
+    written = [words_of(few) for few in (apart(found, angles) if angles else [found])]
+    sheet = [column for words in written if words for column in columns(segments_of(words))]
+    return (sheet, rules, "") if sheet else ([], [], NO_TEXT)
+
+
+def _angles(text: Any, count: int) -> list[float]:
+    """Return the angles by which letters are turned, in degrees; nothing if none of those that are asked is."""
+    angle_of, handle = pdfium.FPDFText_GetCharAngle, text.raw
+    if not any(angle_of(handle, at) > 0 for at in range(0, count, ASKED)):
+        return []
+    return [degrees(max(angle_of(handle, at), 0.0)) for at in range(count)]
 
 
 def _rules(page: Any) -> Iterator[Rule]:

@@ -8,7 +8,7 @@ from charset_normalizer import from_bytes
 
 from querymill.reading.document import Document, Page, Unreadable
 from querymill.reading.formats import Asked
-from querymill.reading.rules.beginnings import LOOKED_AT, looks_like_text
+from querymill.reading.rules.beginnings import LOOKED_AT, looks_like_text, wide_encoding
 from querymill.reading.rules.proposals import propose
 from querymill.reading.rules.sections import packed
 
@@ -34,6 +34,8 @@ def decoded(raw: bytes) -> str:
     for mark, encoding in _MARKS:
         if raw.startswith(mark):
             return _with_plain_ends(raw.decode(encoding, errors="replace"))
+    if encoding := wide_encoding(raw):
+        return _with_plain_ends(raw.decode(encoding, errors="replace"))
     try:
         return _with_plain_ends(raw.decode())
     except UnicodeDecodeError:

@@ -10,7 +10,7 @@ from openpyxl.utils.exceptions import InvalidFileException
 
 from querymill.reading.document import Document, Page, Remark, Unreadable
 from querymill.reading.formats import Asked
-from querymill.reading.formats.zipped import checked
+from querymill.reading.formats.zipped import checked, transitional
 from querymill.reading.rules.grids import grid_table
 from querymill.reading.rules.proposals import propose
 from querymill.reading.rules.tables import Table
@@ -25,7 +25,7 @@ def read(asked: Asked) -> Document:
     """See `Format.read`."""
     checked(asked.path, asked.limits)
     try:
-        book = openpyxl.load_workbook(asked.path, read_only=True, data_only=True)
+        book = openpyxl.load_workbook(transitional(asked.path), read_only=True, data_only=True, keep_links=False)
     except (KeyError, ValueError, InvalidFileException, BadZipFile) as error:
         raise Unreadable(f"a broken XLSX file: {str(error)[:200]}") from error
     texts: list[str] = []
@@ -48,7 +48,13 @@ def _rows(sheet: Any) -> tuple[list[list[str]], bool]:
     sheet.reset_dimensions()  # what a file says about its size may be wrong
     rows: list[list[str]] = []
     cells = 0
+    before: object = None
     for row in sheet.iter_rows(max_col=MAX_COLUMNS, values_only=True):
+        if row is before or row.count(None) == len(row):
+            before = row  # a million of them may stand before a last one: of some, one separates tables
+            if rows and rows[-1]:
+                rows.append([])
+            continue
         texts = [written(value) for value in row]
         while texts and not texts[-1]:
             texts.pop()

@@ -1,8 +1,10 @@
 """What formats that are ZIP archives of XML have in common."""
 
+import io
+import re
 import zipfile
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from lxml import etree
 
@@ -12,6 +14,8 @@ from querymill.reading.document import Limits, Unreadable
 #: A document of Office has no reason to declare a document type, and so no entities.
 _DECLARED: Final = (b"<!DOCTYPE", b"<!ENTITY", "<!DOCTYPE".encode("utf-16-le"), "<!ENTITY".encode("utf-16-le"))
 _LOOKED_AT: Final = 4_096
+_STRICT: Final = b"http://purl.oclc.org/ooxml/"
+_NAMESPACE: Final = re.compile(re.escape(_STRICT) + rb"(\w+)/(\w+)")
 
 
 def checked(path: Path, limits: Limits, *, plain_xml: bool = True) -> None:
@@ -31,6 +35,34 @@ def checked(path: Path, limits: Limits, *, plain_xml: bool = True) -> None:
                         raise Unreadable(f"{member.filename} declares XML entities")
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
         raise Unreadable(f"a broken file: {error}") from error
+
+
+def transitional(path: Path) -> str | BinaryIO:
+    """Return what an engine can open: the path, or the file with the names that it knows.
+
+    "Strict Open XML", in which Office can save too, says the same under other namespaces.
+    """
+    with zipfile.ZipFile(path) as archive:
+        if "_rels/.rels" not in archive.namelist() or _STRICT not in archive.read("_rels/.rels"):
+            return str(path)
+        written = io.BytesIO()
+        with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as copy:
+            for name in archive.namelist():
+                content = archive.read(name)
+                is_xml = name.lower().endswith((".xml", ".rels"))
+                copy.writestr(name, _NAMESPACE.sub(_transitional_name, content) if is_xml else content)
+    written.seek(0)
+    return written
+
+
+def _transitional_name(found: re.Match[bytes]) -> bytes:
+    part = re.sub(rb"([a-z])([A-Z])", lambda case: case[1] + b"-" + case[2].lower(), found[2])
+    return (
+        b"http://schemas.openxmlformats.org/"
+        + found[1]
+        + b"/2006/"
+        + (part if part.endswith(b"-properties") else found[2])
+    )
 
 
 def xml_of(raw: bytes) -> Any:

@@ -6,11 +6,33 @@ from typing import Final
 LOOKED_AT: Final = 4_096
 #: The share of control characters that a text may have.
 MAX_CONTROL: Final = 0.02
+#: Letters of two bytes that tell an encoding, and the share of them of which one byte is zero.
+LEAST_LETTERS: Final = 8
+LEAST_ZEROS: Final = 0.3
 
 
 def looks_like_text(head: bytes) -> bool:
     """Return whether the first bytes of a file are those of a text."""
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or wide_encoding(head):
         return True
-    control = sum(byte < 32 and byte not in b"\t\n\r\f\x1b" for byte in head)
-    return b"\x00" not in head and control <= len(head) * MAX_CONTROL
+    return b"\x00" not in head and _control(head) <= len(head) * MAX_CONTROL
+
+
+def wide_encoding(head: bytes) -> str:
+    """Return the encoding of a text of two bytes a letter that has no mark, or nothing.
+
+    Of most letters one of the two bytes is zero, always the same one, and the other is no control character.
+    """
+    first, second = head[0:LOOKED_AT:2], head[1:LOOKED_AT:2]
+    zeros, ones = (first, second) if first.count(0) > second.count(0) else (second, first)
+    if (
+        len(ones) < LEAST_LETTERS
+        or zeros.count(0) < len(zeros) * LEAST_ZEROS
+        or _control(ones) > len(ones) * MAX_CONTROL
+    ):
+        return ""
+    return "utf-16-be" if zeros is first else "utf-16-le"
+
+
+def _control(written: bytes) -> int:
+    return sum(byte < 32 and byte not in b"\t\n\r\f\x1b" for byte in written)

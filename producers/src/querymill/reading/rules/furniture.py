@@ -31,13 +31,20 @@ def without_furniture(pages: Sequence[Sequence[str]]) -> list[Cleaned]:
 
     A line at the edge of a page that is, but for its digits, at the edge of many pages is left out, except on the
     first page, which keeps all but its number. A line that is nothing but a number is left out if most pages have one.
+    Where this would leave nothing of most pages, such as cards of a few lines, all of it is their text.
     """
     seen = Counter(pattern for page in pages for pattern in {masked(page[at]) for at in edges(page)})
     many = max(LEAST_PAGES, LEAST_SHARE * len(pages))
     repeated = {pattern for pattern, times in seen.items() if times >= many}
     numbered = sum(any(_PAGE_NUMBER.fullmatch(page[at]) for at in edges(page)) for page in pages)
     has_numbers = numbered >= max(LEAST_PAGES, len(pages) / 2)
-    return [_cleaned(page, repeated if number else set(), has_numbers=has_numbers) for number, page in enumerate(pages)]
+    cleaned = [
+        _cleaned(page, repeated if number else set(), has_numbers=has_numbers) for number, page in enumerate(pages)
+    ]
+    filled = sum(map(bool, pages))
+    if 2 * sum(bool(clean.kept) for clean in cleaned) <= filled:
+        return [Cleaned(tuple(range(len(page))), clean.label) for page, clean in zip(pages, cleaned, strict=True)]
+    return cleaned
 
 
 def edges(page: Sequence[str]) -> list[int]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Final, TypeVar
 
+from querymill.reading.rules.directions import in_reading_order
+
 #: Blanks between segments, in heights of a letter; between two numbers less is enough.
 GAP: Final = 0.8
 GAP_OF_NUMBERS: Final = 0.38
@@ -61,8 +63,9 @@ class Line:
 
     @property
     def text(self) -> str:
-        """The segments with blanks between them."""
-        return " ".join(segment.text for segment in self.segments)
+        """The segments in the order in which they are read, with blanks between them."""
+        texts = [segment.text for segment in self.segments]
+        return " ".join(texts[at] for at in in_reading_order(texts))
 
     @property
     def y(self) -> float:
@@ -177,6 +180,8 @@ def _sides(left: list[Segment], right: list[Segment]) -> Iterator[list[Segment]]
 #: Lines on each side of a gutter, at least; and the share of lines that may cross it.
 _LEAST_LINES: Final = 6
 _MOST_CROSSING: Final = 0.4
+#: The share of a column, by width, that is running text.
+_LEAST_RUNNING: Final = 0.65
 _STEP: Final = 3.0
 
 
@@ -206,12 +211,21 @@ def _gutter(segments: Sequence[Segment]) -> float | None:
 
 
 def _is_prose(side: Sequence[Segment]) -> bool:
-    """Return whether most lines are running text that fills its column."""
+    """Return whether most of a side is running text that fills its column, or columns of such text.
+
+    What is not running text counts by its width: headings, formulas and what stands above the columns are short.
+    """
     if not side:
         return False
     width = max(each.x1 for each in side) - min(each.x0 for each in side)
     texts = [each for each in side if _is_running(each.text)]
-    return len(texts) >= 0.55 * len(side) and median(each.x1 - each.x0 for each in texts) >= 0.55 * width
+    if _width_of(texts) < _LEAST_RUNNING * _width_of(side):
+        return False
+    return median(each.x1 - each.x0 for each in texts) >= 0.55 * width or _gutter(side) is not None
+
+
+def _width_of(segments: Sequence[Segment]) -> float:
+    return sum(each.x1 - each.x0 for each in segments)
 
 
 def _is_running(text: str) -> bool:
@@ -286,8 +300,9 @@ def _is_apart(before: Word, word: Word) -> bool:
 
 
 def _segment(words: Sequence[Word]) -> Segment:
-    text = words[0].text
-    for before, word in itertools.pairwise(words):
+    read = [words[at] for at in in_reading_order([word.text for word in words])]
+    text = read[0].text
+    for before, word in itertools.pairwise(read):
         text += glued_on(before.text, word.text) if word.glued else f" {word.text}"
     main = max(words, key=lambda word: word.size)
     return Segment(text, words[0].x0, max(word.x1 for word in words), main.y, main.size)

@@ -1,10 +1,12 @@
-"""Letters with boxes become words, whatever way the page is turned."""
+"""Letters with boxes become words, whatever way a page is turned, and whether they run to the right or to the left."""
 
-from collections.abc import Iterator, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice, pairwise
 from typing import Final
 
+from querymill.reading.rules.directions import runs_leftwards, straightened
 from querymill.reading.rules.layout import Word
 
 #: A letter: its code, and its box from the lower left corner, in points, ``y`` upwards: left, bottom, right, top.
@@ -13,21 +15,25 @@ Letter = tuple[int, float, float, float, float]
 #: In heights of a letter: a gap that separates words, and a step up or down that makes a raised or lowered piece.
 BLANK: Final = 0.17
 RAISED: Final = 0.12
-#: One pair of letters in so many is asked which way the lines run.
+#: One pair of letters in so many is asked which way the lines run; on a page of few letters every pair.
 EVERY: Final = 5
+FEW: Final = 500
+#: The share of the way back in lines that are upside down.
+UPSIDE_DOWN: Final = 0.8
 #: Signs that are remembered: those of a page are few.
 _SIGNS: Final = 10_000
+_LAM: Final = 0x644
+_ALEFS: Final = frozenset((0x622, 0x623, 0x625, 0x627))
 _HYPHENS: Final = {0x02: "-", 0xAD: "", 0xFFFE: "-"}
 
 
 def words_of(letters: Sequence[Letter]) -> list[Word]:
     """Join letters, in the order in which they are drawn, to words."""
-    turned = _turned(letters)
     words: list[Word] = []
     held: list[str] = []
     start = end = bottom = top = 0.0
-    glued = False
-    for code, left, low, right, high in turned:
+    glued = is_leftwards = False
+    for code, left, low, right, high in _turned(list(_whole(letters))):
         text = _text(code)
         if not text:
             if code and held:
@@ -35,16 +41,18 @@ def words_of(letters: Sequence[Letter]) -> list[Word]:
                 held, glued = [], False
             continue
         if held:
-            gap, step, usual = left - end, abs(low - bottom), top - bottom
+            step, usual = abs(low - bottom), top - bottom
+            gap = start - right if is_leftwards else left - end
             if step > RAISED * usual or gap > BLANK * usual or gap < -0.9 * usual:
                 _close(words, held, start, end, bottom, top, glued=glued)
                 held = []
                 near = -0.3 * usual < gap <= BLANK * usual
                 glued = near and RAISED * usual < step < usual and high - low < 0.9 * usual
         if not held:
-            start, bottom, top = left, low, max(high, low + 0.1)
+            start, end, bottom, top = left, right, low, max(high, low + 0.1)
+            is_leftwards = runs_leftwards(text)
         held.append(text)
-        end = right
+        start, end = (left, end) if is_leftwards else (start, right)
     if held:
         _close(words, held, start, end, bottom, top, glued=glued)
     return words
@@ -61,23 +69,42 @@ def _text(code: int) -> str:
     """Return what a letter shows; nothing for blanks."""
     if code in _HYPHENS:
         return _HYPHENS[code]
-    if code < 0x20 or code > 0x10FFFF or 0xE000 <= code <= 0xF8FF:  # no private signs
+    if code < 0x20 or code > 0x10FFFF or 0xD800 <= code <= 0xF8FF:  # no half letters, no private signs
         return ""
-    return chr(code).strip()
+    text = chr(code).strip()
+    # The shapes of Hebrew and Arabic letters within words; a question has the letters themselves.
+    return unicodedata.normalize("NFKC", text) if 0xFB1D <= code <= 0xFEFC else text
 
 
-def _turned(letters: Sequence[Letter]) -> Iterator[Letter]:
+def _whole(letters: Iterable[Letter]) -> Iterator[Letter]:
+    """Join what the engine gives in two halves, and put in order what one sign shows: Arabic lam with an alef."""
+    held: Letter | None = None
+    for letter in letters:
+        code = letter[0]
+        if held is not None and 0xD800 <= held[0] < 0xDC00 <= code < 0xE000:
+            held = (0x10000 + (held[0] - 0xD800) * 0x400 + code - 0xDC00, *letter[1:])
+        elif held is not None and code == _LAM and held[0] in _ALEFS and held[1:] == letter[1:]:
+            yield letter
+        else:
+            if held is not None:
+                yield held
+            held = letter
+    if held is not None:
+        yield held
+
+
+def _turned(letters: Sequence[Letter]) -> Sequence[Letter]:
     """Turn a page whose lines run upwards or downwards, as those of wide tables often do."""
-    across = up = down = 0.0
-    for one, other in islice(pairwise(letters), 0, None, EVERY):
-        right, above = abs(other[1] - one[1]), other[2] - one[2]
-        if right + abs(above) > 3 * max(one[4] - one[2], one[3] - one[1]):
+    across = back = up = down = 0.0
+    for one, other in islice(pairwise(letters), 0, None, EVERY if len(letters) > FEW else 1):
+        right, above = other[1] - one[1], other[2] - one[2]
+        if abs(right) + abs(above) > 3 * max(one[4] - one[2], one[3] - one[1]):
             continue  # to another line
-        across += right
+        across += abs(right)
+        if not runs_leftwards(_text(one[0])):
+            back += max(-right, 0.0)
         up += max(above, 0.0)
         down += max(-above, 0.0)
-    if max(up, down) <= 2 * across:
-        return iter(letters)
-    if up > down:
-        return ((code, low, -right, high, -left) for code, left, low, right, high in letters)
-    return ((code, -high, left, -low, right) for code, left, low, right, high in letters)
+    if max(up, down) > 2 * across:
+        return straightened(270 if up > down else 90, letters)
+    return straightened(180 if back > UPSIDE_DOWN * across else 0, letters)

@@ -65,6 +65,7 @@ _LEGAL_FORM: Final = (
 )
 #: A line that is nothing but a company: a few words with capitals, and its legal form.
 _NAMED_COMPANY: Final = re.compile(rf"{_WORD_OF_NAME}(?:,?[ \t]{_WORD_OF_NAME}){{0,6}},?[ \t]{_LEGAL_FORM}")
+_ABSTRACT: Final = re.compile(r"^\W*abstract\b", re.IGNORECASE | re.MULTILINE)
 #: Lines of a cover among which its company is looked for.
 _TOP_LINES: Final = 15
 _ORDINALS: Final = {"first": 1, "second": 2, "third": 3, "fourth": 4, "一": 1, "二": 2, "三": 3, "四": 4}
@@ -121,8 +122,10 @@ def company_on(cover: str) -> str:
     chinese = _CHINESE_COMPANY.search(cover)
     if chinese:
         return chinese[1]
+    if _ABSTRACT.search(cover):
+        return ""  # a paper: companies at its top are those for which its authors work
     top = [line.strip(" #*_\t") for line in cover.splitlines() if line.strip()][:_TOP_LINES]
-    return next((line for line in top if _NAMED_COMPANY.fullmatch(line)), "")
+    return next((line for line in top if _NAMED_COMPANY.fullmatch(line) and not line.startswith("By ")), "")
 
 
 def company_of_file(name: str) -> str:

@@ -181,6 +181,7 @@ def drop(claim: Claim, request: DropConversation, ports: ConversationPorts) -> S
             change = Change("dropped", change.total) if change.outcome != "unchanged" else change
     if standing.newest:
         clean(claim, Forgotten(KIND, {session_id}, {}, texts=texts), ports)
+        ports.samples.renew_soon()
     return hand_in(claim, request, session_id, change, ports)
 
 

@@ -37,6 +37,7 @@ def step(claim: Claim, request: ForgetSession, ports: MessagePorts) -> None:
                 dropped = drop_session(collection, session_id, ports)
     if dropped is not None:
         clean(claim, Forgotten(KIND, {session_id}, {}, texts=texts), ports)
+        ports.samples.renew_soon()
     notes = (
         ForgetNotes(outcome="superseded", total=0)
         if dropped is None
