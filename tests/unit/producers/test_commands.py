@@ -1,15 +1,18 @@
 """The table of commands: its lines are the help, and a command is imported only when it is used."""
 
+import pkgutil
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
+from querymill import cli
 from querymill.cli.exits import WrongUse
 from querymill.cli.installed import add_commands
 from querymill.cli.main import COMMANDS, app
@@ -23,6 +26,18 @@ def test_each_line_of_the_help_leads_to_a_command_of_that_name(name: str) -> Non
     shown = CliRunner().invoke(app, [name, "--help"], prog_name="querymill")
     assert shown.exit_code == 0, shown.output
     assert f"Usage: querymill {name}" in shown.output
+
+
+def test_each_command_that_a_module_registers_has_its_line() -> None:
+    registered: dict[str, str] = {}
+    for module in pkgutil.iter_modules(cli.__path__):
+        register = getattr(import_module(f"querymill.cli.{module.name}"), "register", None)
+        if register is not None:
+            group = typer.Typer()
+            group.callback()(lambda: None)
+            register(group)
+            registered |= dict.fromkeys(vars(typer.main.get_command(group))["commands"], module.name)
+    assert registered == {name: summary.module for name, summary in COMMANDS.items() if summary.module}
 
 
 def test_each_line_of_the_help_fits_a_terminal_of_80_columns() -> None:
