@@ -75,7 +75,7 @@ STAGES: Final = (
           why="leaves out words that only frame a question"),
     Stage("conversations", "+ time of the question", _PLAIN | {"time_filter": True}, "words alone",
           why="searches the time that a question names"),
-    Stage("conversations", "+ rank and age", _PLAIN | {"scoring": "bounded"}, "words alone",
+    Stage("conversations", "+ rank and age", _PLAIN | {"scoring": "bounded", "vectors": False}, "words alone",
           why="importance and age move a score by at most a tenth",
           chosen="swings measured on dev_sessions and irc_threads"),
     Stage("conversations", "words alone, ranked", {"vectors": False}, "words alone",
