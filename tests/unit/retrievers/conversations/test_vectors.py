@@ -172,6 +172,14 @@ def test_a_recap_asks_no_model(world: World) -> None:
     assert (ids(result), len(world.embeddings.asked), result.degraded) == (["a"], before, ())
 
 
+def test_the_frame_of_a_question_is_not_embedded_unless_filler_is_kept(world: World) -> None:
+    take_in(world, talk("a", "ships"))
+    world.embeddings.asked.clear()
+    search(world, "which session talked about ships")
+    search(world, "which session talked about ships", simplification=False)
+    assert [text for text, _ in world.embeddings.asked] == ["ships", "which session talked about ships"]
+
+
 def test_without_a_vector_in_time_the_words_answer_and_say_why(world: World) -> None:
     take_in(world, talk("a", "ships"))
     world.embeddings.fails_with = Unavailable("the embedding model does not answer")

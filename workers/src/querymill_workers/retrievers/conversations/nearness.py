@@ -17,6 +17,7 @@ from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.caches import CachedSearch
 from querymill_workers.retrievers.conversations.ports.passages import NearSession, PassageFilter, Vector
 from querymill_workers.retrievers.conversations.recall import CANDIDATES
+from querymill_workers.retrievers.conversations.rules.question_frames import unframed
 from querymill_workers.retrievers.conversations.understanding import Question
 from querymill_workers.text.words import words
 
@@ -80,13 +81,15 @@ def where_to_look(question: Question, recalled: CachedSearch) -> PassageFilter:
 def embed_question(
     claim: Claim, question: Question, model: Embeddings, ports: ConversationPorts
 ) -> tuple[Vector, Usage]:
-    """Embed the question without its time.
+    """Embed the question without its time and its frame, which would be near to talks about talks.
 
     Raises:
         Unavailable, Refused: There is no vector in time.
     """
     request, timed = question.request, question.timed
     text = timed.rest if timed is not None and words(timed.rest) else request.query
+    if request.simplification:
+        text, _ = unframed(text)
     try:
         caller = caller_of(
             claim,
