@@ -69,3 +69,9 @@ def test_a_question_that_only_frames_a_time_stays_a_recap() -> None:
     assert asks_for_recap("what did we talk about")
     assert asks_for_recap("哪些会话")
     assert not asks_for_recap("which session talked about caching")
+
+
+@pytest.mark.parametrize("rest", ["ships and soup " * 50, "ships" + " " * 20_000 + "soup"])
+def test_a_text_too_long_for_such_a_question_stays_whole(rest: str) -> None:
+    question = f"which session talked about {rest}"
+    assert unframed(question) == (question, ())

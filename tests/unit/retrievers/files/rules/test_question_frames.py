@@ -48,3 +48,9 @@ def test_a_question_whose_words_are_its_subject_stays(question: str) -> None:
 
 def test_what_is_searched_has_no_frame() -> None:
     assert search_text("Where is the code that handles expired tokens?") == "expired tokens?"
+
+
+@pytest.mark.parametrize("rest", ["ships and soup " * 50, "ships" + " " * 20_000 + "soup"])
+def test_a_text_too_long_for_such_a_question_stays_whole(rest: str) -> None:
+    question = f"where is the code that handles {rest}"
+    assert unframed(question) == question

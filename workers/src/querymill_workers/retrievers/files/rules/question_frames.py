@@ -6,6 +6,9 @@
 import re
 from typing import Final
 
+#: A longer text, in characters, is no such question, and looking for its end would read it again and again.
+MAX_CHARS: Final = 300
+
 _UNIT: Final = (
     "(?:(?:source )?files?|modules?|scripts?|class(?:es)?|functions?|methods?|code|place"
     "|parts? of the (?:code|project))"
@@ -20,7 +23,7 @@ _LOOK: Final = (
     "(?: to)?(?: find)? |i (?:want|need|would like) to (?:know|find|see|understand) |i am looking for |looking for )?"
 )
 _A: Final = "(?:(?:the|a|an|any|all|our) )?"
-_PLACED: Final = r" (?:(?:is|are|get|gets) )?(?:implemented|defined|declared|located|handled|done|coded|written)\W*$"
+_DONE: Final = r" (?:(?:is|are|get|gets) )?(?:implemented|defined|declared|located|handled|done|coded|written)\W*$"
 # Each is a question, or names code by what it does, so that "the class of an object" and "list files" stay whole.
 _BEFORE: Final = re.compile(
     rf"\W*{_LOOK}(?:"
@@ -28,7 +31,7 @@ _BEFORE: Final = re.compile(
     rf"(?:where|in (?:which|what) {_UNIT}) (?:is|are|does|do|did|can i find)(?: (?:we|you|they|i))?"
     rf"(?: {_A}{_DEFINER} (?:that|which|for|to|where|responsible for))?(?: {_DOES})?"
     # where … is done
-    rf"|where(?=.*{_PLACED})"
+    rf"|where(?=.*{_DONE})"
     # which file implements …, what code is responsible for …
     rf"|(?:which|what) {_UNIT} {_DOES}"
     # the function that does …, code for …, the implementation of …, files that handle …
@@ -39,6 +42,8 @@ _BEFORE: Final = re.compile(
     re.IGNORECASE,
 )
 _WHERE: Final = re.compile(r"\W*(?:.*\b)?where\b", re.IGNORECASE)
+# where is … implemented?
+_PLACED: Final = re.compile(_DONE, re.IGNORECASE)
 # how does … work?
 _HOW: Final = re.compile(r"\W*how (?:do|does|did) ", re.IGNORECASE)
 _WORKS: Final = re.compile(r" works?\W*$", re.IGNORECASE)
@@ -49,11 +54,13 @@ def unframed(query: str) -> str:
 
     "Where is the code that handles retries?" gives "retries?", "Where is the pool defined?" gives "the pool".
     """
+    if len(query) > MAX_CHARS:
+        return query
     before = _BEFORE.match(query)
     start = before.end() if before else 0
     after = None
     if before and _WHERE.match(before[0]):
-        after = re.compile(_PLACED, re.IGNORECASE).search(query, start)
+        after = _PLACED.search(query, start)
     elif _HOW.match(query):
         after = _WORKS.search(query)
     left = query[start : after.start() if after else len(query)].strip()
