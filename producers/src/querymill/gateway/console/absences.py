@@ -99,7 +99,7 @@ async def _candidates(request: Request, asked: JobRequest, words: str) -> list[t
     except (Problem, ValidationError):
         return []
     views = hits_of(result, result.job_id, limit=CANDIDATES)
-    return [(id_of(hit), view.title, view.beginning) for hit, view in zip(result.results, views, strict=False)]
+    return [(id_of(hit), view.title, view.folded.text) for hit, view in zip(result.results, views, strict=False)]
 
 
 def id_of(hit: Any) -> str:

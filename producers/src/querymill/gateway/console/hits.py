@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from querymill.gateway.console.rendering import address
+from querymill.telling.excerpts import Excerpt, excerpt, marks_of, question_words
 from querymill.telling.score_trees import score_tree
 from querymill.telling.scores import Balance, ScorePart, adds_up, equation
 from querymill_shared.contracts.answer import AnswerResult
@@ -33,6 +34,7 @@ class HitView:
     found_by: tuple[str, ...] = ()
     marks: tuple[tuple[int, int], ...] = ()
     source: str = ""
+    question: str = ""
     tree: ScorePart | None = None
 
     @property
@@ -56,9 +58,14 @@ class HitView:
         return len(self.text) > SHOWN_CHARS
 
     @property
-    def beginning(self) -> str:
+    def whole(self) -> Excerpt:
+        """The passage with the places that the search marked, else those of the question's words."""
+        return Excerpt(self.text, self.marks or marks_of(self.text, question_words(self.question)))
+
+    @property
+    def folded(self) -> Excerpt:
         """The part of the passage that is always shown."""
-        return self.text[:SHOWN_CHARS].rstrip() + "…" if self.is_long else self.text
+        return excerpt(self.text, self.question, most=SHOWN_CHARS) if self.is_long else self.whole
 
 
 def hits_of(result: AnyResult, job_id: str, *, start: int = 0, limit: int = PAGE) -> list[HitView]:
@@ -67,9 +74,13 @@ def hits_of(result: AnyResult, job_id: str, *, start: int = 0, limit: int = PAGE
     if view is None:
         return []
     chosen: Sequence[Any] = result.results[start : start + limit]  # type: ignore[union-attr]  # those of `_VIEWS`
-    collection: str = result.collection  # type: ignore[union-attr]
+    collection, question = result.collection, result.query  # type: ignore[union-attr]  # those of `_VIEWS`
     views = [
-        replace(view(hit, number, collection, job_id), tree=score_tree(result.kind, hit.model_dump(mode="json")))
+        replace(
+            view(hit, number, collection, job_id),
+            question=question,
+            tree=score_tree(result.kind, hit.model_dump(mode="json")),
+        )
         for number, hit in enumerate(chosen, start=start + 1)
     ]
     return _by_step(views, result) if isinstance(result, ReportResult) else views

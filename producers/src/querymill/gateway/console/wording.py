@@ -39,8 +39,12 @@ def plain(text: str) -> str:
     return _HIDDEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text)
 
 
-def marked(text: str, places: Iterator[tuple[int, int]] | tuple[tuple[int, int], ...]) -> Markup:
+def marked(
+    text: str, places: Iterator[tuple[int, int]] | tuple[tuple[int, int], ...], *, is_target: bool = False
+) -> Markup:
     """Return a text as HTML with the given places marked: (start, end) in characters, the end exclusive.
+
+    On a page that ``is_target`` of links, the first place has the id "mark".
 
     This is the only function that makes markup from stored text. Places that overlap are joined.
     """
@@ -49,7 +53,7 @@ def marked(text: str, places: Iterator[tuple[int, int]] | tuple[tuple[int, int],
         begin, stop = max(start, at), min(end, len(text))
         if begin >= stop:
             continue
-        name = Markup(' id="mark"') if number == 0 else Markup("")
+        name = Markup(' id="mark"') if is_target and number == 0 else Markup("")
         pieces += [escape(plain(text[at:begin])), Markup("<mark{}>{}</mark>").format(name, plain(text[begin:stop]))]
         at = stop
     return Markup("").join([*pieces, escape(plain(text[at:]))])

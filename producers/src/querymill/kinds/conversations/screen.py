@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from querymill.cli.screen import show_degraded, written_in
+from querymill.cli.screen_hits import joined_ranks, marked, show_hit
 from querymill.cli.terminal import Console
 from querymill.telling.numbers import laps
 from querymill_shared.contracts.conversations.search import (
@@ -20,11 +21,15 @@ def show(console: Console, result: ConversationResult, *, limit: int | None = No
     for line in _understood(result.understanding):
         console.print(Text(f"  {line}", "dim"))
     for place, hit in enumerate(result.results[:limit], start=1):
-        console.print(_heading(place, hit))
-        console.print(Text(f"      {_why(hit)}", "dim"), no_wrap=True, overflow="ellipsis")
-        console.print(_snippet(hit), no_wrap=True, overflow="ellipsis")
-        if where := written_in(hit.source, hit.line):
-            console.print(Text(f"      {where}", "dim"), soft_wrap=True)
+        show_hit(
+            console,
+            place,
+            f"{hit.score:.4f}",
+            _heading(hit),
+            says=marked(hit.snippet.replace("\n", " "), hit.marks),
+            made_of=[_why(hit)],
+            written_in=written_in(hit.source, hit.line),
+        )
     if not result.results:
         console.print("  no hits", style="yellow")
     show_degraded(console, result.degraded)
@@ -50,10 +55,9 @@ def _range(time: UnderstoodTime) -> str:
     return f"{start}{'' if time.end is None else f'until {time.end:%Y-%m-%d %H:%M} '}UTC"
 
 
-def _heading(place: int, hit: ConversationHit) -> Text:
-    line = Text.assemble((f"{place:>2}", "bold"), (f"  {hit.score:.4f}", "green"), f"  {hit.name or hit.session_id}")
+def _heading(hit: ConversationHit) -> Text:
     why = hit.placed_by if hit.placed_for is None else f"{hit.placed_by}: {hit.placed_for}"
-    return line.append(f"  {hit.last_active:%Y-%m-%d}  {why}", "dim")
+    return Text(hit.name or hit.session_id).append(f"  {hit.last_active:%Y-%m-%d}  {why}", "dim")
 
 
 def _why(hit: ConversationHit) -> str:
@@ -69,17 +73,7 @@ def _factors(hit: ConversationHit) -> str:
 
 def _joined(hit: ConversationHit) -> str:
     joined = hit.explanation["joined"]
-    parts = [
-        f"{joined['weights'][channel]:g} / ({joined['k']} + {rank} by {channel})"
-        for channel, rank in joined["ranks"].items()
-    ]
+    ranks = [(channel, joined["weights"][channel], rank) for channel, rank in joined["ranks"].items()]
     by_words = f" · {joined['words']:.4f} by words = {_factors(hit)}" if "words" in joined else ""
     near = f" · cosine {joined['cosine']:.3f}" if "cosine" in joined else ""
-    return " + ".join(parts) + by_words + near
-
-
-def _snippet(hit: ConversationHit) -> Text:
-    shown = Text(hit.snippet.replace("\n", " "))
-    for start, end in hit.marks:
-        shown.stylize("bold yellow", start, end)
-    return Text("      ").append_text(shown)
+    return joined_ranks(ranks, joined["k"]) + by_words + near

@@ -3,7 +3,9 @@
 from rich.text import Text
 
 from querymill.cli.screen import show_absence, written_in
+from querymill.cli.screen_hits import marked, show_hit
 from querymill.cli.terminal import Console
+from querymill.telling.excerpts import excerpt
 from querymill.telling.numbers import laps
 from querymill_shared.contracts.messages.search import MessageHit, MessageResult
 
@@ -15,12 +17,17 @@ def show(console: Console, result: MessageResult, *, limit: int | None = None) -
         when = f"{hit.created_at:%Y-%m-%d %H:%M} UTC"
         said = (hit.session_name or hit.session_id, hit.message_role, number, when)
         place = " · ".join(part for part in said if part)
-        line = Text.assemble((f"{rank:>2}", "bold"), "  ", (f"{hit.similarity:.3f}", "green"), f"  {hit.band}  {place}")
-        console.print(line.append("  must use" if hit.must_use else "", "bold yellow"))
-        console.print(Text(f"      {_why(hit)}", "dim"), no_wrap=True, overflow="ellipsis")
-        if where := written_in(hit.source, hit.line):
-            console.print(Text(f"      {where}", "dim"), soft_wrap=True)
-        console.print(Text(f"      {' '.join(hit.content.split())[:200]}"), no_wrap=True, overflow="ellipsis")
+        heading = Text(f"{hit.band}  {place}").append("  must use" if hit.must_use else "", "bold yellow")
+        content = excerpt(hit.content, result.query)
+        show_hit(
+            console,
+            rank,
+            f"{hit.similarity:.3f}",
+            heading,
+            says=marked(content.text, content.marks),
+            made_of=[_why(hit)],
+            written_in=written_in(hit.source, hit.line),
+        )
     if not result.results:
         console.print(f"  no hits{_nearest(result)}", style="yellow")
     how = result.mode if result.searched is None else f"{result.mode}, {result.searched}"

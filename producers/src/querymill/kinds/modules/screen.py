@@ -5,7 +5,9 @@ from typing import Any
 from rich.text import Text
 
 from querymill.cli.screen import show_absence, show_degraded
+from querymill.cli.screen_hits import joined_ranks, marked, show_hit
 from querymill.cli.terminal import Console
+from querymill.telling.excerpts import excerpt
 from querymill.telling.numbers import laps
 from querymill_shared.contracts.modules.search import ModuleDocumentHit, ModuleResult
 
@@ -14,12 +16,9 @@ def show(console: Console, result: ModuleResult, *, limit: int | None = None) ->
     """Print the hits with what their scores are made of, then how the search went."""
     hits = result.results[:limit]
     for rank, hit in enumerate(hits, start=1):
-        console.print(Text.assemble((f"{rank:>2}", "bold"), (f"  {hit.score:.4f}  ", "green"), hit.file_path))
-        for line in _why(hit):
-            console.print(Text(f"      {line}", style="dim"), no_wrap=True, overflow="ellipsis")
-        console.print(
-            Text(f"      {' '.join(hit.description.split())[:200]}"), no_wrap=True, overflow="ellipsis", soft_wrap=False
-        )
+        said = excerpt(hit.description, result.query)
+        says = marked(said.text, said.marks)
+        show_hit(console, rank, f"{hit.score:.4f}", Text(hit.file_path), says=says, made_of=_why(hit))
     if not result.results:
         console.print("  no hits", style="yellow")
     for name in result.unknown_modules:
@@ -38,8 +37,8 @@ def _why(hit: ModuleDocumentHit) -> list[str]:
     lines = []
     if "k" in hit.explanation:
         k, weights = hit.explanation["k"], hit.explanation["weights"]
-        parts = [f"{weights[name]:g}/({k} + {place['rank']:g}) {name}" for name, place in hit.channels.items()]
-        lines.append(f"{hit.score:.4f} = {' + '.join(parts)}")
+        ranks = [(name, weights[name], place["rank"]) for name, place in hit.channels.items()]
+        lines.append(f"{hit.score:.4f} = {joined_ranks(ranks, k)}")
     found = [part for part in hit.match_explanation if part["hits"]]
     if found:
         counted = " + ".join(f"{part['hits']} × {part['normalized_weight']:.3f}" for part in found)

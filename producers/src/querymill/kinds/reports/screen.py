@@ -7,7 +7,9 @@ from rich.text import Text
 
 from querymill.cli.screen import show_absence, show_degraded
 from querymill.cli.screen_answers import show_answer
+from querymill.cli.screen_hits import joined_ranks, marked, show_hit
 from querymill.cli.terminal import Console
+from querymill.telling.excerpts import excerpt
 from querymill.telling.numbers import laps, quantity
 from querymill_shared.contracts.reports.search import ReportHit, ReportResult
 
@@ -18,10 +20,9 @@ def show(console: Console, result: ReportResult, *, limit: int | None = None) ->
         show_answer(console, result.answer)
     hits = result.results[:limit]
     for rank, hit in enumerate(hits, start=1):
-        heading = f"  {hit.title}, page {hit.page}"
-        console.print(Text.assemble((f"{rank:>2}", "bold"), "  ", (f"{hit.score:.4f}", "green"), heading))
-        console.print(Text(f"      {_why(hit)}", style="dim"), no_wrap=True, overflow="ellipsis")
-        console.print(Text(f"      {_excerpt(hit.text)}"), no_wrap=True, overflow="ellipsis", soft_wrap=False)
+        said = excerpt(hit.text, result.query)
+        heading = Text(f"{hit.title}, page {hit.page}")
+        show_hit(console, rank, f"{hit.score:.4f}", heading, says=marked(said.text, said.marks), made_of=[_why(hit)])
     if not result.results:
         console.print("  no hits", style="yellow")
     console.print(Text(f"  searched: {result.routing.reason}", style="dim"))
@@ -41,7 +42,7 @@ def _why(hit: ReportHit) -> str:
     if "words_rank" in why:
         return _joined(hit)
     found = f"{why['count']} of the queries found it" if why["count"] > 1 else "one query found it"
-    return f"{hit.score:.4f} = {_product(why)}   ({found}: {'; '.join(_excerpt(q)[:60] for q in why['queries'])})"
+    return f"{hit.score:.4f} = {_product(why)}   ({found}: {'; '.join(_beginning(q) for q in why['queries'])})"
 
 
 def _reranked(hit: ReportHit) -> str:
@@ -53,13 +54,10 @@ def _reranked(hit: ReportHit) -> str:
 
 def _joined(hit: ReportHit) -> str:
     why = hit.explanation
-    parts = [
-        f"{why[f'{name}_weight']:g} / ({why['k']} + rank {why[f'{name}_rank']} by {name})"
-        for name in ("words", "vectors")
-        if why[f"{name}_rank"] is not None
-    ]
-    similar = f", similarity {hit.similarity:.4f}" if why["vectors_rank"] is not None else ""
-    return f"{hit.score:.4f} = {' + '.join(parts)}{similar}"
+    channels = [name for name in ("words", "vectors") if why[f"{name}_rank"] is not None]
+    ranks = [(name, why[f"{name}_weight"], why[f"{name}_rank"]) for name in channels]
+    similar = f", similarity {hit.similarity:.3f}" if "vectors" in channels else ""
+    return f"{hit.score:.4f} = {joined_ranks(ranks, why['k'])}{similar}"
 
 
 def _product(why: Mapping[str, Any]) -> str:
@@ -71,5 +69,5 @@ def _product(why: Mapping[str, Any]) -> str:
     return " × ".join(factors)
 
 
-def _excerpt(text: str) -> str:
-    return " ".join(text.split())[:200]
+def _beginning(query: str) -> str:
+    return " ".join(query.split())[:60]

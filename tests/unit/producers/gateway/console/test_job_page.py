@@ -168,6 +168,18 @@ def test_a_result_of_many_hits_comes_in_pages_and_long_passages_on_demand() -> N
     assert "x" * 4_000 in shown(picture(ORIGINAL), text=text, opened=3).html
 
 
+def test_a_folded_passage_shows_the_words_of_the_question_wherever_they_stand() -> None:
+    (hit,) = RESULTS["reports"]["results"][:1]
+    text = f"{'Rates were as before. ' * 60}The margin was 9.1 %."
+    result = decode_result(
+        json.dumps(RESULTS["reports"] | {"query": "which margin?", "results": [hit | {"text": text}]})
+    )
+    (view,) = hits_of(result, JOB)
+    assert view.folded.text.startswith("… The margin was 9.1 %.")
+    assert [view.folded.text[start:end] for start, end in view.folded.marks] == ["margin"]
+    assert [view.whole.text[start:end] for start, end in view.whole.marks] == ["margin"]
+
+
 def test_what_is_copied_can_harm_no_shell() -> None:
     asked = decode_request(json.dumps(REQUESTS["reports"] | {"query": f"{HOSTILE} $(rm -rf /) `id` JSON\nJSON\n"}))
     curl = as_curl(asked, "localhost:8080")

@@ -44,7 +44,12 @@ def test_no_character_hides(text: str) -> None:
 
 
 def test_a_mark_is_at_characters_not_at_units_of_another_encoding() -> None:
-    assert str(marked("🙂 margin", ((2, 8),))) == '🙂 <mark id="mark">margin</mark>'
+    assert str(marked("🙂 margin", ((2, 8),))) == "🙂 <mark>margin</mark>"
+
+
+def test_only_the_first_mark_of_a_page_is_the_target_of_links() -> None:
+    made = str(marked("nine ships, nine", ((0, 4), (12, 16)), is_target=True))
+    assert made == '<mark id="mark">nine</mark> ships, <mark>nine</mark>'
 
 
 @given(st.text())

@@ -20,8 +20,8 @@ RESULT = MessageResult(
 def test_a_hit_names_its_place_its_band_and_what_found_it() -> None:
     lines = shown(KIND, RESULT).splitlines()
     assert lines[0] == " 1  0.750  high  s1 · user · 2026-01-01 00:00 UTC  must use"
-    assert lines[1] == "      score 0.7500, found by vector and words; cosine 0.8500"
-    assert lines[2] == "      Move the boat"
+    assert lines[1] == "      Move the boat"
+    assert lines[2] == "      score 0.7500, found by vector and words; cosine 0.8500"
 
 
 def test_a_hit_by_text_alone_says_that_no_vector_was_compared() -> None:

@@ -23,11 +23,18 @@ def test_a_score_is_shown_as_the_product_that_it_is() -> None:
     lines = shown(KIND, RESULT).splitlines()
     assert lines[0] == " 1  1.9200  Annual report, page 3"
     formula = "1.9200 = 2 × 0.8000 similarity × (1 + 0.2 × 1)"
-    assert lines[1] == f"      {formula}   (2 of the queries found it: what was the revenue?; sales)"
-    assert lines[2] == "      The revenue rose."
+    assert lines[1] == "      The revenue rose."
+    assert lines[2] == f"      {formula}   (2 of the queries found it: what was the revenue?; sales)"
     assert lines[-2:] == [
         "  searched: company named in the question", "  7 hits in all · queued 4 ms · 1,200 provider calls"
     ]  # fmt: skip
+
+
+def test_what_is_shown_of_a_long_page_is_where_the_words_of_the_question_stand() -> None:
+    page = f"{'Ships are a matter of taste. ' * 40}The margin was 9.1 %. {'Nothing else of note. ' * 40}"
+    hit = HIT.model_copy(update={"text": page})
+    printed = shown(KIND, RESULT.model_copy(update={"query": "what was the margin", "results": (hit,)}))
+    assert "      … The margin was 9.1 %. Nothing else of note." in printed
 
 
 def test_factors_of_one_are_left_out() -> None:
