@@ -5,7 +5,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final
 
 #: Characters of an excerpt at most, without the marks that something was left out.
@@ -19,8 +19,15 @@ _WORD: Final = re.compile(f"[{_IDEOGRAPHS}]+|[^\\W_{_IDEOGRAPHS}]+")
 _IS_IDEOGRAPHIC: Final = re.compile(f"[{_IDEOGRAPHS}]")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 _TABLE_RULER: Final = re.compile(r"[|:\-\s]+")
-#: Two words with the same beginning are the same word in another form: "restore", "restored". In letters.
-_SAME_BEGINNING, _MAX_ENDING = 4, 3
+#: A word of at least so many letters is the same word with one of these endings: "ship", "ships"; "restore", "restored".
+_SAME_BEGINNING: Final = 4
+_ENDINGS: Final = ("s", "d", "r", "es", "ed", "er", "ly", "al", "ing", "ion", "ers", "ings", "ions")
+#: What frames a question: it is neither looked for nor marked, unless a question has no other word.
+_FUNCTION_WORDS: Final = frozenset(
+    "a an and are as at be been but by can could did do does for from had has have how i if in is it its me must my of"
+    " on or our should so than that the their them there these they this those to was we were what when where which"
+    " who whom whose why will with would you your".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +68,13 @@ def excerpt(passage: str, question: str, *, most: int = EXCERPT_CHARS) -> Excerp
 
 
 def question_words(question: str) -> frozenset[str]:
-    """Return the words of a question in lower case, Chinese and Japanese in pairs of characters."""
-    words: dict[str, None] = {}
+    """Return the words of a question in lower case without function words; ideographs in pairs."""
+    words: set[str] = set()
     for _, _, word in _words_of(question):
-        words[word] = None
+        words.add(word)
         if len(words) == MAX_QUESTION_WORDS:
             break
-    return frozenset(words)
+    return frozenset(words - _FUNCTION_WORDS or words)
 
 
 def marks_of(text: str, words: frozenset[str]) -> tuple[tuple[int, int], ...]:
@@ -97,13 +104,9 @@ def _found_among(word: str, words: frozenset[str]) -> str | None:
     """Return the word of the question that this word is, perhaps with another ending."""
     if word in words:
         return word
-    for cut in range(1, min(_MAX_ENDING, len(word) - _SAME_BEGINNING) + 1):
-        if word[:-cut] in words:
-            return word[:-cut]
-    if len(word) < _SAME_BEGINNING:
-        return None
-    longer = (other for other in words if len(word) < len(other) <= len(word) + _MAX_ENDING)
-    return next((other for other in longer if other.startswith(word)), None)
+    shorter = (word.removesuffix(ending) for ending in _ENDINGS if len(word) - len(ending) >= _SAME_BEGINNING)
+    longer = (word + ending for ending in _ENDINGS if len(word) >= _SAME_BEGINNING)
+    return next((other for other in chain(shorter, longer) if other in words), None)
 
 
 def _pieces(passage: str, words: frozenset[str], most: int) -> Iterator[_Piece]:
