@@ -19,14 +19,17 @@ _WORD: Final = re.compile(f"[{_IDEOGRAPHS}]+|[^\\W_{_IDEOGRAPHS}]+")
 _IS_IDEOGRAPHIC: Final = re.compile(f"[{_IDEOGRAPHS}]")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 _TABLE_RULER: Final = re.compile(r"[|:\-\s]+")
-#: A word of at least so many letters is the same word with one of these endings: "ship", "ships"; "restore", "restored".
+#: A word of at least so many letters is the same word with one of these endings: "ship", "ships".
 _SAME_BEGINNING: Final = 4
 _ENDINGS: Final = ("s", "d", "r", "es", "ed", "er", "ly", "al", "ing", "ion", "ers", "ings", "ions")
 #: What frames a question: it is neither looked for nor marked, unless a question has no other word.
 _FUNCTION_WORDS: Final = frozenset(
-    "a an and are as at be been but by can could did do does for from had has have how i if in is it its me must my of"
-    " on or our should so than that the their them there these they this those to was we were what when where which"
-    " who whom whose why will with would you your".split()
+    re.findall(
+        "[a-z]+",
+        "a an and are as at be been but by can could did do does for from had has have how i if in is it its me must"
+        " my of on or our should so than that the their them there these they this those to was we were what when"
+        " where which who whom whose why will with would you your",
+    )
 )
 
 
