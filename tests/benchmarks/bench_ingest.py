@@ -25,9 +25,10 @@ import psutil
 import psycopg
 
 from querymill import Querymill, Settings
-from querymill.ingestion import GoodLine, LoadProgress, ingest
+from querymill.ingestion import LoadProgress, ingest
 from querymill.kinds import kind_named
 from querymill.kinds.files.lines import batched
+from querymill.lines import GoodLine
 from querymill_embedded import Part, temporary_stack
 from querymill_shared.contracts.files.ingest import SourceFile
 from querymill_workers.postgres.migrate import migrate

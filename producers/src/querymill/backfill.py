@@ -16,8 +16,8 @@ import pydantic
 
 from querymill.appended_file import UnusableFile
 from querymill.client import Querymill
-from querymill.ingestion import BadLine, rule_broken
 from querymill.job import Job
+from querymill.lines import BadLine, rule_broken
 from querymill.vector_file import VectorFile
 from querymill_shared.contracts.embed import EmbeddedText, EmbedResult, EmbedTexts, TextId, TextToEmbed
 from querymill_shared.contracts.errors import JobEnded, UnknownJob

@@ -13,8 +13,8 @@ import pydantic
 
 from querymill.appended_file import AppendedFile, UnusableFile
 from querymill.client import Querymill
-from querymill.ingestion import BadLine, numbered_lines, rule_broken
 from querymill.job import Job
+from querymill.lines import BadLine, numbered_lines, rule_broken
 from querymill_shared.contracts.errors import JobEnded, Overloaded
 from querymill_shared.contracts.jobs import Search
 

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import redis
 
-from querymill.ingestion import BadLine, Lines
+from querymill.lines import BadLine, Lines
 from querymill.path_options import UnreadPath
 from querymill_shared.board.batches import MAX_REJECTED, WRITTEN_EVERY_S, BatchShelf
 from querymill_shared.contracts.jobs import JobRequest

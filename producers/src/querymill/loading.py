@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from pydantic import TypeAdapter
 
 from querymill.batches import recorded
-from querymill.ingestion import BadLine, GoodLine, Lines, LoadProgress, Submits, ingest
+from querymill.ingestion import LoadProgress, Submits, ingest
+from querymill.lines import BadLine, GoodLine, Lines
 from querymill.path_options import PathOptions, UnreadPath
 from querymill_shared.contracts.fields import CollectionName
 from querymill_shared.contracts.files.ingest import IngestFilesResult

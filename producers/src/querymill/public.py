@@ -2,8 +2,9 @@
 
 # Clients
 from querymill.client import AsyncQuerymill, Querymill
-from querymill.ingestion import BadLine, LoadProgress
+from querymill.ingestion import LoadProgress
 from querymill.job import AsyncJob, Job
+from querymill.lines import BadLine
 from querymill.loading import Ingestion
 from querymill.path_options import PathOptions, UnreadPath, UnusablePath
 

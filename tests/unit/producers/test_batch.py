@@ -11,7 +11,7 @@ from querymill import IngestSession, MessageSearch
 from querymill.appended_file import UnusableFile
 from querymill.batch import Question, ResultsFile, ask_all, read_questions
 from querymill.cli.search import search_of
-from querymill.ingestion import BadLine
+from querymill.lines import BadLine
 from querymill.testing import MemoryMill
 from querymill_shared.contracts.fields import Lane
 from tests.fixtures.chats import session

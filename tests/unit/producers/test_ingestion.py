@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from querymill import IngestReport, ReportSearch, ingestion
-from querymill.ingestion import IN_FLIGHT, BadLine, GoodLine, ingest, numbered_lines, outcome_of_each, pack
+from querymill import IngestReport, ReportSearch
+from querymill.ingestion import IN_FLIGHT, ingest, outcome_of_each, pack
 from querymill.kinds.messages.lines import LINES as SESSIONS
 from querymill.kinds.reports.lines import LINES as REPORTS
+from querymill.lines import BadLine, GoodLine
 from querymill.testing import MemoryMill
 from querymill_shared.contracts.loading import LoadedDocument
 from querymill_shared.contracts.reports.load import LoadReportsResult
@@ -103,14 +104,3 @@ def test_lines_are_read_while_others_are_ingested(mill: MemoryMill) -> None:
             # Those in flight, the one that waits, and the one that is being read.
             assert len(read) <= arrived + IN_FLIGHT + 1
     assert arrived == len(read)
-
-
-def test_a_line_that_is_too_long_is_named_and_the_next_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingestion, "MAX_LINE_BYTES", 10)
-    stream = io.BytesIO(b"short\n" + b"x" * 95 + b"\n" + b"0123456789\nlast")
-    assert list(numbered_lines(stream)) == [(1, b"short\n"), (2, None), (3, None), (4, b"last")]
-
-
-def test_exactly_as_long_as_allowed_is_not_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingestion, "MAX_LINE_BYTES", 10)
-    assert list(numbered_lines(io.BytesIO(b"123456789\nx\n"))) == [(1, b"123456789\n"), (2, b"x\n")]

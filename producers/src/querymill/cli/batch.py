@@ -13,8 +13,8 @@ from querymill.cli.exits import Exit, WrongUse
 from querymill.cli.search import search_of
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
-from querymill.ingestion import BadLine
 from querymill.kinds import NAMES, kind_named
+from querymill.lines import BadLine
 
 
 def register(app: typer.Typer) -> None:

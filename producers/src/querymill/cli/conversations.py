@@ -10,7 +10,7 @@ from querymill.cli.exits import WrongUse
 from querymill.cli.jobs import JsonOption
 from querymill.cli.terminal import echo
 from querymill.client import Querymill
-from querymill.ingestion import rule_broken
+from querymill.lines import rule_broken
 from querymill_shared.contracts.conversations.ingest import (
     DropConversation,
     IngestConversationResult,

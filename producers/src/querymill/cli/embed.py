@@ -16,7 +16,7 @@ from querymill.backfill import Backfill, EmbedProgress, Order, Piece, read_piece
 from querymill.cli.exits import Exit, WrongUse
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
-from querymill.ingestion import BadLine
+from querymill.lines import BadLine
 from querymill.vector_file import VectorFile
 
 

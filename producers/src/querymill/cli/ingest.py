@@ -20,9 +20,9 @@ from querymill.cli.progress import outcomes_with_bar
 from querymill.cli.terminal import Console, echo, saying_if_interrupted
 from querymill.client import Querymill
 from querymill.extras import require
-from querymill.ingestion import STDIN, BadLine, GoodLine, Lines
 from querymill.kinds import NAMES, kind_named
 from querymill.kinds.kind import Kind
+from querymill.lines import STDIN, BadLine, GoodLine, Lines
 from querymill.loading import Ingestion, check_collection
 from querymill.path_options import PathOptions
 from querymill.paths.documents import DocumentOptions

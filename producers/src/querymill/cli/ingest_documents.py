@@ -13,8 +13,9 @@ from querymill.cli.exits import Exit
 from querymill.cli.progress import outcomes_with_bar
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
-from querymill.ingestion import Lines, LoadProgress
+from querymill.ingestion import LoadProgress
 from querymill.kinds.kind import Kind
+from querymill.lines import Lines
 from querymill.paths.documents import DocumentOptions, Feed, Loaded, Say, found_at
 from querymill.reading.process import Reader
 from querymill.reading.sources import LeftOut, Source

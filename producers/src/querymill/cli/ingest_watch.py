@@ -27,8 +27,8 @@ from querymill.following.several import Several
 from querymill.histories.files import head_of
 from querymill.histories.finding import format_of, places
 from querymill.histories.formats import FORMATS
-from querymill.ingestion import STDIN
 from querymill.kinds.kind import Kind
+from querymill.lines import STDIN
 from querymill.paths.documents import DocumentOptions, Feed, Loaded
 from querymill.paths.histories import HistoryOptions
 from querymill.reading.archives import is_archive

@@ -14,7 +14,8 @@ from rich.progress import (
 
 from querymill.cli.terminal import Console
 from querymill.client import Querymill
-from querymill.ingestion import GoodLine, LoadProgress, Packing, ingest
+from querymill.ingestion import LoadProgress, ingest
+from querymill.lines import GoodLine, Packing
 
 
 def with_bar(

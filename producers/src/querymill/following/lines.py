@@ -14,7 +14,8 @@ from querymill.client import Querymill
 from querymill.following.changes import Roots
 from querymill.following.sent import Sent, Tail
 from querymill.following.sessions import SessionSender, Told
-from querymill.ingestion import MAX_LINE_BYTES, BadLine, GoodLine, Lines, ingest
+from querymill.ingestion import ingest
+from querymill.lines import MAX_LINE_BYTES, BadLine, GoodLine, Lines
 from querymill.reading.compressed import is_compressed
 
 #: Endings of the files of a folder that are read.

@@ -10,7 +10,8 @@ import pydantic
 from querymill.client import Querymill
 from querymill.following.growth import Mark, added_after, mark_of
 from querymill.following.sent import Sent
-from querymill.ingestion import GoodLine, Lines, ingest, rule_broken
+from querymill.ingestion import ingest
+from querymill.lines import GoodLine, Lines, rule_broken
 
 Row = Mapping[str, Any]
 

@@ -20,7 +20,7 @@ from querymill.agents.tools import faults
 from querymill.gateway import problems
 from querymill.gateway.door import MAX_BODY
 from querymill.gateway.gate import caller_of, gate_of
-from querymill.gateway.jobs import submit_job
+from querymill.gateway.submitting import submit_job
 from querymill.keys import Scope as KeyScope
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import JobRequest

@@ -8,9 +8,9 @@ from fastapi.responses import Response
 from pydantic import ValidationError
 
 from querymill.gateway.gate import caller_of
-from querymill.gateway.jobs import submit_job
 from querymill.gateway.problems import Problem, invalid, links_of, of_rules
 from querymill.gateway.routing import JSON, GatewayRoute, answers, check_media
+from querymill.gateway.submitting import submit_job
 from querymill.gateway.waiting import answer_of, cancel, wait_for_end
 from querymill_shared.contracts.messages.search import ChatVectorsRequest, MessageResult, MessageSearch
 

@@ -12,10 +12,10 @@ from querymill.documents import PAGE_S
 from querymill.filters import read_filter
 from querymill.gateway import audit
 from querymill.gateway.gate import caller_of, gate_of, need, need_sight
-from querymill.gateway.jobs import accepted, submit_job
 from querymill.gateway.problems import Problem, invalid, no_collection, not_found
 from querymill.gateway.routing import JSON, GatewayRoute, answers, takes
 from querymill.gateway.shapes import CollectionList, Dropped, JobBody, Matches
+from querymill.gateway.submitting import accepted, submit_job
 from querymill.gateway.waiting import answer_of, cancel, matches, wait_for_end
 from querymill.keys import Scope
 from querymill_shared.contracts.documents import (

@@ -18,15 +18,16 @@ from starlette.requests import ClientDisconnect
 from querymill.gateway import audit
 from querymill.gateway.batches import remember
 from querymill.gateway.gate import caller_of, gate_of, need, need_sight
-from querymill.gateway.jobs import submit_job
 from querymill.gateway.problems import NAMED_CHARS, Problem, invalid, not_found, unavailable
 from querymill.gateway.readers import GivenFields, line_of, room_of
 from querymill.gateway.receiving import ANY, DOCUMENT_TYPES, FILE_FIELD, FORM, received
 from querymill.gateway.routing import GatewayRoute, answers, check_media, media_of
 from querymill.gateway.shapes import BatchBody, ReadDocument, RejectedLine, UploadBody
-from querymill.ingestion import IN_FLIGHT, PACKED_BYTES, PACKED_DOCUMENTS, GoodLine, Lines, rules_broken
+from querymill.gateway.submitting import submit_job
+from querymill.ingestion import IN_FLIGHT, PACKED_BYTES, PACKED_DOCUMENTS
 from querymill.keys import Scope
 from querymill.kinds import KINDS
+from querymill.lines import GoodLine, Lines, rules_broken
 from querymill_shared.contracts.errors import QuerymillError
 from querymill_shared.contracts.fields import CollectionName
 from querymill_shared.contracts.filters import Retriever

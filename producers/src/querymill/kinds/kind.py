@@ -10,7 +10,8 @@ from pydantic import BaseModel
 from querymill.cli import screen
 from querymill.cli.terminal import Console
 from querymill.client import Querymill
-from querymill.ingestion import Lines, LoadProgress, Submits
+from querymill.ingestion import LoadProgress, Submits
+from querymill.lines import Lines
 from querymill.loading import Ingestion
 from querymill.path_options import UnreadPath
 from querymill_shared.contracts.events import Event

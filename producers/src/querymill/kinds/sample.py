@@ -6,7 +6,8 @@ from typing import Final
 from querymill.cli.progress import with_bar
 from querymill.cli.terminal import Console
 from querymill.client import Querymill
-from querymill.ingestion import GoodLine, Lines, LoadProgress, Q
+from querymill.ingestion import LoadProgress
+from querymill.lines import GoodLine, Lines, Q
 
 #: The collection that holds the sample.
 COLLECTION: Final = "demo"

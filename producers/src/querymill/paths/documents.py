@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pydantic
 
-from querymill.ingestion import STDIN, GoodLine, Lines, rule_broken
+from querymill.lines import STDIN, GoodLine, Lines, rule_broken
 from querymill.path_options import UnusablePath
 from querymill.reading.archives import is_archive
 from querymill.reading.document import Document, EngineMissing, Unreadable

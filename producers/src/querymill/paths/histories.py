@@ -16,7 +16,7 @@ from querymill.histories.finding import Found, find, format_of, places
 from querymill.histories.formats import BY_NAME, FORMATS
 from querymill.histories.rows import rows_of
 from querymill.histories.session import Asked, Format, Session, Tools, Unread
-from querymill.ingestion import STDIN, GoodLine, Lines, rule_broken
+from querymill.lines import STDIN, GoodLine, Lines, rule_broken
 from querymill.path_options import UnusablePath
 from querymill.reading.archives import is_archive
 from querymill.reading.document import Unreadable

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from querymill.ingestion import STDIN
+from querymill.lines import STDIN
 from querymill.path_options import UnusablePath
 from querymill.reading.compressed import BROKEN, is_compressed, open_plain, plain_name
 from querymill.reading.formats import BY_SUFFIX

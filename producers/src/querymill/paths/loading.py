@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from querymill.histories.session import Unread
-from querymill.ingestion import BadLine, GoodLine, Lines, LoadProgress, ingest
+from querymill.ingestion import LoadProgress, ingest
+from querymill.lines import BadLine, GoodLine, Lines
 from querymill.loading import Ingestion
 from querymill.path_options import OF_DOCUMENTS, OF_FILES, OF_HISTORIES, PathOptions, UnreadPath, UnusablePath
 from querymill.paths import documents, histories

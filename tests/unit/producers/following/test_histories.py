@@ -15,9 +15,9 @@ from querymill.following.sent import AlreadyFollowed, Sent
 from querymill.following.sessions import SessionSender, Told
 from querymill.histories.formats import BY_NAME
 from querymill.histories.session import Asked
-from querymill.ingestion import Lines
 from querymill.kinds.conversations.lines import LINES as CONVERSATIONS
 from querymill.kinds.messages.lines import LINES as MESSAGES
+from querymill.lines import Lines
 from querymill.testing import MemoryMill
 from tests.fixtures.histories import claude_line, write_json, write_lines
 

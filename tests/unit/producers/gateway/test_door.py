@@ -9,9 +9,9 @@ import pytest
 
 from querymill.gateway import door, server
 from querymill.gateway.door import host_name, limit_of
-from querymill.gateway.jobs import read_idempotency_key
 from querymill.gateway.problems import Problem
 from querymill.gateway.server import is_loopback
+from querymill.gateway.submitting import read_idempotency_key
 from querymill_shared.settings import Settings
 from tests.fixtures.gateways import GatewayHere
 

@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 
 from querymill.cli.exits import WrongUse
 from querymill.cli.main import app
-from querymill.ingestion import Lines
 from querymill.kinds import KINDS, kind_named
 from querymill.kinds.kind import Kind
 from querymill.kinds.options import NOT_FIELDS, given
+from querymill.lines import Lines
 from querymill_shared.contracts.jobs import JobRequest, Search, SearchResult
 from querymill_shared.contracts.reindex import IndexedKind
 from tests.fixtures.options import fields_of

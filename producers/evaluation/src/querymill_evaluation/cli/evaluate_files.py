@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from querymill.cli.exits import WrongUse
 from querymill.client import Querymill
-from querymill.ingestion import GoodLine
 from querymill.kinds.files.lines import batched
+from querymill.lines import GoodLine
 from querymill_evaluation.cli.evaluate_kinds import Evaluation, Sample, score_by_rank
 from querymill_evaluation.file_sets import FileSet, read_file_set
 from querymill_shared.contracts.files.ingest import CompareFiles

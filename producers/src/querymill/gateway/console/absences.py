@@ -10,8 +10,8 @@ from querymill.gateway.console.hits import hits_of
 from querymill.gateway.console.rendering import address, read_form, render, see
 from querymill.gateway.documents import fetch
 from querymill.gateway.gate import gate_of
-from querymill.gateway.jobs import submit_job
 from querymill.gateway.problems import Problem, not_found
+from querymill.gateway.submitting import submit_job
 from querymill.gateway.waiting import look_at
 from querymill_shared.contracts.conversations.search import ConversationHit
 from querymill_shared.contracts.documents import ShowDocument, ShownDocument

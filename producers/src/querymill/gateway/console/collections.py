@@ -14,8 +14,9 @@ from querymill.gateway.console.reading import reading_of
 from querymill.gateway.console.rendering import address, read_form, render, see
 from querymill.gateway.documents import fetch, fetch_whole, filter_of, find
 from querymill.gateway.gate import caller_of, gate_of, need, need_sight
-from querymill.gateway.jobs import find_jobs, submit_job
+from querymill.gateway.job_search import find_jobs
 from querymill.gateway.problems import Problem, no_collection, of_rules
+from querymill.gateway.submitting import submit_job
 from querymill.gateway.waiting import look_at
 from querymill.keys import Scope
 from querymill_shared.contracts.documents import (

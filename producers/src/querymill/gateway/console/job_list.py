@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from querymill.gateway.console.rendering import address, render
 from querymill.gateway.console.wording import short
 from querymill.gateway.gate import gate_of
-from querymill.gateway.jobs import Wanted, find_jobs
+from querymill.gateway.job_search import Wanted, find_jobs
 from querymill.gateway.scopes import REQUESTS
 from querymill.gateway.shapes import State
 from querymill_shared.board import Record

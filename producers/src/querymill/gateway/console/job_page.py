@@ -17,8 +17,10 @@ from querymill.gateway.console.findings import facts_of, missed_of
 from querymill.gateway.console.hits import PAGE, HitView, answer_pieces, answer_so_far, hits_of
 from querymill.gateway.console.rendering import address, read_form, render, see
 from querymill.gateway.gate import caller_of, gate_of
+from querymill.gateway.job_search import find_jobs
 from querymill.gateway.problems import not_found
 from querymill.gateway.scopes import REQUESTS, scope_of_kind
+from querymill.gateway.submitting import submit_job
 from querymill.gateway.waiting import cancel, look_at
 from querymill.keys import Scope
 from querymill.telling.missing import MissingPart, missing
@@ -96,7 +98,7 @@ async def _by_prefix(request: Request, prefix: str) -> Response:
     wanted = prefix.lower()
     fitting: list[str] = []
     if 4 <= len(wanted) < _ID_CHARS and set(wanted) <= set("0123456789abcdef"):
-        found = await jobs.find_jobs(request, {}, limit=LATEST)
+        found = await find_jobs(request, {}, limit=LATEST)
         fitting = [record.job_id for record in found.records if record.job_id.startswith(wanted)]
     if len(fitting) == 1:
         return see(address("jobs", fitting[0]))
@@ -202,5 +204,5 @@ async def run_again(request: Request, job_id: str) -> Response:
     asked = picture.asked
     if asked is None or asked.kind not in AGAIN:
         raise not_found()
-    again = await jobs.submit_job(request, asked)
+    again = await submit_job(request, asked)
     return see(address("jobs", again.id))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from querymill.ingestion import Growth, Ingested, Lines, Packing
+from querymill.lines import Growth, Ingested, Lines, Packing
 from querymill_shared.contracts.conversations.grow import GrowConversations
 from querymill_shared.contracts.conversations.ingest import IngestConversation, UpdateConversation
 from querymill_shared.contracts.conversations.load import LoadConversations

@@ -4,11 +4,11 @@ import json
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from querymill.ingestion import numbered_lines, rule_broken
 from querymill.kinds.files.directory import Directory
 from querymill.kinds.files.lines import by_cells
 from querymill.kinds.files.listing import CodeBase, Entry, Listed, Skipped
 from querymill.kinds.files.reading import TOO_LARGE, secret_reason
+from querymill.lines import numbered_lines, rule_broken
 from querymill_shared.contracts.files.ingest import SourceFile
 
 

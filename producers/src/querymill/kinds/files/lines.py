@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from querymill.ingestion import GoodLine, Lines, Packing
 from querymill.kinds.files.notebooks import MAX_NOTEBOOK_BYTES, SUFFIX, NotANotebook, source_of
 from querymill.kinds.files.reading import secret_reason
+from querymill.lines import GoodLine, Lines, Packing
 from querymill_shared.contracts.files.ingest import IngestFiles, SourceFile
 
 #: Files, and characters of their contents, that are sent in one job: some seconds of work.

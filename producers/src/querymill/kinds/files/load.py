@@ -17,12 +17,13 @@ from querymill.cli.exits import Exit
 from querymill.cli.progress import with_bar
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
-from querymill.ingestion import STDIN, LoadProgress
+from querymill.ingestion import LoadProgress
 from querymill.kinds.files.code_base import code_base_at
 from querymill.kinds.files.comparing import Listing, compare, find
 from querymill.kinds.files.lines import LINES, batched
 from querymill.kinds.files.listing import Listed, Noted
 from querymill.kinds.files.reading import SECRET
+from querymill.lines import STDIN
 from querymill_shared.contracts.files.ingest import CompareFilesResult, IngestFilesResult
 
 #: Skipped files that are named for each reason; ``--json`` names all.

@@ -7,13 +7,13 @@ from typing import Any, Final
 
 import pydantic
 
-from querymill.ingestion import rule_broken
 from querymill.kinds.files.attributes import StatedKind
 from querymill.kinds.files.decoding import printable, text_of
 from querymill.kinds.files.listing import Skipped
 from querymill.kinds.files.minified import is_minified
 from querymill.kinds.files.notebooks import MAX_NOTEBOOK_BYTES, SUFFIX, NotANotebook, source_of
 from querymill.kinds.files.secrets import secret_by_name, secret_in
+from querymill.lines import rule_broken
 from querymill_shared.contracts.files.ingest import MAX_FILE_BYTES, SourceFile
 
 BINARY: Final = "binary"

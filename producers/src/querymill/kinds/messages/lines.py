@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from querymill.ingestion import Growth, Ingested, Lines, Packing
+from querymill.lines import Growth, Ingested, Lines, Packing
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.messages.grow import GrowSessions
 from querymill_shared.contracts.messages.ingest import IngestSession

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from querymill.ingestion import Lines, Packing
+from querymill.lines import Lines, Packing
 from querymill_shared.contracts.modules.ingest import IngestModule
 from querymill_shared.contracts.modules.load import LoadModules
 

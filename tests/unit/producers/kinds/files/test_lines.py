@@ -5,8 +5,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill.ingestion import BadLine, GoodLine
 from querymill.kinds.files.lines import BATCH_CHARACTERS, BATCH_FILES, LINES, batched
+from querymill.lines import BadLine, GoodLine
 from querymill_shared.contracts.files.ingest import SourceFile
 
 LENGTHS = st.lists(st.sampled_from([0, 1, 149_999, 150_000, 299_999, BATCH_CHARACTERS, 400_000]), max_size=12)

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from querymill.ingestion import BadLine, GoodLine
 from querymill.kinds.reports.lines import LINES
+from querymill.lines import BadLine, GoodLine
 from querymill_shared.contracts.reports.ingest import IngestReport
 
 GOOD = {"sha1": "a1", "title": "t", "company": "c", "pages": [{"page": 1, "text": "x"}]}

@@ -1,0 +1,81 @@
+"""Submitting a job for a caller: what the body asks for, who may, and what is noted."""
+
+import asyncio
+import re
+from typing import Any, Final, cast
+
+from fastapi import Request
+from fastapi.responses import JSONResponse, Response
+from pydantic import ValidationError
+
+from querymill.gateway import audit
+from querymill.gateway.gate import caller_of, gate_of, need, need_sight
+from querymill.gateway.problems import invalid, of_rules
+from querymill.gateway.scopes import REQUESTS, scopes_of
+from querymill.gateway.shapes import job_of
+from querymill.job import AsyncJob
+from querymill.keys import ApiKey, Scope
+from querymill_shared.board import Record
+from querymill_shared.contracts.jobs import JobRequest, validate_request
+from querymill_shared.contracts.results import Asks, JobResult
+
+_IDEMPOTENCY_KEY: Final = re.compile(r'"(?P<quoted>[!#-~]{1,255})"|(?P<bare>[!-~]{1,255})')
+
+
+async def read_request(request: Request) -> JobRequest:
+    """Read the body as a request of any kind.
+
+    Raises:
+        Problem: It breaks a rule.
+    """
+    try:
+        return validate_request(await request.body())
+    except ValidationError as error:
+        raise of_rules(error, below=REQUESTS) from None
+
+
+async def submit_job(
+    request: Request, asked: JobRequest, idempotency_key: str | None = None, *, is_noted: bool = True
+) -> AsyncJob[Any]:
+    """Submit a job if the caller may, and note writes in the audit, unless somebody else does.
+
+    It is on the board and rung even if the client goes in the middle of this.
+
+    Raises:
+        Problem: The caller may not.
+    """
+    caller = caller_of(request)
+    need(caller, *scopes_of(asked))
+    need_sight(caller, asked.collection)
+    key = None if idempotency_key is None else _of_caller(caller, idempotency_key)
+    submission = gate_of(request).mill.submit(cast("Asks[JobResult]", asked), idempotency_key=key)
+    job = await asyncio.shield(asyncio.ensure_future(submission))
+    if is_noted and scopes_of(asked) != {Scope.SEARCH} and not job.is_replayed:
+        what = {"kind": asked.kind, "collection": asked.collection, "job": job.id}
+        audit.note(caller, "submit", request_id=request.state.request_id, **what)
+    return job
+
+
+def _of_caller(caller: ApiKey, idempotency_key: str) -> str:
+    """Return a key that is this caller's own. Without API keys there is one caller, and it is that of the client."""
+    return f"{caller.id}\n{idempotency_key}" if caller.id else idempotency_key
+
+
+def read_idempotency_key(written: str | None) -> str | None:
+    """Read the header: 1 to 255 visible characters, bare or quoted.
+
+    Raises:
+        Problem: It is something else.
+    """
+    if written is None:
+        return None
+    found = _IDEMPOTENCY_KEY.fullmatch(written)
+    if found is None:
+        raise invalid(("Idempotency-Key", "must be 1 to 255 visible characters, bare or quoted"))
+    return found["quoted"] or found["bare"]
+
+
+def accepted(record: Record, headers: dict[str, str]) -> Response:
+    """Answer with a job that goes on."""
+    at = {"Location": f"/v1/jobs/{record.job_id}"}
+    return JSONResponse(job_of(record).model_dump(mode="json"), 202, headers | at)
