@@ -1,4 +1,4 @@
-"""A chat backend with a page: hits and the answer stream in while the work goes on. A reader who leaves stops it.
+"""A chat backend with a page: hits and the answer stream in. If the reader leaves, the job is cancelled.
 
 Run it, and open http://127.0.0.1:8000 (REDIS_URL and COLLECTION say what is searched):
   pip install querymill "fastapi>=0.135" uvicorn

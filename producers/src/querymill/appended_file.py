@@ -1,4 +1,4 @@
-"""A file of JSON lines that one process appends to, and that a killed run leaves fit to go on with."""
+"""A file of JSON lines that one process appends to. After a kill, the next run can append to it again."""
 
 import fcntl
 import os

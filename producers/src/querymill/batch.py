@@ -1,4 +1,4 @@
-"""Many searches from a file: some at a time, each result a line of another file, which says where to go on."""
+"""Run many searches from a file, a few at a time. Each result is a line of another file; a later run resumes."""
 
 import hashlib
 import json

@@ -47,7 +47,7 @@ _MONGODB_RULE = "begin with mongodb:// or mongodb+srv://"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the diagnosis; ``ok`` is None for what is not probed, and ``mend`` says what to do, or why not."""
+    """One line of the diagnosis; ``ok`` is None if nothing was probed; ``mend`` says what to do, or why."""
 
     name: str
     value: str

@@ -82,7 +82,7 @@ class DocumentCalls:
     ) -> Iterator[Mapping[str, Any]]:
         """Yield all documents that pass a filter, whole, in the order of their ids. One page is held at a time.
 
-        What is ingested or dropped meanwhile may be in it or not.
+        Documents that are ingested or dropped while it runs may be in it or not.
 
         Raises:
             JobFailed: The store could not answer.
@@ -111,7 +111,7 @@ class DocumentCalls:
         submitted before and is stored later stays forgotten.
 
         Raises:
-            TimeoutError: It has not ended after ``timeout`` seconds; it goes on.
+            TimeoutError: It has not ended after ``timeout`` seconds. The job continues.
         """
         request = DropDocuments(
             retriever=retriever, collection=collection, ids=tuple(ids), filter=filter or {}, everything=everything

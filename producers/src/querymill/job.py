@@ -74,7 +74,7 @@ class Job(Generic[R]):
     def cancel(self) -> bool:
         """Cancel the job. Return False if it had already ended.
 
-        If others wait for the same work, that goes on for them.
+        If others wait for the same work, the work continues for them.
         """
         return self._board.settle(self.id, Verdict("cancelled", reason=CANCELLED))
 

@@ -1,4 +1,4 @@
-"""What a client does to ingest: rows, or what is at a path, become jobs; what became of each is told and counted."""
+"""Ingest rows, or the files at a path: submit them as jobs, and report and count the outcome of each document."""
 
 import asyncio
 import threading
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 NAMED: Final = 1_000
 #: Where documents come from: a path, or rows.
 Rows = str | Path | Iterable[Any]
-#: Is told of each bad line and unread file, and of each advance; one with a ``document`` says what became of it.
+#: Called with each bad line, each unread file and each advance. An advance with a ``document`` is its outcome.
 OnEvent = Callable[[LoadProgress | BadLine | UnreadPath], None]
 _COLLECTION: Final = TypeAdapter[str](CollectionName)
 E = TypeVar("E", LoadProgress, BadLine, UnreadPath)
@@ -36,7 +36,7 @@ E = TypeVar("E", LoadProgress, BadLine, UnreadPath)
 
 @dataclass(slots=True)
 class Ingestion:
-    """What became of documents. However many they are, it stays small.
+    """The outcomes of documents. However many documents there are, it stays small.
 
     ``outcomes`` counts them by outcome: those of the results, such as "ingested" and "unchanged", "failed", and "bad"
     for lines that break a rule. ``parts`` counts what is stored of them. Of a path, "unread" counts the files that
@@ -101,7 +101,7 @@ class LoadCalls:
         options: PathOptions | None = None,
         on_event: OnEvent = lambda _: None,
     ) -> Ingestion:
-        """Ingest rows, or what is at a path, and wait until they are in. Return what became of them.
+        """Ingest rows, or what is at a path, and wait until they are in. Return the outcomes.
 
         A path is read as `querymill ingest KIND PATH` reads it: JSON lines; for reports also a document, a folder, a
         pattern or an archive of them; for conversations and messages also histories; for files also a code base, with

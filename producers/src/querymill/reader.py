@@ -23,7 +23,7 @@ HEAR_S: Final = 5.0
 CHECK_S: Final = 2.0
 #: Each check looks at one part of the waits, so that thousands of looks do not hold up the news.
 PARTS: Final = 10
-#: If somebody has waited for this long, in seconds, it is looked whether any worker listens where the job waits.
+#: After waiting for this long, in seconds, the reader checks whether any worker listens where the job waits.
 UNATTENDED_S: Final = 3.0
 #: How often that is looked at, in seconds.
 LISTENING_EVERY_S: Final = 1.0
@@ -35,7 +35,7 @@ PATIENCE_S: Final = 10.0
 PAUSE_S: Final = 2.0
 #: One round trip asks about at most this many jobs.
 AT_ONCE: Final = 200
-#: What no second try would mend, and what one might: another server may have taken over.
+#: Errors that a second try would not fix, and errors that it might: another server may have taken over.
 _REFUSED = (redis.AuthenticationError, redis.exceptions.AuthorizationError, redis.ResponseError)
 _PASSING = (redis.ReadOnlyError, redis.OutOfMemoryError, redis.exceptions.MasterDownError)
 

@@ -21,8 +21,8 @@ Delivery = Heard | Exception
 class Order:
     """Puts the events of one job into their order, each once.
 
-    They come by two ways: the board's reply to a look, and what it tells afterwards. What is told before the reply is
-    there must wait for it. An event that is not the next by its count shows that one was missed: another look is due.
+    They arrive in two ways: in the board's reply to a look, and as events after it. An event that arrives before the
+    reply must wait for it. An event that is not the next by its count shows that one was missed: another look is due.
     """
 
     def __init__(self, after: str = "0-0") -> None:

@@ -164,7 +164,7 @@ def test_a_job_at_work_while_a_document_is_forgotten_stores_no_vector_of_it(
     assert isinstance(result, EmbedResult)
     assert (result.written, result.complete) == (len(request.texts) - of_ada, False)
     assert result.degraded == (
-        Degradation(stage="embed", reason=f"{of_ada} texts were forgotten meanwhile", code="invalid"),
+        Degradation(stage="embed", reason=f"{of_ada} texts were forgotten since", code="invalid"),
     )
 
 

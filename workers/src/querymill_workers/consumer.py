@@ -1,4 +1,4 @@
-"""Celery's consumer, without all that it does besides receiving bells.
+"""Celery's consumer, reduced to receiving bells.
 
 A message that makes Celery's own code raise ends the process, and the broker then gives it to the next worker. On Redis
 the transport drops what is not a bell. On other brokers `BellConsumer` does.

@@ -20,7 +20,7 @@ MIN_STEP: Final = 0.002
 BANDS: Final = (("low", 0.4), ("medium", 0.6), ("the default threshold", 0.7), ("high", 0.8), ("exact", 1.0))
 #: Unrelated pairs of real texts by which the price of the bands is measured, at least.
 MIN_PAIRS: Final = 1_000
-#: Messages that each query of a set is compared with besides those that answer it.
+#: Messages that each query of a set is compared with, in addition to those that answer it.
 OTHERS: Final = 5
 
 

@@ -1,6 +1,6 @@
 """The folder of a drafted set: the corpus, the proposals with what became of each, and the set made of the kept ones.
 
-``drafts.jsonl`` is the work of the person who confirms: it is written after every answer, and read when they go on.
+``drafts.jsonl`` is the work of the person who confirms: it is written after every answer, and read when they resume.
 """
 
 import json

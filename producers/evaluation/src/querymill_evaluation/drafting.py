@@ -171,7 +171,7 @@ class Source:
     def proposals(self, known: Iterable[str] = ()) -> Iterator[Proposal]:
         """Propose a question for every passage of the sample but those ``known`` by their judged id.
 
-        Passages that answer a question somebody asked come first.
+        Passages that answer a question from a stored chat come first.
         """
         done = set(known)
         ordered = sorted(self._sample, key=lambda entry: (entry[2].question is None, -entry[0], entry[1]))

@@ -24,7 +24,7 @@ SEARCHES: Final[Mapping[str, type[Search]]] = {
 MARGIN_S: Final = 5.0
 #: What kinds call the number of hits that a search returns.
 _LIMITS: Final = ("top_n", "limit", "top_k")
-#: What a retriever asks for unless it is told otherwise: documents with their metadata, and no prompt made of them.
+#: The defaults of a retriever: documents with their metadata, and no prompt made of them.
 _DEFAULTS: Final[Mapping[str, Any]] = {"metadata": True, "prompt_tokens": 0, "context_budget": 0}
 #: A question in place of the one to come, so that everything else is checked before it.
 _ANY_QUESTION: Final = "?"

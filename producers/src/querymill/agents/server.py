@@ -52,7 +52,7 @@ class OfferedTool:
 
     @property
     def as_listed(self) -> Tool:
-        """The tool as hosts are told of it. Its schema is paid for by every turn of a chat, so it is short."""
+        """The tool as it is described to hosts. Every turn of a chat pays for its schema, so the schema is short."""
         writes = self.scope is not Scope.SEARCH
         hints = ToolAnnotations(
             read_only_hint=not writes, destructive_hint=False, idempotent_hint=True, open_world_hint=False

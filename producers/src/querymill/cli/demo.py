@@ -75,7 +75,7 @@ def show_everything(mill: Querymill, sample: Path, console: Console) -> Shown:
 
 
 def service_steps(found: ReportResult) -> tuple[DemoStep, ...]:
-    """List the steps on the services, which go on from the result of the first question."""
+    """List the steps that use the services alone. They start from the result of the first question."""
     return (
         DemoStep(
             "The models alone: hits reranked, texts embedded",

@@ -76,7 +76,7 @@ ID_WIDTH: Final = 40
 def table_of(cards: Sequence[DocumentCard]) -> Table:
     """Format documents as a table, one row each. What is too wide for the terminal is cut, but never an id."""
     table = Table(box=None)
-    # An id that was cut could not be pasted. A hash stays on one line, a long path goes on in the next.
+    # An id that was cut could not be pasted. A hash stays on one line, a long path continues on the next.
     longest = max((len(card.id) for card in cards), default=2)
     table.add_column("id", overflow="fold", min_width=min(longest, ID_WIDTH), no_wrap=longest <= ID_WIDTH)
     table.add_column("when", no_wrap=True)

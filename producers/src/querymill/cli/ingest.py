@@ -80,7 +80,11 @@ def load(
     time_zone: Annotated[str | None, typer.Option(help="histories: of times that name none; else UTC")] = None,
     include_secrets: IncludeSecrets = False,
     is_watched: Annotated[
-        bool, typer.Option("--watch", help="go on with what changes, until Ctrl-C; a session that grows costs its end")
+        bool,
+        typer.Option(
+            "--watch",
+            help="then ingest what changes, until Ctrl-C; of a session that grows, only its new messages are sent",
+        ),
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="print one JSON object; with --watch one for each change")

@@ -1,4 +1,4 @@
-"""``querymill ingest KIND --watch``: go on with what changes, until Ctrl-C."""
+"""``querymill ingest KIND --watch``: ingest what changes, until Ctrl-C."""
 
 import json
 import os
@@ -36,7 +36,7 @@ from querymill.reading.process import Reader
 from querymill_shared.addresses import mask
 from querymill_shared.settings import Settings
 
-#: What a round counts, in the order in which it is told.
+#: What a round counts, in the order in which it is printed.
 _COUNTED: Final = (
     "grown", "ingested", "unchanged", "superseded", "forgotten", "dropped", "compared", "messages", "files",
 )  # fmt: skip
@@ -80,7 +80,7 @@ def watch(asked: Watching, *, as_documents: bool, as_histories: bool) -> None:
         console.print(f"following {', '.join(asked.paths) or 'the places of the tools'}; Ctrl-C stops it", markup=False)
         follow(follower, stop, _teller(asked, console, total, record), lambda said: console.print(said, style="yellow"))
     did = ", ".join(f"{total[name]} {name}" for name in _COUNTED if total[name]) or "nothing new"
-    console.print(f"Stopped: {did}. The same command goes on from here.")
+    console.print(f"Stopped: {did}. The same command resumes from here.")
 
 
 @contextmanager
@@ -156,7 +156,7 @@ def _is_history(path: Path) -> bool:
 def _documents(asked: Watching, mill: Querymill, stack: ExitStack) -> Follower:
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="querymill-")))
     reader = stack.enter_context(Reader())
-    # It says nothing by itself: every round is told as a whole.
+    # It prints nothing by itself: every round is printed as a whole.
     feed = Feed(mill, reader, asked.kind.documents, asked.collection, asked.documents, Loaded(), folder)
     follower = DocumentFollower(asked.paths, feed)
     found = list(follower.sources())

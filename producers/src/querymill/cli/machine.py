@@ -64,7 +64,7 @@ def read_queues(written: str) -> list[Queue]:
 
 
 def _replace_by(*arguments: str) -> NoReturn:
-    """Go on as another program, with this process's id, so that signals reach it."""
+    """Replace this process by another program, under the same process id, so that signals reach it."""
     if importlib.util.find_spec("querymill_workers") is None:
         raise WrongUse("the workers are not installed: pip install 'querymill[all]', or querymill-workers")
     sys.stdout.flush()

@@ -21,7 +21,7 @@ def show_hit(
     made_of: Iterable[str] = (),
     written_in: str = "",
 ) -> None:
-    """Print a hit. Long lines go on below themselves.
+    """Print a hit. Long lines wrap below their beginning.
 
     ``says`` is the part of its text to read first, ``made_of`` the equation of its score, and ``written_in`` the place
     in the source, on a line that is never wrapped, so that terminals can jump there.

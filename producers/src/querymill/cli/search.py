@@ -88,6 +88,8 @@ def run(kind: Kind[Any], request: Search, *, as_json: bool) -> None:
             kind.follow(console, request.query, job.events(timeout=timeout))
             kind.show(console, job.result(timeout=5))
         except KeyboardInterrupt:
-            said = f"{job.id} goes on: querymill job events {job.id} follows it, querymill job cancel {job.id} ends it"
+            said = (
+                f"{job.id} continues: querymill job events {job.id} follows it, querymill job cancel {job.id} ends it"
+            )
             Console(stderr=True, soft_wrap=True).print(said)
             raise

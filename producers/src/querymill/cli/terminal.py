@@ -32,7 +32,7 @@ class Console(rich.console.Console):
 
 
 def saying_if_interrupted(command: Callable[..., None], said: str) -> Callable[..., None]:
-    """Return a command that says on stderr, when Ctrl-C ends it, what goes on without it."""
+    """Return a command that says on stderr, when Ctrl-C ends it, what continues without it."""
 
     @wraps(command)
     def run(*arguments: Any, **parameters: Any) -> None:

@@ -39,7 +39,7 @@ class Roots:
 class Changes:
     """The files below some roots that have changed since they were asked for last.
 
-    Where the system cannot ``watch`` so many files, they are looked at every ``look_ms``, and ``tell`` is told.
+    Where the system cannot ``watch`` so many files, they are polled every ``look_ms``, and ``tell`` gets the reason.
     """
 
     roots: Roots
@@ -75,7 +75,7 @@ class Changes:
         return changed
 
     def wake(self) -> None:
-        """Let the waiting thread go on."""
+        """Wake the waiting thread."""
         with self._news:
             self._news.notify_all()
 

@@ -32,9 +32,9 @@ SETTLED_S: Final = 2.0
 class LineFollower:
     """Sends the lines that files gain.
 
-    A file that is renamed goes on where it was; another in its place, and one that was cut or written again, are read
-    from their beginning: what is stored already is not stored again. Of folders, files that it ``leaves_out`` are not
-    read.
+    A file that is renamed is read from where it was. Another file in its place, and a file that was cut or rewritten,
+    are read from their beginning; what is stored already is not stored again. Files that ``leaves_out`` matches are
+    skipped in folders.
     """
 
     paths: Sequence[Path]

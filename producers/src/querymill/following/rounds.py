@@ -48,7 +48,7 @@ class Follower(Protocol):
 def follow(
     follower: Follower, stop: threading.Event, tell: Callable[[Told], None], remark: Callable[[str], None]
 ) -> None:
-    """Follow until ``stop`` is set. Every round that did something is told."""
+    """Follow until ``stop`` is set. Report every round that did something."""
     while not stop.is_set():
         roots = follower.roots()
         with Changes(roots, remark) as changes:
@@ -64,7 +64,7 @@ def follow(
                     looked = time.monotonic()
                     changed |= follower.everything()
                     if follower.roots() != roots:
-                        break  # a place appeared, or went: watch what is there now
+                        break  # a place appeared or disappeared: watch the present ones
 
 
 def _take(

@@ -1,4 +1,4 @@
-"""What was sent, in a file of this machine: a follower that is started again goes on where it stopped.
+"""What was sent, in a file of this machine: a follower that is started again resumes where it stopped.
 
 It is a file, and not on the board, as it is about files of this machine, which nothing else sees. The board forgets its
 jobs, and may be emptied. If the file is lost, everything is read and sent once more, and what is stored

@@ -127,7 +127,7 @@ async def fetch_whole(request: Request, collection: str, kind: Retriever, docume
 @router.delete(
     "/v1/collections/{collection}/{kind}/{document:path}",
     response_model=Dropped,
-    responses=answers({202: {"description": "It goes on", "model": JobBody}}, problems=(410, 424)),
+    responses=answers({202: {"description": "The job continues", "model": JobBody}}, problems=(410, 424)),
 )
 async def drop_document(request: Request, collection: str, kind: Retriever, document: DocumentKey) -> Response:
     """Drop a document for good. What was submitted before and is stored later stays forgotten."""
@@ -139,7 +139,7 @@ async def drop_document(request: Request, collection: str, kind: Retriever, docu
 @router.delete(
     "/v1/collections/{collection}/{kind}",
     response_model=Dropped | Matches,
-    responses=answers({202: {"description": "It goes on", "model": JobBody}}, problems=(410, 424, 504)),
+    responses=answers({202: {"description": "The job continues", "model": JobBody}}, problems=(410, 424, 504)),
 )
 async def drop_documents(
     request: Request,

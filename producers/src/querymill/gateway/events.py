@@ -92,7 +92,7 @@ def read_event_id(written: str | None) -> str:
 
 
 async def _caught_up(request: Request, found: Summary, begins_at: str) -> tuple[bytes, str]:
-    """Return the event that stands for what the stream does not hold, b"" if it holds all, and where it goes on."""
+    """Return the event that replaces what the stream no longer has, b"" if it has all, and the id to resume from."""
     if begins_at == BEGINNING or not found.first:
         return b"", begins_at
     if not is_later(found.first, begins_at) and not is_later(begins_at, found.last):

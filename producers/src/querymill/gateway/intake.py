@@ -40,7 +40,7 @@ MAX_LINE: Final = 16_000_000
 MAX_REJECTED: Final = 100
 #: Jobs of one upload that may wait for a worker. Then the caller has to wait.
 UNDER_WAY: Final = 4 * IN_FLIGHT
-#: How long the caller of an upload is held up by one job before it is told to come back, in seconds.
+#: How long one job may hold up the caller of an upload before the gateway asks it to come back, in seconds.
 PATIENCE_S: Final = 120.0
 #: How often an upload is remembered while its lines are read, in seconds.
 REMEMBERED_EVERY_S: Final = 1.0

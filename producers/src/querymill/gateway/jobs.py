@@ -82,7 +82,7 @@ async def list_jobs(
 ) -> Response:
     """List the jobs that the key may see, newest first.
 
-    A page looks at a limited number of jobs. If it found fewer than ``limit``, ``next`` goes on from where it stopped.
+    A page looks at a limited number of jobs. If it found fewer than ``limit``, ``next`` continues where it stopped.
     """
     wanted: Wanted = {"state": state, "kind": kind, "collection": collection, "lane": lane, "is_complete": complete}
     found = await find_jobs(request, wanted, limit=limit, before=before)
@@ -150,7 +150,7 @@ async def _stored(request: Request, record: Record) -> Response:
 
 @router.delete("/v1/jobs/{job_id}", response_model=CancelBody, responses=answers())
 async def cancel_job(request: Request, job_id: str) -> Response:
-    """Cancel a job. One that is over stays as it is. If others wait for the same work, that goes on for them."""
+    """Cancel a job. A job that has ended stays as it is. If others wait for the same work, it continues for them."""
     found = await look_at(request, job_id)
     is_cancelled = await asyncio.shield(asyncio.ensure_future(cancel(request, job_id)))
     state: State = "cancelled" if is_cancelled else await _state(request, found.record)

@@ -17,7 +17,7 @@ from querymill.gateway import problems
 from querymill.gateway.problems import KINDS, Problem
 from querymill_shared.contracts.answer import ANSWER_TOKENS
 
-#: The paths of these routes. Whatever goes wrong there is told in OpenAI's shape.
+#: The paths of these routes. Their errors have OpenAI's shape.
 COMPLETIONS, MODELS = "/v1/chat/completions", "/v1/models"
 #: The longest and the shortest answer that the contract allows, in tokens.
 _LEAST_TOKENS, _MOST_TOKENS = 16, 4_000

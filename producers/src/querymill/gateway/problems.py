@@ -71,7 +71,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "concurrency": Kind(429, "Too many requests at once", "Requests that wait and streams count. Let one of them end."),
     "job-failed": Kind(424, "The job failed", "`code` and `detail` say why. Sent again, the request is a new job."),
     "job-cancelled": Kind(410, "The job was cancelled", "It has no result."),
-    "late": Kind(504, "No result in time", "The job goes on; `links` leads to it."),
+    "late": Kind(504, "No result in time", "The job continues; `links` leads to it."),
     "overloaded": Kind(
         503, "Too much work waits", "No worker could begin it before its deadline. Nothing was enqueued."
     ),

@@ -24,7 +24,7 @@ READERS: Final = 2
 RECEIVED: Final = 16
 #: How long a document waits for a reader, in seconds.
 QUEUE_S: Final = 60.0
-#: How long the picture of a page waits for a reader, in seconds: somebody looks at the page.
+#: How long the picture of a page waits for a reader, in seconds: a person is looking at the page.
 PICTURE_QUEUE_S: Final = 20.0
 _BUSY: Final = "too many documents are read; send it again"
 
@@ -107,7 +107,7 @@ class ReadingRoom:
         try:
             yield reader
         except asyncio.CancelledError:
-            reader.give_up()  # its thread goes on otherwise
+            reader.give_up()  # otherwise its thread would continue
             reader = Reader(LIMITS)
             raise
         finally:
@@ -129,7 +129,7 @@ def room_of(request: Request) -> ReadingRoom:
 def line_of(
     lines: Lines[Any], collection: str, document: Document, file: Received, given: GivenFields
 ) -> tuple[GoodLine[Any], ReadDocument]:
-    """Make what is ingested of a document, and what the caller is told of it.
+    """Return what is ingested of a document, and what is reported to the caller.
 
     Raises:
         Problem: A field breaks a rule.

@@ -1,6 +1,6 @@
 """Server-Sent Events: one task a reader for what it is sent, one that notices when it goes.
 
-The events of a reader wait in a queue of limited length and size. A reader that does not keep up is closed, and goes on
+The events of a reader wait in a queue of limited length and size. A reader that does not keep up is closed, and resumes
 from its last id. So no reader can fill the memory of the process, and none loses an event.
 """
 

@@ -37,9 +37,9 @@ async def read_request(request: Request) -> JobRequest:
 async def submit_job(
     request: Request, asked: JobRequest, idempotency_key: str | None = None, *, is_noted: bool = True
 ) -> AsyncJob[Any]:
-    """Submit a job if the caller may, and note writes in the audit, unless somebody else does.
+    """Submit a job if the caller may, and write an audit line for a write, unless the route does.
 
-    It is on the board and rung even if the client goes in the middle of this.
+    The job is stored and rung even if the client disconnects during the call.
 
     Raises:
         Problem: The caller may not.
@@ -76,6 +76,6 @@ def read_idempotency_key(written: str | None) -> str | None:
 
 
 def accepted(record: Record, headers: dict[str, str]) -> Response:
-    """Answer with a job that goes on."""
+    """Answer with a job that has not ended."""
     at = {"Location": f"/v1/jobs/{record.job_id}"}
     return JSONResponse(job_of(record).model_dump(mode="json"), 202, headers | at)

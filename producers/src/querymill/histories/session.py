@@ -63,7 +63,7 @@ class Session:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that it is told by."""
+        """The files from which it was read."""
         return tuple(dict.fromkeys((self.source, *self.others)))
 
     def entries_for(self, source: Path) -> list[Said | Call]:

@@ -29,7 +29,7 @@ class Load(Protocol):
 
 
 class LoadTree(Protocol):
-    """The same for a client: nothing is printed, what becomes of each file is told and counted."""
+    """The same for a client: it prints nothing, and reports and counts the outcome of each file."""
 
     def __call__(
         self,

@@ -26,13 +26,13 @@ from querymill_shared.contracts.filters import MAX_CHARS, MAX_VALUES
 if TYPE_CHECKING:
     from querymill.client import Querymill
 
-#: Remarks of one document that are told.
+#: Remarks that are reported of one document, at most.
 SHOWN: Final = 5
 #: Documents on one page of the list of what is stored.
 LISTED: Final = 1_000
 
 
-#: Is told a line, with its style: "yellow" for a remark.
+#: Called with a line and its style: "yellow" for a remark.
 Say = Callable[[str, str], None]
 
 
@@ -114,7 +114,7 @@ def _standard_input(folder: Path) -> Source:
 class Feed:
     """Yields a report for each file that changed. What it reads and leaves out is noted in ``done``.
 
-    ``say`` is told what was read, and a remark with its style; ``on_left_out`` each file that was not.
+    ``say`` is called with what was read, and with each remark and its style; ``on_left_out`` each file that was not.
     ``missing`` names an engine that is not installed, if one was needed.
     """
 

@@ -147,7 +147,7 @@ def _found_in_places(only: Format | None) -> Found:
 
 @dataclass(slots=True)
 class Feed:
-    """Yields a request for each session, and counts them by format. ``on_unread`` is told what cannot be read."""
+    """Yields a request for each session, and counts them by format. ``on_unread`` is called for what cannot be read."""
 
     lines: Lines[Any]
     collection: str

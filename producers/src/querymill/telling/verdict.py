@@ -90,7 +90,7 @@ class SpeedVerdict:
 
 
 def verdict(drawn: Waterfall) -> SpeedVerdict:
-    """Say where the time of a job went, from its critical path. Of a job that goes on: so far."""
+    """Say where the time of a job went, from its critical path; for a job that has not ended, so far."""
     total = sum(stretch.bar.ms for stretch in drawn.critical)
     if drawn.ended is not None and drawn.ended < FAST_MS:
         return SpeedVerdict("fast", "fast")

@@ -13,7 +13,7 @@ from querymill_shared.contracts.codes import Code
 
 #: How an attempt ended. ``withdrawn``: the step was put back on purpose, to make room or to wait for something.
 AttemptOutcome = Literal["running", "done", "failed", "outage", "refused", "lost", "withdrawn"]
-#: Attempts that the board keeps besides the last one. Longer reasons of theirs are cut.
+#: Attempts that the board keeps in addition to the last one. Their longer reasons are cut.
 MAX_PAST: Final = 19
 MAX_REASON_CHARS: Final = 200
 #: What a past line says by the cause for which the step was put back: see `Counts`.

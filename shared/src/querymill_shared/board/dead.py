@@ -1,4 +1,4 @@
-"""The calls about dead jobs: those that were given up and kept, for somebody to replay or to drop."""
+"""The calls about dead jobs: jobs that failed too often, kept until they are replayed or dropped."""
 
 from querymill_shared.board import keys
 from querymill_shared.board.calls import SETTLE_MARGIN_MS, Call

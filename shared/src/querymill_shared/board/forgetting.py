@@ -20,7 +20,7 @@ T = TypeVar("T")
 LOOKED_AT: Final = 500
 #: Jobs and entries of streams that are read or changed in one round trip.
 AT_ONCE: Final = 200
-#: Events that end a job. They hold no text, and somebody waits for them.
+#: Events that end a job. They hold no text, and callers wait for them.
 _LAST: Final = ("done", "failed", "cancelled")
 
 

@@ -10,7 +10,7 @@ LAST_TYPES: Final = frozenset(("done", "failed", "cancelled"))
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What somebody wants to know of a job: every event after an event id, or its end only."""
+    """What a caller wants to know of a job: every event after an event id, or its end only."""
 
     job_id: str
     every_event: bool
@@ -63,11 +63,11 @@ class WatchedBoard(Protocol):
     """
 
     def listen(self, watcher: str) -> Listener:
-        """Begin to hear what is told to a watcher."""
+        """Start to receive the events for a watcher."""
         ...
 
     def watch(self, looks: Sequence[Look], watcher: str) -> list[Seen | Exception]:
-        """Register a watcher of each job, and return what has happened; whatever comes later is told to the watcher.
+        """Register a watcher of each job, and return what has happened so far. The watcher receives everything later.
 
         An exception stands in the place of a job that cannot be watched: `UnknownJob` if there is none.
         """

@@ -79,7 +79,7 @@ class _Paged(_OfRetriever):
 
     @property
     def _list(self) -> str:
-        """What a cursor is good for: it must not go on in a list of something else."""
+        """The list that a cursor belongs to: it is refused for any other list."""
         asked = json.dumps([self.retriever, self.collection, dict(self.filter)], sort_keys=True)
         return hashlib.sha256(asked.encode()).hexdigest()[:12]
 

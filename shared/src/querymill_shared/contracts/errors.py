@@ -70,10 +70,10 @@ class IdempotencyConflict(QuerymillError):
 
 
 class ClientClosed(QuerymillError):
-    """Raised when the client was closed while somebody waited for a job. The job goes on."""
+    """Raised when the client was closed while a caller waited for a job. The job continues."""
 
     def __init__(self, job_id: str) -> None:
-        super().__init__(f"job {job_id}: the client was closed while waiting for it; the job goes on")
+        super().__init__(f"job {job_id}: the client was closed while waiting for it; the job continues")
 
 
 class Overloaded(QuerymillError):

@@ -85,7 +85,7 @@ class Crew:
             self._run(claim, ports, ring)
 
     def answer_here(self, bell: Bell, ports: Ports, ring: Ring) -> None:
-        """Answer a bell in the calling thread, which counts as one of the crew meanwhile."""
+        """Answer a bell in the calling thread, which counts as one of the crew until it returns."""
         with self._changed:
             self._busy += 1
         try:

@@ -45,7 +45,7 @@ def sweep(
 
 
 def recover_safely(due: Due, ports: Ports, errands: Errands | None) -> Sequence[Bell]:
-    """Act on one due entry. If that raises, log it: the other entries go on, and this one becomes due again."""
+    """Act on one due entry. If it raises, log the error and continue: this entry becomes due again."""
     try:
         return recover(due, ports, errands)
     except UnknownJob:

@@ -1,6 +1,6 @@
 """Drop documents for good: tombstones first, then rows, then what the board and the caches still hold.
 
-If a worker dies, the next attempt goes on with what is left. Each part does nothing where it is done already.
+If a worker dies, the next attempt drops what is left. Each part does nothing where it is done already.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,7 +36,7 @@ def step(claim: Claim, request: DropDocuments, ports: DocumentPorts) -> None:
     """Drop the documents that the request means."""
     stored, collection = documents_of(request.retriever, ports), request.collection
     if request.filter or request.everything:
-        # Before any row: who comes later with an older version is told.
+        # Before any row: a later write of an older version is refused by it.
         ports.ledger.forget(
             collection, request.retriever, version_of(claim), conditions=request.filter, documents=request.ids
         )
@@ -145,7 +145,7 @@ def clean(claim: Claim, forgotten: Forgotten, ports: CleaningPorts) -> None:
 def clean_board(claim: Claim, forgotten: Forgotten, board: Board) -> None:
     """Delete the jobs of the collection that hold, or may come to hold, a forgotten text.
 
-    What waits to be written goes on, and ends without a trace: the ledger tells it that its document is forgotten.
+    Writes that wait continue, and end without a trace: the ledger says that their document is forgotten.
     Writes of other documents stay as they are, and so does what was accepted after this job.
     """
     found = [

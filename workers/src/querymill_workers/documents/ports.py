@@ -83,7 +83,7 @@ class Samples(Protocol):
 
 
 class CleaningPorts(Common, Protocol):
-    """What is cleaned after rows have been dropped, besides the board."""
+    """What is cleaned after rows have been dropped, in addition to the board."""
 
     @property
     def fleet_caches(self) -> ForgetfulCaches: ...

@@ -91,7 +91,7 @@ def _short_enough(
 ) -> Iterator[tuple[int, Mapping[str, Any] | None]]:
     """Yield whole documents until the page is long enough, each with how many ids are done by then.
 
-    A document that has been dropped meanwhile is None.
+    A document that has been dropped since is None.
     """
     size = 0
     for start in range(0, len(ids), READ_AT_ONCE):

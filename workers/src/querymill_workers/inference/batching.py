@@ -4,7 +4,7 @@ A request is filled at the moment it may be sent. It takes every text that arriv
 during a few milliseconds of linger while other requests are under way. When idle, a request is sent at once.
 
 Each collection has requests of its own, which wait for their grants on its behalf. The short texts of other collections
-travel with them where there is room. Long ones do not: nobody's question waits for the long texts of somebody else.
+travel with them where there is room. Long ones do not: no caller's question waits for another caller's long texts.
 """
 
 import threading

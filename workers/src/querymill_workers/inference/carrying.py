@@ -1,6 +1,6 @@
 """Calls that outlive their callers.
 
-A provider goes on working on a call after its caller has left, and charges for it. So the call is made in a thread of
+A provider keeps working on a call after its caller has left, and charges for it. So the call is made in a thread of
 its own: what it returns too late for its caller is still kept for the next one, and how it ended is still reported.
 """
 

@@ -104,7 +104,7 @@ class Gateway(Generic[T]):
         """Make a call and wait for it no longer than the caller has time.
 
         Raises:
-            CutShort: The time is up. The call goes on.
+            CutShort: The time is up. The call continues.
         """
         if caller.expires_at is None:
             return call()
@@ -145,7 +145,7 @@ class Gateway(Generic[T]):
         """Make the call of a single caller; see `call`.
 
         Raises:
-            CutShort: The caller's deadline has passed. The call goes on.
+            CutShort: The caller's deadline has passed. The call continues.
         """
         work = OneCall(caller, tokens, ask)
         response = self._wait_for(caller, lambda: self.call(work), f"{self._name} unavailable: no response in time")

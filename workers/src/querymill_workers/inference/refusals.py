@@ -34,7 +34,7 @@ def embed_each(
 ) -> tuple[list[Embedded], Usage]:
     """Return the vector of each text, or why the provider refuses it.
 
-    A refused batch is halved until the refused texts are known. Texts that were accepted meanwhile come from the cache.
+    A refused batch is halved until the refused texts are known. Texts that were accepted before come from the cache.
 
     Raises:
         Unavailable: The provider is unreachable or slow.

@@ -33,7 +33,7 @@ POLL_S = (0.004, 0.050)
 
 #: The sorts of values that are cached.
 LABELS: Final = ("vector", "chat")
-#: What is asked of a provider when somebody forgets is there within this time, in ms.
+#: Calls that are in flight when a document is forgotten have ended after this time, in ms.
 REFUSED_MS = 120_000
 #: Keys that the server looks at in one go.
 LOOKED_AT = 500

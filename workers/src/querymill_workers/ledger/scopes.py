@@ -1,6 +1,6 @@
 """What a tombstone of a filter keeps: enough to recognise what it covers, and nothing of a person.
 
-A tombstone stays for days after the last row of somebody is gone. So values and prefixes are kept as keyed hashes.
+A tombstone stays for days after a person's last row has been dropped. So values and prefixes are kept as keyed hashes.
 Times and the ends of ranges are kept as they are, because hashes have no order.
 """
 

@@ -55,8 +55,8 @@ class NearIndexes:
     def make(self, collection: str, model: str, *, dimensions: int) -> bool:
         """Make the index if the collection is large and has none. Return whether it was made.
 
-        Searches and writes go on meanwhile, and without the index searches are slower, not wrong. So if another worker
-        makes an index of the table, or the server fails, nothing is done until the next call.
+        Searches and writes continue while it runs. Without the index, searches are slower, not wrong, so nothing is
+        done until the next call if another worker makes an index of the table, or if the server fails.
         """
         if self.exists(collection, model) or not self._is_large(collection, model):
             return False

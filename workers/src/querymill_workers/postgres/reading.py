@@ -14,7 +14,7 @@ from querymill_workers.postgres.connection import CheckedConnection, Pool, borro
 def snapshot(pool: Pool) -> Iterator[CheckedConnection]:
     """Lend a connection whose statements all see one snapshot. Until it ends, other uses by this thread join it.
 
-    Within `joined` or another snapshot, that transaction goes on.
+    Within `joined` or another snapshot, that transaction is used.
     """
     with borrowed(pool) as connection:
         if connection is pool.own.connection:
@@ -35,7 +35,7 @@ def snapshot(pool: Pool) -> Iterator[CheckedConnection]:
 def fetch_all(pool: Pool, *asked: tuple[Any, Mapping[str, Any]]) -> list[list[TupleRow]]:
     """Run statements in one transaction and one round trip, and return the rows of each.
 
-    Settings of these statements end with them, also within a transaction that goes on.
+    Settings of these statements end with them, also within a transaction that continues.
     """
     with borrowed(pool) as connection:
         if connection is pool.own.connection:

@@ -86,7 +86,7 @@ class _Table:
 
     @property
     def is_wrongly_owned(self) -> str | None:
-        """Say so if the migrating user may not alter the table, or the role may. Migrations do not mend this."""
+        """Say so if the migrating user may not alter the table, or the role may. Migrations do not fix this."""
         if self.is_owned_well:
             return None
         return f"the table {self.name} belongs to {self.owner}: it must belong to who migrates, never to {ROLE}"
@@ -180,7 +180,7 @@ def former_tables() -> frozenset[str]:
 
 
 def _loose_functions(connection: psycopg.Connection) -> Iterator[str]:
-    """Say which functions of ours, or of triggers on our tables, could be made to act for somebody else."""
+    """Return our functions, and those of triggers on our tables, that another role could make act on its behalf."""
     values = {"functions": sorted(_named(_FUNCTION)), "tables": sorted(tables_made())}
     for name, takes_rights, has_path in connection.execute(_SQL["wall_functions"], values).fetchall():
         if takes_rights:

@@ -125,7 +125,7 @@ def packed(texts: Sequence[TextToEmbed], rows: Vectors) -> dict[str, str]:
 
 def to_result(request: EmbedTexts, picture: Picture, notes: EmbedNotes) -> EmbedResult:
     """Build the result: the vectors, or how many were written."""
-    forgotten = Degradation(stage="embed", reason=f"{notes.forgotten} texts were forgotten meanwhile", code="invalid")
+    forgotten = Degradation(stage="embed", reason=f"{notes.forgotten} texts were forgotten since", code="invalid")
     return EmbedResult(
         job_id=picture.record.job_id,
         total=len(request.texts),

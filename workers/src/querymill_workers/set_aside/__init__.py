@@ -1,1 +1,1 @@
-"""Texts that a provider refused: set aside with the reason, so that the rest goes on."""
+"""Texts that a provider refused: set aside with the reason, so that they block nothing else."""

@@ -35,7 +35,7 @@ _END: Final = MARK[:-1] + chr(ord(MARK[-1]) + 1)
 SEARCH_ATTEMPTS: Final = 5
 #: How many letters longer or shorter than a word a misspelling of it may be.
 ALIKE_LETTERS: Final = 2
-#: Folding of the indexes that are due goes on for so long, in seconds; a transaction of it may take longer.
+#: For how long the indexes that are due are folded, in seconds; a single transaction may take longer.
 TIDY_S: Final = 1.0
 #: The server ends a transaction that folds after this long, in milliseconds.
 FOLD_LIMIT_MS: Final = 60_000
@@ -242,7 +242,7 @@ class PostgresWords:
         return read["number"][0], Snapshot(read["units"][0], read["length"][0], tail, _blocks(blocks), ranges)
 
     def _ids(self, collection: str, space: int, numbers: Sequence[int]) -> dict[int, str]:
-        """Return the ids of entries by number. Those that were dropped or replaced meanwhile may be missing."""
+        """Return the ids of entries by number. Entries that have been dropped or replaced since may be missing."""
         if not numbers:
             return {}
         rows = self._fetch(collection, _SQL["word_ids"], {"number": space, "numbers": list(numbers)})

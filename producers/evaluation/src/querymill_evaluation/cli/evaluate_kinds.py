@@ -40,7 +40,7 @@ class Sample:
     """How much of a set is used; None means all.
 
     ``queries`` is the number of queries that are asked, the same each time. ``distractors`` is the number of pages
-    that are ingested of each report besides the judged ones. ``sessions`` is the number of sessions that are ingested.
+    of each report that are ingested in addition to the judged ones. ``sessions`` is the number of sessions ingested.
     """
 
     queries: int | None = None

@@ -146,7 +146,7 @@ def ask(mill: Querymill, query_id: str, request: Search, chosen: Evaluation, say
 def summed_up(
     answers: Sequence[QueryOutcome], qrels: Mapping[str, Mapping[str, int]], groups: Mapping[str, str]
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the figures of a run: the measures, what the kind measures besides, and what it cost."""
+    """Yield the figures of a run: the measures, those that only this kind has, and the cost."""
     run = {answer.query_id: answer.scores for answer in answers}
     yield "queries", len(answers)
     yield from measures.measure_run(run, qrels).items()

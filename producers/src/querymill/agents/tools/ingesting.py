@@ -84,7 +84,7 @@ async def _outcome(job: Running) -> str:
     except JobEnded as error:
         return f"failed: {error.reason}"
     except TimeoutError:
-        return "accepted, not stored yet; it goes on"
+        return "accepted, not stored yet; ingestion continues"
     return _said(result)
 
 

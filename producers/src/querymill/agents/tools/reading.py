@@ -150,7 +150,7 @@ def _named(place: Place, arguments: Arguments, messages: Sequence[Mapping[str, A
 
 
 def composed(head: str, units: Sequence[Unit], wanted: Wanted, *, letter: str, max_tokens: int) -> str:
-    """Write as many of the wanted units as the budget takes, and how to go on."""
+    """Write as many of the wanted units as fit the budget, and how to read the rest."""
     chosen_units = [unit for unit in units if wanted.span.first <= unit.number <= wanted.span.last]
     texts = [clean(unit.text) for unit in chosen_units]
     texts[0] = texts[0][wanted.offset :]

@@ -38,7 +38,7 @@ def entry_of(number: int, hit: Found, link: str) -> Entry:
 
 
 def compose(head: Said, entries: Sequence[Entry], *, foot: Said, max_tokens: int) -> str:
-    """Put a reply together that has at most so many tokens. Head and foot are told how many entries are shown.
+    """Put together a reply of at most ``max_tokens``. ``head`` and ``foot`` get the number of entries shown.
 
     A passage gets at most half of what is left, unless it is the last one, so that a long one leaves room for others.
     """

@@ -14,7 +14,7 @@ from querymill.histories.rules.copies import one_each
 from querymill.histories.rules.times import moment
 from querymill.histories.session import Asked, Format, Head, Read, Said, Session
 
-#: Types of messages that somebody wrote, by name and by number.
+#: Types of messages that a person wrote, by name and by number.
 _WRITTEN: Final = ("Default", "Reply", "0", "19", "20", "ChatInputCommand", "ThreadStarterMessage")
 
 #: The endings of its forms: what says most first.

@@ -1,9 +1,9 @@
-"""What somebody quotes in an answer, and what he says himself."""
+"""Tell what a mail quotes from what its author wrote."""
 
 import re
 from typing import Final
 
-#: The line before a quotation: ``On Monday, Ann wrote:``. It may go on in a second line.
+#: The line before a quotation: ``On Monday, Ann wrote:``. It may continue on a second line.
 _ATTRIBUTION: Final = re.compile(
     r"(?:^|\n)[^\n>]*(?:\n[^\n>]+)?(?:wrote|schrieb|écrit|escribió|写道|scrisse)[^\n>]{0,40}[:：]\s*\n(?=\s*>)"
 )

@@ -44,7 +44,7 @@ def _continuation(
     nodes: Mapping[str, frozenset[str]],
     links: Mapping[str, Sequence[str]],
 ) -> Session | None:
-    """Return the session that goes on where this one ends."""
+    """Return the session that resumes where this one ends."""
     keys = _keys(first)
     for other in others:
         if keys and keys <= _keys(other):

@@ -39,7 +39,7 @@ def load(path: Path, collection: str, *, as_json: bool, include_secrets: bool = 
 
 @contextmanager
 def readable(path: Path) -> Iterator[Path]:
-    """Give a path that can be read twice. Standard input is kept in a file meanwhile."""
+    """Give a path that can be read twice. Standard input is copied to a temporary file."""
     if path != STDIN:
         yield path
         return
