@@ -36,6 +36,7 @@ def test_what_only_asks_for_a_message_is_no_part_of_the_subject(question: str, s
         "did anyone pay the deposit",
         "when did Ada go to the office",
         "what does the error message say",
+        "who wrote the letter to Mira",
         "who asked",
         "messages pile up in the queue",
         "谁付押金",

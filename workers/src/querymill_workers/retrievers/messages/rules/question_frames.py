@@ -15,7 +15,7 @@ _WHO: Final = (
 )
 _SAID: Final = (
     "(?:talk(?:ed|ing)?|discuss(?:ed|ing)?|mention(?:ed|ing)?|sp(?:eak|oke|oken|eaking)|chat(?:ted)?|say|said|ask(?:ed)?"
-    "|writ(?:e|ten)|wrote|suggest(?:ed)?|propos(?:e|ed)|recommend(?:ed)?)"
+    "|suggest(?:ed)?|propos(?:e|ed)|recommend(?:ed)?)"
 )
 _ABOUT: Final = "(?:about|of|on|upon|over|regarding|concerning|for|that)"
 _ONCE: Final = "(?:(?:ever|already|previously|recently|actually|last|first) )?"
