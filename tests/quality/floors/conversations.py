@@ -150,7 +150,7 @@ TALKS: Final = (
         "Please review PR 178, it touches the scheduler.",
         "The tick interval goes from 60 to 15 seconds, and advance takes the lock twice.", "Fix that and merge.")),
     Talk("many-prs", "2026-06-10", tuple(
-        f"PR {number} is green, PR {number + 1} waits for its reviewer, every PR needs a line of the changelog. {_FILLER}"
+        f"PR {number} is green, PR {number + 1} waits, every PR needs a line of the changelog. {_FILLER}"
         for number in range(200, 230, 2))),
     Talk("line-178", "2026-05-04", (
         "The compiler stops at line 178 of the lexer.", "A quote is not closed in line 178.", "Found it.")),

@@ -15,7 +15,8 @@ from tests.quality.floors.messages import ANSWERS, CHANNEL, EMPTY, QUESTIONS, TR
 FLOOR, FLOOR_RECALL = 0.58, 0.88
 #: How people ask for a message. None of these may change what is found.
 FRAMES = (
-    "What did anyone say about {}?", "did anyone mention {}", "who talked about {}", "messages about {}", "有没有人提到过 {}",
+    "What did anyone say about {}?", "did anyone mention {}", "who talked about {}", "messages about {}",
+    "有没有人提到过 {}",
 )  # fmt: skip
 SESSIONS = {"trip": TRIP, "channel": CHANNEL}
 

@@ -398,7 +398,10 @@ def test_a_subject_that_is_last_or_first_asks_for_no_order(world: World) -> None
 
 
 def test_a_numbered_thing_is_found_before_what_has_its_name_often(world: World) -> None:
-    many = [f"The PR {number} is green, so is every other PR. " + "Here is the next part of the file. " * 60 for number in range(200, 230)]
+    many = [
+        f"The PR {number} is green, so is every other PR. " + "Here is the next part of the file. " * 60
+        for number in range(200, 230)
+    ]
     take_in(
         world,
         talk("many", *many), talk("one", "Please review PR 178.", "It takes the lock twice. " * 40, "Merged."),

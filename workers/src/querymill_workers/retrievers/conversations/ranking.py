@@ -109,9 +109,7 @@ def order_by_time(question: Question, recalled: CachedSearch, ranking: Sequence[
     about = [
         replace(candidate, placed_for=order)
         for candidate in ranking
-        if candidate.has_words
-        and candidate.hit.id not in outside
-        and best_passage_score(candidate.hit) >= ABOUT * best
+        if candidate.has_words and candidate.hit.id not in outside and best_passage_score(candidate.hit) >= ABOUT * best
     ]
     if order == "newest":
         about.sort(key=lambda candidate: candidate.session.last_active, reverse=True)

@@ -3,7 +3,7 @@
     question -> understand (time, filler, spelling, synonyms) -> candidates by BM25 ┐  cached for an hour
              -> rank parts of the sessions ────────────────────────────────────────┤  cached for a day
              -> final score as of now <─────────────────────────────────────────────┘
-             -> vector -> nearest passages -> joined by rank -> by time, if asked for -> diversify -> best passages -> hits
+             -> vector -> nearest passages -> joined by rank -> by time, if asked -> diversify -> passages -> hits
 
 A search is one step. Only results that depend on neither the time nor the caller are cached. Every key begins with
 the collection and its generation, and each search reads the generation first, so nothing cached outlives a change.

@@ -15,8 +15,8 @@ TIMES: Final = 3
 MOST_WORDS: Final = 5
 # A measure or a counted thing after the number: "takes 30 seconds" names nothing.
 _MEASURE: Final = (
-    "(?: ?(?:%|percent|ms|s|sec|secs|seconds?|min|mins|minutes?|hours?|days?|weeks?|months?|years?|times|kb|mb|gb|tb|bytes"
-    "|characters|lines|rows|users|people|items)(?![A-Za-z0-9_])| ?[个次秒分天年月周条人倍行位岁元万亿])"
+    "(?: ?(?:%|percent|ms|s|sec|secs|seconds?|min|mins|minutes?|hours?|days?|weeks?|months?|years?|times|kb|mb|gb|tb"
+    "|bytes|characters|lines|rows|users|people)(?![A-Za-z0-9_])| ?[个次秒分天年月周条人倍行位岁元万亿])"
 )
 # An English name stands apart from its number, or the parts of "utf8" would be taken for one.
 _NUMBERED: Final = re.compile(

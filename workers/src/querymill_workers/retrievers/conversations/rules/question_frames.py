@@ -42,7 +42,8 @@ _ENGLISH: Final = (
     f"(?:what|anything) (?:did|have|had) {_WHO} {_ONCE}(?:{_SAID}|{_SETTLED}) {_ABOUT}",
     f"(?:what|anything) (?:was|were|has been|had been) {_ONCE}(?:{_SAID}|{_SETTLED}) {_ABOUT}",
     # the conversation where we discussed …, sessions about …, the last time we talked about …
-    f"{_LOOK}{_A}{_AGE}?{_THING} (?:where|in which|when|that) {_WHO} (?:(?:were|was|have|had) )?{_ONCE}{_SAID}(?: {_ABOUT})?",
+    f"{_LOOK}{_A}{_AGE}?{_THING} (?:where|in which|when|that) {_WHO} (?:(?:were|was|have|had) )?{_ONCE}{_SAID}"
+    f"(?: {_ABOUT})?",
     f"{_LOOK}{_A}{_AGE}?{_THING} (?:(?:that|which) (?:was|were|is|are) )?about",
     f"(?:when was )?(?:the )?{_AGE}time {_WHO} (?:(?:were|was|have|had) )?{_SAID}(?: {_ABOUT})?",
     # the latest conversation on …; without an age, "threads on the worker" are of the subject
@@ -75,7 +76,9 @@ _WHEN_ZH: Final = re.compile(r"是?在?(?:什么时候|何时|哪(?:一)?[天次
 _AROUND: Final = re.compile(
     rf"\W*{_OURS}(?P<before>{_AGE_ZH}?(?:关于|有关))(?P<subject>.+?)(?P<after>的{_THING_ZH})\W*$"
 )
-_NEWEST: Final = re.compile(r"(?<![a-z])(?:most recent|latest|newest|last)(?![a-z])|最近的?一次|最后|最新|上一?次", re.IGNORECASE)
+_NEWEST: Final = re.compile(
+    r"(?<![a-z])(?:most recent|latest|newest|last)(?![a-z])|最近的?一次|最后|最新|上一?次", re.IGNORECASE
+)
 _OLDEST: Final = re.compile(r"(?<![a-z])(?:first|earliest|oldest)(?![a-z])|第一次|首次|最早|最初", re.IGNORECASE)
 
 
