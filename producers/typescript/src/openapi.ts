@@ -362,7 +362,8 @@ export interface components {
          *
          *     The ``explanation`` holds every number needed to recompute ``score``. Its ``factors`` multiply to the score by
          *     words. Where vectors were joined, the ranks by that score and by vectors are in ``joined``, and ``score`` is their
-         *     weighted sum. ``placed_by`` is the step of diversification that placed the hit, and ``placed_for`` the age or topic.
+         *     weighted sum. ``placed_by`` is the step of diversification that placed the hit, and ``placed_for`` the age or topic;
+         *     "age" with "newest" or "oldest" is the order of time that the question asked for.
          *     ``metadata`` is that of the session, if the request asks for it or has a filter. ``source`` and ``line`` are the
          *     file that the message was read from and its line there, if ingestion noted them.
          */
@@ -451,9 +452,11 @@ export interface components {
          *
          *     ``top_n`` is the number of hits; None is 10, or 20 in a deep search. ``expansion`` None adds synonyms in a deep
          *     search, where the words find fewer than ``top_n``, and where the question is in a script that the sessions are not
-         *     in; True adds them always, False never. ``now`` None is the time at which the job runs. ``why_not`` names a session
-         *     whose absence the result should explain. ``filter`` has conditions on user_name, role, session_id, time and metadata
-         *     of sessions. A session passes one on role or time if one of its messages does.
+         *     in; True adds them always, False never. A question whose frame asks for an order of time ("the most recent session
+         *     about", "when did we first discuss") gets the sessions about its subject in that order, above all others; without
+         *     ``simplification``, or diversified, it does not. ``now`` None is the time at which the job runs. ``why_not`` names a
+         *     session whose absence the result should explain. ``filter`` has conditions on user_name, role, session_id, time and
+         *     metadata of sessions. A session passes one on role or time if one of its messages does.
          */
         readonly ConversationSearch: {
             readonly collection: string;
@@ -2311,7 +2314,8 @@ export interface components {
          *
          *     ``ranking`` has two values. "best", the default, ranks by the words of each message and of its neighbours, joined
          *     with the vectors at a quarter of their weight; it sets no threshold unless one is given, and one that is given cuts
-         *     by similarity whichever ranking found the message. A query without a letter or digit finds nothing. With
+         *     by similarity whichever ranking found the message. A query without a letter or digit finds nothing, and the
+         *     frame of a question ("did anyone mention") is not searched. With
          *     ``answers_first`` the words of the message that is excluded count in the messages that answer it, which lifts direct
          *     answers to its author. "vectors" ranks by vectors alone, with the threshold 0.7; it is the default of a ``hybrid``
          *     search and of a request that an earlier release wrote.

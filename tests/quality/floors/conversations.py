@@ -137,6 +137,23 @@ TALKS: Final = (
         "The importer skips notebooks with attachments.", "Attachments were unknown to the parser."),
         later=(("2026-07-28", "The importer also fails on empty notebooks."),
                ("2026-07-28", "An empty list has no last."))),
+    Talk("redis-first", "2026-01-14", (
+        "Should the product pages be kept in Redis?",
+        "Yes, for five minutes, under a key that holds the locale; publishing throws them away.", "Agreed.")),
+    Talk("redis-mid", "2026-03-05", (
+        "Redis throws out users who are signed in. Redis is full, and Redis evicts whatever it likes.",
+        "Give the sign-ins a Redis of their own with noeviction, and leave the other Redis alone.", "Split.")),
+    Talk("redis-last", "2026-07-19", (
+        "Every ten minutes Redis answers slowly.",
+        "The snapshot forks the process. Append to the log instead, and take the snapshot on the replica.", "Gone.")),
+    Talk("pr-178", "2026-06-03", (
+        "Please review PR 178, it touches the scheduler.",
+        "The tick interval goes from 60 to 15 seconds, and advance takes the lock twice.", "Fix that and merge.")),
+    Talk("many-prs", "2026-06-10", tuple(
+        f"PR {number} is green, PR {number + 1} waits, every PR needs a line of the changelog. {_FILLER}"
+        for number in range(200, 230, 2))),
+    Talk("line-178", "2026-05-04", (
+        "The compiler stops at line 178 of the lexer.", "A quote is not closed in line 178.", "Found it.")),
 )  # fmt: skip
 
 QUESTIONS: Final = (
@@ -179,4 +196,19 @@ QUESTIONS: Final = (
     Question("sqlite lock earlier today", ("wal",)),
     Question("how did we replace the polling back in March", ("watcher",)),
     Question("antigravty deadlok of accounts", ("deadlock",)),
+    Question("PR 178", ("pr-178",)),
+    Question("what was wrong in PR #178?", ("pr-178",)),
+    Question("lexer line 178", ("line-178",)),
+)
+
+#: A question that asks for sessions in an order of time, and the first ones that it wants.
+IN_ORDER: Final = (
+    ("the most recent session about Redis", ("redis-last", "rate-limit", "redis-mid", "redis-first")),
+    ("latest conversation on Redis", ("redis-last", "rate-limit", "redis-mid", "redis-first")),
+    ("When did we last talk about Redis?", ("redis-last", "rate-limit", "redis-mid", "redis-first")),
+    ("first time we discussed Redis", ("redis-first", "redis-mid", "rate-limit", "redis-last")),
+    ("最近一次关于 Redis 的讨论", ("redis-last", "rate-limit", "redis-mid", "redis-first")),
+    ("第一次聊到 Redis 是什么时候", ("redis-first", "redis-mid", "rate-limit", "redis-last")),
+    ("the last time we talked about the importer", ("two-days",)),
+    ("the first session about the login", ("login-405",)),
 )

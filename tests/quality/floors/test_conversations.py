@@ -11,7 +11,7 @@ from querymill_shared.contracts.conversations.ingest import IngestConversation
 from querymill_shared.contracts.conversations.search import ConversationHit, ConversationResult, ConversationSearch
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
 from tests.fixtures.world import World, world
-from tests.quality.floors.conversations import NOW, QUESTIONS, TALKS, Question, Talk
+from tests.quality.floors.conversations import IN_ORDER, NOW, QUESTIONS, TALKS, Question, Talk
 
 __all__ = ["world"]
 
@@ -77,6 +77,11 @@ def test_how_a_conversation_is_asked_for_does_not_matter(history: World, frame: 
     about = [question for question in QUESTIONS if question.chinese is not None]
     gain, _, worse = measure(history, [(frame.format(question.text), question) for question in about])
     assert gain >= FLOOR, (gain, worse)
+
+
+@pytest.mark.parametrize(("query", "first"), IN_ORDER)
+def test_the_order_of_time_that_is_asked_for(history: World, query: str, first: Sequence[str]) -> None:
+    assert [hit.session_id for hit in hits(history, query)][: len(first)] == list(first)
 
 
 def test_chinese_questions_find_english_sessions_nearly_as_well(history: World) -> None:

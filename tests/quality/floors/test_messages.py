@@ -13,6 +13,11 @@ from tests.quality.floors.messages import ANSWERS, CHANNEL, EMPTY, QUESTIONS, TR
 
 #: nDCG@10 and recall@10 must not fall below these. Measured: 0.619 and 0.933 (by vectors alone 0.378 and 0.667).
 FLOOR, FLOOR_RECALL = 0.58, 0.88
+#: How people ask for a message. None of these may change what is found.
+FRAMES = (
+    "What did anyone say about {}?", "did anyone mention {}", "who talked about {}", "messages about {}",
+    "有没有人提到过 {}",
+)  # fmt: skip
 SESSIONS = {"trip": TRIP, "channel": CHANNEL}
 
 
@@ -58,6 +63,12 @@ def test_the_questions_reach_the_floor(loaded: World) -> None:
         recalls.append(len(gold.intersection(hits)) / len(gold))
     assert sum(gains) / len(gains) >= FLOOR, sorted(zip(gains, QUESTIONS, strict=True))[:5]
     assert sum(recalls) / len(recalls) >= FLOOR_RECALL
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_how_a_message_is_asked_for_does_not_matter(loaded: World, frame: str) -> None:
+    for session_id, query, _ in QUESTIONS:
+        assert found(loaded, frame.format(query), session_id=session_id) == found(loaded, query, session_id=session_id)
 
 
 @pytest.mark.parametrize("query", EMPTY)

@@ -364,3 +364,47 @@ def test_a_chinese_question_finds_english_sessions_whatever_its_latin_words_find
 def test_a_chinese_question_among_chinese_sessions_is_left_as_it_is(world: World) -> None:
     take_in(world, *(talk(f"n{number}", f"怎么删除第 {number} 个快捷键") for number in range(12)))
     assert search(world, "怎么删除快捷键").understanding.synonyms == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "found", "placed_for"),
+    [
+        ("the most recent session about ships", ["new", "mid", "old", "aside"], "newest"),
+        ("when did we first talk about ships?", ["old", "mid", "new", "aside"], "oldest"),
+        ("第一次聊到 ships 是什么时候", ["old", "mid", "new", "aside"], "oldest"),
+    ],
+)
+def test_the_order_of_time_that_is_asked_for_comes_before_relevance(
+    world: World, question: str, found: list[str], placed_for: str
+) -> None:
+    aside = "soup, bread, rope, crew, sails, tar and oars, then some ships " * 3
+    take_in(
+        world,
+        talk("old", "ships and soup", days=300), talk("mid", "ships, ships, ships", days=100),
+        talk("new", "bread for the ships", days=30), talk("aside", aside.replace("ships", "boats") + "ships", days=1),
+    )  # fmt: skip
+    result = search(world, question)
+    assert ids(result) == found
+    assert [(hit.placed_by, hit.placed_for) for hit in result.results] == [
+        *[("age", placed_for)] * 3, ("score", None),
+    ]  # fmt: skip
+    assert ids(search(world, question, top_n=2)) == found[:2]
+
+
+def test_a_subject_that_is_last_or_first_asks_for_no_order(world: World) -> None:
+    take_in(world, talk("old", "the last of the ships, the last", days=300), talk("new", "ships, soup, rope", days=1))
+    result = search(world, "when did we discuss the last ships")
+    assert (ids(result)[0], result.results[0].placed_by) == ("old", "score")
+
+
+def test_a_numbered_thing_is_found_before_what_has_its_name_often(world: World) -> None:
+    many = [
+        f"The PR {number} is green, so is every other PR. " + "Here is the next part of the file. " * 60
+        for number in range(200, 230)
+    ]
+    take_in(
+        world,
+        talk("many", *many), talk("one", "Please review PR 178.", "It takes the lock twice. " * 40, "Merged."),
+        *(talk(f"other{place}", "ships and soup " * 20, f"line {place}") for place in range(40)),
+    )  # fmt: skip
+    assert ids(search(world, "PR 178"))[0] == "one"

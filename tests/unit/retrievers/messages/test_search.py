@@ -371,3 +371,14 @@ def test_a_question_whose_vector_is_known_is_searched_once(world: World) -> None
     world.embeddings.known = {"ships"}
     job_id = world.run(MessageSearch(collection="chats", query="ships", ranking="best"))
     assert not [event for _, event in world.board.events(job_id) if isinstance(event, Hits)]
+
+
+def test_what_only_asks_for_a_message_is_not_searched_by_the_best_ranking(world: World) -> None:
+    take_in(world, session("s", "did anyone else mention that", "crypttab holds the key", "anyone there", "soup"))
+    framed, plain = (search(world, query, ranking="best") for query in ("did anyone mention crypttab", "crypttab"))
+    assert framed.query == "did anyone mention crypttab"
+    assert [(hit.message_id, hit.score) for hit in framed.results] == [
+        (hit.message_id, hit.score) for hit in plain.results
+    ]
+    by_vectors = search(world, "did anyone mention crypttab", similarity_threshold=None)
+    assert ids(by_vectors)[0] == "a"

@@ -83,7 +83,8 @@ class MessageSearch(FilteredSearch, AsksWhyNot, Asks["MessageResult"]):
 
     ``ranking`` has two values. "best", the default, ranks by the words of each message and of its neighbours, joined
     with the vectors at a quarter of their weight; it sets no threshold unless one is given, and one that is given cuts
-    by similarity whichever ranking found the message. A query without a letter or digit finds nothing. With
+    by similarity whichever ranking found the message. A query without a letter or digit finds nothing, and the
+    frame of a question ("did anyone mention") is not searched. With
     ``answers_first`` the words of the message that is excluded count in the messages that answer it, which lifts direct
     answers to its author. "vectors" ranks by vectors alone, with the threshold 0.7; it is the default of a ``hybrid``
     search and of a request that an earlier release wrote.

@@ -1,7 +1,9 @@
+import time
+
 import pytest
 
 from querymill_workers.retrievers.conversations.rules.query_understanding import asks_for_recap, simplify
-from querymill_workers.retrievers.conversations.rules.question_frames import unframed
+from querymill_workers.retrievers.conversations.rules.question_frames import asked_order, unframed
 
 
 @pytest.mark.parametrize(
@@ -20,6 +22,11 @@ from querymill_workers.retrievers.conversations.rules.question_frames import unf
         ("find the session in which you explained RLS", "RLS"),
         ("sessions about caching", "caching"),
         ("the last time we talked about the gateway", "the gateway"),
+        ("the most recent session about Redis", "Redis"),
+        ("latest conversation on backups", "backups"),
+        ("earliest chat about the index", "the index"),
+        ("the first session where we discussed Kafka", "Kafka"),
+        ("our most recent discussion of the schema", "the schema"),
         ("the flaky importer, which session was that?", "the flaky importer"),
         ("我们什么时候讨论过缓存？", "缓存？"),
         ("在哪次对话里提到 zstd", "zstd"),
@@ -27,6 +34,10 @@ from querymill_workers.retrievers.conversations.rules.question_frames import unf
         ("我们上次聊到的部署方案", "部署方案"),
         ("关于登录失败的讨论", "登录失败"),
         ("缓存失效的会话有哪些？", "缓存失效"),
+        ("最近一次关于 Redis 的讨论", "Redis"),
+        ("第一次聊到 Redis 是什么时候", "Redis"),
+        ("我们最后一次讨论部署是什么时候？", "部署"),
+        ("最新的会话，关于缓存", "缓存"),
     ],
 )
 def test_the_frame_of_a_question_is_dropped(question: str, subject: str) -> None:
@@ -49,6 +60,12 @@ def test_the_frame_of_a_question_is_dropped(question: str, subject: str) -> None
         "say hello to the gateway",
         "会话过期时间",
         "讨论区的分页",
+        "the latest release of the gateway",
+        "the last session token",
+        "the first thread that takes the lock",
+        "most recent threads on the worker pool",
+        "第一次启动很慢",
+        "最新的版本是什么时候发布的",
         # Nothing would be left.
         "what did we talk about",
         "which session was about",
@@ -75,3 +92,34 @@ def test_a_question_that_only_frames_a_time_stays_a_recap() -> None:
 def test_a_text_too_long_for_such_a_question_stays_whole(rest: str) -> None:
     question = f"which session talked about {rest}"
     assert unframed(question) == (question, ())
+
+
+@pytest.mark.parametrize(
+    ("question", "order"),
+    [
+        ("the most recent session about Redis", "newest"),
+        ("latest conversation on backups", "newest"),
+        ("when did we last talk about moving to Postgres?", "newest"),
+        ("the last time we talked about the gateway", "newest"),
+        ("最近一次关于 Redis 的讨论", "newest"),
+        ("我们上次聊到的部署方案", "newest"),
+        ("first time we discussed Kafka", "oldest"),
+        ("When did we first mention zstd?", "oldest"),
+        ("earliest chat about the index", "oldest"),
+        ("第一次聊到 Redis 是什么时候", "oldest"),
+        # Said of the subject, or of nothing.
+        ("When did we discuss the last release?", None),
+        ("sessions about the first migration", None),
+        ("the latest version of Postgres", None),
+        ("the worker that starts first", None),
+    ],
+)
+def test_only_the_frame_says_in_which_order_of_time_sessions_are_wanted(question: str, order: str | None) -> None:
+    assert asked_order(unframed(question)[1]) == order
+
+
+@pytest.mark.parametrize("text", ["the " * 75, "最近一次" * 70, "关于" * 150, " " * 299 + "x", "last session " * 23])
+def test_frames_are_looked_for_in_no_time(text: str) -> None:
+    started = time.process_time()
+    unframed(text)
+    assert time.process_time() - started < 0.05

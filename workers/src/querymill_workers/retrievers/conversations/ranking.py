@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.caches import CachedConversation, CachedSearch, SessionHit
 from querymill_workers.retrievers.conversations.ports.passages import NearSession
 from querymill_workers.retrievers.conversations.ports.sessions import ConversationInfo
 from querymill_workers.retrievers.conversations.rules.joining import join_orders
+from querymill_workers.retrievers.conversations.rules.question_frames import TimeOrder, asked_order
 from querymill_workers.retrievers.conversations.rules.rank import age_days, rank, recency
 from querymill_workers.retrievers.conversations.rules.scores import (
     FinalScore,
@@ -20,12 +22,16 @@ from querymill_workers.retrievers.conversations.understanding import Question
 from querymill_workers.text.rank_fusion import JoinedHit
 from querymill_workers.text.synonyms import topic_of
 
+#: A session is about a subject if its best passage has this share of the best score of all.
+ABOUT: Final = 0.5
+
 
 @dataclass(frozen=True, slots=True)
 class ScoredSession:
     """A candidate with its session, the days since its last activity, and its final score by words.
 
-    ``joined`` is what it has by rank if vectors were joined, and ``near`` its nearest passage.
+    ``joined`` is what it has by rank if vectors were joined, and ``near`` its nearest passage. ``placed_for`` is the
+    order of time that it was placed by.
     """
 
     hit: SessionHit
@@ -34,6 +40,7 @@ class ScoredSession:
     final: FinalScore
     joined: JoinedHit[str] | None = None
     near: NearSession | None = None
+    placed_for: TimeOrder | None = None
 
     @property
     def score(self) -> float:
@@ -86,6 +93,35 @@ def join_near(
         return joined
     within = {candidate.hit.id for candidate in ranking} - recalled.relaxed
     return sorted(joined, key=lambda candidate: candidate.hit.id not in within)
+
+
+def order_by_time(question: Question, recalled: CachedSearch, ranking: Sequence[ScoredSession]) -> list[ScoredSession]:
+    """Put the sessions about the subject first, in the order of time that the frame of the question asks for, if any.
+
+    A session is about the subject if its best passage scores at least half of the best one by words. What has the words
+    by the way only, and what vectors alone found, follows in its order.
+    """
+    order = None if question.request.diversify else asked_order(recalled.understanding.dropped)
+    if order is None:
+        return list(ranking)
+    outside = recalled.relaxed or frozenset()
+    best = max((best_passage_score(candidate.hit) for candidate in ranking), default=0.0)
+    about = [
+        replace(candidate, placed_for=order)
+        for candidate in ranking
+        if candidate.has_words and candidate.hit.id not in outside and best_passage_score(candidate.hit) >= ABOUT * best
+    ]
+    if order == "newest":
+        about.sort(key=lambda candidate: candidate.session.last_active, reverse=True)
+    else:
+        about.sort(key=lambda candidate: candidate.session.started_at)
+    first = {candidate.hit.id for candidate in about}
+    return [*about, *(candidate for candidate in ranking if candidate.hit.id not in first)]
+
+
+def best_passage_score(hit: SessionHit) -> float:
+    """Return the score by words of the best passage of a session."""
+    return hit.passages[0].score if hit.passages else hit.score
 
 
 def score_candidate(question: Question, hit: SessionHit, session: CachedConversation, best: float) -> ScoredSession:

@@ -8,6 +8,7 @@ from querymill_shared.contracts.conversations.search import SearchMode, Understa
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.caches import CachedSearch, SessionHit
 from querymill_workers.retrievers.conversations.relevance import find_sessions, scored_within
+from querymill_workers.retrievers.conversations.rules.numbered_names import with_numbers
 from querymill_workers.retrievers.conversations.rules.query_understanding import asks_for_recap
 from querymill_workers.retrievers.conversations.rules.text import searchable
 from querymill_workers.retrievers.conversations.rules.translations import is_han
@@ -114,7 +115,7 @@ def _search_once(
     question: Question, understanding: Understanding, groups: Sequence[str] | None, ports: ConversationPorts
 ) -> _Found:
     synonyms = [word for expansion in understanding.synonyms for word in expansion.synonyms]
-    text = searchable([weighted(understanding.searched, synonyms)])
+    text = searchable([weighted(with_numbers(understanding.searched), synonyms)])
     limit = CANDIDATES[understanding.mode]
     wanted = min(limit, top_n(question.request, understanding.mode))
     hits = find_sessions(ports.words, question.request.collection, text, limit=limit, wanted=wanted, groups=groups)

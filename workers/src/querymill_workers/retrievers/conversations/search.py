@@ -3,7 +3,7 @@
     question -> understand (time, filler, spelling, synonyms) -> candidates by BM25 ┐  cached for an hour
              -> rank parts of the sessions ────────────────────────────────────────┤  cached for a day
              -> final score as of now <─────────────────────────────────────────────┘
-             -> vector -> nearest passages -> joined by rank -> diversify -> best passages -> hits
+             -> vector -> nearest passages -> joined by rank -> by time, if asked -> diversify -> passages -> hits
 
 A search is one step. Only results that depend on neither the time nor the caller are cached. Every key begins with
 the collection and its generation, and each search reads the generation first, so nothing cached outlives a change.
@@ -31,7 +31,7 @@ from querymill_workers.jobs.ports import Common
 from querymill_workers.jobs.stages import Laps, stage, timing
 from querymill_workers.retrievers.conversations.nearness import find_near
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
-from querymill_workers.retrievers.conversations.ranking import join_near, rank_candidates
+from querymill_workers.retrievers.conversations.ranking import join_near, order_by_time, rank_candidates
 from querymill_workers.retrievers.conversations.recall import recall
 from querymill_workers.retrievers.conversations.showing import show_hits
 from querymill_workers.retrievers.conversations.understanding import question_of
@@ -61,6 +61,7 @@ def step(claim: Claim, request: ConversationSearch, ports: ConversationPorts) ->
     ranking = rank_candidates(question, recalled, ports)
     if near.sessions:
         ranking = join_near(question, recalled, ranking, near.sessions, ports)
+    ranking = order_by_time(question, recalled, ranking)
     laps.lap("rank")
     hits = show_hits(question, recalled, ranking, ports.conversations)
     reason = None if request.why_not is None else explain_absence(question, request.why_not, recalled, ranking, ports)

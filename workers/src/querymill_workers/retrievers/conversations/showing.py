@@ -60,7 +60,10 @@ def order_of(question: Question, mode: SearchMode, ranking: Sequence[ScoredSessi
     """Order the hits by score, or diversified if the request asks for it."""
     limit = top_n(question.request, mode)
     if not question.request.diversify:
-        return [Placed(candidate.hit.id, "score") for candidate in ranking[:limit]]
+        return [
+            Placed(candidate.hit.id, "age" if candidate.placed_for else "score", candidate.placed_for)
+            for candidate in ranking[:limit]
+        ]
     zone = zone_named(question.request.time_zone)
     rows = [
         Ranked(

@@ -32,6 +32,7 @@ from querymill_workers.retrievers.messages.modes.hybrid import search_hybrid
 from querymill_workers.retrievers.messages.modes.text import search_text
 from querymill_workers.retrievers.messages.modes.vector import search_vector
 from querymill_workers.retrievers.messages.ports import MessagePorts
+from querymill_workers.retrievers.messages.rules.question_frames import unframed
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
 from querymill_workers.retrievers.messages.why_not import SearchAgain, explain_absence
 from querymill_workers.text.calibration import ROUNDING, Calibration
@@ -53,17 +54,23 @@ class SearchModel:
 def step(claim: Claim, request: MessageSearch, ports: MessagePorts) -> None:
     """Search a collection. If the question gets no vector, the search is by text and does not fail."""
     laps = Laps(ports)
-    matches, usage = find(claim, request, laps, ports)
+    asked = without_frame(request)
+    matches, usage = find(claim, asked, laps, ports)
     laps.lap("search")
     absence = None
-    if request.why_not is not None:
-        absence = explain_absence(request, request.why_not, matches, searching_again(matches, ports), ports)
+    if asked.why_not is not None:
+        absence = explain_absence(asked, asked.why_not, matches, searching_again(matches, ports), ports)
         laps.lap("why_not")
     findings = findings_of(matches, request)
     notes = SearchNotes(found=findings, timing=laps.ms, usage=usage.noted(), why_not=absence)
     picture = ports.board.finish(claim, Outcome(notes=notes.for_board(), ms=laps.total_ms, parts=laps.parts))
     if picture is not None:
         one_step.conclude(picture, request, ENDING, ports)
+
+
+def without_frame(request: MessageSearch) -> MessageSearch:
+    """Return what is searched: with ranking "best", a question without the words that only ask for messages."""
+    return request if request.ranking != "best" else request.model_copy(update={"query": unframed(request.query)})
 
 
 def find(claim: Claim, request: MessageSearch, laps: Laps, ports: MessagePorts) -> tuple[MessageMatches, Usage]:

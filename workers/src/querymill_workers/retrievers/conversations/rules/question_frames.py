@@ -1,11 +1,16 @@
 """The frame of a question about conversations: the words that only say that a conversation is looked for.
 
 "Which session talked about the retry queue?" is about the retry queue. *Session* and *talked* would find the sessions
-that use these words, and they are rare in most histories, so that BM25 takes them for what matters.
+that use these words, and they are rare in most histories, so that BM25 takes them for what matters. A frame may also
+say which of the sessions is meant: "the most recent session about …", "the first time we discussed …".
 """
 
 import re
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, Literal
+
+#: Which sessions of a subject are wanted first.
+TimeOrder = Literal["newest", "oldest"]
 
 #: A longer text, in characters, is no such question. What searches for its end reads blanks again and again, besides:
 #: 20,000 of them took 16 s.
@@ -23,6 +28,7 @@ _ONCE: Final = "(?:(?:last|first|ever|already|previously|recently|again|actually
 _DID: Final = "(?:did|do|have|had|were|was|are)"
 _LOOK: Final = "(?:(?:find|search for|look for|look up|open|list|where is|where's|what is|what was|which is) (?:me )?)?"
 _A: Final = "(?:(?:the|that|this|our|my|a|an|any|all|some|every) )?"
+_AGE: Final = "(?:(?:very )?(?:most recent|latest|newest|last|first|earliest|oldest) )"
 
 # Each needs a word of speaking or "about", so that "which session expired" and "threads of the worker" stay whole.
 _ENGLISH: Final = (
@@ -36,12 +42,17 @@ _ENGLISH: Final = (
     f"(?:what|anything) (?:did|have|had) {_WHO} {_ONCE}(?:{_SAID}|{_SETTLED}) {_ABOUT}",
     f"(?:what|anything) (?:was|were|has been|had been) {_ONCE}(?:{_SAID}|{_SETTLED}) {_ABOUT}",
     # the conversation where we discussed …, sessions about …, the last time we talked about …
-    f"{_LOOK}{_A}{_THING} (?:where|in which|when|that) {_WHO} (?:(?:were|was|have|had) )?{_ONCE}{_SAID}(?: {_ABOUT})?",
-    f"{_LOOK}{_A}{_THING} (?:(?:that|which) (?:was|were|is|are) )?about",
-    f"(?:the )?(?:last|first) time {_WHO} (?:(?:were|was|have|had) )?{_SAID}(?: {_ABOUT})?",
+    f"{_LOOK}{_A}{_AGE}?{_THING} (?:where|in which|when|that) {_WHO} (?:(?:were|was|have|had) )?{_ONCE}{_SAID}"
+    f"(?: {_ABOUT})?",
+    f"{_LOOK}{_A}{_AGE}?{_THING} (?:(?:that|which) (?:was|were|is|are) )?about",
+    f"(?:when was )?(?:the )?{_AGE}time {_WHO} (?:(?:were|was|have|had) )?{_SAID}(?: {_ABOUT})?",
+    # the latest conversation on …; without an age, "threads on the worker" are of the subject
+    f"{_LOOK}{_A}{_AGE}(?:session|conversation|chat|discussion|talk)s? (?:on|regarding|concerning)",
+    f"{_LOOK}{_A}{_AGE}discussions? of",
 )
 _OURS: Final = "(?:我们|咱们|我)?"
-_EARLIER: Final = "(?:之前|以前|上次|曾经|曾|有)?"
+_AGE_ZH: Final = "(?:最近的?一次|最后一次|最新的?(?:一次|一个)?|上一?次|第一次|首次|最早的?(?:一次)?|最初)"
+_EARLIER: Final = f"(?:之前|以前|{_AGE_ZH}|曾经|曾|有)?"
 _THING_ZH: Final = "(?:会话|对话|聊天记录|聊天|讨论|谈话)"
 _SAID_ZH: Final = "(?:讨论|聊|谈论|谈|提|说)(?:到过|起过|过|到|起|了)?"
 _CHINESE: Final = (
@@ -49,6 +60,9 @@ _CHINESE: Final = (
     f"{_OURS}{_EARLIER}是?在?(?:什么时候|何时|哪(?:一)?(?:天|次|个|场)?{_THING_ZH}?(?:里面|里|中|时)?){_OURS}{_EARLIER}{_SAID_ZH}(?:关于|有关)?",
     f"哪(?:一)?(?:些|次|个|场){_THING_ZH}(?:里|中)?是?(?:关于|有关|涉及|{_SAID_ZH})",
     f"(?:我们|咱们|我){_EARLIER}(?:讨论|聊|谈论|谈|提|说)(?:到过|起过|过|到|起)(?:关于|有关)?的?",
+    # 第一次聊到…, 最新的会话，关于…
+    f"{_OURS}{_AGE_ZH}{_OURS}{_SAID_ZH}(?:关于|有关)?的?",
+    f"{_AGE_ZH}的?{_THING_ZH}[，,]?是?(?:关于|有关)",
 )
 _ASKED_ZH: Final = "(?:在哪里?|是哪(?:一)?(?:个|次|天)|有哪些)"
 _BEFORE: Final = re.compile(rf"\W*(?:(?:{'|'.join(_ENGLISH)})(?![A-Za-z0-9_(.-])|{'|'.join(_CHINESE)})", re.IGNORECASE)
@@ -57,7 +71,15 @@ _AFTER: Final = re.compile(
     rf"[\s,;.-]+(?:in )?(?:which|what) {_THING}(?: (?:was|is) (?:that|it|this))?\W*$|的?{_THING_ZH}{_ASKED_ZH}\W*$",
     re.IGNORECASE,
 )
-_AROUND: Final = re.compile(rf"\W*{_OURS}(?P<before>关于|有关)(?P<subject>.+?)(?P<after>的{_THING_ZH})\W*$")
+# 我们最后一次讨论部署是什么时候？
+_WHEN_ZH: Final = re.compile(r"是?在?(?:什么时候|何时|哪(?:一)?[天次])\W*$")
+_AROUND: Final = re.compile(
+    rf"\W*{_OURS}(?P<before>{_AGE_ZH}?(?:关于|有关))(?P<subject>.+?)(?P<after>的{_THING_ZH})\W*$"
+)
+_NEWEST: Final = re.compile(
+    r"(?<![a-z])(?:most recent|latest|newest|last)(?![a-z])|最近的?一次|最后|最新|上一?次", re.IGNORECASE
+)
+_OLDEST: Final = re.compile(r"(?<![a-z])(?:first|earliest|oldest)(?![a-z])|第一次|首次|最早|最初", re.IGNORECASE)
 
 
 def unframed(text: str) -> tuple[str, tuple[str, ...]]:
@@ -71,9 +93,19 @@ def unframed(text: str) -> tuple[str, tuple[str, ...]]:
         return around["subject"].strip(), (around["before"], around["after"])
     before = _BEFORE.match(text)
     start = before.end() if before else 0
-    after = _AFTER.search(text, start)
+    after = _AFTER.search(text, start) or (_WHEN_ZH.search(text, start) if before else None)
     left = text[start : after.start() if after else len(text)].strip()
     if not re.search(r"\w", left):
         return text, ()
     found = (match[0].strip(" ,;.-?!，。？！") for match in (before, after) if match)
     return left, tuple(found)
+
+
+def asked_order(frame: Iterable[str]) -> TimeOrder | None:
+    """Return in which order of time the words of a frame want the sessions, or None if they say nothing of it.
+
+    "the most recent session about" and "when did we last discuss" want the newest first, "the first time we talked
+    about" and 第一次聊到 the oldest. The same words of a subject ("the last release") are in no frame.
+    """
+    said = " ".join(frame)
+    return "newest" if _NEWEST.search(said) else "oldest" if _OLDEST.search(said) else None
