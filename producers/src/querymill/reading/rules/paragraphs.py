@@ -8,6 +8,7 @@ from typing import Final
 
 from querymill.reading.rules.layout import Line, Rule, joined_bullets, widened
 from querymill.reading.rules.tables import Cell, tables
+from querymill.reading.rules.wrapping import joined, with_whole_names
 
 #: Lines without a second cell that may stand between two rows of a table, and so many if they end before the values.
 BETWEEN_ROWS: Final = 3
@@ -22,8 +23,6 @@ OTHER_SIZE: Final = 0.08
 ENDS_PARAGRAPH: Final = 0.5
 #: Characters of a line that is surely running text.
 RUNNING: Final = 90
-_CJK: Final = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\u3000-\u30ff]")
-_HYPHEN: Final = re.compile(r"[a-zà-ÿ]-$")
 _STARTS_ITEM: Final = re.compile(r"[•·▪▫◦●○■□☐☒➢➤✓–—*]\s|\(?(?:[0-9]{1,2}|[a-z])[.)]\s")
 _DOTS: Final = re.compile(r"(?:\s*\.){4,}\s*")
 _ENDS: Final = re.compile(r"[.!?:;。！？：；]['”\")]*$")
@@ -34,12 +33,13 @@ def blocks(lines: Sequence[Line], rules: Sequence[Rule] = ()) -> Iterator[str]:
 
     ``rules`` are horizontal lines that are drawn: one under a name shows which columns it is the name of.
     """
-    lines = [widened(joined_bullets(line), rules) for line in lines]
+    narrow = [joined_bullets(line) for line in lines]
+    lines = [widened(line, rules) for line in narrow]
     at = 0
     prose: list[Line] = []
     while at < len(lines):
         end = _table_end(lines, at)
-        if end and (written := _written(lines[at:end])):
+        if end and (written := _written(narrow[at:end], rules)):
             yield from paragraphs(prose)
             yield from written
             prose, at = [], end
@@ -65,15 +65,6 @@ def paragraphs(lines: Sequence[Line]) -> Iterator[str]:
         else:
             held = joined(held, line.text)
     yield held
-
-
-def joined(above: str, below: str) -> str:
-    """Join two lines: a hyphenated word becomes whole, Chinese goes on without a blank."""
-    if _HYPHEN.search(above) and below[:1].islower():
-        return above[:-1] + below
-    if above and below and (_CJK.match(above[-1]) and _CJK.match(below[0])):
-        return above + below
-    return f"{above} {below}"
 
 
 def _begins(above: Line, line: Line, usual: float, right: float) -> bool:
@@ -157,7 +148,8 @@ def _continues(row: Line, line: Line) -> bool:
     )
 
 
-def _written(lines: Sequence[Line]) -> list[str]:
+def _written(narrow: Sequence[Line], rules: Sequence[Rule]) -> list[str]:
+    lines = [widened(line, rules) for line in with_whole_names(narrow)]
     rows = [[Cell(_DOTS.sub(" ", part.text).strip(), part.x0, part.x1) for part in line.segments] for line in lines]
     rows = [[cell for cell in row if cell.text] for row in rows]
     size = median(line.size for line in lines)
