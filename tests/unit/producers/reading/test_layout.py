@@ -179,6 +179,17 @@ def test_the_hyphen_of_a_word_stays_at_the_end_of_a_line() -> None:
     assert joined("the finan-", "cial year") == "the financial year"
 
 
+def test_letters_that_reach_below_the_line_are_part_of_their_word() -> None:
+    boxes = [("m", 0.0, 8.0), ("a", 0.0, 8.0), ("y", -2.6, 8.0), ("o", 0.0, 8.0), ("r", 0.0, 8.0)]
+    inked = [(ord(letter), 5.0 * at, low, 5.0 * at + 5, high) for at, (letter, low, high) in enumerate(boxes)]
+    assert [word.text for word in words_of(inked)] == ["mayor"]
+
+
+def test_a_line_that_ends_within_a_word_ends_no_paragraph() -> None:
+    lines = lines_of([segment("so that the resist-", 0, 0), segment("ance grows with the square of it, in all", 0, 12)])
+    assert list(blocks(lines)) == ["so that the resistance grows with the square of it, in all"]
+
+
 def test_chinese_lines_are_joined_without_a_blank() -> None:
     assert joined("又称化学反应式，是用来描述", "各种物质之间的式子") == "又称化学反应式，是用来描述各种物质之间的式子"
     assert joined("two", "lines") == "two lines"

@@ -19,8 +19,9 @@ from querymill.reading.document import Document, Page, Remark, Unreadable
 from querymill.reading.formats import Asked
 from querymill.reading.rules.directions import apart
 from querymill.reading.rules.furniture import without_furniture
+from querymill.reading.rules.lattice import Post, with_tables
 from querymill.reading.rules.layout import Line, Rule, Segment, columns, lines_of, segments_of
-from querymill.reading.rules.letters import Letter, words_of
+from querymill.reading.rules.letters import Letter, is_turned, words_of
 from querymill.reading.rules.paragraphs import blocks
 from querymill.reading.rules.proposals import propose
 
@@ -103,7 +104,7 @@ def _sheet(document: Any, at: int) -> tuple[list[list[Segment]], list[Rule], str
     except pypdfium2.PdfiumError as error:
         return [], [], f"cannot be read: {error}"
     try:
-        rules = list(_rules(page))
+        rules, posts = _drawn(page)
         letters = page.get_textpage()
         try:
             found = list(_letters(letters))
@@ -114,8 +115,13 @@ def _sheet(document: Any, at: int) -> tuple[list[list[Segment]], list[Rule], str
         return [], [], f"cannot be read: {error}"
     finally:
         page.close()
-    written = [words_of(few) for few in (apart(found, angles) if angles else [found])]
-    sheet = [column for words in written if words for column in columns(segments_of(words))]
+    written = [(words_of(few), is_turned(few)) for few in (apart(found, angles) if angles else [found])]
+    sheet = [
+        column
+        for words, turned in written
+        if words
+        for column in columns(segments_of(words) if turned else with_tables(words, rules, posts))
+    ]
     return (sheet, rules, "") if sheet else ([], [], NO_TEXT)
 
 
@@ -127,18 +133,24 @@ def _angles(text: Any, count: int) -> list[float]:
     return [degrees(max(angle_of(handle, at), 0.0)) for at in range(count)]
 
 
-def _rules(page: Any) -> Iterator[Rule]:
-    """Yield the horizontal lines that are drawn on a page, or filled as flat boxes."""
+def _drawn(page: Any) -> tuple[list[Rule], list[Post]]:
+    """Return the horizontal and vertical lines that are drawn on a page, or filled as flat boxes."""
+    rules: list[Rule] = []
+    posts: list[Post] = []
     left, bottom, right, top = c_float(), c_float(), c_float(), c_float()
     handle = page.raw
     for at in range(min(pdfium.FPDFPage_CountObjects(handle), MAX_DRAWN)):
         drawn = pdfium.FPDFPage_GetObject(handle, at)
-        if (
-            pdfium.FPDFPageObj_GetType(drawn) == pdfium.FPDF_PAGEOBJ_PATH
-            and pdfium.FPDFPageObj_GetBounds(drawn, byref(left), byref(bottom), byref(right), byref(top))
-            and top.value - bottom.value < FLAT < right.value - left.value
+        if pdfium.FPDFPageObj_GetType(drawn) != pdfium.FPDF_PAGEOBJ_PATH or not pdfium.FPDFPageObj_GetBounds(
+            drawn, byref(left), byref(bottom), byref(right), byref(top)
         ):
-            yield Rule(left.value, right.value, -top.value)
+            continue
+        width, height = right.value - left.value, top.value - bottom.value
+        if height < FLAT < width:
+            rules.append(Rule(left.value, right.value, -top.value))
+        elif width < FLAT < height:
+            posts.append(Post(left.value, -top.value, -bottom.value))
+    return rules, posts
 
 
 def _letters(text: Any) -> Iterator[Letter]:

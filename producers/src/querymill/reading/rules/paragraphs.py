@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from statistics import median
 from typing import Final
 
 from querymill.reading.rules.layout import Line, Rule, joined_bullets, widened
 from querymill.reading.rules.tables import Cell, tables
-from querymill.reading.rules.wrapping import joined, with_whole_names
+from querymill.reading.rules.wrapping import is_cut, joined, with_whole_names
 
 #: Lines without a second cell that may stand between two rows of a table, and so many if they end before the values.
 BETWEEN_ROWS: Final = 3
@@ -33,6 +33,23 @@ def blocks(lines: Sequence[Line], rules: Sequence[Rule] = ()) -> Iterator[str]:
 
     ``rules`` are horizontal lines that are drawn: one under a name shows which columns it is the name of.
     """
+    for is_drawn, few in groupby(_apart(lines), lambda line: bool(line.segments[0].table)):
+        if is_drawn:
+            yield from (line.segments[0].table for line in few)
+        else:
+            yield from _blocks(list(few), rules)
+
+
+def _apart(lines: Sequence[Line]) -> Iterator[Line]:
+    """Yield tables that are drawn as lines of their own, each before what stands beside it."""
+    for line in lines:
+        others = tuple(segment for segment in line.segments if not segment.table)
+        yield from (Line((segment,)) for segment in line.segments if segment.table)
+        if others:
+            yield Line(others)
+
+
+def _blocks(lines: Sequence[Line], rules: Sequence[Rule]) -> Iterator[str]:
     narrow = [joined_bullets(line) for line in lines]
     lines = [widened(line, rules) for line in narrow]
     at = 0
@@ -72,6 +89,8 @@ def _begins(above: Line, line: Line, usual: float, right: float) -> bool:
     size = max(min(above.size, line.size), 1.0)
     if line.y - above.y > usual + ENDS_PARAGRAPH * size or line.y < above.y:
         return True
+    if is_cut(above.text, line.text):
+        return False
     if abs(above.size - line.size) > 0.2 * size or _STARTS_ITEM.match(line.text):
         return True
     is_short = above.x1 < right - 6 * size

@@ -30,13 +30,17 @@ def joined(above: str, below: str) -> str:
     "finan-" and "cial" give "financial", but "non-" and "controlling" give "non-controlling", and "year-over-" and
     "year" "year-over-year".
     """
-    cut = _HYPHEN.search(above)
-    if cut and below[:1].islower():
+    if is_cut(above, below) and (cut := _HYPHEN.search(above)):
         keeps = "-" in cut[1] or cut[1].lower() in _KEEP_HYPHEN
         return (above if keeps else above[:-1]) + below
     if above and below and (_CJK.match(above[-1]) and _CJK.match(below[0])):
         return above + below
     return f"{above} {below}"
+
+
+def is_cut(above: str, below: str) -> bool:
+    """Return whether a line ends within a word that goes on in the next."""
+    return below[:1].islower() and _HYPHEN.search(above) is not None
 
 
 def with_whole_names(lines: Sequence[Line]) -> list[Line]:
