@@ -74,6 +74,16 @@ def test_a_frame_with_figures_below_each_other_is_no_row() -> None:
     assert table.splitlines()[2:] == ["| Cork | 87 |", "| Bonn | 91 |"]
 
 
+def test_rows_that_no_line_parts_stay_rows() -> None:
+    rules, posts = drawn([0, 100, 200, 300], [0, 20, 80])
+    page = [
+        *words("Site", 5, 15), *words("Lead", 105, 15), *words("Town", 205, 15),
+        *[word for y, name in ((35, "A"), (50, "B"), (65, "C")) for x in (5, 105, 205) for word in words(f"{name}x", x, y)],
+    ]  # fmt: skip
+    (table,) = blocks(lines_of(with_tables(page, rules, posts)))
+    assert table.splitlines()[2:] == ["| Ax | Ax | Ax |", "| Bx | Bx | Bx |", "| Cx | Cx | Cx |"]
+
+
 def test_lines_that_do_not_touch_make_no_table() -> None:
     assert lattices([Rule(0, 100, 0), Rule(0, 100, 50)], [Post(200, 0, 50), Post(300, 0, 50)]) == []
     assert lattices([Rule(0, 100, 0)] * 400, [Post(50, 0, 10)] * 400) == []

@@ -6,7 +6,8 @@ files, opens those with an empty password, and has permissive licences and wheel
 
 import io
 from collections.abc import Iterator, Sequence
-from ctypes import byref, c_float
+from ctypes import byref, c_float, c_int
+from itertools import pairwise
 from math import degrees
 from pathlib import Path
 from statistics import median_low
@@ -134,7 +135,7 @@ def _angles(text: Any, count: int) -> list[float]:
 
 
 def _drawn(page: Any) -> tuple[list[Rule], list[Post]]:
-    """Return the horizontal and vertical lines that are drawn on a page, or filled as flat boxes."""
+    """Return the horizontal and vertical lines that are drawn on a page, or filled as flat boxes, or around a box."""
     rules: list[Rule] = []
     posts: list[Post] = []
     left, bottom, right, top = c_float(), c_float(), c_float(), c_float()
@@ -150,7 +151,27 @@ def _drawn(page: Any) -> tuple[list[Rule], list[Post]]:
             rules.append(Rule(left.value, right.value, -top.value))
         elif width < FLAT < height:
             posts.append(Post(left.value, -top.value, -bottom.value))
+        elif min(width, height) >= FLAT and _is_frame(drawn):
+            rules.extend(Rule(left.value, right.value, -y) for y in (top.value, bottom.value))
+            posts.extend(Post(x, -top.value, -bottom.value) for x in (left.value, right.value))
     return rules, posts
+
+
+def _is_frame(path: Any) -> bool:
+    """Return whether a path is the outline of a box, and not a curve, a sloping line or a coloured ground."""
+    mode, is_stroked = c_int(), c_int()
+    count = pdfium.FPDFPath_CountSegments(path)
+    if not 4 <= count <= 5 or not pdfium.FPDFPath_GetDrawMode(path, byref(mode), byref(is_stroked)) or not is_stroked:
+        return False
+    x, y = c_float(), c_float()
+    points = []
+    for at in range(count):
+        segment = pdfium.FPDFPath_GetPathSegment(path, at)
+        if pdfium.FPDFPathSegment_GetType(segment) == pdfium.FPDF_SEGMENT_BEZIERTO:
+            return False
+        pdfium.FPDFPathSegment_GetPoint(segment, byref(x), byref(y))
+        points.append((x.value, y.value))
+    return all(one[0] == other[0] or one[1] == other[1] for one, other in pairwise(points))
 
 
 def _letters(text: Any) -> Iterator[Letter]:

@@ -179,8 +179,8 @@ def _table(cells: dict[tuple[int, int], list[Word]], lattice: Lattice) -> Segmen
     """Return a table as one segment; None if its lines are those of a drawing, or do not part its rows."""
     lines_of_cell = {cell: [line.text for line in lines_of(segments_of(words))] for cell, words in cells.items()}
     rows, columns = len(lattice.ys) - 1, len(lattice.xs) - 1
-    if any(sum(map(is_value, lines)) > 1 for lines in lines_of_cell.values()):
-        return None  # figures below each other: a cell holds several rows
+    if _holds_rows(lines_of_cell, columns):
+        return None
     grid = [[_shown(row, column, lines_of_cell, lattice) for column in range(columns)] for row in range(rows)]
     filled = sum(bool(text) for row in grid for text in row)
     if filled < LEAST_FILLED * rows * columns or sum(any(column) for column in zip(*grid, strict=True)) < LEAST:
@@ -194,6 +194,22 @@ def _table(cells: dict[tuple[int, int], list[Word]], lattice: Lattice) -> Segmen
     plain = " ".join(text for row in grid for text, _ in groupby(row) if text)
     size = sorted(word.size for word in words)[len(words) // 2]
     return Segment(plain, lattice.xs[0], lattice.xs[-1], min(word.y for word in words), size, written)
+
+
+def _holds_rows(lines_of_cell: dict[tuple[int, int], list[str]], columns: int) -> bool:
+    """Return whether the lines between rows are not all drawn, so that cells hold several rows.
+
+    Then figures stand below each other, or most cells that hold lines below each other hold as many as their neighbours.
+    """
+    if any(sum(map(is_value, lines)) > 1 for lines in lines_of_cell.values()):
+        return True
+    heights: dict[int, list[int]] = defaultdict(list)
+    for (row, _), lines in lines_of_cell.items():
+        if row:
+            heights[row].append(len(lines))
+    wrapped = [few for few in heights.values() if max(few) > 1]
+    even = [few for few in wrapped if len(few) == columns and min(few) == max(few)]
+    return bool(even) and 2 * len(even) >= len(wrapped) and (len(even) > 1 or columns > LEAST)
 
 
 def _shown(row: int, column: int, lines: dict[tuple[int, int], list[str]], lattice: Lattice) -> str:
