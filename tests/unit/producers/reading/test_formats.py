@@ -93,6 +93,27 @@ def test_too_much_text_and_what_a_store_cannot_hold() -> None:
     assert texts(odd) == ["\U0001d444 \ufffd a b office"]
 
 
+def test_html_formulas_are_text_and_a_raised_sign_is_no_digit_of_the_word_before(tmp_path: Path) -> None:
+    page = """<p>At most <math><mfrac><mi>n</mi><mn>2</mn></mfrac><mo>+</mo><msup><mrow><mi>a</mi><mo>-</mo><mi>x</mi></mrow>
+    <mn>2</mn></msup></math> per call<sup><a href="#1">1</a></sup> and 5 km<sup>2</sup>.</p>
+    <table><tr><th>n</th><th>share</th></tr><tr><td>7</td><td><math><msub><mi>p</mi><mn>1</mn></msub></math></td></tr></table>"""
+    assert read(tmp_path / "a.html", page).pages[0].text.split("\n\n") == [
+        "At most n/2+(a-x)^2 per call [1] and 5 km2.",
+        "| n | share |\n| --- | --- |\n| 7 | p_1 |",
+    ]
+
+
+def test_html_a_name_of_several_rows_is_the_name_of_each(tmp_path: Path) -> None:
+    page = """<table><tr><th rowspan=2>Call</th><th colspan=2>Limit</th></tr><tr><th>Free</th><th>Paid</th></tr>
+    <tr><td rowspan=2>search</td><td>10</td><td>100</td></tr><tr><td>1,000</td><td>50,000</td></tr></table>"""
+    assert read(tmp_path / "a.html", page).pages[0].text.splitlines() == [
+        "| Call | Limit / Free | Limit / Paid |",
+        "| --- | --- | --- |",
+        "| search | 10 | 100 |",
+        "| search | 1,000 | 50,000 |",
+    ]
+
+
 def test_html_keeps_tables_and_leaves_out_what_is_not_shown(tmp_path: Path) -> None:
     page = """<html><head><title>Tides</title><meta name="date" content="2021-04-02"><style>x</style></head><body>
     <nav>menu</nav><h1>Tides</h1><p>High <b>water</b>.<br>Low water.</p><p style="display:none">hidden</p>

@@ -4,8 +4,9 @@ from querymill.reading.rules.directions import apart
 from querymill.reading.rules.furniture import without_furniture
 from querymill.reading.rules.layout import Line, Rule, Segment, Word, columns, glued_on, lines_of, segments_of, widened
 from querymill.reading.rules.letters import Letter, words_of
-from querymill.reading.rules.paragraphs import blocks, joined
+from querymill.reading.rules.paragraphs import blocks
 from querymill.reading.rules.sections import Part, sections
+from querymill.reading.rules.wrapping import joined
 
 
 def letters(text: str, x: float = 0, y: float = 0, size: float = 10) -> list[Letter]:
@@ -138,6 +139,55 @@ def test_paragraphs_are_joined_and_tables_keep_their_rows() -> None:
         "|  | 2023 |\n| --- | --- |\n| Ships | 9 |\n| Crew | 70 |",
         "And this is the end of the report, which has many words in it.",
     ]
+
+
+def test_the_name_of_a_row_is_one_wherever_its_values_stand_beside_it() -> None:
+    def rows(first: float, *, named: bool) -> list[Line]:
+        upper, lower = segment("Comparable Constant", 0, first), segment("Growth %", 0, first + 8)
+        if named:
+            upper, lower = segment("Comparable Constant", 0, first - 8), segment("Growth %", 0, first)
+        return lines_of([upper, lower, segment("(5)", 200, first), segment("1", 300, first)])
+
+    def beside(y: float) -> list[Line]:
+        return lines_of([segment(f"Sales {y:.0f}", 0, y), segment("7", 205, y), segment("8", 300, y)])
+
+    head = lines_of([segment("2023", 200, 0), segment("2022", 300, 0)])
+    regular = [*beside(14), *beside(28), *beside(42)]
+    between = lines_of(
+        [segment("Comparable Constant", 0, 56), segment("(5)", 200, 60), segment("1", 300, 60), segment("Growth %", 0, 64)]
+    )  # fmt: skip
+    for wrapped in (rows(56, named=False), rows(64, named=True), between):
+        (table,) = blocks([*head, *regular, *wrapped, *beside(80)])
+        assert "| Comparable Constant Growth % | (5) | 1 |" in table.splitlines()
+
+
+def test_a_heading_of_rows_is_no_part_of_their_names() -> None:
+    def beside(name: str, y: float) -> list[Segment]:
+        return [segment(name, 0, y), segment("7", 205, y), segment("8", 300, y)]
+
+    lines = lines_of([
+        segment("2023", 200, 0), segment("2022", 300, 0), *beside("Cash", 12), *beside("Debt", 24), *beside("Sum", 36),
+        segment("Equity", 0, 48), *beside("Shares", 60),
+    ])  # fmt: skip
+    (table,) = blocks(lines)
+    assert table.splitlines()[-2:] == ["| Equity |  |  |", "| Shares | 7 | 8 |"]
+
+
+def test_the_hyphen_of_a_word_stays_at_the_end_of_a_line() -> None:
+    assert joined("attributable to non-", "controlling interests") == "attributable to non-controlling interests"
+    assert joined("a year-over-", "year change") == "a year-over-year change"
+    assert joined("the finan-", "cial year") == "the financial year"
+
+
+def test_letters_that_reach_below_the_line_are_part_of_their_word() -> None:
+    boxes = [("m", 0.0, 8.0), ("a", 0.0, 8.0), ("y", -2.6, 8.0), ("o", 0.0, 8.0), ("r", 0.0, 8.0)]
+    inked = [(ord(letter), 5.0 * at, low, 5.0 * at + 5, high) for at, (letter, low, high) in enumerate(boxes)]
+    assert [word.text for word in words_of(inked)] == ["mayor"]
+
+
+def test_a_line_that_ends_within_a_word_ends_no_paragraph() -> None:
+    lines = lines_of([segment("so that the resist-", 0, 0), segment("ance grows with the square of it, in all", 0, 12)])
+    assert list(blocks(lines)) == ["so that the resistance grows with the square of it, in all"]
 
 
 def test_chinese_lines_are_joined_without_a_blank() -> None:

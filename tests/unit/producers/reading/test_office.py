@@ -11,6 +11,8 @@ import docx
 import openpyxl
 import pptx
 from docx.oxml import parse_xml
+from openpyxl.chart import BarChart
+from openpyxl.comments import Comment
 from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
@@ -145,3 +147,74 @@ def test_rows_that_are_empty_before_the_last_one(tmp_path: Path) -> None:
     sheet["A200000"] = "The end."
     book.save(tmp_path / "a.xlsx")
     assert texts(tmp_path / "a.xlsx") == ["Sheet\n\n| Harbour | Toll |\n| --- | --- |\n| Tinn | 12 |\n\nThe end."]
+
+
+def test_what_stands_beside_the_cells_of_a_sheet_is_read(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet.append(["", "2025", None, "2026"])
+    sheet.append(["Team", "plan", "actual", "plan"])
+    sheet.append(["Sales", 3, 0.425, 4])
+    sheet.merge_cells("B1:C1")
+    sheet["C3"].number_format = "0.0%"
+    sheet["D3"].comment = Comment("with the Oslo deal", "Mia")
+    book.save(tmp_path / "a.xlsx")
+    (text,) = texts(tmp_path / "a.xlsx")
+    assert text.split("\n\n")[1:] == [
+        "| Team | 2025 / plan | 2025 / actual | 2026 / plan |\n| --- | --- | --- | --- |\n| Sales | 3 | 42.5% | 4 |",
+        "Note on D3: with the Oslo deal",
+    ]
+
+
+def test_text_boxes_of_a_sheet_are_read(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet.append(["Harbour", "Toll"])
+    sheet.add_chart(BarChart(), "D1")
+    book.save(tmp_path / "a.xlsx")
+    box = b'<a:p xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><a:r><a:t>Closed in May</a:t></a:r></a:p>'
+
+    def with_box(name: str, content: bytes) -> tuple[str, bytes]:
+        return name, content.replace(b"</wsDr>", box + b"</wsDr>") if "drawing1.xml" in name else content
+
+    changed(tmp_path / "a.xlsx", with_box)
+    assert texts(tmp_path / "a.xlsx")[0].endswith("Closed in May")
+
+
+def test_a_merged_cell_of_a_slide_stands_in_each_of_its_columns(tmp_path: Path) -> None:
+    made = pptx.Presentation()
+    slide = made.slides.add_slide(made.slide_layouts[6])
+    table = slide.shapes.add_table(3, 3, Inches(1), Inches(1), Inches(4), Inches(3)).table
+    for cell, text in zip(
+        table.iter_cells(), ["", "2025", "", "Team", "plan", "actual", "Sales", "3", "4"], strict=True
+    ):
+        cell.text = text
+    table.cell(0, 1).merge(table.cell(0, 2))
+    made.save(str(tmp_path / "a.pptx"))
+    assert texts(tmp_path / "a.pptx") == [
+        "| Team | 2025 / plan | 2025 / actual |\n| --- | --- | --- |\n| Sales | 3 | 4 |"
+    ]
+
+
+def test_a_name_of_several_rows_is_the_name_of_each(tmp_path: Path) -> None:
+    written = docx.Document()
+    table = written.add_table(3, 3)
+    for cell, text in zip(
+        (cell for row in table.rows for cell in row.cells), ["Site", "Year", "t", "Cork", "2024", "91", "", "2025", "60"],
+        strict=True,
+    ):  # fmt: skip
+        cell.text = text
+    table.cell(1, 0).merge(table.cell(2, 0))
+    written.save(str(tmp_path / "a.docx"))
+    (text,) = texts(tmp_path / "a.docx")
+    assert text.splitlines()[2:] == ["| Cork | 2024 | 91 |", "| Cork | 2025 | 60 |"]
+
+
+def test_comments_are_read_with_their_authors(tmp_path: Path) -> None:
+    written = docx.Document()
+    paragraph = written.add_paragraph("It applies to all staff.")
+    written.add_comment(paragraph.runs, text="Contractors too?", author="Ben")
+    written.save(str(tmp_path / "a.docx"))
+    assert texts(tmp_path / "a.docx") == ["It applies to all staff.\n\nComment by Ben: Contractors too?"]

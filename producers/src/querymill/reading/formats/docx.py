@@ -27,6 +27,7 @@ _LEFT_OUT: Final = frozenset((qn("w:del"), "{http://schemas.openxmlformats.org/m
 #: The cells of a row, those in content controls too.
 _CELLS: Final = "./w:tc | ./w:sdt/w:sdtContent/w:tc"
 _NOTES: Final = ("footnotes", "endnotes")
+_COMMENTS: Final = "/comments"
 _TITLES: Final = ("title",)
 
 
@@ -39,6 +40,7 @@ def read(asked: Asked) -> Document:
         raise Unreadable(f"a broken DOCX file: {str(error)[:200]}") from error
     parts = list(_parts(opened))
     parts.extend(_notes(opened))
+    parts.extend(_comments(opened))
     pages = [Page(number, section) for number, section in enumerate(sections(parts), 1)]
     about = opened.core_properties
     heading = next((part.text for part in parts if part.level == 1), "")
@@ -105,7 +107,11 @@ def _around(element: Any, *, is_first: bool) -> tuple[str, str]:
 
 
 def _grid(table: Table) -> Iterator[list[str]]:
-    """Yield the rows; a merged cell stands in each of its columns, one merged with that above is empty."""
+    """Yield the rows; a merged cell stands in each of its columns.
+
+    One that is merged with that above is empty, but a name of rows is the name of each.
+    """
+    name = ""
     for row in table.rows:
         cells = [""] * row.grid_cols_before
         for cell in row._tr.xpath(_CELLS):  # noqa: SLF001  # the public list repeats what is merged downwards
@@ -114,7 +120,10 @@ def _grid(table: Table) -> Iterator[list[str]]:
                 for block in _blocks(cell)
                 for paragraph in ([block] if block.tag == _PARAGRAPH else block.iter(_PARAGRAPH))
             ]
-            text = "" if cell.vMerge == "continue" else " ".join(filter(None, held))
+            is_below = cell.vMerge == "continue"
+            text = "" if is_below else " ".join(filter(None, held))
+            if not cells:
+                name = text = name if is_below else text
             cells.extend([text] * min(cell.grid_span, 200))
         yield cells
 
@@ -147,3 +156,15 @@ def _notes(opened: Opened) -> Iterator[Part]:
             text = text_of(paragraph).strip()
             if text:
                 yield Part(text)
+
+
+def _comments(opened: Opened) -> Iterator[Part]:
+    """Yield what people wrote in the margin, each with its author."""
+    for relation in opened.part.rels.values():
+        if relation.is_external or not relation.reltype.endswith(_COMMENTS):
+            continue
+        for comment in xml_of(relation.target_part.blob).iter(qn("w:comment")):
+            lines = (" ".join(text_of(paragraph).split()) for paragraph in comment.iter(_PARAGRAPH))
+            text = " ".join(filter(None, lines))
+            if text:
+                yield Part(f"Comment by {comment.get(qn('w:author')) or 'a reader'}: {text}")

@@ -9,16 +9,18 @@ from lxml import etree, html
 
 from querymill.reading.document import Document, Page, Unreadable
 from querymill.reading.formats import Asked
+from querymill.reading.formats.mathml import formula
 from querymill.reading.formats.text import decoded
 from querymill.reading.rules.furniture import without_furniture
+from querymill.reading.rules.layout import glued_on
 from querymill.reading.rules.proposals import day_in, merged, propose
 from querymill.reading.rules.sections import Part, sections
-from querymill.reading.rules.tables import Cell, tables
+from querymill.reading.rules.tables import Cell, is_value, tables
 
 _LEFT_OUT: Final = frozenset(
     [
-        "script", "style", "template", "noscript", "nav", "head", "iframe", "object", "svg", "math", "button", "select",
-        "textarea", "ix:header", "ix:hidden",
+        "script", "style", "template", "noscript", "nav", "head", "iframe", "object", "svg", "button", "select", "textarea",
+        "ix:header", "ix:hidden",
     ]
 )  # fmt: skip
 _BLOCKS: Final = frozenset(
@@ -42,6 +44,8 @@ MAX_CELL_CHARS: Final = 1_500
 MAX_SPAN: Final = 200
 #: Nesting that is followed.
 MAX_DEPTH: Final = 250
+#: Elements of a cell that are read as a whole.
+_WHOLE: Final = ("sup", "math")
 _PAGE_BREAK: Final = Part("\f")
 
 
@@ -135,6 +139,10 @@ class Walk:
             self.done.extend(Part(text) for text in written)
         elif tag == "br":
             self.held.append("\n")
+        elif tag == "math":
+            self.held.append(formula(element))
+        elif tag == "sup" and (sign := "".join(element.itertext()).strip()).isdecimal():
+            self.held.append(glued_on("".join(self.held)[-20:], sign))
         elif tag == "pre":
             self.done.append(Part("".join(element.itertext()).strip("\n")))
         else:
@@ -205,8 +213,12 @@ def _breaks(element: Any) -> bool:
 
 
 def rows_of(table: Any) -> Iterator[list[Cell]]:
-    """Yield the rows of a table with the place of each cell that has a text; spans over rows and columns count."""
+    """Yield the rows of a table with the place of each cell that has a text; spans over rows and columns count.
+
+    A name that spans rows with values is the name of each.
+    """
     below: dict[int, int] = {}
+    name = Cell("", 0, 0)
     for row in table.iterdescendants("tr"):
         cells: list[Cell] = []
         column = 0
@@ -222,6 +234,10 @@ def rows_of(table: Any) -> Iterator[list[Cell]]:
             if text:
                 cells.append(Cell(text, column + 0.05, column + span - 0.05))
             column += span
+        if 0 in taken and any(is_value(cell.text) for cell in cells):
+            cells.insert(0, name)
+        elif 0 not in taken:
+            name = cells[0] if cells and cells[0].x0 < 1 else Cell("", 0.05, 0.95)
         yield cells
 
 
@@ -240,7 +256,9 @@ def _cell_text(element: Any) -> str:
             pieces.append(" ")
         if tag == "sup" and (sign := "".join(node.itertext()).strip("() \n")).isdecimal() and len(sign) < 3:
             pieces.append(f" [{sign}]")
-        elif tag and tag not in _LEFT_OUT and not any(tag_of(above) == "sup" for above in _above(node, element)):
+        elif tag == "math":
+            pieces.append(formula(node))
+        elif tag and tag not in _LEFT_OUT and not any(tag_of(above) in _WHOLE for above in _above(node, element)):
             pieces.append(node.text or "")
         if node is not element and node.tail:
             pieces.append(node.tail)

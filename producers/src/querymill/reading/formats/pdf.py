@@ -6,7 +6,8 @@ files, opens those with an empty password, and has permissive licences and wheel
 
 import io
 from collections.abc import Iterator, Sequence
-from ctypes import byref, c_float
+from ctypes import byref, c_float, c_int
+from itertools import pairwise
 from math import degrees
 from pathlib import Path
 from statistics import median_low
@@ -19,8 +20,9 @@ from querymill.reading.document import Document, Page, Remark, Unreadable
 from querymill.reading.formats import Asked
 from querymill.reading.rules.directions import apart
 from querymill.reading.rules.furniture import without_furniture
+from querymill.reading.rules.lattice import Post, with_tables
 from querymill.reading.rules.layout import Line, Rule, Segment, columns, lines_of, segments_of
-from querymill.reading.rules.letters import Letter, words_of
+from querymill.reading.rules.letters import Letter, is_turned, words_of
 from querymill.reading.rules.paragraphs import blocks
 from querymill.reading.rules.proposals import propose
 
@@ -103,7 +105,7 @@ def _sheet(document: Any, at: int) -> tuple[list[list[Segment]], list[Rule], str
     except pypdfium2.PdfiumError as error:
         return [], [], f"cannot be read: {error}"
     try:
-        rules = list(_rules(page))
+        rules, posts = _drawn(page)
         letters = page.get_textpage()
         try:
             found = list(_letters(letters))
@@ -114,8 +116,13 @@ def _sheet(document: Any, at: int) -> tuple[list[list[Segment]], list[Rule], str
         return [], [], f"cannot be read: {error}"
     finally:
         page.close()
-    written = [words_of(few) for few in (apart(found, angles) if angles else [found])]
-    sheet = [column for words in written if words for column in columns(segments_of(words))]
+    written = [(words_of(few), is_turned(few)) for few in (apart(found, angles) if angles else [found])]
+    sheet = [
+        column
+        for words, turned in written
+        if words
+        for column in columns(segments_of(words) if turned else with_tables(words, rules, posts))
+    ]
     return (sheet, rules, "") if sheet else ([], [], NO_TEXT)
 
 
@@ -127,18 +134,44 @@ def _angles(text: Any, count: int) -> list[float]:
     return [degrees(max(angle_of(handle, at), 0.0)) for at in range(count)]
 
 
-def _rules(page: Any) -> Iterator[Rule]:
-    """Yield the horizontal lines that are drawn on a page, or filled as flat boxes."""
+def _drawn(page: Any) -> tuple[list[Rule], list[Post]]:
+    """Return the horizontal and vertical lines that are drawn on a page, or filled as flat boxes, or around a box."""
+    rules: list[Rule] = []
+    posts: list[Post] = []
     left, bottom, right, top = c_float(), c_float(), c_float(), c_float()
     handle = page.raw
     for at in range(min(pdfium.FPDFPage_CountObjects(handle), MAX_DRAWN)):
         drawn = pdfium.FPDFPage_GetObject(handle, at)
-        if (
-            pdfium.FPDFPageObj_GetType(drawn) == pdfium.FPDF_PAGEOBJ_PATH
-            and pdfium.FPDFPageObj_GetBounds(drawn, byref(left), byref(bottom), byref(right), byref(top))
-            and top.value - bottom.value < FLAT < right.value - left.value
+        if pdfium.FPDFPageObj_GetType(drawn) != pdfium.FPDF_PAGEOBJ_PATH or not pdfium.FPDFPageObj_GetBounds(
+            drawn, byref(left), byref(bottom), byref(right), byref(top)
         ):
-            yield Rule(left.value, right.value, -top.value)
+            continue
+        width, height = right.value - left.value, top.value - bottom.value
+        if height < FLAT < width:
+            rules.append(Rule(left.value, right.value, -top.value))
+        elif width < FLAT < height:
+            posts.append(Post(left.value, -top.value, -bottom.value))
+        elif min(width, height) >= FLAT and _is_frame(drawn):
+            rules.extend(Rule(left.value, right.value, -y) for y in (top.value, bottom.value))
+            posts.extend(Post(x, -top.value, -bottom.value) for x in (left.value, right.value))
+    return rules, posts
+
+
+def _is_frame(path: Any) -> bool:
+    """Return whether a path is the outline of a box, and not a curve, a sloping line or a coloured ground."""
+    mode, is_stroked = c_int(), c_int()
+    count = pdfium.FPDFPath_CountSegments(path)
+    if not 4 <= count <= 5 or not pdfium.FPDFPath_GetDrawMode(path, byref(mode), byref(is_stroked)) or not is_stroked:
+        return False
+    x, y = c_float(), c_float()
+    points = []
+    for at in range(count):
+        segment = pdfium.FPDFPath_GetPathSegment(path, at)
+        if pdfium.FPDFPathSegment_GetType(segment) == pdfium.FPDF_SEGMENT_BEZIERTO:
+            return False
+        pdfium.FPDFPathSegment_GetPoint(segment, byref(x), byref(y))
+        points.append((x.value, y.value))
+    return all(one[0] == other[0] or one[1] == other[1] for one, other in pairwise(points))
 
 
 def _letters(text: Any) -> Iterator[Letter]:

@@ -70,7 +70,7 @@ def _flat(shapes: Any, depth: int = 0) -> Iterator[Any]:
 
 def _of_shape(shape: Any) -> Iterator[str]:
     if getattr(shape, "has_table", False):
-        table = grid_table([[_cell(cell) for cell in row.cells] for row in shape.table.rows])
+        table = grid_table(_grid(shape.table))
         if table is not None:
             yield table.markdown()
     elif getattr(shape, "has_chart", False):
@@ -93,8 +93,15 @@ def _of_diagram(raw: bytes) -> Iterator[str]:
         yield text
 
 
-def _cell(cell: Any) -> str:
-    return "" if cell.is_spanned else str(cell.text_frame.text)
+def _grid(table: Any) -> list[list[str]]:
+    """Return the rows; a merged cell stands in each of its columns and rows, a title over all columns in the first."""
+    grid = [["" if cell.is_spanned else str(cell.text_frame.text) for cell in row.cells] for row in table.rows]
+    for at, row in enumerate(table.rows):
+        for column, cell in enumerate(row.cells):
+            if cell.is_merge_origin and cell.span_width < len(grid[at]):
+                for spanned in grid[at : at + cell.span_height]:
+                    spanned[column : column + cell.span_width] = [grid[at][column]] * cell.span_width
+    return grid
 
 
 def _of_chart(chart: Any) -> Iterator[str]:

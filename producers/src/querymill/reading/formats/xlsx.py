@@ -10,6 +10,7 @@ from openpyxl.utils.exceptions import InvalidFileException
 
 from querymill.reading.document import Document, Page, Remark, Unreadable
 from querymill.reading.formats import Asked
+from querymill.reading.formats.xlsx_parts import beside, merged_names
 from querymill.reading.formats.zipped import checked, transitional
 from querymill.reading.rules.grids import grid_table
 from querymill.reading.rules.proposals import propose
@@ -33,7 +34,7 @@ def read(asked: Asked) -> Document:
     for number, sheet in enumerate(book.worksheets, 1):
         asked.on_page(number)
         rows, is_cut = _rows(sheet)
-        texts.extend(_pages(sheet.title, rows))
+        texts.extend(_pages(sheet.title, rows, list(beside(sheet))))
         if is_cut:
             remarks.append(Remark(f"sheet {sheet.title}: only the first {MAX_CELLS} cells are read"))
     pages = [Page(number, text) for number, text in enumerate(texts, 1)]
@@ -46,16 +47,20 @@ def read(asked: Asked) -> Document:
 
 def _rows(sheet: Any) -> tuple[list[list[str]], bool]:
     sheet.reset_dimensions()  # what a file says about its size may be wrong
+    names = merged_names(sheet)
     rows: list[list[str]] = []
     cells = 0
     before: object = None
-    for row in sheet.iter_rows(max_col=MAX_COLUMNS, values_only=True):
-        if row is before or row.count(None) == len(row):
+    for number, row in enumerate(sheet.iter_rows(max_col=MAX_COLUMNS), 1):
+        if row is before or all(cell.value is None for cell in row):
             before = row  # a million of them may stand before a last one: of some, one separates tables
             if rows and rows[-1]:
                 rows.append([])
             continue
-        texts = [written(value) for value in row]
+        texts = [shown(cell) for cell in row]
+        for first, last in names.get(number, ()):
+            if last <= len(texts) and any(texts[: first - 1] + texts[last:]):
+                texts[first - 1 : last] = [texts[first - 1]] * (last - first + 1)
         while texts and not texts[-1]:
             texts.pop()
         cells += len(texts) + 1
@@ -63,6 +68,14 @@ def _rows(sheet: Any) -> tuple[list[list[str]], bool]:
             return rows, True
         rows.append(texts)
     return rows, False
+
+
+def shown(cell: Any) -> str:
+    """Return a cell as it is read: a share in percent if that is its form."""
+    value = cell.value
+    if isinstance(value, int | float) and not isinstance(value, bool) and "%" in (cell.number_format or ""):
+        return f"{100 * value:.10g}%"
+    return written(value)
 
 
 def written(value: object) -> str:
@@ -82,8 +95,8 @@ def written(value: object) -> str:
             return str(value)
 
 
-def _pages(name: str, rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield the pages of a sheet: its tables, which empty rows and columns separate, under its name."""
+def _pages(name: str, rows: Sequence[Sequence[str]], others: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the pages of a sheet: its tables, which empty rows and columns separate, under its name, and ``others``."""
     blocks: list[str] = []
     for block in _blocks(rows):
         for side in _sides(block):
@@ -98,8 +111,8 @@ def _pages(name: str, rows: Sequence[Sequence[str]]) -> Iterator[str]:
                 for start in range(0, len(table.rows), ROWS_A_PAGE):
                     piece = Table(table.header, table.rows[start : start + ROWS_A_PAGE])
                     yield "\n\n".join([*head, piece.markdown()])
-    if blocks:
-        yield "\n\n".join([name, *blocks])
+    if blocks or others:
+        yield "\n\n".join([name, *blocks, *others])
 
 
 def _blocks(rows: Sequence[Sequence[str]]) -> Iterator[list[Sequence[str]]]:

@@ -37,13 +37,14 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Words on one line with ordinary blanks between them."""
+    """Words on one line with ordinary blanks between them, or a table whose cells are drawn, in Markdown as ``table``."""
 
     text: str
     x0: float
     x1: float
     y: float
     size: float
+    table: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,8 @@ def words_of(letters: Sequence[Letter]) -> list[Word]:
         if held:
             step, usual = abs(low - bottom), top - bottom
             gap = start - right if is_leftwards else left - end
-            if step > RAISED * usual or gap > BLANK * usual or gap < -0.9 * usual:
+            stands_out = step > RAISED * usual and not _is_as_high((low, high), (bottom, top), step)
+            if stands_out or gap > BLANK * usual or gap < -0.9 * usual:
                 _close(words, held, start, end, bottom, top, glued=glued)
                 held = []
                 near = -0.3 * usual < gap <= BLANK * usual
@@ -56,6 +57,15 @@ def words_of(letters: Sequence[Letter]) -> list[Word]:
     if held:
         _close(words, held, start, end, bottom, top, glued=glued)
     return words
+
+
+def _is_as_high(letter: tuple[float, float], word: tuple[float, float], step: float) -> bool:
+    """Return whether a letter whose foot is lower is no lowered sign: its top is that of a letter of the word.
+
+    Where a font does not say how high its letters are, a box is that of the ink: p, g and y reach below the others.
+    """
+    (low, high), (bottom, top) = letter, word
+    return low < bottom < high <= top + 0.05 * step and step < 0.6 * (top - bottom)
 
 
 def _close(
@@ -93,8 +103,18 @@ def _whole(letters: Iterable[Letter]) -> Iterator[Letter]:
         yield held
 
 
+def is_turned(letters: Sequence[Letter]) -> bool:
+    """Return whether the lines of a page run upwards, downwards or upside down, so that places in them are others."""
+    return _turn(list(_whole(letters))) != 0
+
+
 def _turned(letters: Sequence[Letter]) -> Sequence[Letter]:
     """Turn a page whose lines run upwards or downwards, as those of wide tables often do."""
+    return straightened(_turn(letters), letters)
+
+
+def _turn(letters: Sequence[Letter]) -> int:
+    """Return by how many degrees a page is to be turned."""
     across = back = up = down = 0.0
     for one, other in islice(pairwise(letters), 0, None, EVERY if len(letters) > FEW else 1):
         right, above = other[1] - one[1], other[2] - one[2]
@@ -106,5 +126,5 @@ def _turned(letters: Sequence[Letter]) -> Sequence[Letter]:
         up += max(above, 0.0)
         down += max(-above, 0.0)
     if max(up, down) > 2 * across:
-        return straightened(270 if up > down else 90, letters)
-    return straightened(180 if back > UPSIDE_DOWN * across else 0, letters)
+        return 270 if up > down else 90
+    return 180 if back > UPSIDE_DOWN * across else 0

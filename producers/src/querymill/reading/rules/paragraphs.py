@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from statistics import median
 from typing import Final
 
 from querymill.reading.rules.layout import Line, Rule, joined_bullets, widened
 from querymill.reading.rules.tables import Cell, tables
+from querymill.reading.rules.wrapping import is_cut, joined, with_whole_names
 
 #: Lines without a second cell that may stand between two rows of a table, and so many if they end before the values.
 BETWEEN_ROWS: Final = 3
@@ -22,8 +23,6 @@ OTHER_SIZE: Final = 0.08
 ENDS_PARAGRAPH: Final = 0.5
 #: Characters of a line that is surely running text.
 RUNNING: Final = 90
-_CJK: Final = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\u3000-\u30ff]")
-_HYPHEN: Final = re.compile(r"[a-zà-ÿ]-$")
 _STARTS_ITEM: Final = re.compile(r"[•·▪▫◦●○■□☐☒➢➤✓–—*]\s|\(?(?:[0-9]{1,2}|[a-z])[.)]\s")
 _DOTS: Final = re.compile(r"(?:\s*\.){4,}\s*")
 _ENDS: Final = re.compile(r"[.!?:;。！？：；]['”\")]*$")
@@ -34,12 +33,30 @@ def blocks(lines: Sequence[Line], rules: Sequence[Rule] = ()) -> Iterator[str]:
 
     ``rules`` are horizontal lines that are drawn: one under a name shows which columns it is the name of.
     """
-    lines = [widened(joined_bullets(line), rules) for line in lines]
+    for is_drawn, few in groupby(_apart(lines), lambda line: bool(line.segments[0].table)):
+        if is_drawn:
+            yield from (line.segments[0].table for line in few)
+        else:
+            yield from _blocks(list(few), rules)
+
+
+def _apart(lines: Sequence[Line]) -> Iterator[Line]:
+    """Yield tables that are drawn as lines of their own, each before what stands beside it."""
+    for line in lines:
+        others = tuple(segment for segment in line.segments if not segment.table)
+        yield from (Line((segment,)) for segment in line.segments if segment.table)
+        if others:
+            yield Line(others)
+
+
+def _blocks(lines: Sequence[Line], rules: Sequence[Rule]) -> Iterator[str]:
+    narrow = [joined_bullets(line) for line in lines]
+    lines = [widened(line, rules) for line in narrow]
     at = 0
     prose: list[Line] = []
     while at < len(lines):
         end = _table_end(lines, at)
-        if end and (written := _written(lines[at:end])):
+        if end and (written := _written(narrow[at:end], rules)):
             yield from paragraphs(prose)
             yield from written
             prose, at = [], end
@@ -67,20 +84,13 @@ def paragraphs(lines: Sequence[Line]) -> Iterator[str]:
     yield held
 
 
-def joined(above: str, below: str) -> str:
-    """Join two lines: a hyphenated word becomes whole, Chinese goes on without a blank."""
-    if _HYPHEN.search(above) and below[:1].islower():
-        return above[:-1] + below
-    if above and below and (_CJK.match(above[-1]) and _CJK.match(below[0])):
-        return above + below
-    return f"{above} {below}"
-
-
 def _begins(above: Line, line: Line, usual: float, right: float) -> bool:
     """Return whether a line begins a paragraph."""
     size = max(min(above.size, line.size), 1.0)
     if line.y - above.y > usual + ENDS_PARAGRAPH * size or line.y < above.y:
         return True
+    if is_cut(above.text, line.text):
+        return False
     if abs(above.size - line.size) > 0.2 * size or _STARTS_ITEM.match(line.text):
         return True
     is_short = above.x1 < right - 6 * size
@@ -157,7 +167,8 @@ def _continues(row: Line, line: Line) -> bool:
     )
 
 
-def _written(lines: Sequence[Line]) -> list[str]:
+def _written(narrow: Sequence[Line], rules: Sequence[Rule]) -> list[str]:
+    lines = [widened(line, rules) for line in with_whole_names(narrow)]
     rows = [[Cell(_DOTS.sub(" ", part.text).strip(), part.x0, part.x1) for part in line.segments] for line in lines]
     rows = [[cell for cell in row if cell.text] for row in rows]
     size = median(line.size for line in lines)
