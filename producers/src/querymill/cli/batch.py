@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import Progress
 
 from querymill.batch import Answered, Question, ResultsFile, ask_all, read_questions
 from querymill.cli.exits import Exit, WrongUse
+from querymill.cli.progress import progress_bar
 from querymill.cli.search import search_of
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
@@ -65,7 +65,7 @@ def told(counts: Mapping[str, int]) -> str:
 
 
 def _shown(answers: Iterable[Answered], total: int, console: Console) -> Iterator[Answered]:
-    with Progress(console=console) as bar:
+    with progress_bar(console=console) as bar:
         task = bar.add_task("asking", total=total)
         for answered in answers:
             yield answered

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from querymill.backfill import Backfill, EmbedProgress, Order, Piece, read_pieces
 from querymill.cli.exits import Exit, WrongUse
+from querymill.cli.progress import progress_bar
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill.ingestion import BadLine
@@ -78,7 +79,7 @@ class Tally:
 
 def follow(advances: Iterable[EmbedProgress], size: int, console: Console) -> Tally:
     """Show a progress bar and what went wrong; counts what became of the texts."""
-    bar = Progress(
+    bar = progress_bar(
         TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeElapsedColumn(),
         TimeRemainingColumn(), console=console,
     )  # fmt: skip
