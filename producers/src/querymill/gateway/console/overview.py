@@ -16,11 +16,12 @@ SAID: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is wrong, and what mends it."""
+    """Something that is wrong, and what mends it. ``at`` is the page on which to do so, "" if it is no page."""
 
     said: str
     mend: str
     level: str = "bad"
+    at: str = ""
 
 
 #: A line needs two.
@@ -127,7 +128,7 @@ def findings(figures: Mapping[str, Any], *, operates: bool = True) -> list[Findi
     if figures["dead_letters"] and operates:
         dead = figures["dead_letters"]
         said = f"{count(dead)} {'job was' if dead == 1 else 'jobs were'} given up for good."
-        found.append(Finding(said, "read why under Dead, and replay or drop", "warn"))
+        found.append(Finding(said, "read why under Dead, and replay or drop", "warn", "/console/dead"))
     return found[:SAID]
 
 

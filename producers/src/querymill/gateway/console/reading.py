@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from querymill.gateway.console.hits import HitView
+from querymill.gateway.console.wording import shown_metadata
 
 #: Passages before and after the one that is looked at; lines of a file that are shown around those marked.
 NEIGHBOURS: Final = 15
@@ -143,7 +144,7 @@ def _whole(name: str, document: Mapping[str, Any], hit: tuple[HitView, Any] | No
 
 
 def _metadata(document: Mapping[str, Any], *left_out: str) -> tuple[tuple[str, str], ...]:
-    shown = {name: value for name, value in document.items() if name not in left_out and value not in (None, "", [])}
+    shown = {name: value for name, value in shown_metadata(document).items() if name not in left_out}
     return tuple(
         (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
         for name, value in shown.items()
