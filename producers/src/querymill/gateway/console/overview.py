@@ -132,6 +132,18 @@ def findings(figures: Mapping[str, Any], *, operates: bool = True) -> list[Findi
     return found[:SAID]
 
 
+def by_model(states: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return one state of each model, the worst. The board remembers a model at each address that it had lately."""
+    worst: dict[str, Mapping[str, Any]] = {}
+    for state in sorted(states, key=_severity):
+        worst[state["model"]] = state
+    return [worst[model] for model in dict.fromkeys(state["model"] for state in states)]
+
+
+def _severity(state: Mapping[str, Any]) -> tuple[int, float, int]:
+    return ("closed", "half-open", "open").index(state["breaker"]), state["paused_s"], state["failures"]
+
+
 def _deserted(queue: Mapping[str, Any]) -> Finding:
     wait = f", the oldest for {duration(queue['oldest_s'])}" if queue["oldest_s"] else ""
     steps = "1 step waits" if queue["bells"] == 1 else f"{count(queue['bells'])} steps wait"

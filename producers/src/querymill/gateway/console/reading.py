@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from querymill.gateway.console.hits import HitView
-from querymill.gateway.console.wording import shown_metadata
+from querymill.gateway.console.wording import moment, shown_metadata
 
 #: Passages before and after the one that is looked at; lines of a file that are shown around those marked.
 NEIGHBOURS: Final = 15
@@ -120,7 +120,9 @@ def _session(name: str, document: Mapping[str, Any], hit: tuple[HitView, Any] | 
 def _message(message: Mapping[str, Any], place: int, hit: tuple[HitView, Any] | None, *, is_here: bool) -> Passage:
     text = str(message["text"])
     marks = (place_of(hit[0].text.strip("… "), text) or hit[0].marks) if hit else ()
-    facts = [str(message[name]) for name in ("role", "created_at") if message.get(name)]
+    facts = [str(message["role"])] if message.get("role") else []
+    if message.get("created_at"):
+        facts.append(moment(str(message["created_at"])))
     return Passage(f"Message {place + 1}", text, tuple(facts), marks, is_here)
 
 

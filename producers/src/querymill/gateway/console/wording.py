@@ -119,6 +119,19 @@ def clock(seconds: float) -> str:
     return iso(seconds).replace("T", " ").replace("Z", " UTC")
 
 
+def moment(written: str) -> str:
+    """Write a time that was written for machines for people, in UTC; what is no time stays as it is.
+
+    >>> moment("2026-01-23T18:19:55.590000+01:00")
+    '2026-01-23 17:19:55 UTC'
+    """
+    try:
+        read = datetime.fromisoformat(written)
+    except ValueError:
+        return written
+    return f"{read.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if read.tzinfo else written
+
+
 def short(text: str, limit: int = 80) -> str:
     """Return the first characters of a text in one line."""
     line = " ".join(text.split())

@@ -96,6 +96,16 @@ def test_what_is_wrong_stands_first_with_what_mends_it(fields: dict[str, Any], s
     assert f"{said} Mend: {found.mend}" in overview_page(figures(**fields)).text
 
 
+def test_a_model_that_was_reached_at_several_addresses_is_one_row_in_its_worst_state() -> None:
+    states = [
+        {"model": "m", "breaker": "closed", "failures": 0, "paused_s": 0.0},
+        {"model": "m", "breaker": "open", "failures": 5, "paused_s": 0.0},
+        {"model": "n", "breaker": "closed", "failures": 0, "paused_s": 3.0},
+        {"model": "n", "breaker": "closed", "failures": 2, "paused_s": 0.0},
+    ]
+    assert overview.by_model(states) == [states[1], states[2]]
+
+
 def test_three_sentences_are_enough() -> None:
     queues = [{"queue": name, "workers": 0, "bells": 1, "oldest_s": 1.0} for name in ("search", "expand", "ranks")]
     assert len(overview.findings(figures(queues=queues, dead_letters=9))) == 3
@@ -219,10 +229,14 @@ def test_a_report_is_read_at_the_page_that_was_cited() -> None:
 
 
 def test_a_message_is_read_among_its_neighbours() -> None:
-    messages = [{"message_id": f"m{number}", "role": "user", "text": f"said {number}"} for number in range(100)]
+    at = "2026-01-23T17:19:55.590000Z"
+    messages = [
+        {"message_id": f"m{number}", "role": "user", "text": f"said {number}", "created_at": at}
+        for number in range(100)
+    ]
     reading = reading_of("messages", "s1", {"session_id": "s1", "messages": messages}, None, message="m50")
     assert [passage.is_here for passage in reading.passages].count(True) == 1
-    assert reading.passages[0].text == "said 35"
+    assert (reading.passages[0].text, reading.passages[0].facts) == ("said 35", ("user", "2026-01-23 17:19:55 UTC"))
     assert reading.left_out == 100 - len(reading.passages)
 
 
