@@ -1,6 +1,7 @@
 """The pages over states: what they say, and that no stored text acts on them."""
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +23,8 @@ from querymill.keys import LOOPBACK_CALLER, Scope
 from querymill_shared.board import Counts, Picture, Record, Step
 from querymill_shared.contracts.conversations.ranks import RankedSession
 from querymill_shared.contracts.documents import DocumentList
+from querymill_shared.contracts.jobs import validate_request
+from querymill_shared.contracts.reports.ingest import Report
 from tests.fixtures.console import HOSTILE, Page, read_page, rendered, scope_of
 
 NOW = 1_795_269_731.0
@@ -146,7 +149,13 @@ def test_who_may_not_operate_sees_no_provider_and_no_worker() -> None:
 
 
 def test_a_new_gateway_shows_commands_that_work() -> None:
-    assert "curl localhost:8080/v1/jobs" in overview_page(figures(jobs={}), is_new=True).text
+    page = overview_page(figures(jobs={}), is_new=True)
+    stored, asked = re.findall(r"curl (\S+) -H 'Content-Type: (\S+)' -d '(.+?)'", page.text)
+    assert stored[:2] == ("localhost:8080/v1/collections/filings/reports", "application/x-ndjson")
+    Report.model_validate_json(stored[2])
+    assert asked[0] == "'localhost:8080/v1/jobs?wait=20'"
+    validate_request(asked[2])
+    assert "querymill demo" not in page.text  # it has a stack of its own
 
 
 def jobs_page(rows: list[Row], **more: Any) -> Page:
