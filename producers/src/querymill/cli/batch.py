@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from querymill.batch import Answered, Question, ResultsFile, ask_all, read_questions
-from querymill.cli.exits import Exit, WrongUse
+from querymill.cli.exits import Exit, WrongUse, why_unusable
 from querymill.cli.progress import progress_bar
 from querymill.cli.search import search_of
 from querymill.cli.terminal import Console, echo
@@ -35,7 +35,7 @@ def batch(
     try:
         lines = list(read_questions(path, name, collection, search_of))
     except OSError as error:
-        raise WrongUse(f"path: {error}") from error
+        raise WrongUse(f"path: {why_unusable(error)}") from error
     bad = [line for line in lines if isinstance(line, BadLine)]
     questions = [line for line in lines if isinstance(line, Question)]
     for line in bad:
@@ -76,4 +76,4 @@ def _opened(out: Path) -> ResultsFile:
     try:
         return ResultsFile(out)
     except OSError as error:
-        raise WrongUse(f"--out: {error}") from error
+        raise WrongUse(f"--out: {why_unusable(error)}") from error
