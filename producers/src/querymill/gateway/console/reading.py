@@ -103,8 +103,9 @@ def _session(name: str, document: Mapping[str, Any], hit: tuple[HitView, Any] | 
     at = next(
         (place for place, each in enumerate(messages) if message and str(each.get("message_id")) == message), None
     )
-    number = getattr(hit[1], "message_number", None) if hit else None
-    at = number - 1 if at is None and number else at
+    if at is None:
+        number = getattr(hit[1], "message_number", None) if hit else _number(message, most=len(messages))
+        at = number - 1 if number else None
     first = max(0, (at or 0) - NEIGHBOURS)
     last = min(len(messages), (at or 0) + NEIGHBOURS + 1)
     shown = [
@@ -115,6 +116,12 @@ def _session(name: str, document: Mapping[str, Any], hit: tuple[HitView, Any] | 
     return Reading(
         title, tuple(shown), metadata=_metadata(document, "messages"), left_out=len(messages) - (last - first)
     )
+
+
+def _number(written: str | None, *, most: int) -> int | None:
+    """Return a number from 1 to ``most``, by which links name a message that has no id."""
+    number = int(written) if written and written.isascii() and written.isdigit() and len(written) < 10 else 0
+    return number if 1 <= number <= most else None
 
 
 def _message(message: Mapping[str, Any], place: int, hit: tuple[HitView, Any] | None, *, is_here: bool) -> Passage:

@@ -249,6 +249,13 @@ def test_a_message_is_read_among_its_neighbours() -> None:
     assert reading.left_out == 100 - len(reading.passages)
 
 
+def test_a_message_without_an_id_is_read_by_its_number() -> None:
+    messages = [{"role": "user", "text": f"said {number}"} for number in range(1, 101)]
+    for wanted, at in (("50", ["said 50"]), ("0", []), ("101", []), ("m1", [])):
+        reading = reading_of("messages", "s1", {"session_id": "s1", "messages": messages}, None, message=wanted)
+        assert [passage.text for passage in reading.passages if passage.is_here] == at
+
+
 def test_ranks_add_up() -> None:
     fields = {"base": 0.2, "depth": 0.4, "reference": 0.5, "quality": 0.5, "recency": 0.9}
     rank = sum(WEIGHTS[name] * value for name, value in fields.items())
