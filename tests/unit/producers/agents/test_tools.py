@@ -41,7 +41,7 @@ SESSION = {
 #: As WhatsApp writes a chat: its messages have no ids.
 WITHOUT_IDS = {
     "session_id": "w1", "started_at": "2026-03-01T09:00:00Z",
-    "messages": [{"role": "user", "text": f"the {what} of the ferry"} for what in ("hull", "rudder", "capstan", "keel")],
+    "messages": [{"role": "user", "text": f"the {part} of the ferry"} for part in ("hull", "rudder", "capstan")],
 }  # fmt: skip
 STORED: list[dict[str, Any]] = [
     {"collection": "filings", "kind": "reports", "documents": REPORTS},
