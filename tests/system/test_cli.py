@@ -1,6 +1,10 @@
 """The command line as a user meets it: what it prints, and the exit codes."""
 
 import json
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -280,3 +284,53 @@ def test_files_come_from_a_pipe_as_json_lines(querymill: CommandLine, worker: Wo
         run = querymill("ingest", "files", "-", "--collection", collection, "--json", given=given)
         assert run.returncode == 0, run.stderr
         assert json.loads(run.stdout)[expected] == 1
+
+
+@pytest.mark.parametrize("command", ["worker", "migrate", "gateway", "jobs"])
+def test_a_setting_that_breaks_a_rule_is_one_line_in_every_command(command: str) -> None:
+    run = CommandLine({"REDIS_URL": "127.0.0.1:6379"})(command)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr.startswith("REDIS_URL: must be a URL"), run.stderr
+
+
+def test_a_migration_that_cannot_reach_the_database_says_so(querymill: CommandLine) -> None:
+    away = CommandLine({"DATABASE_URL": "postgresql://querymill:HUNTER2@127.0.0.1:1/querymill"})("migrate")
+    assert (away.returncode, "HUNTER2" in away.stderr) == (3, False)
+    assert away.stderr.startswith("DATABASE_URL: ")
+    assert querymill("migrate").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        (("batch", "reports", "/nope.jsonl", "--collection", "c", "--out", "r.jsonl"), "path"),
+        (("embed", "/nope.jsonl", "--out", "v.jsonl"), "path"),
+        (("rerank", "/nope.json"), "FILE"),
+        (("answer", "/nope.json"), "FILE"),
+    ],
+)
+def test_a_file_that_does_not_exist_is_named(querymill: CommandLine, command: tuple[str, ...], named: str) -> None:
+    run = querymill(*command)
+    path = next(word for word in command if word.startswith("/nope"))
+    assert (run.returncode, run.stderr.strip()) == (2, f"{named}: {path}: no such file")
+
+
+def test_what_does_not_run_is_not_said_to_be_stopped(querymill: CommandLine, tmp_path: Path) -> None:
+    run = querymill("down", "--data", tmp_path / "nothing")
+    assert (run.returncode, run.stdout.strip()) == (0, f"nothing runs in {tmp_path / 'nothing'}")
+
+
+@pytest.mark.usefixtures("filings", "openai_server")
+def test_a_job_that_is_done_shows_its_hits(querymill: CommandLine) -> None:
+    found = json.loads(querymill("search", "reports", "revenue of Nordhav", "--collection", "filings", "--json").stdout)
+    shown = json.loads(querymill("job", "show", found["job_id"], "--json").stdout)
+    assert shown["hits"] == len(found["results"]) > 0
+
+
+def test_a_gateway_says_where_it_listens(deployment: Deployment) -> None:
+    command = [str(Path(sys.executable).with_name("querymill")), "gateway", "--port", "0"]
+    with subprocess.Popen(command, env=os.environ | deployment.environment, stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        said = run.stdout.readline()
+        run.terminate()
+    assert re.match(r"Gateway: http://127\.0\.0\.1:[1-9]\d* · console at /console · Ctrl-C stops it\n", said), said

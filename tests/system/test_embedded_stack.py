@@ -181,6 +181,15 @@ def test_a_kept_stack_survives_the_kill_of_its_supervisor_and_leaves_nothing_whe
         kept.environment()
 
 
+def test_a_stack_that_was_stopped_comes_back_at_the_same_addresses(kept: Stack) -> None:
+    kept.up(parts={Part.VALKEY})
+    before = kept.environment()
+    kept.down()
+    kept.up(parts={Part.VALKEY})
+    assert kept.environment() == before
+    kept.down()
+
+
 def test_a_temporary_stack_goes_with_its_owner_even_when_that_is_killed() -> None:
     owner = subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE, text=True)
     assert owner.stdout is not None

@@ -12,19 +12,27 @@ _WRITTEN: Final = re.compile(r"(?P<name>[^=<>^]+)(?P<operator>\^=|>=|<=|=)(?P<va
 HELP: Final = "name=value, name>=from, name<=to, name^=prefix or name=null; a name given twice: either value"
 
 
+class BadFilter(ValueError):
+    """Raised when a condition cannot be read. Its text repeats the condition; ``rule`` does not."""
+
+    def __init__(self, told: str, rule: str) -> None:
+        super().__init__(f"filter: {told}")
+        self.rule = rule
+
+
 def read_filter(written: Sequence[str], retriever: Retriever) -> dict[str, Any]:
     """Read conditions, each as `HELP` says. A value that begins with { or [ is a condition as JSON.
 
     The values of a kind's own fields are texts. Elsewhere a number, true or false means that value or its text.
 
     Raises:
-        ValueError: One cannot be read, or two of one name cannot be joined; the message says which.
+        BadFilter: One cannot be read, or two of one name cannot be joined; the message says which.
     """
     found: dict[str, Any] = {}
     for each in written:
         match = _WRITTEN.fullmatch(each)
         if match is None:
-            raise ValueError(f"filter: {each!r} is not {HELP}")
+            raise BadFilter(f"{each!r} is not {HELP}", f"must be {HELP}")
         name = match["name"].strip()
         found[name] = _joined(found[name], match, retriever) if name in found else _condition(match, retriever)
     return found
@@ -53,7 +61,8 @@ def _joined(before: Any, match: re.Match[str], retriever: Retriever) -> Any:
     if isinstance(before, dict) and isinstance(more, dict) and not before.keys() & more.keys():
         return before | more
     if before is None or more is None or isinstance(before, dict) or isinstance(more, dict):
-        raise ValueError(f"filter: the conditions on {match['name'].strip()!r} cannot be joined")
+        rule = "cannot be joined"
+        raise BadFilter(f"the conditions on {match['name'].strip()!r} {rule}", f"the conditions on a name {rule}")
     return [*_listed(before), *_listed(more)]
 
 
@@ -74,4 +83,4 @@ def _json(written: str) -> Any:
     try:
         return json.loads(written)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"filter: {written!r} is not JSON") from error
+        raise BadFilter(f"{written!r} is not JSON", "a value that begins with { or [ must be JSON") from error

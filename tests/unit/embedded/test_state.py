@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 
 from querymill_embedded.parts import Part, Program
 from querymill_embedded.processes import ProcessIdentity
-from querymill_embedded.state import Control, StackState, write_private, write_programs
+from querymill_embedded.state import (
+    PORTS_FILE,
+    Control,
+    StackState,
+    read_ports,
+    write_ports,
+    write_private,
+    write_programs,
+)
 
 STATE = StackState(
     supervisor=ProcessIdentity(4711, 1234.5),
@@ -118,3 +126,16 @@ def test_any_environment_and_command_reach_the_program_as_they_are(
         write_programs(Path(folder), [Program(name="a", command=tuple(command), environment=environment)], {})
         record = json.loads((Path(folder) / "programs.json").read_text(encoding="utf-8"))
     assert record == {"a": {"command": command, "environment": environment}}
+
+
+def test_the_ports_of_a_folder_are_kept_part_by_part(tmp_path: Path) -> None:
+    assert read_ports(tmp_path) == {}
+    write_ports(tmp_path, {Part.VALKEY: 20001, Part.CHAT: 20002})
+    write_ports(tmp_path, {Part.VALKEY: 20003})
+    assert read_ports(tmp_path) == {"valkey": 20003, "chat": 20002}
+
+
+@pytest.mark.parametrize("spoilt", ["", "[]", "null", '{"valkey": "x"}'])
+def test_spoilt_ports_are_forgotten(tmp_path: Path, spoilt: str) -> None:
+    (tmp_path / PORTS_FILE).write_text(spoilt)
+    assert read_ports(tmp_path) == {}

@@ -2,10 +2,13 @@
 
 import pytest
 from fastapi import FastAPI
+from pydantic import ValidationError
 from starlette.testclient import TestClient
 
 from querymill.gateway import problems
+from querymill.gateway.documents import filter_of
 from querymill_shared.contracts.errors import JobFailed, Overloaded, QuerymillError, UnknownCollection
+from querymill_shared.contracts.jobs import validate_request
 
 ERRORS = [
     (
@@ -36,3 +39,29 @@ def test_in_python_the_collections_there_are_are_listed() -> None:
     error = UnknownCollection("mine", "reports", {"theirs", "ours"})
     assert str(error) == "collection: no reports in 'mine'; collections with reports: ours, theirs"
     assert (error.collection, error.kind, error.known) == ("mine", "reports", ("ours", "theirs"))
+
+
+@pytest.mark.parametrize(
+    ("written", "rule"),
+    [("{}", "Field required"), ('{"kind": "report"}', "must be one of: 'reports', 'ingest_reports'")],
+)
+def test_a_kind_that_lacks_is_told_from_one_that_is_not_known(written: str, rule: str) -> None:
+    with pytest.raises(ValidationError) as broken:
+        validate_request(written)
+    ((field, told),) = problems.of_rules(broken.value).errors
+    assert (field, told.startswith(rule)) == ("kind", True)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "rule"),
+    [
+        (["company:ACME"], "name=value, name>=from, name<=to, name^=prefix or name=null"),
+        (["company=null", "company=ACME"], "the conditions on a name cannot be joined"),
+        (["company=[1"], "a value that begins with { or [ must be JSON"),
+    ],
+)
+def test_a_filter_that_cannot_be_read_names_its_rule_and_repeats_no_input(conditions: list[str], rule: str) -> None:
+    with pytest.raises(problems.Problem) as refused:
+        filter_of(conditions, "reports")
+    ((field, told),) = refused.value.errors
+    assert (field, rule in told, "ACME" in told) == ("filter", True, False)

@@ -12,6 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from querymill.cli import jobs, ranks, screen, status
+from querymill.cli.progress import progress_bar
 from querymill.cli.screen_answers import show_answered
 from querymill.cli.terminal import Console, echo, saying_if_interrupted
 from querymill.fleet import tables
@@ -111,3 +112,22 @@ def test_an_interrupted_command_says_what_goes_on(capsys: pytest.CaptureFixture[
     with pytest.raises(KeyboardInterrupt):
         saying_if_interrupted(interrupted, "the rest goes on")("x")
     assert capsys.readouterr().err == "the rest goes on\n"
+
+
+def test_a_pipe_gets_whole_lines_and_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    piped = Console(file=io.StringIO())
+    piped.print("querymill down --data /" + "folder/" * 30)
+    with progress_bar(console=piped) as bar:
+        bar.add_task("ingesting", total=1, completed=1)
+    assert piped.file.getvalue() == "querymill down --data /" + "folder/" * 30 + "\n"  # type: ignore[attr-defined]
+
+
+def test_a_terminal_gets_lines_of_its_width_and_a_bar() -> None:
+    screen = Console(file=io.StringIO(), force_terminal=True, width=40)
+    screen.print("word " * 20)
+    with progress_bar(console=screen) as bar:
+        bar.add_task("ingesting", total=1, completed=1)
+    shown = screen.file.getvalue()  # type: ignore[attr-defined]
+    assert max(map(len, shown.splitlines()[:3])) <= 40
+    assert "ingesting" in shown

@@ -12,7 +12,7 @@ from querymill_workers.postgres.migrate import SchemaMismatch, check, migrate
 
 
 def main() -> int:
-    """Apply the missing migrations, or only check. Return 0 if the schema then fits, else 1."""
+    """Apply the missing migrations, or only check. Return 0 if the schema fits, 3 if the database is away, else 1."""
     settings = wiring.settings()
     try:
         if "--check" in sys.argv[1:]:
@@ -26,7 +26,7 @@ def main() -> int:
         return 1
     except (psycopg.OperationalError, psycopg.ProgrammingError) as error:
         sys.stderr.write(f"DATABASE_URL: {settings.mask_secrets(str(error).strip())}\n")
-        return 1
+        return 3 if isinstance(error, psycopg.OperationalError) else 1
     sys.stdout.write(f"applied: {', '.join(applied) or 'nothing, the schema is up to date'}\n")
     return 0
 

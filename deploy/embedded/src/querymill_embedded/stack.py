@@ -15,7 +15,15 @@ from querymill_embedded.passwords import choose_passwords, passwords_of
 from querymill_embedded.processes import ProcessIdentity, end_session, listens, supervisor_by_pid_file
 from querymill_embedded.readiness import await_ready
 from querymill_embedded.servers import leash_process, part_process, prepare_parts, program_process
-from querymill_embedded.state import PROGRAMS_FILE, STATE_FILE, Control, StackState, write_programs
+from querymill_embedded.state import (
+    PROGRAMS_FILE,
+    STATE_FILE,
+    Control,
+    StackState,
+    read_ports,
+    write_ports,
+    write_programs,
+)
 from querymill_embedded.status import PartStatus, part_statuses
 from querymill_embedded.supervisor import (
     CONFIGURATION_FILE,
@@ -74,7 +82,7 @@ class Stack:
                 self._keep_up(state, parts)
             else:
                 self._clear(state)
-                self._start(in_order(parts), programs, prepare, former=state)
+                self._start(in_order(parts), programs, prepare)
 
     def down(self) -> None:
         """Stop programs, then servers. Return when no process is left. If nothing runs, do nothing."""
@@ -115,14 +123,12 @@ class Stack:
         parts: Sequence[Part],
         programs: Sequence[Program],
         prepare: Prepare | None,
-        *,
-        former: StackState | None,
     ) -> None:
-        # After a crash of the supervisor, clients find their servers at the same ports.
-        former_ports = {} if former is None else {part.value: port for part, port in former.ports.items()}
-        chosen = free_ports([*parts, _CONTROL_PORT], preferred=former_ports)
+        # Exports that were pasted, and a `.env`, lead to the same servers after a restart.
+        chosen = free_ports([*parts, _CONTROL_PORT], preferred=read_ports(self.data))
         control = Control(chosen[_CONTROL_PORT], user="querymill", password=secrets.token_hex(16))
         ports = {part: chosen[part] for part in parts}
+        write_ports(self.data, ports)
         passwords = choose_passwords(ports, self.data)
         write_programs(self.data, programs, endpoints(ports, passwords))
         start_supervisor(self.data, configuration(self.data, control, self._processes(ports, programs)))

@@ -1,4 +1,7 @@
-"""The files of a running stack: `stack.json` and `programs.json`. Only their owner can read them."""
+"""The files of a running stack: `stack.json` and `programs.json`. Only their owner can read them.
+
+`ports.json` stays when the stack is stopped.
+"""
 
 import json
 import os
@@ -12,6 +15,7 @@ from querymill_embedded.processes import ProcessIdentity
 
 STATE_FILE = "stack.json"
 PROGRAMS_FILE = "programs.json"
+PORTS_FILE = "ports.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,3 +107,17 @@ def write_private(path: Path, text: str) -> None:
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
     new.replace(path)
+
+
+def write_ports(data: Path, ports: Mapping[Part, int]) -> None:
+    """Note the ports of the parts that are started. Parts that were started before keep theirs."""
+    write_private(data / PORTS_FILE, json.dumps({**read_ports(data), **ports}))
+
+
+def read_ports(data: Path) -> dict[str, int]:
+    """Return the port that each part had when it was started last, {} if that is not known."""
+    try:
+        kept = json.loads((data / PORTS_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return {name: port for name, port in kept.items() if isinstance(port, int)} if isinstance(kept, dict) else {}

@@ -49,7 +49,10 @@ def _page(hit: ReportHit, collection: str) -> Found:
 
 
 def _message(hit: MessageHit, collection: str) -> Found:
-    place = Place("messages", collection, hit.session_id, message=hit.message_id)
+    # Chats of some tools give their messages no ids; their places in the session do.
+    number = hit.message_number if hit.message_id is None else None
+    place = Place("messages", collection, hit.session_id, None if number is None else Span(number, number),
+                  hit.message_id)  # fmt: skip
     who = ", ".join(part for part in (hit.user_name, hit.message_role, f"{hit.created_at:%Y-%m-%d}") if part)
     return Found(place, f"{hit.session_name or hit.session_id}, {who}", hit.score, hit.content)
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import Progress
 
 from querymill.batch import Answered, Question, ResultsFile, ask_all, read_questions
-from querymill.cli.exits import Exit, WrongUse
+from querymill.cli.exits import Exit, WrongUse, why_unusable
+from querymill.cli.progress import progress_bar
 from querymill.cli.search import search_of
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
@@ -35,7 +35,7 @@ def batch(
     try:
         lines = list(read_questions(path, name, collection, search_of))
     except OSError as error:
-        raise WrongUse(f"path: {error}") from error
+        raise WrongUse(f"path: {why_unusable(error)}") from error
     bad = [line for line in lines if isinstance(line, BadLine)]
     questions = [line for line in lines if isinstance(line, Question)]
     for line in bad:
@@ -65,7 +65,7 @@ def told(counts: Mapping[str, int]) -> str:
 
 
 def _shown(answers: Iterable[Answered], total: int, console: Console) -> Iterator[Answered]:
-    with Progress(console=console) as bar:
+    with progress_bar(console=console) as bar:
         task = bar.add_task("asking", total=total)
         for answered in answers:
             yield answered
@@ -76,4 +76,4 @@ def _opened(out: Path) -> ResultsFile:
     try:
         return ResultsFile(out)
     except OSError as error:
-        raise WrongUse(f"--out: {error}") from error
+        raise WrongUse(f"--out: {why_unusable(error)}") from error

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from querymill.backfill import Backfill, EmbedProgress, Order, Piece, read_pieces
-from querymill.cli.exits import Exit, WrongUse
+from querymill.cli.exits import Exit, WrongUse, why_unusable
+from querymill.cli.progress import progress_bar
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill.lines import BadLine
@@ -78,7 +79,7 @@ class Tally:
 
 def follow(advances: Iterable[EmbedProgress], size: int, console: Console) -> Tally:
     """Show a progress bar and what went wrong; counts what became of the texts."""
-    bar = Progress(
+    bar = progress_bar(
         TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeElapsedColumn(),
         TimeRemainingColumn(), console=console,
     )  # fmt: skip
@@ -131,7 +132,7 @@ def _size(path: Path) -> int:
         with path.open("rb") as file:
             return os.fstat(file.fileno()).st_size
     except OSError as error:
-        raise WrongUse(f"path: {error}") from error
+        raise WrongUse(f"path: {why_unusable(error)}") from error
 
 
 @contextmanager
@@ -142,6 +143,6 @@ def _opened(out: Path | None) -> Iterator[VectorFile | None]:
     try:
         file = VectorFile(out)
     except OSError as error:
-        raise WrongUse(f"--out: {error}") from error
+        raise WrongUse(f"--out: {why_unusable(error)}") from error
     with file:
         yield file

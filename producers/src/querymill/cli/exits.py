@@ -32,6 +32,12 @@ class Unreachable(Exception):
     """Raised when a service does not answer; the message names it and the remedy."""
 
 
+def why_unusable(error: OSError) -> str:
+    """Say of a file why it cannot be used: "results.jsonl: no such file"."""
+    reason = "no such file" if isinstance(error, FileNotFoundError) else (error.strerror or str(error)).lower()
+    return reason if error.filename is None else f"{error.filename}: {reason}"
+
+
 def rules_broken(error: pydantic.ValidationError) -> list[str]:
     """Say, field by field, which rule was broken; settings are named as in the environment."""
     places = [".".join(map(str, entry["loc"])) or "request" for entry in error.errors()]

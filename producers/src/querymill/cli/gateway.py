@@ -1,10 +1,12 @@
 """``querymill gateway``: serve HTTP."""
 
+import sys
 from typing import Annotated
 
 import typer
 
 from querymill.cli.exits import WrongUse
+from querymill.cli.terminal import echo
 from querymill_shared.settings import Settings
 
 
@@ -23,6 +25,13 @@ def gateway(
     except ImportError as error:
         raise WrongUse("the gateway is not installed: pip install 'querymill[gateway]'") from error
     try:
-        serve(Settings(), host=host, port=port)
+        serve(Settings(), host=host, port=port, tell=_tell)
     except UnguardedHost as error:
         raise WrongUse(str(error)) from error
+
+
+def _tell(host: str, port: int) -> None:
+    """Say where it listens. Standard error is for the audit."""
+    at = f"[{host}]" if ":" in host else host
+    echo(f"Gateway: http://{at}:{port} · console at /console · Ctrl-C stops it")
+    sys.stdout.flush()

@@ -137,7 +137,7 @@ def refuse_name(collection: str) -> None:
     try:
         check_collection(collection)
     except ValueError as error:
-        rule = "up to 64 letters, digits, '.', '_' and '-', the first of them a letter or a digit"
+        rule = "up to 64 letters (A to Z), digits, '.', '_' and '-', the first of them a letter or a digit"
         raise WrongUse(f"--collection: {collection!r}: must be {rule}") from error
 
 

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import islice
@@ -21,7 +22,7 @@ from querymill.telling.verdict import verdict
 from querymill.telling.waterfall import Waterfall, waterfall
 from querymill_shared.board import Picture, Step
 from querymill_shared.board.picture import JobState
-from querymill_shared.contracts.errors import UnknownJob
+from querymill_shared.contracts.errors import QuerymillError, UnknownJob
 
 JsonOption = Annotated[bool, typer.Option("--json", help="print JSON")]
 #: Among so many of the latest jobs, those in one state are looked for. Dead jobs have a list of their own.
@@ -50,8 +51,11 @@ def register(app: typer.Typer) -> None:
 def show(job_id: JobId, as_json: JsonOption = False) -> None:
     """Show a job's state, where its time went, its steps with their attempts, and how many hits it has."""
     with Querymill() as mill:
-        picture = job_named(mill, job_id).picture()
-    described, drawn = describe(picture), waterfall(picture, now=time.time())
+        job = job_named(mill, job_id)
+        picture = job.picture()
+        described, drawn = describe(picture), waterfall(picture, now=time.time())
+        if picture.record.state == "done":
+            described["hits"] = _hits_of(job)
     if as_json:
         echo(json.dumps(described, ensure_ascii=False))
         return
@@ -62,6 +66,13 @@ def show(job_id: JobId, as_json: JsonOption = False) -> None:
     echo(f"{said.word:<11}{said.sentence}" if said.shares else said.sentence)
     for line in lines_of(drawn):
         echo(line)
+
+
+def _hits_of(job: Job[Any]) -> int | None:
+    """Return how many hits the result of a job that is done has, or None if the result has expired."""
+    with suppress(QuerymillError, TimeoutError):
+        return len(getattr(job.result(timeout=5), "results", ()))
+    return None
 
 
 def events(job_id: JobId, as_json: JsonOption = False) -> None:

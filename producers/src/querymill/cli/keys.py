@@ -78,7 +78,7 @@ def list_keys(as_json: JsonOption = False) -> None:
         table.add_column(heading)
     for key in found:
         facts = _facts(key)
-        limits = f"{key.requests_per_minute or '-'}/min, {key.concurrency or '-'} at once"
+        limits = f"{key.requests_per_minute or 'any'}/min, {key.concurrency or 'any'} at once"
         state = "revoked" if key.revoked else "valid"
         names = (", ".join(facts["scopes"]), ", ".join(facts["collections"]))
         table.add_row(key.id, key.name, *names, limits, facts["created"][:10], state)

@@ -9,6 +9,7 @@ import typer
 
 from querymill.cli.exits import WrongUse
 from querymill_shared.queues import Queue
+from querymill_shared.settings import Settings
 
 #: All queues, as an option.
 ALL = "all"
@@ -67,5 +68,6 @@ def _replace_by(*arguments: str) -> NoReturn:
     """Replace this process by another program, under the same process id, so that signals reach it."""
     if importlib.util.find_spec("querymill_workers") is None:
         raise WrongUse("the workers are not installed: pip install 'querymill[all]', or querymill-workers")
+    Settings()  # a setting that breaks a rule is named here, in one line
     sys.stdout.flush()
     os.execv(sys.executable, [sys.executable, *arguments])  # noqa: S606 - a list, no shell

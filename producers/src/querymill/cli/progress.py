@@ -7,6 +7,7 @@ from rich.progress import (
     BarColumn,
     DownloadColumn,
     Progress,
+    ProgressColumn,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -16,6 +17,11 @@ from querymill.cli.terminal import Console
 from querymill.client import Querymill
 from querymill.ingestion import LoadProgress, ingest
 from querymill.lines import GoodLine, Packing
+
+
+def progress_bar(*columns: ProgressColumn, console: Console) -> Progress:
+    """Return a bar of these columns, or of rich's own. Where the console is no terminal, it shows nothing."""
+    return Progress(*columns, console=console, disable=not console.is_terminal)
 
 
 def with_bar(
@@ -34,7 +40,7 @@ def outcomes_with_bar(
     packing: Packing | None = None,
 ) -> Iterator[LoadProgress]:
     """Ingest with a progress bar, over ``size`` bytes if that is known; yields one outcome per document."""
-    bar = Progress(
+    bar = progress_bar(
         TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeElapsedColumn(),
         TimeRemainingColumn(), console=console,
     )  # fmt: skip

@@ -115,8 +115,10 @@ def _port_of_gateway(stack: "embedded.Stack", wanted: int | None) -> int:
 def down(data: DataOption = None, as_json: JsonOption = False) -> None:
     """Stop the embedded stack; its data stays."""
     stack = stack_in(data)
+    ran = bool(stack.status())
     stack.down()
-    echo(json.dumps({"data": str(stack.data), "running": False}) if as_json else f"stopped; data kept in {stack.data}")
+    said = f"stopped; data kept in {stack.data}" if ran else f"nothing runs in {stack.data}"
+    echo(json.dumps({"data": str(stack.data), "running": False}) if as_json else said)
 
 
 def doctor(as_json: JsonOption = False) -> None:

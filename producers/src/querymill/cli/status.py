@@ -1,7 +1,6 @@
 """``querymill status``: what the fleet does, on the embedded stack or on services of one's own."""
 
 import json
-import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -70,7 +69,7 @@ def _print_set_aside(data: Path | None, collections: Sequence[str], *, as_json: 
     if as_json:
         echo(json.dumps([{"collection": name} | text.model_dump(mode="json") for name, text in texts]))
     elif texts:
-        Console(width=200 if not sys.stdout.isatty() else None).print(table_of_refused(texts))
+        Console().print(table_of_refused(texts))
     else:
         echo("no text is set aside")
 
@@ -114,7 +113,7 @@ def _on_the_stack(data: Path | None) -> _Shown:
 
 
 def _print(shown: _Shown) -> None:
-    console = Console(width=200 if not sys.stdout.isatty() else None)
+    console = Console()
     if shown.parts:
         console.print(table_of(shown.parts))
     elif shown.data is not None:

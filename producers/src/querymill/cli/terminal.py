@@ -4,6 +4,7 @@ Messages, titles, paths, ids and reasons may hold escape sequences, which set a 
 prompt, and brackets that rich would read as markup.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -16,12 +17,21 @@ from rich.segment import Segment
 #: Control characters (C0 but a tab and a new line, DEL, C1) and those that reorder the text around them.
 _ACTED_UPON = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
+#: The width of a table that goes to a pipe or a file, in characters.
+_PIPED_WIDTH = 200
+
 
 class Console(rich.console.Console):
-    """A console that reads no markup in strings and leaves out what a terminal would act upon."""
+    """A console that reads no markup in strings and leaves out what a terminal would act upon.
+
+    What is no terminal gets lines as long as they are, for `grep` and for copying, and tables of up to 200 characters.
+    """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"highlight": False} | options | {"markup": False, "emoji": False})
+        if not self.is_terminal and "width" not in options and "COLUMNS" not in os.environ:
+            self.width = _PIPED_WIDTH
+            self.soft_wrap = True
 
     def render(
         self, renderable: rich.console.RenderableType, options: rich.console.ConsoleOptions | None = None

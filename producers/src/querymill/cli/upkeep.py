@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Final, get_args
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
 from querymill.cli.exits import WrongUse
+from querymill.cli.progress import progress_bar
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill.job import Job
@@ -91,7 +92,7 @@ def followed(job: Job[Any], named: str) -> Any:
     Raises:
         JobEnded: The job ended without a result.
     """
-    bar = Progress(
+    bar = progress_bar(
         TextColumn("{task.description}", markup=False), BarColumn(),
         TextColumn("{task.completed:.0f} of {task.total:.0f}"), TimeElapsedColumn(), console=Console(stderr=True),
     )  # fmt: skip

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from querymill.documents import PAGE_S
-from querymill.filters import read_filter
+from querymill.filters import BadFilter, read_filter
 from querymill.gateway import audit
 from querymill.gateway.gate import caller_of, gate_of, need, need_sight
 from querymill.gateway.problems import Problem, invalid, no_collection, not_found
@@ -218,7 +218,5 @@ def filter_of(conditions: list[str] | None, kind: Retriever) -> dict[str, Any]:
     """
     try:
         return read_filter(conditions or (), kind)
-    except ValueError as error:
-        raise invalid(
-            ("filter", "must be name=value and the like, without a name twice that cannot be joined")
-        ) from error
+    except BadFilter as error:
+        raise invalid(("filter", error.rule)) from error

@@ -179,9 +179,11 @@ def rule_of(entry: Mapping[str, Any], below: Container[Any]) -> tuple[str, str]:
     place = entry["loc"][1:] if entry["loc"] and entry["loc"][0] in below else entry["loc"]
     named = ".".join(str(part) for part in place)[:NAMED_CHARS]
     field = "".join(character for character in named if character.isprintable())
-    if entry["type"] in ("union_tag_invalid", "union_tag_not_found"):
+    if entry["type"] == "union_tag_not_found":
+        return "kind", "Field required"
+    if entry["type"] == "union_tag_invalid":
         # Its own message repeats the input.
-        return "kind", f"must be one of: {entry.get('ctx', {}).get('expected_tags', 'those of the contract')}"
+        return "kind", f"must be one of: {entry['ctx']['expected_tags']}"
     rule = rule_text(entry)
     # A rule about several fields names its own field in front: "judge: needs …", "candidates (5) must …".
     named_in_front = _FIELD_IN_FRONT.match(rule)

@@ -4,6 +4,7 @@ import asyncio
 import ipaddress
 import logging
 import socket
+from collections.abc import Callable
 from contextlib import closing
 from typing import Any, Final, cast
 
@@ -85,7 +86,16 @@ class Connection(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """A server that tells its streams before it waits for them to end."""
+    """A server that tells its streams before it waits for them to end, and ``tell`` where it listens."""
+
+    tell: Callable[[str, int], None] | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, and tell where. Port 0 has become a free one by then."""
+        await super().startup(sockets)
+        listening = [socket_ for server in self.servers for socket_ in server.sockets]
+        if self.tell is not None and listening:
+            self.tell(self.config.host, listening[0].getsockname()[1])
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Take no more connections, end the streams, wait for the requests under way."""
@@ -94,8 +104,8 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def serve(settings: Settings, *, host: str, port: int) -> None:
-    """Serve until stopped.
+def serve(settings: Settings, *, host: str, port: int, tell: Callable[[str, int], None] | None = None) -> None:
+    """Serve until stopped. ``tell`` is called with the host and the port when it listens.
 
     Raises:
         UnguardedHost: There is no key, and the host is not loopback's.
@@ -107,7 +117,9 @@ def serve(settings: Settings, *, host: str, port: int) -> None:
             if keyring.is_empty():
                 raise UnguardedHost(host)
     _log_to_stderr()
-    server_for(create_app(settings, keys_required=not is_open), host=host, port=port).run()
+    server = server_for(create_app(settings, keys_required=not is_open), host=host, port=port)
+    server.tell = tell
+    server.run()
 
 
 def server_for(app: FastAPI, *, host: str, port: int) -> Server:

@@ -19,9 +19,11 @@ KINDS: Final[dict[str, BarKind]] = {
     "parts": "chat",
     "chat": "chat",
     "embed": "embed",
+    "vectors": "embed",
     "route": "search",
     "search": "search",
     "recall": "search",
+    "words": "search",
     "text": "search",
     "show": "search",
     "judge": "rerank",
@@ -31,6 +33,10 @@ KINDS: Final[dict[str, BarKind]] = {
     "rank": "fuse",
     "score": "fuse",
 }
+
+#: The time of an attempt that no part took, as where the deadline cut a call. In these steps it was that of the call.
+UNFINISHED: Final = "work"
+CALLING: Final[dict[str, BarKind]] = {"answer": "chat", "judge": "rerank"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +92,7 @@ def attempts_of(step: Step, *, since: float, until_ms: float) -> tuple[AttemptBa
     found: list[AttemptBars] = []
     at: float | None = None
     for attempt in step.attempts:
-        bars = tuple(_bars_of(attempt, at, since, until_ms))
+        bars = tuple(_bars_of(step.name, attempt, at, since, until_ms))
         if bars:
             at = bars[-1].end
             found.append(AttemptBars(attempt, bars))
@@ -103,7 +109,7 @@ def waiting_bars(step: Step, *, since: float, until_ms: float) -> tuple[Bar, ...
     return tuple(_waits(began or 0.0, queued, until_ms, until_ms))
 
 
-def _bars_of(attempt: Attempt, before: float | None, since: float, until_ms: float) -> Iterator[Bar]:
+def _bars_of(step: str, attempt: Attempt, before: float | None, since: float, until_ms: float) -> Iterator[Bar]:
     started = ms_since(attempt.started, since)
     if started is None:
         return
@@ -119,7 +125,7 @@ def _bars_of(attempt: Attempt, before: float | None, since: float, until_ms: flo
     elif attempt.outcome == "running":
         yield from _stretch("running", started, ended)
     else:
-        yield from _work(attempt.parts, started, ended)
+        yield from _work(step, attempt.parts, started, ended)
 
 
 def _waits(began: float, queued: float | None, started: float, until_ms: float) -> Iterator[Bar]:
@@ -129,7 +135,7 @@ def _waits(began: float, queued: float | None, started: float, until_ms: float) 
     yield from _stretch("queue", min(free, until_ms), min(started, until_ms))
 
 
-def _work(parts: Sequence[Part], started: float, ended: float) -> Iterator[Bar]:
+def _work(step: str, parts: Sequence[Part], started: float, ended: float) -> Iterator[Bar]:
     """Yield the parts of an attempt, one after the other, and the rest of its time.
 
     The parts were timed by the worker's clock. If they come to more than the board's clock says, they are scaled.
@@ -140,9 +146,16 @@ def _work(parts: Sequence[Part], started: float, ended: float) -> Iterator[Bar]:
         waited = min(part.waited_ms, part.ms) * scale
         free, end = at + waited, min(at + part.ms * scale, ended)
         yield from _stretch("limit", at, min(free, end), part.what)
-        yield from _stretch(KINDS.get(part.what, "other"), min(free, end), end, part.what)
+        yield from _stretch(kind_of(part, step), min(free, end), end, part.what)
         at = end
     yield from _stretch("other", at, ended)
+
+
+def kind_of(part: Part, step: str) -> BarKind:
+    """Return what a part of an attempt at a step counts as, its wait for a limit left out."""
+    if part.what == UNFINISHED and part.calls:
+        return CALLING.get(step, "other")
+    return KINDS.get(part.what, "other")
 
 
 def _stretch(kind: BarKind, start: float, end: float, part: str = "") -> Iterator[Bar]:

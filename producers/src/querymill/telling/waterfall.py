@@ -44,10 +44,11 @@ class Row:
 
     ``bars`` follow each other from ``start`` to ``end``. ``sets_end`` says that the job's end waited for it. A folded
     row names the number of its steps and holds them in ``folded``, failed ones first, each a row of its own.
+    A step that had not closed when its job ended is ``stopped``.
     """
 
     name: str
-    state: Literal["waiting", "running", "done", "failed"]
+    state: Literal["waiting", "running", "done", "failed", "stopped"]
     bars: tuple[Bar, ...]
     attempts: tuple[AttemptBars, ...] = ()
     attempt_count: int = 0
@@ -139,7 +140,7 @@ def waterfall(picture: Picture, *, now: float) -> Waterfall:
         rows += _last_row(picture.steps, rows, ended)
     critical = _critical_path([row for row in rows if row.bars], now_ms)
     last = next((stretch.step for stretch in reversed(critical) if stretch.step not in ("", FUSE)), "")
-    rows = [_marked(row, last) for row in rows]
+    rows = [_marked(row, last, is_over=ended is not None) for row in rows]
     axis_ms, axis_end = _axis(record, since, ended, now_ms)
     return Waterfall(
         rows=_folded(rows),
@@ -216,10 +217,9 @@ def _until(bar: Bar, at: float) -> Bar:
     return bar if bar.end <= at else Bar(bar.kind, bar.start, at, bar.part)
 
 
-def _marked(row: Row, last: str) -> Row:
-    if row.name != last:
-        return row
-    return replace(row, sets_end=True)
+def _marked(row: Row, last: str, *, is_over: bool) -> Row:
+    stopped = is_over and row.state in ("running", "waiting")
+    return replace(row, sets_end=row.name == last, state="stopped" if stopped else row.state)
 
 
 def _axis(record: Record, since: float, ended: float | None, now_ms: float) -> tuple[float, AxisEnd]:

@@ -38,6 +38,11 @@ SESSION = {
         {"message_id": "m2", "role": "assistant", "text": "the station counted 310 millimetres"},
     ],
 }  # fmt: skip
+#: As WhatsApp writes a chat: its messages have no ids.
+WITHOUT_IDS = {
+    "session_id": "w1", "started_at": "2026-03-01T09:00:00Z",
+    "messages": [{"role": "user", "text": f"the {part} of the ferry"} for part in ("hull", "rudder", "capstan")],
+}  # fmt: skip
 STORED: list[dict[str, Any]] = [
     {"collection": "filings", "kind": "reports", "documents": REPORTS},
     {"collection": "chats", "kind": "messages", "documents": [SESSION]},
@@ -184,6 +189,14 @@ def test_every_kind_is_searched_and_read(access: MemoryAccess, asked: dict[str, 
     assert first.startswith(expected)
     shown = said(access, "read", id=first)
     assert shown.count("\n") > 3
+
+
+def test_a_message_without_an_id_is_cited_and_read_by_its_number() -> None:
+    with MemoryMill() as mill:
+        access = MemoryAccess(mill)
+        said(access, "ingest", collection="talk", kind="messages", documents=[WITHOUT_IDS])
+        assert "id messages:talk/w1#m3" in said(access, "search", query="capstan", collection="talk", limit=1)
+        assert "[message 3, user" in said(access, "read", id="messages:talk/w1#m3")
 
 
 def test_a_search_says_when_there_is_nothing(access: MemoryAccess) -> None:

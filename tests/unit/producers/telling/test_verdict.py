@@ -45,6 +45,8 @@ def one(*parts: Part, queued: float = 0, started: float = 0, end: float = 1_000)
         ([Part("judge", 1_000, 900)], "original waited 0.90 s for the judge's limit: 90 % of the time."),
         ([Part("odd", 1_000, 900)], "original waited 0.90 s for the provider's limit: 90 % of the time."),
         ([Part("search", 1_000)], "original searched for 1.00 s: 100 % of the time."),
+        ([Part("words", 1_000)], "original searched for 1.00 s: 100 % of the time."),
+        ([Part("vectors", 1_000)], "original waited 1.00 s for the embedding model's reply: 100 % of the time."),
         ([Part("store", 1_000)], "original worked for 1.00 s: 100 % of the time."),
         ([Part("score", 1_000)], "original worked for 1.00 s: 100 % of the time."),
         (
@@ -55,6 +57,12 @@ def one(*parts: Part, queued: float = 0, started: float = 0, end: float = 1_000)
 )
 def test_each_part_of_a_step_has_its_sentence(parts: list[Part], sentence: str) -> None:
     assert one(*parts) == sentence
+
+
+@pytest.mark.parametrize(("name", "model"), [("answer", "chat model"), ("judge", "judge")])
+def test_a_call_that_the_deadline_cut_is_the_time_of_the_model_that_was_called(name: str, model: str) -> None:
+    cut = step(name, 0, 0, 60_000, Part("work", 60_000, 11_000, 2), state="failed")
+    assert said(cut, ended=T0 + 60) == f"{name} waited 49.0 s for the {model}'s reply: 82 % of the time."
 
 
 def test_a_step_that_waited_for_a_worker() -> None:

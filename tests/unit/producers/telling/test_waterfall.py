@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -129,6 +130,13 @@ def test_a_step_that_never_closed_goes_to_the_end_of_the_job() -> None:
     assert found.rows[1].end == 3_000
     assert [row.name for row in found.rows] == ["original", "hyde"]
     assert [row.name for row in found.rows if row.sets_end] == ["hyde"]
+
+
+@pytest.mark.parametrize("state", ["running", "waiting"])
+def test_a_step_that_never_closed_is_stopped_when_its_job_ends(state: Any) -> None:
+    begun = step("hyde", 0, 20, 0, state=state, ended=None)
+    assert [row.state for row in drawn(ORIGINAL, begun, ended=None, state="running").rows] == ["done", state]
+    assert [row.state for row in drawn(ORIGINAL, begun, ended=T0 + 3, state="cancelled").rows] == ["done", "stopped"]
 
 
 def test_the_axis_ends_at_a_deadline_that_is_not_far_away() -> None:

@@ -76,7 +76,7 @@ class Drawing:
 
 def draw(fall: Waterfall) -> Drawing:
     """Draw a waterfall."""
-    legend = tuple((*NAMES[kind], _PATTERNS.get(kind, ""), ms / 1000) for kind, ms in fall.totals.items() if ms)
+    legend = tuple((*NAMES[kind], _PATTERNS.get(kind, ""), ms / 1000) for kind, ms in fall.totals.items() if ms >= 0.5)
     deadline = fall.deadline if fall.deadline is not None and fall.deadline <= fall.axis_ms else None
     return Drawing(
         rows=tuple(_drawn(row, fall) for row in fall.rows),

@@ -34,7 +34,7 @@ async def show_overview(request: Request) -> Response:
         ends=overview.ends(figures, before, passed_s),
         caches=overview.caches(figures["counts"]),
         kinds_of_job=overview.kind_rows(figures),
-        providers=figures["providers"],
+        providers=overview.by_model(figures["providers"]),
         workers=figures["workers"],
         dead=figures["dead_letters"],
         waiting=await _waiting_longest(request, heard),
@@ -68,7 +68,7 @@ async def show_providers(request: Request) -> Response:
     return render(
         request,
         "providers.html",
-        providers=moment.figures["providers"],
+        providers=overview.by_model(moment.figures["providers"]),
         refusals=moment.figures["refusals"],
         now=await gate_of(request).now(),
         caches=overview.caches(counts),

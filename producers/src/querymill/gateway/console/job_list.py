@@ -95,7 +95,7 @@ async def rows_of(request: Request, records: Sequence[Record]) -> list[Row]:
     has_question = [record for record in records if record.kind in _QUESTIONS]
     if gate.settings.querymill_console_hide_questions or not has_question:
         return [Row(record) for record in records]
-    asked = await gate.mill.board.requests([record.job_id for record in has_question])
+    asked = await gate.mill.board.requests([record.leader or record.job_id for record in has_question])
     subjects = {record.job_id: subject_of(text) for record, text in zip(has_question, asked, strict=True)}
     return [Row(record, subjects.get(record.job_id, "")) for record in records]
 

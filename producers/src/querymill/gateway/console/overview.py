@@ -16,11 +16,12 @@ SAID: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is wrong, and what mends it."""
+    """Something that is wrong, and what mends it. ``at`` is the page on which to do so, "" if it is no page."""
 
     said: str
     mend: str
     level: str = "bad"
+    at: str = ""
 
 
 #: A line needs two.
@@ -127,8 +128,20 @@ def findings(figures: Mapping[str, Any], *, operates: bool = True) -> list[Findi
     if figures["dead_letters"] and operates:
         dead = figures["dead_letters"]
         said = f"{count(dead)} {'job was' if dead == 1 else 'jobs were'} given up for good."
-        found.append(Finding(said, "read why under Dead, and replay or drop", "warn"))
+        found.append(Finding(said, "read why under Dead, and replay or drop", "warn", "/console/dead"))
     return found[:SAID]
+
+
+def by_model(states: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return one state of each model, the worst. The board remembers a model at each address that it had lately."""
+    worst: dict[str, Mapping[str, Any]] = {}
+    for state in sorted(states, key=_severity):
+        worst[state["model"]] = state
+    return [worst[model] for model in dict.fromkeys(state["model"] for state in states)]
+
+
+def _severity(state: Mapping[str, Any]) -> tuple[int, float, int]:
+    return ("closed", "half-open", "open").index(state["breaker"]), state["paused_s"], state["failures"]
 
 
 def _deserted(queue: Mapping[str, Any]) -> Finding:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from querymill.gateway.console.hits import HitView
+from querymill.gateway.console.wording import moment, shown_metadata
 
 #: Passages before and after the one that is looked at; lines of a file that are shown around those marked.
 NEIGHBOURS: Final = 15
@@ -102,8 +103,9 @@ def _session(name: str, document: Mapping[str, Any], hit: tuple[HitView, Any] | 
     at = next(
         (place for place, each in enumerate(messages) if message and str(each.get("message_id")) == message), None
     )
-    number = getattr(hit[1], "message_number", None) if hit else None
-    at = number - 1 if at is None and number else at
+    if at is None:
+        number = getattr(hit[1], "message_number", None) if hit else _number(message, most=len(messages))
+        at = number - 1 if number else None
     first = max(0, (at or 0) - NEIGHBOURS)
     last = min(len(messages), (at or 0) + NEIGHBOURS + 1)
     shown = [
@@ -116,10 +118,18 @@ def _session(name: str, document: Mapping[str, Any], hit: tuple[HitView, Any] | 
     )
 
 
+def _number(written: str | None, *, most: int) -> int | None:
+    """Return a number from 1 to ``most``, by which links name a message that has no id."""
+    number = int(written) if written and written.isascii() and written.isdigit() and len(written) < 10 else 0
+    return number if 1 <= number <= most else None
+
+
 def _message(message: Mapping[str, Any], place: int, hit: tuple[HitView, Any] | None, *, is_here: bool) -> Passage:
     text = str(message["text"])
     marks = (place_of(hit[0].text.strip("… "), text) or hit[0].marks) if hit else ()
-    facts = [str(message[name]) for name in ("role", "created_at") if message.get(name)]
+    facts = [str(message["role"])] if message.get("role") else []
+    if message.get("created_at"):
+        facts.append(moment(str(message["created_at"])))
     return Passage(f"Message {place + 1}", text, tuple(facts), marks, is_here)
 
 
@@ -143,7 +153,7 @@ def _whole(name: str, document: Mapping[str, Any], hit: tuple[HitView, Any] | No
 
 
 def _metadata(document: Mapping[str, Any], *left_out: str) -> tuple[tuple[str, str], ...]:
-    shown = {name: value for name, value in document.items() if name not in left_out and value not in (None, "", [])}
+    shown = {name: value for name, value in shown_metadata(document).items() if name not in left_out}
     return tuple(
         (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
         for name, value in shown.items()

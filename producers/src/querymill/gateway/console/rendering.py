@@ -101,7 +101,7 @@ def environment() -> Environment:
             "language",
         )
     }
-    made.filters |= {"quantity": quantity, "day_or_time": day_or_time}
+    made.filters |= {"shown_metadata": wording.shown_metadata, "quantity": quantity, "day_or_time": day_or_time}
     made.filters |= {"terms": trees.terms, "below": trees.below}
     made.globals |= {"address": address, "pages": PAGES, "themes": THEMES, "kinds": [kind.name for kind in KINDS]}
     made.globals |= {"release": version("querymill"), "static": f"/console/static/{static_digest()}"}

@@ -2,11 +2,13 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from markupsafe import Markup, escape
+
+from querymill.reading.reports import ROOT, STAMP
 
 #: Characters that act on the text around them, or that nobody sees: they are shown by their code.
 _HIDDEN: Final = re.compile(
@@ -15,6 +17,7 @@ _HIDDEN: Final = re.compile(
 #: JavaScript and JSON readers round integers beyond this.
 EXACT: Final = 2**53
 _NONE: Final = "–"
+_UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))
 #: A part of a name that stays on one line.
 _UNBROKEN: Final = re.compile(r"[^\s_./:-]{0,14}[\s_./:-]+|[^\s_./:-]{1,14}")
 #: A state is always a sign and a word: colours alone do not tell it.
@@ -27,6 +30,7 @@ SIGNS: Final = {
     "failed": "✕",
     "dead": "☠",
     "cancelled": "⊘",
+    "stopped": "⊘",
 }
 
 
@@ -92,8 +96,9 @@ def duration(seconds: float | None) -> str:
 
 
 def age(seconds: float) -> str:
-    """Write how long ago something was, in whole seconds."""
-    return duration(max(10.0, seconds)) if seconds >= 9.5 else f"{seconds:.0f} s"
+    """Write how long ago something was, to the unit: 41 s, 12 min, 3 h, 2 d."""
+    length, unit = next(((length, unit) for length, unit in _UNITS if round(seconds) >= length), (1, "s"))
+    return f"{round(seconds) // length} {unit}"
 
 
 def size(number: int) -> str:
@@ -118,6 +123,19 @@ def clock(seconds: float) -> str:
     return iso(seconds).replace("T", " ").replace("Z", " UTC")
 
 
+def moment(written: str) -> str:
+    """Write a time that was written for machines for people, in UTC; what is no time stays as it is.
+
+    >>> moment("2026-01-23T18:19:55.590000+01:00")
+    '2026-01-23 17:19:55 UTC'
+    """
+    try:
+        read = datetime.fromisoformat(written)
+    except ValueError:
+        return written
+    return f"{read.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if read.tzinfo else written
+
+
 def short(text: str, limit: int = 80) -> str:
     """Return the first characters of a text in one line."""
     line = " ".join(text.split())
@@ -131,6 +149,13 @@ def breakable(name: str) -> Markup:
     Markup('ingest_<wbr>reports')
     """
     return Markup("<wbr>").join(_UNBROKEN.findall(plain(name)))
+
+
+def shown_metadata(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata of a document that tells a person something: not by which its file is found again."""
+    return {
+        name: value for name, value in document.items() if name not in (ROOT, STAMP) and value not in (None, "", [])
+    }
 
 
 def sign(state: str) -> str:

@@ -1,6 +1,7 @@
 """The pages over states: what they say, and that no stored text acts on them."""
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +23,8 @@ from querymill.keys import LOOPBACK_CALLER, Scope
 from querymill_shared.board import Counts, Picture, Record, Step
 from querymill_shared.contracts.conversations.ranks import RankedSession
 from querymill_shared.contracts.documents import DocumentList
+from querymill_shared.contracts.jobs import validate_request
+from querymill_shared.contracts.reports.ingest import Report
 from tests.fixtures.console import HOSTILE, Page, read_page, rendered, scope_of
 
 NOW = 1_795_269_731.0
@@ -96,6 +99,16 @@ def test_what_is_wrong_stands_first_with_what_mends_it(fields: dict[str, Any], s
     assert f"{said} Mend: {found.mend}" in overview_page(figures(**fields)).text
 
 
+def test_a_model_that_was_reached_at_several_addresses_is_one_row_in_its_worst_state() -> None:
+    states = [
+        {"model": "m", "breaker": "closed", "failures": 0, "paused_s": 0.0},
+        {"model": "m", "breaker": "open", "failures": 5, "paused_s": 0.0},
+        {"model": "n", "breaker": "closed", "failures": 0, "paused_s": 3.0},
+        {"model": "n", "breaker": "closed", "failures": 2, "paused_s": 0.0},
+    ]
+    assert overview.by_model(states) == [states[1], states[2]]
+
+
 def test_three_sentences_are_enough() -> None:
     queues = [{"queue": name, "workers": 0, "bells": 1, "oldest_s": 1.0} for name in ("search", "expand", "ranks")]
     assert len(overview.findings(figures(queues=queues, dead_letters=9))) == 3
@@ -136,7 +149,13 @@ def test_who_may_not_operate_sees_no_provider_and_no_worker() -> None:
 
 
 def test_a_new_gateway_shows_commands_that_work() -> None:
-    assert "curl localhost:8080/v1/jobs" in overview_page(figures(jobs={}), is_new=True).text
+    page = overview_page(figures(jobs={}), is_new=True)
+    stored, asked = re.findall(r"curl (\S+) -H 'Content-Type: (\S+)' -d '(.+?)'", page.text)
+    assert stored[:2] == ("localhost:8080/v1/collections/filings/reports", "application/x-ndjson")
+    Report.model_validate_json(stored[2])
+    assert asked[0] == "'localhost:8080/v1/jobs?wait=20'"
+    validate_request(asked[2])
+    assert "querymill demo" not in page.text  # it has a stack of its own
 
 
 def jobs_page(rows: list[Row], **more: Any) -> Page:
@@ -219,11 +238,22 @@ def test_a_report_is_read_at_the_page_that_was_cited() -> None:
 
 
 def test_a_message_is_read_among_its_neighbours() -> None:
-    messages = [{"message_id": f"m{number}", "role": "user", "text": f"said {number}"} for number in range(100)]
+    at = "2026-01-23T17:19:55.590000Z"
+    messages = [
+        {"message_id": f"m{number}", "role": "user", "text": f"said {number}", "created_at": at}
+        for number in range(100)
+    ]
     reading = reading_of("messages", "s1", {"session_id": "s1", "messages": messages}, None, message="m50")
     assert [passage.is_here for passage in reading.passages].count(True) == 1
-    assert reading.passages[0].text == "said 35"
+    assert (reading.passages[0].text, reading.passages[0].facts) == ("said 35", ("user", "2026-01-23 17:19:55 UTC"))
     assert reading.left_out == 100 - len(reading.passages)
+
+
+def test_a_message_without_an_id_is_read_by_its_number() -> None:
+    messages = [{"role": "user", "text": f"said {number}"} for number in range(1, 101)]
+    for wanted, at in (("50", ["said 50"]), ("0", []), ("101", []), ("m1", [])):
+        reading = reading_of("messages", "s1", {"session_id": "s1", "messages": messages}, None, message=wanted)
+        assert [passage.text for passage in reading.passages if passage.is_here] == at
 
 
 def test_ranks_add_up() -> None:

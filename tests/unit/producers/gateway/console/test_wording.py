@@ -26,7 +26,7 @@ def test_a_score_has_no_more_digits_than_it_has(value: float | None, written: st
 
 def test_numbers_are_written_for_people() -> None:
     assert (count(1284), count(None), size(999), size(4_100_000)) == ("1,284", "–", "999 B", "4.1 MB")
-    assert (age(3.4), age(130.2)) == ("3 s", "2 min 10 s")
+    assert (age(3.4), age(41), age(130.2), age(9_000)) == ("3 s", "41 s", "2 min", "2 h")
     assert (short("a\n b", 10), short("abcdef", 4)) == ("a b", "abc…")
     assert (language("毛利率"), language("margin")) == ("zh", "")
 
@@ -61,3 +61,8 @@ def test_a_name_breaks_after_its_signs_and_where_it_is_long() -> None:
     assert breakable("quarterly-filings") == "quarterly-<wbr>filings"
     assert breakable("a" * 20) == f"{'a' * 14}<wbr>{'a' * 6}"
     assert breakable("<b>") == "&lt;b&gt;"
+
+
+def test_metadata_by_which_a_file_is_found_again_is_not_shown() -> None:
+    stored = {"author": "Ada", "source": "/a/b.pdf", "source_root": "/a", "source_stamp": "12:34:ab", "subject": ""}
+    assert wording.shown_metadata(stored) == {"author": "Ada", "source": "/a/b.pdf"}
