@@ -221,7 +221,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a job ends. ``result`` is the result as JSON, or "" if there is none. It lacks ``degraded`` parts."""
+    """How a job ends. ``result`` is the result as JSON, or "" if there is none. It lacks ``degraded`` parts.
+
+    What ``stays`` is kept for a week, like a dead job, because what a caller left to it was not done.
+    """
 
     state: Literal["done", "failed", "cancelled", "dead"]
     reason: str = ""
@@ -229,6 +232,12 @@ class Verdict:
     complete: bool = True
     degraded: int = 0
     code: Code | None = None
+    stays: bool = False
+
+    @property
+    def is_kept_long(self) -> bool:
+        """Whether the job is kept for a week."""
+        return self.stays or self.state == "dead"
 
 
 @dataclass(frozen=True, slots=True)
