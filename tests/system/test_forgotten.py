@@ -13,7 +13,6 @@ from querymill import (
     AnswerQuestion,
     CompareFiles,
     EmbedTexts,
-    IngestReport,
     JobFailed,
     Querymill,
     Rerank,
@@ -29,7 +28,7 @@ from querymill_shared.contracts.results import JobResult
 from tests.fakes.openai_server import OpenAIServer, chat_answer
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures import people
-from tests.fixtures.deployment import Deployment, embedding_after
+from tests.fixtures.deployment import Deployment, finished
 from tests.fixtures.people import Person, document, document_id, ingestion, search
 
 KINDS: tuple[Retriever, ...] = get_args(Retriever)
@@ -57,18 +56,6 @@ def fleet(deployment: Deployment, openai_server: OpenAIServer) -> Iterator[Worke
     openai_server.script.chat = lambda request: chat_answer(str(request["messages"])[-2_000:])
     with WorkerProcess(deployment.environment, name="forgetful") as process:
         yield process
-
-
-def finished(mill: Querymill, request: Any) -> Any:
-    """Run a job, and those that it leaves work to."""
-    job = mill.submit(request)
-    result = job.result(timeout=60)
-    if isinstance(request, IngestReport):
-        embedding_after(mill, request, job).result(timeout=60)
-    following = getattr(result, "embedding_job", None)
-    if following is not None:
-        mill.job(following).result(timeout=60)
-    return result
 
 
 def live(mill: Querymill, settings: Settings, collection: str, person: Person) -> None:

@@ -28,6 +28,23 @@ class Described(Contract):
         return self
 
 
+def line_of(document: Described) -> dict[str, Any]:
+    """Return a document as a line of ingestion: without the fields that it lacks, but with metadata that is null."""
+    line = document.model_dump(mode="json", exclude_none=True)
+    _put_nulls_back(document, line)
+    return line
+
+
+def _put_nulls_back(document: Described, line: dict[str, Any]) -> None:
+    """Add the metadata that is null to what was written of a document, and of its parts that have metadata."""
+    line.update({name: None for name, value in (document.model_extra or {}).items() if value is None})
+    for name in type(document).model_fields.keys() & line.keys():
+        parts = getattr(document, name)
+        for part, written in zip(parts, line[name], strict=True) if isinstance(parts, tuple) else ():
+            if isinstance(part, Described):
+                _put_nulls_back(part, written)
+
+
 def _storable(value: Any, field: str, depth: int) -> Any:
     """Return a value as it is stored.
 

@@ -116,8 +116,9 @@ class PostgresSamples:
                     connection.execute(statement)
                     if can_clear:
                         connection.execute(_CLEAR, {"table": table, "columns": columns})
-        except (Conflict, Failed) as error:  # a busy server: its own ANALYZE comes later
+        except (Conflict, Failed) as error:  # a busy server
             _log.warning("could not renew samples", fault=str(error))
+            self.renew_soon()
 
 
 class NoSamples:
