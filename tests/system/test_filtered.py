@@ -73,9 +73,9 @@ def seen(kind: Retriever, line: Mapping[str, Any]) -> Filterable:
         case "modules":
             fields |= {"path": line["file_path"], "module": tuple(line["meta_info"]["vtkjs_modules"])}
         case "files":
-            language = {"py": "python", "js": "javascript", "md": "markdown", "c": "c"}
+            language = {"py": "python", "js": "javascript", "c": "c"}
             fields |= {"language": language.get(line["path"].rpartition(".")[2])}
-    return Filterable(fields, metadata)  # type: ignore[arg-type]  # values of the fields' types
+    return Filterable(fields, metadata)
 
 
 def id_of(kind: Retriever, line: Mapping[str, Any]) -> str:
@@ -94,7 +94,7 @@ def search(kind: Retriever, collection: str, conditions: Mapping[str, Any]) -> A
         case "reports":
             return ReportSearch.model_validate(given | {"top_n": 200})
         case "modules":
-            return ModuleSearch.model_validate(given | {"top_k": 100, "channels": ["text"]})
+            return ModuleSearch.model_validate(given | {"top_k": 100, "candidates": 100, "channels": ["text"]})
         case "files":
             return FileSearch.model_validate(given | {"top_n": 200, "return_low": True})
 

@@ -1,3 +1,5 @@
+from typing import Literal
+
 import pytest
 
 from querymill_shared.board import Step
@@ -23,7 +25,9 @@ def test_a_job_with_a_result_is_done_and_says_whether_it_is_complete(degraded: t
 
 
 @pytest.mark.parametrize(("outcome", "stays"), [("ingested", False), ("failed", True)])
-def test_a_job_of_many_documents_stays_if_some_of_them_failed(outcome: str, stays: bool) -> None:
+def test_a_job_of_many_documents_stays_if_some_of_them_failed(
+    outcome: Literal["ingested", "failed"], stays: bool
+) -> None:
     documents = (LoadedDocument(document="a", outcome="ingested"), LoadedDocument(document="b", outcome=outcome))
     result = LoadModulesResult(job_id="j", total=2, complete=not stays, documents=documents)
     assert done(result).stays is stays

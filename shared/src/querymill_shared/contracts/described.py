@@ -30,19 +30,21 @@ class Described(Contract):
 
 def line_of(document: Described) -> dict[str, Any]:
     """Return a document as a line of ingestion: without the fields that it lacks, but with metadata that is null."""
-    line = document.model_dump(mode="json", exclude_none=True)
-    _put_nulls_back(document, line)
+    line = document.model_dump(mode="json")
+    _leave_out_missing(document, line)
     return line
 
 
-def _put_nulls_back(document: Described, line: dict[str, Any]) -> None:
-    """Add the metadata that is null to what was written of a document, and of its parts that have metadata."""
-    line.update({name: None for name, value in (document.model_extra or {}).items() if value is None})
+def _leave_out_missing(document: Contract, line: dict[str, Any]) -> None:
+    """Remove the fields that are None from what was written of a document and of its parts."""
     for name in type(document).model_fields.keys() & line.keys():
-        parts = getattr(document, name)
-        for part, written in zip(parts, line[name], strict=True) if isinstance(parts, tuple) else ():
-            if isinstance(part, Described):
-                _put_nulls_back(part, written)
+        value = getattr(document, name)
+        if value is None:
+            del line[name]
+        parts, written = (value, line[name]) if isinstance(value, tuple) else ((value,), (line.get(name),))
+        for part, of_part in zip(parts, written, strict=True):
+            if isinstance(part, Contract):
+                _leave_out_missing(part, of_part)
 
 
 def _storable(value: Any, field: str, depth: int) -> Any:

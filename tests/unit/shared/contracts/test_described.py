@@ -38,6 +38,7 @@ def test_a_line_has_the_metadata_that_is_null_and_not_the_fields_that_are_missin
     line = SESSION | {"note": None, "seen": {"by": None}, "messages": [{"text": "a", "mood": None}, {"text": "b"}]}
     session = ChatSession.model_validate(line)
     assert line_of(session) == line
+    assert list(line_of(session))[-2:] == ["note", "seen"]
     assert ChatSession.model_validate(line_of(session)) == session
 
 
