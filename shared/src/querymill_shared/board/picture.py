@@ -223,7 +223,7 @@ class Outcome:
 class Verdict:
     """How a job ends. ``result`` is the result as JSON, or "" if there is none. It lacks ``degraded`` parts.
 
-    What ``stays`` is kept for a week, like a dead job, because what a caller left to it was not done.
+    A job that ``stays`` is kept for a week, like a dead one, because it did not do all that its caller left to it.
     """
 
     state: Literal["done", "failed", "cancelled", "dead"]

@@ -20,7 +20,7 @@ def done(result: JobResult) -> Verdict:
 def lost(picture: Picture, reason: str) -> Verdict:
     """Return the verdict of a job without a result: dead if the workers of a step kept dying, else failed.
 
-    One without a deadline stays: whoever submitted it may not be there to read how it ended.
+    One without a deadline stays: its caller may come back much later to read how it ended.
     """
     dead = any(FailureNotes.of(step).dead for step in picture.steps)
     codes = [step.code for step in picture.steps if step.state == "failed" and step.code is not None]
