@@ -11,12 +11,13 @@ import pytest
 
 from querymill import (
     AnswerQuestion,
+    CompareFiles,
     EmbedTexts,
-    IngestReport,
     JobFailed,
     Querymill,
     Rerank,
     Settings,
+    SourceFile,
     UnknownCollection,
     UnknownJob,
 )
@@ -27,7 +28,7 @@ from querymill_shared.contracts.results import JobResult
 from tests.fakes.openai_server import OpenAIServer, chat_answer
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures import people
-from tests.fixtures.deployment import Deployment, embedding_after
+from tests.fixtures.deployment import Deployment, finished
 from tests.fixtures.people import Person, document, document_id, ingestion, search
 
 KINDS: tuple[Retriever, ...] = get_args(Retriever)
@@ -55,18 +56,6 @@ def fleet(deployment: Deployment, openai_server: OpenAIServer) -> Iterator[Worke
     openai_server.script.chat = lambda request: chat_answer(str(request["messages"])[-2_000:])
     with WorkerProcess(deployment.environment, name="forgetful") as process:
         yield process
-
-
-def finished(mill: Querymill, request: Any) -> Any:
-    """Run a job, and those that it leaves work to."""
-    job = mill.submit(request)
-    result = job.result(timeout=60)
-    if isinstance(request, IngestReport):
-        embedding_after(mill, request, job).result(timeout=60)
-    following = getattr(result, "embedding_job", None)
-    if following is not None:
-        mill.job(following).result(timeout=60)
-    return result
 
 
 def live(mill: Querymill, settings: Settings, collection: str, person: Person) -> None:
@@ -142,6 +131,16 @@ def test_nothing_is_left_of_a_person_who_is_forgotten_and_others_stay(
         assert [card.id for card in mill.list(kind, collection=collection).documents] == [document_id(kind, bob)]
 
 
+def sampled_in_the_end(person: Person, deployment: Deployment) -> list[str]:
+    """Name the samples of a person that are left: they are taken again in a moment, and not too often."""
+    until = time.monotonic() + 120
+    while True:
+        sampled = people.places_of(person.canaries, people.in_samples(deployment.environment["DATABASE_URL"]))
+        if not sampled or time.monotonic() > until:
+            return sampled
+        time.sleep(1)
+
+
 def test_nothing_is_left_of_documents_that_are_dropped_by_their_ids(
     stack: Stack, deployment: Deployment, fleet: WorkerProcess, mill: Querymill
 ) -> None:
@@ -156,14 +155,25 @@ def test_nothing_is_left_of_documents_that_are_dropped_by_their_ids(
     for kind in KINDS:
         dropped = mill.drop(kind, collection=collection, ids=[document_id(kind, ada)], timeout=60)
         assert (kind, dropped.total) == (kind, 1)
-    until = time.monotonic() + 120  # in a moment, and not too often
-    while sampled and time.monotonic() < until:
-        time.sleep(1)
-        sampled = people.places_of(ada.canaries, people.in_samples(deployment.environment["DATABASE_URL"]))
-    assert sampled == []
+    assert sampled_in_the_end(ada, deployment) == []
     assert [card.id for kind in KINDS for card in mill.list(kind, collection=collection).documents] == [
         document_id(kind, bob) for kind in KINDS
     ]
+
+
+def test_no_sample_is_left_of_a_file_that_is_not_in_its_code_base_any_more(
+    deployment: Deployment, fleet: WorkerProcess, mill: Querymill
+) -> None:
+    collection, ada, bob = f"base-{uuid4().hex[:8]}", Person.new(), Person.new()
+    for person in (ada, bob):
+        finished(mill, ingestion("files", collection, document("files", person)))
+    people.take_samples(deployment.environment["DATABASE_URL"])
+    sampled = people.places_of(ada.canaries, people.in_samples(deployment.environment["DATABASE_URL"]))
+    assert sampled, "the search finds what is there"
+    kept = SourceFile.model_validate(document("files", bob))
+    compared = finished(mill, CompareFiles(collection=collection, files={kept.path: kept.sha256}, remove=True))
+    assert compared.removed == (document_id("files", ada),)
+    assert sampled_in_the_end(ada, deployment) == []
 
 
 def test_nothing_is_left_of_a_collection_that_is_dropped(

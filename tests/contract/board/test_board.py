@@ -310,6 +310,24 @@ def test_a_finished_job_expires(board: Board) -> None:
     assert board.result(job_id) is None
 
 
+@with_settings(querymill_result_ttl_s=0.3)
+@pytest.mark.parametrize(
+    "verdict",
+    [
+        Verdict("done", result='{"documents":[]}', complete=False, stays=True),
+        Verdict("failed", reason="too heavy", stays=True),
+        Verdict("dead", reason="broke"),
+    ],
+)
+def test_a_job_that_did_not_do_all_that_was_left_to_it_stays(board: Board, verdict: Verdict) -> None:
+    """Otherwise a batch that is looked at the next day counts its documents as stored."""
+    job_id = submitted(board)
+    board.settle(job_id, verdict)
+    time.sleep(0.35)
+    assert board.picture(job_id).record.state == verdict.state
+    assert board.result(job_id) == (verdict.result or None)
+
+
 def test_a_released_job_is_gone_before_its_time(board: Board) -> None:
     job_id = submitted(board)
     board.settle(job_id, Verdict("done", result="{}"))

@@ -250,6 +250,43 @@ def test_near_vectors_of_a_large_collection_are_found_by_their_index_behind_the_
     assert "Index Scan using chat_message_vectors_near_" in plans
 
 
+#: Filters that all, a half, a tenth, a hundredth and a four-hundredth of the rows pass.
+PASSING: Final[dict[str, dict[str, Any]]] = {
+    "all": {},
+    "half": {"rank": {"to": ROWS // 2}},
+    "tenth": {"rank": {"to": ROWS // 10}},
+    "hundredth": {"topic": ["t1", "t2", "t3", "t4"]},
+    "few": NARROW,
+}
+
+
+def test_an_index_of_near_vectors_leads_to_nearly_all_of_the_nearest_under_any_filter(
+    filled_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(near, "LARGE_ROWS", ROWS // 2)
+    queries = np.random.default_rng(7).standard_normal((20, 8)).astype(np.float32)
+
+    def nearest(store: PostgresMessages, conditions: dict[str, Any]) -> tuple[list[set[str]], bool]:
+        found = [
+            store.nearest(of_messages(conditions), query, model="m", limit=10, floor=-2)
+            for query in queries / np.linalg.norm(queries, axis=1, keepdims=True)
+        ]
+        return [{row.vector_id for row in each.rows} for each in found], all(each.exact for each in found)
+
+    with open_pool(filled_url, max_size=2) as pool:
+        store = PostgresMessages(pool, ef_search=100)
+        truth = {name: nearest(store, conditions) for name, conditions in PASSING.items()}
+        assert store.index_if_large("a", model="m", dimensions=8)
+        monkeypatch.setattr(messages, "EXACT_ROWS", 0)
+        found = {name: nearest(store, conditions) for name, conditions in PASSING.items()}
+        store.drop_index("a", model="m")
+    assert all(exact for _, exact in truth.values())
+    assert not found["all"][1]
+    for name, (wanted, _) in truth.items():
+        shared = sum(len(each & other) for each, other in zip(wanted, found[name][0], strict=True))
+        assert shared >= 0.97 * sum(map(len, wanted)), name
+
+
 #: Tables whose metadata is looked up, with the columns that name a row.
 NOTED: Final = {
     "chat_sessions": ("session_id", "''"),

@@ -1,8 +1,19 @@
 """The samples that ANALYZE keeps of a table hold no text of a document."""
 
+import time
+from collections.abc import Iterator
+from datetime import datetime
 from typing import Final
+from uuid import uuid4
 
 import psycopg
+import pytest
+
+from querymill_workers.ledger.ports import Subject, Version
+from querymill_workers.ledger.postgres import PostgresLedger
+from querymill_workers.postgres import samples
+from querymill_workers.postgres.connection import Pool, open_pool
+from querymill_workers.postgres.samples import PostgresSamples
 
 #: Columns of walled tables that hold texts of documents, or what users say of them, by type or by name.
 TEXTS: Final = """
@@ -40,3 +51,48 @@ def test_no_column_of_texts_is_sampled(database_url: str) -> None:
 def test_nothing_that_an_index_computes_is_sampled(database_url: str) -> None:
     with psycopg.connect(database_url) as connection:
         assert [computed for (computed,) in connection.execute(COMPUTED)] == []
+
+
+@pytest.fixture
+def pool(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
+    monkeypatch.setattr(samples, "SOON_S", 0.1)
+    monkeypatch.setattr(samples, "REST", 0.0)
+    with open_pool(database_url, max_size=4) as opened:
+        yield opened
+
+
+def taken_at(database_url: str) -> datetime:
+    """When the samples of a table of ids were last taken."""
+    with psycopg.connect(database_url) as connection:
+        row = connection.execute(
+            "SELECT last_analyze FROM pg_stat_user_tables WHERE relname = 'chat_sessions'"
+        ).fetchone()
+    assert row is not None
+    taken: datetime = row[0]
+    return taken
+
+
+def taken_within(database_url: str, before: datetime, *, seconds: float) -> bool:
+    """Whether samples are taken again within some time."""
+    until = time.monotonic() + seconds
+    while taken_at(database_url) <= before and time.monotonic() < until:
+        time.sleep(0.1)
+    return taken_at(database_url) > before
+
+
+def test_samples_of_what_a_worker_dropped_that_died_right_after_are_taken_by_another(
+    database_url: str, pool: Pool
+) -> None:
+    collection, document = f"c{uuid4().hex}", f"d{uuid4().hex}"
+    ledger, another = PostgresLedger(pool), PostgresSamples(pool)
+    with ledger.changing(collection, "messages", [Subject(document)], Version(1, "j1")):
+        pass
+    time.sleep(2 * samples.SOON_S)  # what other tests dropped is long ago
+    another.renew()
+    before = taken_at(database_url)
+    another.catch_up()
+    assert not taken_within(database_url, before, seconds=1), "nothing was dropped since"
+    with ledger.dropping(collection, "messages", document, Version(2, "j2")):
+        pass  # the worker dies before it asks for new samples
+    another.catch_up()
+    assert taken_within(database_url, before, seconds=60)

@@ -25,6 +25,7 @@ from querymill_workers.dispatch.errands import LIMIT_S
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.dispatch.sweeper import Sweeper, recover, sweep
 from querymill_workers.jobs.bell import Bell
+from querymill_workers.postgres.samples import NoSamples
 from querymill_workers.retrievers.reports.ports import PassageText
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
 from querymill_workers.retrievers.reports.stores.memory import MemoryReports
@@ -195,6 +196,23 @@ def test_a_store_that_is_silent_keeps_no_other_job_from_its_deadline(clock: Cloc
     record = board.picture(stuck).record
     assert (record.state, record.reason) == ("failed", "PostgreSQL did not respond when the deadline passed")
     reports.opened.set()
+
+
+class AskedSamples(NoSamples):
+    """Notes that somebody looked."""
+
+    def __init__(self) -> None:
+        self.looked = threading.Event()
+
+    def catch_up(self) -> None:
+        self.looked.set()
+
+
+def test_samples_of_what_dead_workers_dropped_are_looked_for_as_soon_as_a_process_is_elected(clock: Clock) -> None:
+    samples = AskedSamples()
+    ports = memory_ports(board=MemoryBoard(Settings(), clock=clock), samples=samples, clock=clock)
+    Sweeper(ports, ring=lambda _: None, elect=lambda: True).turn()
+    assert samples.looked.wait(timeout=10)
 
 
 class Untouchable:

@@ -1,12 +1,18 @@
+from typing import Literal
+
 import pytest
 
 from querymill_shared.board import Step
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
-from querymill_shared.contracts.jobs import decode_result
+from querymill_shared.contracts.jobs import JobRequest, decode_result
+from querymill_shared.contracts.loading import LoadedDocument
+from querymill_shared.contracts.modules.load import LoadModulesResult
+from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.jobs.verdicts import done, lost
 from tests.fakes.jobs import picture_of
 
+SEARCH = ReportSearch(collection="c", query="ships")
 REQUEST = EmbedTexts.model_validate({"collection": "c", "texts": [{"id": "a", "text": "ships"}]})
 
 
@@ -16,6 +22,20 @@ def test_a_job_with_a_result_is_done_and_says_whether_it_is_complete(degraded: t
     verdict = done(result)
     assert (verdict.state, verdict.complete, verdict.reason) == ("done", not degraded, "")
     assert decode_result(verdict.result) == result
+
+
+@pytest.mark.parametrize(("outcome", "stays"), [("ingested", False), ("failed", True)])
+def test_a_job_of_many_documents_stays_if_some_of_them_failed(
+    outcome: Literal["ingested", "failed"], stays: bool
+) -> None:
+    documents = (LoadedDocument(document="a", outcome="ingested"), LoadedDocument(document="b", outcome=outcome))
+    result = LoadModulesResult(job_id="j", total=2, complete=not stays, documents=documents)
+    assert done(result).stays is stays
+
+
+@pytest.mark.parametrize(("request_", "stays"), [(REQUEST, True), (SEARCH, False)])
+def test_a_job_that_failed_stays_if_nobody_may_be_waiting_for_it(request_: JobRequest, stays: bool) -> None:
+    assert lost(picture_of(request_, Step("embed", "failed", 3)), "no").stays is stays
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ async def batch_of(request: Request, batch: str) -> BatchBody:
     need(caller_of(request), Scope.INGEST)
     states = await gate.mill.board.states([job_id for job_id, _, _ in jobs])
     body.jobs.update(Counter(state for state in states if state))
-    # Only jobs that are done are forgotten so soon.
+    # Those that did not store all their documents stay on the board for as long as their batch.
     stored = sum(int(documents or 1) for (_, _, documents), state in zip(jobs, states, strict=True) if state in _STORED)
     done = [job_id for (job_id, _, _), state in zip(jobs, states, strict=True) if state == "done"]
     failed = [document for result in await gate.mill.board.lacking(done) for document in failed_in(result)]

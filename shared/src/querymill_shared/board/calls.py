@@ -233,7 +233,7 @@ def settle(
         ]
 
     event = last_event(verdict)
-    ttl = DEAD_TTL_MS if verdict.state == "dead" else int(result_ttl_s * 1000)
+    ttl = DEAD_TTL_MS if verdict.is_kept_long else int(result_ttl_s * 1000)
     return Call(
         "settle",
         keys.of_job(job_id, "job", "steps", "events", "due", "hits", "queries", "request", "result", "ended"),

@@ -123,7 +123,7 @@ class SharedWork:
         job.due.clear()
         if verdict.state == "done":
             job.forget_work()
-        ttl = DEAD_TTL_MS / 1000 if verdict.state == "dead" else self._settings.querymill_result_ttl_s
+        ttl = DEAD_TTL_MS / 1000 if verdict.is_kept_long else self._settings.querymill_result_ttl_s
         goes = job.forgotten == "wholly" or (job.forgotten and verdict.state == "done")
         job.expires = now + (min(ttl, READABLE_MS / 1000) if goes else ttl)
         if not has_left:

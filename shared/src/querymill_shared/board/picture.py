@@ -221,7 +221,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a job ends. ``result`` is the result as JSON, or "" if there is none. It lacks ``degraded`` parts."""
+    """How a job ends. ``result`` is the result as JSON, or "" if there is none. It lacks ``degraded`` parts.
+
+    A job that ``stays`` is kept for a week, like a dead one, because it did not do all that its caller left to it.
+    """
 
     state: Literal["done", "failed", "cancelled", "dead"]
     reason: str = ""
@@ -229,6 +232,12 @@ class Verdict:
     complete: bool = True
     degraded: int = 0
     code: Code | None = None
+    stays: bool = False
+
+    @property
+    def is_kept_long(self) -> bool:
+        """Whether the job is kept for a week."""
+        return self.stays or self.state == "dead"
 
 
 @dataclass(frozen=True, slots=True)

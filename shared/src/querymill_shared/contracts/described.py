@@ -28,6 +28,25 @@ class Described(Contract):
         return self
 
 
+def line_of(document: Described) -> dict[str, Any]:
+    """Return a document as a line of ingestion: without the fields that it lacks, but with metadata that is null."""
+    line = document.model_dump(mode="json")
+    _leave_out_missing(document, line)
+    return line
+
+
+def _leave_out_missing(document: Contract, line: dict[str, Any]) -> None:
+    """Remove the fields that are None from what was written of a document and of its parts."""
+    for name in type(document).model_fields.keys() & line.keys():
+        value = getattr(document, name)
+        if value is None:
+            del line[name]
+        parts, written = (value, line[name]) if isinstance(value, tuple) else ((value,), (line.get(name),))
+        for part, of_part in zip(parts, written, strict=True):
+            if isinstance(part, Contract):
+                _leave_out_missing(part, of_part)
+
+
 def _storable(value: Any, field: str, depth: int) -> Any:
     """Return a value as it is stored.
 

@@ -10,7 +10,7 @@ from querymill_shared.contracts.files.reembed import ReembedFiles
 from querymill_shared.contracts.files.search import FileResult, FileSearch
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import decode_result
-from querymill_workers.documents.ports import Documents, ForgetfulVectors
+from querymill_workers.documents.ports import Documents, ForgetfulVectors, Samples
 from querymill_workers.inference.ports import Embeddings, FormerModel, Judge
 from querymill_workers.jobs.bell import Heartbeat
 from querymill_workers.ledger.ports import Ledger
@@ -34,6 +34,7 @@ class OnlyFiles:
     files: Files
     words: Words
     ledger: Ledger
+    samples: Samples
     set_aside: SetAside
     documents: Mapping[Retriever, Documents]
     text_vectors: ForgetfulVectors

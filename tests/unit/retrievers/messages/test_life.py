@@ -1,4 +1,5 @@
 import time
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -205,21 +206,28 @@ def test_a_search_whose_workers_kept_dying_is_dead(world: World) -> None:
     assert world.board.picture(job_id).record.state == "dead"
 
 
-def test_what_comes_in_after_the_last_part_looked_holds_the_switch_up_and_says_so(world: World) -> None:
+def test_what_comes_in_after_the_last_part_looked_is_embedded_before_the_switch(world: World) -> None:
     take_in(world, session("s", "nine ships"))
     change_model(world)
     honest = world.sessions.switch
 
-    def late(collection: str, *, model: str) -> bool:
-        store(world.sessions, "chats", session("t", "soup"), model="words")
+    late = iter("tuv")
+
+    def ingesting(collection: str, *, model: str) -> bool:
+        for name in islice(late, 1):
+            store(world.sessions, "chats", session(name, "soup"), model="words")
         return honest(collection, model=model)
 
-    world.sessions.switch = late  # type: ignore[method-assign]
-    record = world.board.picture(reembed(world)).record
-    assert record.state == "failed"
-    assert record.reason.startswith("messages without a vector of mirrored")
-    world.sessions.switch = honest  # type: ignore[method-assign]
-    assert isinstance(world.result(reembed(world)), ReembedResult)
+    world.sessions.switch = ingesting  # type: ignore[method-assign]
+    request = ReembedMessages(collection="chats", model="mirrored")
+    job_id = world.run(request)
+    for _ in range(2):
+        assert not world.board.picture(job_id).record.is_over
+        assert world.sessions.searched_by("chats") == "words"
+        world.let_pass(5)
+        world.ring(job_id, request, "rest")
+    assert isinstance(world.result(job_id), ReembedResult)
+    assert world.sessions.searched_by("chats") == "mirrored"
 
 
 def forget(world: World, session_id: str, collection: str = "chats") -> ForgetResult:

@@ -223,14 +223,14 @@ def test_what_is_ingested_meanwhile_gets_vectors_of_both_models(world: World) ->
     assert found(world, world.run(search("tomato soup"))).results[0].document == "b2"
 
 
-def test_a_report_that_is_stored_while_the_last_part_ends_delays_the_switch(world: World) -> None:
+def test_a_report_that_is_stored_while_the_last_part_ends_is_embedded_before_the_switch(world: World) -> None:
     world.ingest(LONG)
     change_model(world)
     before_call(world, 1, lambda: store_alone(world, report("b2", "tomato soup")))
     job_id = reembed(world)
-    assert "have been ingested since" in world.board.picture(job_id).record.reason
-    assert world.reports.searched_by("filings") == "words"
-    assert switched(world, reembed(world)).total == 1
+    assert world.board.picture(job_id).steps[-1].name == "rest"
+    assert switched(world, job_id).total == 21
+    assert world.reports.searched_by("filings") == world.embeddings.model
 
 
 def test_another_model_than_the_workers_is_refused(world: World) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from querymill_shared.contracts.described import line_of
 from querymill_shared.contracts.files.ingest import SourceFile
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_shared.contracts.reports.ingest import Report
@@ -31,6 +32,20 @@ def test_nul_becomes_a_blank_wherever_it_stands() -> None:
 def test_what_can_be_kept_is_kept_as_it_is() -> None:
     extra = {"author": "Zoë 中", "tags": nested(32), "score": 0.5, "none": None, "yes": True, "big": 10**30}
     assert ChatSession.model_validate(SESSION | extra).model_extra == extra
+
+
+def test_a_line_has_the_metadata_that_is_null_and_not_the_fields_that_are_missing() -> None:
+    line = SESSION | {"note": None, "seen": {"by": None}, "messages": [{"text": "a", "mood": None}, {"text": "b"}]}
+    session = ChatSession.model_validate(line)
+    assert line_of(session) == line
+    assert list(line_of(session))[-2:] == ["note", "seen"]
+    assert ChatSession.model_validate(line_of(session)) == session
+
+
+def test_pages_are_in_order_however_they_are_given() -> None:
+    pages = [{"page": number, "text": f"page {number}"} for number in (7, 3, 10)]
+    report = Report.model_validate({"sha1": "r", "title": "t", "pages": pages})
+    assert [page.page for page in report.pages] == [3, 7, 10]
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,8 @@ LEAST_WAIT_S, MOST_WAIT_S = 0.005, 0.1
 TERM_S = 2.0
 #: How often the text indexes are looked after, in seconds.
 TIDY_EVERY_S = 5.0
+#: How often somebody looks whether samples of what was dropped are left, in seconds.
+SAMPLES_EVERY_S = 60.0
 
 
 def sweep(
@@ -137,6 +139,12 @@ def tidied(ports: Ports) -> Sequence[Bell]:
     return []
 
 
+def resampled(ports: Ports) -> Sequence[Bell]:
+    """Have samples taken again of what was dropped by workers that ended since. It rings no bell."""
+    ports.samples.catch_up()
+    return []
+
+
 class Sweeper:
     """Sweeps in a background thread while this process is elected."""
 
@@ -155,8 +163,7 @@ class Sweeper:
         self._errands = Errands(ring, ports.clock)
         self._thread = WatchedThread("sweeper", self.turn)
         self._elected_until = 0.0
-        self._next_daily = 0.0
-        self._next_tidying = 0.0
+        self._next_at: dict[str, float] = {}
 
     def start(self) -> None:
         """Start the thread."""
@@ -180,11 +187,17 @@ class Sweeper:
             for bell in sweep(self._ports, queued_since, errands=self._errands):
                 self._ring(bell)
         self._errands.tend()
-        if self._ports.clock() >= self._next_daily:
-            self._next_daily = self._ports.clock() + LOOK_S
-            now = datetime.now(UTC)
-            self._errands.ask("daily ranks", lambda: rebuilds_due(self._ports, now), give_up=lambda: None)
-        if self._ports.clock() >= self._next_tidying:
-            self._next_tidying = self._ports.clock() + TIDY_EVERY_S
-            self._errands.ask("text indexes", lambda: tidied(self._ports), give_up=lambda: None)
+        self._look_after_stores()
         return min(max(due_in_s, LEAST_WAIT_S), MOST_WAIT_S)
+
+    def _look_after_stores(self) -> None:
+        """Have done aside what the stores need now and then."""
+        now = self._ports.clock()
+        for name, every_s, work in (
+            ("daily ranks", LOOK_S, lambda: rebuilds_due(self._ports, datetime.now(UTC))),
+            ("text indexes", TIDY_EVERY_S, lambda: tidied(self._ports)),
+            ("samples", SAMPLES_EVERY_S, lambda: resampled(self._ports)),
+        ):
+            if now >= self._next_at.get(name, 0.0):
+                self._next_at[name] = now + every_s
+                self._errands.ask(name, work, give_up=lambda: None)

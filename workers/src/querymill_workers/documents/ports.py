@@ -81,6 +81,10 @@ class Samples(Protocol):
         """Take them in a moment, once for all who ask until then. Nobody waits for it."""
         ...
 
+    def catch_up(self) -> None:
+        """Take them soon if a document was dropped since: the worker that was asked may have ended before it did."""
+        ...
+
 
 class CleaningPorts(Common, Protocol):
     """What is cleaned after rows have been dropped, in addition to the board."""

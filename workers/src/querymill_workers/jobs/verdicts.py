@@ -1,17 +1,32 @@
 """Verdicts: a job is done with a result, or lost with a reason."""
 
 from querymill_shared.board import Picture, Verdict
+from querymill_shared.contracts.loading import LoadResult
 from querymill_shared.contracts.results import JobResult
 from querymill_workers.jobs.notes import FailureNotes
 
 
 def done(result: JobResult) -> Verdict:
-    """Return the verdict of a job with a result."""
-    return Verdict("done", result=result.model_dump_json(), complete=result.complete, degraded=len(result.degraded))
+    """Return the verdict of a job with a result. That of many documents stays if some of them failed."""
+    return Verdict(
+        "done",
+        result=result.model_dump_json(),
+        complete=result.complete,
+        degraded=len(result.degraded),
+        stays=isinstance(result, LoadResult) and not result.complete,
+    )
 
 
 def lost(picture: Picture, reason: str) -> Verdict:
-    """Return the verdict of a job without a result: dead if the workers of a step kept dying, else failed."""
+    """Return the verdict of a job without a result: dead if the workers of a step kept dying, else failed.
+
+    One without a deadline stays: its caller may come back much later to read how it ended.
+    """
     dead = any(FailureNotes.of(step).dead for step in picture.steps)
     codes = [step.code for step in picture.steps if step.state == "failed" and step.code is not None]
-    return Verdict("dead" if dead else "failed", reason=reason, code=codes[0] if codes else None)
+    return Verdict(
+        "dead" if dead else "failed",
+        reason=reason,
+        code=codes[0] if codes else None,
+        stays=picture.request is not None and picture.request.deadline is None,
+    )

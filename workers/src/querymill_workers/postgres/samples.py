@@ -8,7 +8,7 @@ import structlog
 from psycopg import sql
 
 from querymill_workers.jobs.faults import Conflict, Failed, Unavailable
-from querymill_workers.postgres.connection import Pool, borrowed
+from querymill_workers.postgres.connection import Pool, across, borrowed
 
 _log = structlog.get_logger(__name__)
 
@@ -37,6 +37,18 @@ SELECT pg_clear_attribute_stats(current_schema()::text, relname, attname, false)
 FROM pg_class AS c JOIN unnest(%(columns)s::text[]) AS named (attname) ON true
 WHERE c.oid = to_regclass(quote_ident(%(table)s)) AND c.reltuples = 0
 """
+#: Whether a document was dropped since samples were last taken, or shortly before, as its transaction may have ended
+#: after them. PostgreSQL forgets in a crash when it took them, which counts as never.
+_DROPPED_SINCE: Final = f"""
+WITH sampled AS ({_SAMPLED})
+SELECT EXISTS (
+    SELECT FROM document_versions
+    WHERE dropped_at > (
+        SELECT min(coalesce(greatest(last_analyze, last_autoanalyze), '-infinity')) - make_interval(secs => %(soon_s)s)
+        FROM sampled JOIN pg_stat_user_tables USING (relname) WHERE schemaname = current_schema()
+    )
+)
+"""  # noqa: S608  # both are constants
 _CAN_CLEAR: Final = "SELECT to_regproc('pg_catalog.pg_clear_attribute_stats') IS NOT NULL"  # PostgreSQL 18 and newer
 
 
@@ -74,6 +86,13 @@ class PostgresSamples:
         timer.daemon = True
         timer.start()
 
+    def catch_up(self) -> None:
+        """See `Samples.catch_up`."""
+        with across(self._pool) as connection:
+            found = connection.execute(_DROPPED_SINCE, {"soon_s": SOON_S}).fetchone()
+        if found == (True,):
+            self.renew_soon()
+
     def _renew_as_planned(self) -> None:
         with self._counting:
             self._is_planned = False  # first: what is dropped from now on may come too late for these samples
@@ -97,8 +116,9 @@ class PostgresSamples:
                     connection.execute(statement)
                     if can_clear:
                         connection.execute(_CLEAR, {"table": table, "columns": columns})
-        except (Conflict, Failed) as error:  # a busy server: its own ANALYZE comes later
+        except (Conflict, Failed) as error:  # a busy server
             _log.warning("could not renew samples", fault=str(error))
+            self.renew_soon()
 
 
 class NoSamples:
@@ -109,3 +129,6 @@ class NoSamples:
 
     def renew_soon(self) -> None:
         """See `Samples.renew_soon`."""
+
+    def catch_up(self) -> None:
+        """See `Samples.catch_up`."""

@@ -81,6 +81,12 @@ class Report(Described):
             raise ValueError(f"must be at most {MAX_ALIASES} (got {len(aliases)})")
         return aliases
 
+    @field_validator("pages")
+    @classmethod
+    def _pages_are_in_order(cls, pages: tuple[ReportPage, ...]) -> tuple[ReportPage, ...]:
+        """An export has them in this order, and ingesting it again changes nothing."""
+        return tuple(sorted(pages, key=lambda page: page.page))
+
     @model_validator(mode="after")
     def _metadata_is_small(self, info: ValidationInfo) -> "Report":
         length = len(to_json(self.model_extra)) if self.model_extra and info.context != FROM_BOARD else 0

@@ -35,6 +35,8 @@ def step(claim: Claim, request: CompareFiles, ports: FilePorts) -> Sequence[Bell
         progress = Progress(stage=claim.step, done=min(start + SLICE, len(gone)), total=len(gone))
         if not ports.board.tell(claim.job_id, progress):
             return []  # cancelled; dropped files stay dropped
+    if removed:
+        ports.samples.renew_soon()
     if len(known) > len(removed):
         ports.board.add_collections("files", [collection])  # again: the board may have been emptied
     bells = embed_soon(collection, [], ports, after=claim.job_id)
@@ -51,6 +53,7 @@ def drop_files(collection: str, paths: Sequence[str], version: Version, ports: F
         ports.files.drop(collection, gone)
         ports.set_aside.drop(collection, KIND, gone)
         ports.words.drop(collection, SPACE, gone)
+        ports.ledger.bury_others(collection, KIND, gone, version)
     return gone
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from querymill_workers.documents.ports import BurialPorts
+from querymill_workers.documents.ports import BurialPorts, Samples
 from querymill_workers.inference.ports import Embeddings, FormerModel, Judge
 from querymill_workers.jobs.ports import Common
 from querymill_workers.jobs.revisions import ContentHash, Revision
@@ -336,6 +336,9 @@ class FilePorts(Common, BurialPorts, Protocol):
 
     @property
     def ledger(self) -> Ledger: ...
+
+    @property
+    def samples(self) -> Samples: ...
 
     @property
     def parser(self) -> SourceParser: ...

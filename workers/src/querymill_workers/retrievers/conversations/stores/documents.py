@@ -7,6 +7,7 @@ from typing import Any
 from querymill_shared.board import Board
 from querymill_shared.contracts.conversations.life import EmbedConversations
 from querymill_shared.contracts.conversations.ranks import RecomputeRanks
+from querymill_shared.contracts.described import line_of
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.filters import Retriever
 from querymill_workers.ledger.ports import Version
@@ -56,11 +57,7 @@ class ConversationDocuments:
     def whole(self, collection: str, ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
         """See `Documents.whole`. Live messages stand among the others."""
         stored = {id_: self.conversations.stored(collection, id_) for id_ in ids}
-        return {
-            id_: known.session.model_dump(mode="json", exclude_none=True)
-            for id_, known in stored.items()
-            if known is not None
-        }
+        return {id_: line_of(known.session) for id_, known in stored.items() if known is not None}
 
     def drop(self, collection: str, document: str, version: Version) -> int:
         """See `Documents.drop`. The ranks of other sessions follow soon."""

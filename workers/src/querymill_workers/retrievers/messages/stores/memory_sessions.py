@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from querymill_shared.contracts.described import line_of
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.filters import Filterable, passes
 from querymill_shared.contracts.sessions import ChatSession
@@ -245,11 +246,7 @@ class MemorySessions:
     def whole(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
         """See `Sessions.whole`."""
         stored = {id_: self.sessions.get((collection, id_)) for id_ in session_ids}
-        return {
-            id_: known.prepared.session.model_dump(mode="json", exclude_none=True)
-            for id_, known in stored.items()
-            if known is not None
-        }
+        return {id_: line_of(known.prepared.session) for id_, known in stored.items() if known is not None}
 
     def leave(self, collection: str) -> str | None:
         """See `Sessions.leave`."""

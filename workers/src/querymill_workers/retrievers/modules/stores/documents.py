@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from querymill_shared.board import Board
+from querymill_shared.contracts.described import line_of
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.modules.ingest import ModuleDocument
@@ -40,7 +41,7 @@ class ModuleDocuments:
     def whole(self, collection: str, ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
         """See `Documents.whole`."""
         stored = self._modules.documents(collection, [read_id(id_) for id_ in ids])
-        shown = {shown_id(id_): document.model_dump(mode="json", exclude_none=True) for id_, document in stored.items()}
+        shown = {shown_id(id_): line_of(document) for id_, document in stored.items()}
         return {id_: shown[id_] for id_ in ids if id_ in shown}
 
     def drop(self, collection: str, document: str, _version: Version) -> int:

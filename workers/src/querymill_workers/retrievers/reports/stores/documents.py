@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from typing import Any, Final
 
+from querymill_shared.contracts.described import line_of
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.filters import Retriever
 from querymill_workers.ledger.ports import Version
@@ -36,7 +37,7 @@ class ReportDocuments:
     def whole(self, collection: str, ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
         """See `Documents.whole`."""
         reports = self._life.whole(collection, ids)
-        return {sha1: report.model_dump(mode="json", exclude_none=True) for sha1, report in reports.items()}
+        return {sha1: line_of(report) for sha1, report in reports.items()}
 
     def drop(self, collection: str, document: str, _version: Version) -> int:
         """See `Documents.drop`."""
