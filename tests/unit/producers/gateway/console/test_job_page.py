@@ -135,7 +135,7 @@ def test_a_job_that_goes_on_shows_what_it_has_told() -> None:
     assert "● running · 1.50 s so far, due after 30 s" in page.text
     assert "Hits so far: 12, after original" in page.text
     assert ", page 42" in page.text
-    assert "margin \"><script>" in page.text
+    assert 'margin "><script>' in page.text
     assert "🙂 Net margin" in page.text
     assert page.all("form", action=f"/console/jobs/{JOB}/cancel") != []
     assert so_far([]).answer == ""
