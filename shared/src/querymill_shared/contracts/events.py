@@ -1,6 +1,6 @@
 """The events of a job, one class per type."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, PrivateAttr, TypeAdapter, ValidationError
 
@@ -56,12 +56,23 @@ class StageFinished(JobEvent):
     code: OptionalCode = None
 
 
+#: Characters of a hit so far that are told, and the hits that come with a text.
+TOLD_CHARS: Final = 300
+TOLD_TEXTS: Final = 10
+
+
 class PartialHit(Contract):
-    """A hit of the ranking so far: its key and its current score."""
+    """A hit of the ranking so far: its key and its current score.
+
+    The best ones of reports and messages come with the beginning of their ``text``, those of reports with their
+    ``page``.
+    """
 
     key: str
     score: float
     title: str | None = None
+    page: Annotated[int | None, Field(exclude_if=lambda page: page is None)] = None
+    text: Annotated[str | None, Field(exclude_if=lambda text: text is None)] = None
 
 
 class Hits(JobEvent):

@@ -361,6 +361,7 @@ def test_the_hits_by_words_are_on_the_board_before_the_vector_is_there(world: Wo
     assert isinstance(result, MessageResult)
     assert told[0].after_stage == "words"
     assert told[0].hits[0].key == result.results[0].vector_id
+    assert told[0].hits[0].text == result.results[0].content
     assert result.mode == ("hybrid" if error is None else "text")
     assert [gap.reason for gap in result.degraded] == ([] if error is None else [str(error)])
     assert result.why == (None if error is None else str(error))

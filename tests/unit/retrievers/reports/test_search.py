@@ -136,7 +136,8 @@ def test_the_originals_hits_are_told_before_the_chat_model_answers(world: World)
     last = world.board.events(job_id)[-1][1]
     assert isinstance(last, Hits)
     assert last.hits[0].key == "a1/page/2"
-    assert last.hits[0].title == "Acme 2022"
+    assert (last.hits[0].title, last.hits[0].page) == ("Acme 2022", 2)
+    assert last.hits[0].text == "revenue rose to forty million"
 
 
 @pytest.mark.parametrize("reply", ["nothing wrapped", "<>", "< >", "<revenue rose>"])

@@ -142,4 +142,4 @@ def _cut(fall: Waterfall) -> str:
     if fall.cut is None:
         return ""
     why = f": {fall.cut.reason}" if fall.cut.reason else ""
-    return f"⫽ {duration((fall.cut.end - fall.cut.start) / 1000)} without any work are not drawn{why}"
+    return f"// {duration((fall.cut.end - fall.cut.start) / 1000)} without any work are not drawn{why}"

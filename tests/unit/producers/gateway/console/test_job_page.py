@@ -122,7 +122,7 @@ def test_a_job_that_goes_on_shows_what_it_has_told() -> None:
         "type": "hits",
         "after_stage": "original",
         "total": 12,
-        "hits": [{"key": "k", "score": 0.9, "title": HOSTILE}],
+        "hits": [{"key": "k", "score": 0.9, "title": HOSTILE, "page": 42, "text": f"margin {HOSTILE}"}],
     }
     parts = [{"type": "answer", "stage": "answer", "attempt": 1, "offset": place, "text": text}
              for place, text in ((0, "🙂 Gross"), (2, "Net"), (5, " margin"))]  # fmt: skip
@@ -134,6 +134,8 @@ def test_a_job_that_goes_on_shows_what_it_has_told() -> None:
     page = shown(picture(ORIGINAL, running, state="running", ended=None), *told, now=T0 + 1.5)
     assert "● running · 1.50 s so far, due after 30 s" in page.text
     assert "Hits so far: 12, after original" in page.text
+    assert ", page 42" in page.text
+    assert 'margin "><script>' in page.text
     assert "🙂 Net margin" in page.text
     assert page.all("form", action=f"/console/jobs/{JOB}/cancel") != []
     assert so_far([]).answer == ""

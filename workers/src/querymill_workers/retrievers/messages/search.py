@@ -16,7 +16,7 @@ from typing import Final
 
 from querymill_shared.board import Claim, Outcome
 from querymill_shared.contracts.codes import Code
-from querymill_shared.contracts.events import Hits, PartialHit
+from querymill_shared.contracts.events import TOLD_CHARS, TOLD_TEXTS, Hits, PartialHit
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_workers.inference.carrying import carry
 from querymill_workers.inference.ports import Embeddings, cut_of
@@ -144,7 +144,13 @@ def search_words_first(
     """
     found = search_words(request, where, ports, model=ports.embeddings.model, why="", code="pending")
     if found.best:
-        hits = tuple(PartialHit(key=match.row.vector_id, score=match.score) for match in found.best)
+        hits = tuple(
+            PartialHit(
+                key=match.row.vector_id, score=match.score,
+                text=match.row.content[:TOLD_CHARS] if place < TOLD_TEXTS else None,
+            )
+            for place, match in enumerate(found.best)
+        )  # fmt: skip
         ports.board.tell(claim.job_id, Hits(after_stage=WORDS, total=found.total, hits=hits))
     return found
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
 from querymill_shared.contracts.answer import ANSWER
-from querymill_shared.contracts.events import Hits, PartialHit
+from querymill_shared.contracts.events import TOLD_CHARS, TOLD_TEXTS, Hits, PartialHit
 from querymill_shared.contracts.reports.search import (
     HYDE,
     ORIGINAL,
@@ -40,8 +40,9 @@ from querymill_workers.retrievers.reports.choosing import choose_reports, own_do
 from querymill_workers.retrievers.reports.findings import Findings
 from querymill_workers.retrievers.reports.models import searching_model
 from querymill_workers.retrievers.reports.notes import BranchNotes
-from querymill_workers.retrievers.reports.ports import ReportPorts
+from querymill_workers.retrievers.reports.ports import PassageText, ReportPorts
 from querymill_workers.retrievers.reports.recall import QueryVectors, Recalled, recall, recall_by_words
+from querymill_workers.retrievers.reports.rules.fusion import HitKey
 from querymill_workers.retrievers.reports.rules.glossary import stated, terms_in
 from querymill_workers.retrievers.reports.rules.routing import Route
 from querymill_workers.retrievers.reports.unembedded import Unembedded, find_unembedded, missing_vectors
@@ -241,11 +242,17 @@ def standing(findings: Findings, ports: ReportPorts, after: str) -> Hits:
     request, ranking = findings.request, findings.ranking
     model = ports.reports.searched_by(request.collection) or ports.embeddings.model
     titles = {card.sha1: card.title for card in ports.reports.cards(request.collection, model=model)}
-    best = tuple(
-        PartialHit(key=hit.key.encoded(), score=hit.score, title=titles.get(hit.key.document))
-        for hit in ranking[: request.top_n]
-    )
-    return Hits(after_stage=after, total=len(ranking), hits=best)
+    best = ranking[: request.top_n]
+    texts = ports.reports.texts(request.collection, [hit.key for hit in best[:TOLD_TEXTS]])
+    hits = tuple(partial_hit(hit.key, hit.score, titles.get(hit.key.document), texts.get(hit.key)) for hit in best)
+    return Hits(after_stage=after, total=len(ranking), hits=hits)
+
+
+def partial_hit(key: HitKey, score: float, title: str | None, found: PassageText | None) -> PartialHit:
+    """Return a hit as it is told before the end, with the beginning of its text if that was read."""
+    if found is None:
+        return PartialHit(key=key.encoded(), score=score, title=title)
+    return PartialHit(key=key.encoded(), score=score, title=title, page=found.page, text=found.text[:TOLD_CHARS])
 
 
 def settle(picture: Picture, request: ReportSearch, ports: ReportPorts) -> None:
