@@ -3,12 +3,17 @@
 SET is `financebench_pages`, PDFS a folder with filings of it. Each question about one of these filings is asked twice,
 of all pages that were read and of all pages of the set, in memory, and once more with its filing given. In memory a
 vector is made of words, so this measures the words of what was read.
+
+The set asks seven questions about them. `filing_questions.tsv` has thirty more, written for this: a filing, the pages
+that answer (numbered from 1), and the question. They are asked of the engine's plain text as well.
 """
 
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
+
+import pypdfium2
 
 from querymill import IngestReport, Querymill, ReportSearch
 from querymill.reading.process import Reader
@@ -18,6 +23,7 @@ from querymill_evaluation.sets import SetQuery, read_parts
 from querymill_shared.contracts.reports.ingest import Report, ReportPage
 
 TOP_N: Final = 10
+QUESTIONS: Final = Path(__file__).with_name("filing_questions.tsv")
 
 
 def main() -> None:
@@ -36,6 +42,28 @@ def main() -> None:
     print(f"{len(texts)} filings, {len(asked)} questions\n")
     print("| pages | number | all filings, nDCG@10 | filing given, nDCG@10 |\n|---|---|---|---|")
     print("\n".join(f"{row} |" for row in rows))
+    own, own_judged = _own_questions()
+    plain = {name: _plain_texts(pdfs[name]) for name in texts}
+    print(f"\n{len(own)} questions of our own\n")
+    print("| pages | all filings, nDCG@10 | filing given, nDCG@10 |\n|---|---|---|")
+    for name, pages in (("read from PDF", read), ("page texts of the set", texts), ("plain text of the engine", plain)):
+        figures = [_measured(pages, own, own_judged, routed=routed) for routed in (False, True)]
+        print(f"| {name} | " + " | ".join(f"{each:.3f}" for each in figures) + " |")
+
+
+def _own_questions() -> tuple[list[SetQuery], dict[str, dict[str, int]]]:
+    asked, judged = [], {}
+    for number, line in enumerate(QUESTIONS.read_text(encoding="utf-8").splitlines()):
+        name, pages, text = line.split("\t")
+        asked.append(SetQuery(f"own-{number}", text, {"doc_name": name}))
+        judged[f"own-{number}"] = {f"{name}/p{int(page) - 1}": 1 for page in pages.split(",")}
+    return asked, judged
+
+
+def _plain_texts(path: Path) -> dict[int, str]:
+    """Return the pages of a file as the engine alone gives them, numbered from 0."""
+    document = pypdfium2.PdfDocument(path)
+    return {at: text for at, page in enumerate(document) if (text := page.get_textpage().get_text_bounded()).strip()}
 
 
 def _texts_of_set(corpus: Sequence[Mapping[str, Any]], names: set[str]) -> dict[str, dict[int, str]]:

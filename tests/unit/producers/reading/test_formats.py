@@ -94,9 +94,14 @@ def test_too_much_text_and_what_a_store_cannot_hold() -> None:
 
 
 def test_html_formulas_are_text_and_a_raised_sign_is_no_digit_of_the_word_before(tmp_path: Path) -> None:
-    page = """<p>At most <math><mfrac><mi>n</mi><mn>2</mn></mfrac><mo>+</mo><msup><mrow><mi>a</mi><mo>-</mo><mi>x</mi></mrow>
-    <mn>2</mn></msup></math> per call<sup><a href="#1">1</a></sup> and 5 km<sup>2</sup>.</p>
-    <table><tr><th>n</th><th>share</th></tr><tr><td>7</td><td><math><msub><mi>p</mi><mn>1</mn></msub></math></td></tr></table>"""
+    power = "<msup><mrow><mi>a</mi><mo>-</mo><mi>x</mi></mrow><mn>2</mn></msup>"
+    half = "<mfrac><mi>n</mi><mn>2</mn></mfrac>"
+    cell = "<math><msub><mi>p</mi><mn>1</mn></msub></math>"
+    page = (
+        f'<p>At most <math>{half}<mo>+</mo>{power}</math> per call<sup><a href="#1">1</a></sup>'
+        " and 5 km<sup>2</sup>.</p>"
+        f"<table><tr><th>n</th><th>share</th></tr><tr><td>7</td><td>{cell}</td></tr></table>"
+    )
     assert read(tmp_path / "a.html", page).pages[0].text.split("\n\n") == [
         "At most n/2+(a-x)^2 per call [1] and 5 km2.",
         "| n | share |\n| --- | --- |\n| 7 | p_1 |",

@@ -76,10 +76,9 @@ def test_a_frame_with_figures_below_each_other_is_no_row() -> None:
 
 def test_rows_that_no_line_parts_stay_rows() -> None:
     rules, posts = drawn([0, 100, 200, 300], [0, 20, 80])
-    page = [
-        *words("Site", 5, 15), *words("Lead", 105, 15), *words("Town", 205, 15),
-        *[word for y, name in ((35, "A"), (50, "B"), (65, "C")) for x in (5, 105, 205) for word in words(f"{name}x", x, y)],
-    ]  # fmt: skip
+    named = [(35, "Ax"), (50, "Bx"), (65, "Cx")]
+    body = [word for y, name in named for x in (5, 105, 205) for word in words(name, x, y)]
+    page = [*words("Site", 5, 15), *words("Lead", 105, 15), *words("Town", 205, 15), *body]
     (table,) = blocks(lines_of(with_tables(page, rules, posts)))
     assert table.splitlines()[2:] == ["| Ax | Ax | Ax |", "| Bx | Bx | Bx |", "| Cx | Cx | Cx |"]
 

@@ -153,9 +153,8 @@ def test_the_name_of_a_row_is_one_wherever_its_values_stand_beside_it() -> None:
 
     head = lines_of([segment("2023", 200, 0), segment("2022", 300, 0)])
     regular = [*beside(14), *beside(28), *beside(42)]
-    between = lines_of(
-        [segment("Comparable Constant", 0, 56), segment("(5)", 200, 60), segment("1", 300, 60), segment("Growth %", 0, 64)]
-    )  # fmt: skip
+    around = [segment("Comparable Constant", 0, 56), segment("Growth %", 0, 64)]
+    between = lines_of([*around, segment("(5)", 200, 60), segment("1", 300, 60)])
     for wrapped in (rows(56, named=False), rows(64, named=True), between):
         (table,) = blocks([*head, *regular, *wrapped, *beside(80)])
         assert "| Comparable Constant Growth % | (5) | 1 |" in table.splitlines()

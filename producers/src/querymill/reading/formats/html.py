@@ -19,8 +19,8 @@ from querymill.reading.rules.tables import Cell, is_value, tables
 
 _LEFT_OUT: Final = frozenset(
     [
-        "script", "style", "template", "noscript", "nav", "head", "iframe", "object", "svg", "button", "select", "textarea",
-        "ix:header", "ix:hidden",
+        "script", "style", "template", "noscript", "nav", "head", "iframe", "object", "svg", "button", "select",
+        "textarea", "ix:header", "ix:hidden",
     ]
 )  # fmt: skip
 _BLOCKS: Final = frozenset(

@@ -199,7 +199,7 @@ def _table(cells: dict[tuple[int, int], list[Word]], lattice: Lattice) -> Segmen
 def _holds_rows(lines_of_cell: dict[tuple[int, int], list[str]], columns: int) -> bool:
     """Return whether the lines between rows are not all drawn, so that cells hold several rows.
 
-    Then figures stand below each other, or most cells that hold lines below each other hold as many as their neighbours.
+    Then figures stand below each other, or most cells with lines below each other hold as many as their neighbours.
     """
     if any(sum(map(is_value, lines)) > 1 for lines in lines_of_cell.values()):
         return True

@@ -37,7 +37,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Words on one line with ordinary blanks between them, or a table whose cells are drawn, in Markdown as ``table``."""
+    """Words on one line with ordinary blanks between them, or as ``table`` one whose cells are drawn, in Markdown."""
 
     text: str
     x0: float

@@ -12,8 +12,11 @@ from querymill.reading.rules.tables import is_value
 _HYPHEN: Final = re.compile(r"(?:^|[\s(])([^\s(]*[a-zà-ÿ])-$")
 #: Words that are written with a hyphen before another, so that the hyphen at the end of a line is theirs.
 _KEEP_HYPHEN: Final = frozenset(
-    ("non self long short well half cross high low full first second third fourth one two three four five six "
-     "year month day in on off up out over under all mid").split()
+    [
+        "non", "self", "long", "short", "well", "half", "cross", "high", "low", "full", "first", "second", "third",
+        "fourth", "one", "two", "three", "four", "five", "six", "year", "month", "day", "off", "out", "over", "under",
+        "all", "mid",
+    ]
 )  # fmt: skip
 _CJK: Final = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\u3000-\u30ff]")
 #: Lines of one name are nearer to each other than this share of the usual distance between rows with values.

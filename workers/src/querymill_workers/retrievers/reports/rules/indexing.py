@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from querymill_workers.retrievers.reports.rules.chunking import Chunk, PageText
-from querymill_workers.retrievers.reports.rules.rows import row_lines
+from querymill_workers.retrievers.reports.rules.rows import row_names
 from querymill_workers.text.languages import language_of
 
 #: Raise it with every change of these rules, so that a report that is ingested again is indexed again.
-INDEXING_VERSION: Final = 3
+INDEXING_VERSION: Final = 4
 #: Lines of a page that are its head, and how often the words of the head count in each of its passages.
 HEAD_LINES: Final = 4
 HEAD_WEIGHT: Final = 5
@@ -21,16 +21,16 @@ TABLE_NAME_ZH: Final = "表格 表中 下表"
 
 
 def indexed_text(chunk: Chunk, head: str) -> str:
-    """Return the text whose words find a passage: itself, the head of its page, its tables as lines, and "table".
+    """Return the text whose words find a passage: itself, the head of its page, the names of its rows, and "table".
 
     The head says what kind of page it is ("Consolidated balance sheets"), which questions name and the passage itself
     may not. It counts five times, so that one of its words weighs more than one of the passage. A question may name a
     table by nothing but that word ("What does the table show?"), which neither the table nor the sentence before it
-    need have.
+    need have. A row of a table is named once for each of its values: it is what questions ask by.
     """
-    lines = row_lines(chunk.text)
-    named = [_table_names(chunk.text)] if lines or _introduces(chunk.text) else []
-    return "\n".join([*[head] * HEAD_WEIGHT, chunk.text, *lines, *named])
+    rows = row_names(chunk.text)
+    named = [_table_names(chunk.text)] if rows or _introduces(chunk.text) else []
+    return "\n".join([*[head] * HEAD_WEIGHT, chunk.text, *rows, *named])
 
 
 def _introduces(text: str) -> bool:
