@@ -80,11 +80,7 @@ def load(
     time_zone: Annotated[str | None, typer.Option(help="histories: of times that name none; else UTC")] = None,
     include_secrets: IncludeSecrets = False,
     is_watched: Annotated[
-        bool,
-        typer.Option(
-            "--watch",
-            help="then ingest what changes, until Ctrl-C; of a session that grows, only its new messages are sent",
-        ),
+        bool, typer.Option("--watch", help="then ingest what changes, until Ctrl-C; of sessions, new messages only")
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="print one JSON object; with --watch one for each change")

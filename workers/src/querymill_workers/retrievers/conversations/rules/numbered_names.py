@@ -12,7 +12,7 @@ from querymill_workers.text.words import words
 #: How many times the number counts, where other words count once.
 TIMES: Final = 3
 #: A question with more words than this, function words aside, is not about the number.
-MOST_WORDS: Final = 5
+MAX_WORDS: Final = 5
 # A measure or a counted thing after the number: "takes 30 seconds" names nothing.
 _MEASURE: Final = (
     "(?: ?(?:%|percent|ms|s|sec|secs|seconds?|min|mins|minutes?|hours?|days?|weeks?|months?|years?|times|kb|mb|gb|tb"
@@ -36,6 +36,6 @@ def with_numbers(text: str) -> str:
 
     "PR 178 is red" gives "PR 178 is red", 178 and 178.
     """
-    if len(words(text)) > MOST_WORDS:
+    if len(words(text)) > MAX_WORDS:
         return text
     return "\n".join([text, *(number for number in numbers_of(text) for _ in range(TIMES - 1))])
