@@ -52,3 +52,9 @@ def test_a_hit_in_a_notebook_shows_its_cells(world: World) -> None:
     result = world.result(world.run(asked))
     assert isinstance(result, FileResult)
     assert "mean_price, cell 3" in result.context
+
+
+def test_a_question_finds_code_in_other_words_and_a_title_does_not(world: World) -> None:
+    put(world, SourceFile(path="a.py", content="def remove(pot): ..."), SourceFile(path="b.py", content="x = 1"))
+    assert list(found(world, "where do we erase it?")) == ["a.py"]
+    assert list(found(world, "erase it")) == []

@@ -80,7 +80,7 @@ def idf(units: int, df: int) -> float:
     return math.log(1 + (units - df + 0.5) / (df + 0.5))
 
 
-def saturation(tf: int, length: int, average: float, *, k1: float = K1, b: float = B) -> float:
+def saturation(tf: float, length: int, average: float, *, k1: float = K1, b: float = B) -> float:
     """Return a share below 1 for a term's count: ``tf / (tf + k1 × (1 − b + b × length / average))``.
 
     In an entry of average length, 1 occurrence gives 1 / 2.2 = 0.455, and 2 give 2 / 3.2 = 0.625.

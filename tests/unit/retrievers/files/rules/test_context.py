@@ -1,29 +1,16 @@
 """The joined context: definitions by their worth, then a map of signatures."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.retrievers.files.rules.context import (
-    ContextPart,
-    Signature,
-    joined,
-    merged,
-    shown,
-    signatures_of,
-    worth,
-)
+from querymill_workers.retrievers.files.rules.context import Signature, joined, merged, shown, signatures_of
+from querymill_workers.retrievers.files.rules.worth import ContextPart
 
 CODE = "\n".join(f"line {number}" for number in range(1, 101))
 
 
 def words_in(text: str) -> int:
     return len(text.split())
-
-
-def test_a_definition_is_worth_its_score_and_its_file() -> None:
-    assert worth(0.6, relevance=1.0) == pytest.approx(0.6)
-    assert worth(0.6, relevance=0.5) == pytest.approx(0.45)
 
 
 def test_the_budget_goes_to_the_definitions_of_most_worth_whole() -> None:

@@ -27,7 +27,15 @@ from querymill_workers.retrievers.files.rules.definitions import (
 )
 from querymill_workers.retrievers.files.rules.excerpts import excerpt, shown_lines
 from querymill_workers.retrievers.files.rules.gaps import used_in
-from querymill_workers.retrievers.files.rules.intent import Intent, grepped, intent_of, search_text, speaking
+from querymill_workers.retrievers.files.rules.intent import (
+    Intent,
+    grepped,
+    intent_of,
+    recall_text,
+    search_text,
+    speaking,
+    synonyms_of,
+)
 from querymill_workers.retrievers.files.rules.kinds import FileKind, kind_of, stated_kind
 from querymill_workers.retrievers.files.rules.relevance import evidence_of, relevance, rounded
 from querymill_workers.retrievers.files.stages import candidates_of, rounds_of
@@ -69,9 +77,9 @@ def evaluate(number: int, part: int, claim: Claim, request: FileSearch, ports: F
     rounds = rounds_of(ports.board.picture(claim.job_id))
     paths = [candidate.path for candidate in shards(candidates_of(rounds, number, request))[part - 1]]
     text = search_text(request.query)
-    hits = ports.words.search(request.collection, SPACE, text, limit=SCORED)
+    hits = ports.words.search(request.collection, SPACE, recall_text(request.query), limit=SCORED)
     scored = {hit.id: hit.scored for hit in hits if hit.scored is not None}
-    intent = intent_of(text, list(scored.values()))
+    intent = intent_of(text, list(scored.values()), synonyms_of(request.query))
     asked = asked_of(number, rounds, request)
     texts = read_files(paths, request, ports)
     had_vector = "vectors" in rounds[0].queries

@@ -20,16 +20,11 @@ from querymill_workers.jobs.stages import missing, stage, timing, used, why_noth
 from querymill_workers.retrievers.files.notes import NAMED, EvaluationNotes, FileNotes, PartNotes, SearchNotes
 from querymill_workers.retrievers.files.ports import FilePorts
 from querymill_workers.retrievers.files.rules.bands import RETURNED, band, counted
-from querymill_workers.retrievers.files.rules.context import (
-    Context,
-    ContextPart,
-    joined,
-    signatures_of,
-    worth,
-)
-from querymill_workers.retrievers.files.rules.kinds import OTHER_KINDS
+from querymill_workers.retrievers.files.rules.context import Context, joined, signatures_of
+from querymill_workers.retrievers.files.rules.kinds import OTHER_KINDS, FileKind, kinds_asked, share_of
 from querymill_workers.retrievers.files.rules.relevance import FileProfiles, least_by_words, profile_of, relevance
 from querymill_workers.retrievers.files.rules.terms import is_chinese
+from querymill_workers.retrievers.files.rules.worth import ContextPart, share_of_part, with_calls, worth
 from querymill_workers.retrievers.files.stages import EvaluatedFile, Round, evaluated_files, rounds_of
 from querymill_workers.retrievers.files.why_not import explain_absence
 
@@ -174,24 +169,39 @@ def join_context(
         symbols = ports.files.symbols(request.collection, paths)
     except (Unavailable, Refused) as error:
         return Context("", ()), (Degradation(stage="context", reason=str(error), code=error.code),)
-    parts = [
-        ContextPart(hit.path, part.lines, part.label, worth(part.score, relevance=files[hit.path].relevance))
-        for hit in hits
-        for part in files[hit.path].notes.parts
-    ]
     defined = {
         path: [(symbol.name, symbol.line) for symbol in found if symbol.role == "definition"]
         for path, found in symbols.items()
     }
+    asked = kinds_asked(request.query) | frozenset(request.kinds)
+    parts = [part for path in paths for part in parts_of(files[path], asked=asked, defines=bool(defined.get(path)))]
     uses = {path: [symbol.name for symbol in found if symbol.role != "definition"] for path, found in symbols.items()}
     text = joined(
-        parts,
+        with_calls(parts, contents),
         contents,
         signatures_of(defined, uses),
         budget=request.context_budget,
         count_tokens=ports.count_tokens,
     )
     return text, ()
+
+
+def parts_of(file: EvaluatedFile, *, asked: frozenset[FileKind], defines: bool) -> list[ContextPart]:
+    """List what the context may show of a file, with what it is worth."""
+    kind_share = 1.0 if file.notes.reason == NAMED else share_of(file.notes.kind, asked=asked)
+    return [
+        ContextPart(
+            file.path,
+            part.lines,
+            part.label,
+            worth(
+                part.score,
+                relevance=file.relevance,
+                share=share_of_part(part.label, kind_share=kind_share, defines=defines, tests_asked="tests" in asked),
+            ),
+        )
+        for part in file.notes.parts
+    ]
 
 
 def token_account(

@@ -34,7 +34,7 @@ from querymill_workers.retrievers.files.rules.bands import RETURNED, band, count
 from querymill_workers.retrievers.files.rules.candidates import MAX_CANDIDATES
 from querymill_workers.retrievers.files.rules.follow_up_names import is_searchable_name, weighted
 from querymill_workers.retrievers.files.rules.gaps import gaps
-from querymill_workers.retrievers.files.rules.intent import intent_of, search_text
+from querymill_workers.retrievers.files.rules.intent import intent_of, recall_text, search_text, synonyms_of
 from querymill_workers.retrievers.files.rules.kinds import kind_of, kinds_asked, share_of, stated_kind
 from querymill_workers.retrievers.files.rules.relevance import fields_score, words_of_path
 from querymill_workers.retrievers.files.rules.rounds import Ask, Standing, Stop, what_next
@@ -114,9 +114,9 @@ def carry_out(
 def search_words(request: FileSearch, ports: FilePorts) -> SearchNotes:
     """Search paths and contents for the words of the request; words in the path weigh more."""
     text, among = search_text(request.query), passing(request, ports)
-    hits = search_among(ports.words, request.collection, SPACE, text, limit=POOL, among=among)
+    hits = search_among(ports.words, request.collection, SPACE, recall_text(request.query), limit=POOL, among=among)
     scored = {hit.id: hit.scored for hit in hits if hit.scored is not None}
-    intent = intent_of(text, list(scored.values()))
+    intent = intent_of(text, list(scored.values()), synonyms_of(request.query))
     asked = kinds_asked(request.query) | frozenset(request.kinds)
     infos = ports.files.describe(request.collection, list(scored))
     kinds = {path: kind_of(path, stated=stated_kind(infos[path].metadata)) for path in scored if path in infos}

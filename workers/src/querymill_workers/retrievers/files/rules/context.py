@@ -8,29 +8,18 @@ from typing import Final
 
 from querymill_workers.retrievers.files.rules.code import lines_of
 from querymill_workers.retrievers.files.rules.intent import Lines
+from querymill_workers.retrievers.files.rules.worth import ContextPart
 
 #: The share of the budget that is kept for the map of signatures.
 MAP_SHARE: Final = 0.12
 #: Definitions worth less than this share of the best one are left out, however much budget is left.
 LEAST_WORTH: Final = 0.25
-#: How much the relevance of its file counts in the worth of a definition, beside its own score.
-FILE_SHARE: Final = 0.5
 #: The line above the map, and how much of a line it shows.
 MAP_TITLE: Final = "Also defined in the files found:"
 MAX_SIGNATURE_CHARS: Final = 120
 #: Parts of a file with at most so many lines between them are shown as one.
 NEAR: Final = 3
 _BACKTICKS: Final = re.compile("`{3,}")
-
-
-@dataclass(frozen=True, slots=True)
-class ContextPart:
-    """A definition that may be shown: its lines, its name, and what it is worth."""
-
-    path: str
-    lines: Sequence[Lines]
-    label: str
-    worth: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +38,6 @@ class Context:
 
     text: str
     parts: Sequence[tuple[str, Lines]]
-
-
-def worth(score: float, *, relevance: float) -> float:
-    """Weigh a definition by its own score and its file's relevance: ``score × (0.5 + 0.5 × relevance)``.
-
-    A definition that scores 0.6 is worth 0.6 in a file of relevance 1 and 0.45 in one of 0.5.
-    """
-    return score * (1 - FILE_SHARE + FILE_SHARE * relevance)
 
 
 def joined(

@@ -1,7 +1,7 @@
 """The definitions of a file as passages of their own: where each is, and how well its words match the request."""
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
@@ -108,21 +108,24 @@ def scored_definitions(intent: Intent, content: str, definitions: Sequence[Defin
     whole = intent.whole
     scored = []
     for definition in definitions:
-        counts: Counter[str] = Counter()
+        counts: dict[str, float] = defaultdict(float)
         matching = [line for first, last in definition.own for line in range(first, last + 1) if line in held]
         for line in matching:
-            counts.update(word for word in held[line] if word in intent.weights)
+            for counted, share in map(intent.counted, held[line]):
+                counts[counted] += share
         for text, weight in ((definition.name, NAME), (definition.enclosing, ENCLOSING)):
-            for word in _words_of_name(text) if text else ():
-                counts[word] += weight
+            for counted, share in map(intent.counted, _words_of_name(text) if text else ()):
+                counts[counted] += share * weight
         length = sum(until[last] - until[first - 1] for first, last in definition.own)
         total = sum(
             weight * saturation(counts[word], length, AVERAGE_CHARS, k1=K1, b=B)
             for word, weight in intent.weights.items()
             if counts[word]
         )
-        share = total / whole if whole > 0 else 0.0
-        scored.append(ScoredDefinition(definition, share, frozenset(counts), matching))
+        total_share = total / whole if whole > 0 else 0.0
+        scored.append(
+            ScoredDefinition(definition, total_share, frozenset(word for word in counts if counts[word]), matching)
+        )
     return sorted(scored, key=lambda found_one: (-found_one.score, found_one.definition.lines))
 
 

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final
 
 from querymill_workers.retrievers.files.rules.code import code_text, lines_of
-from querymill_workers.retrievers.files.rules.question_frames import unframed
-from querymill_workers.retrievers.files.rules.terms import translated
+from querymill_workers.retrievers.files.rules.question_frames import is_question, unframed, without_everyday
+from querymill_workers.retrievers.files.rules.synonyms import SHARE, stands_for
+from querymill_workers.retrievers.files.rules.terms import is_chinese, translated
 from querymill_workers.text.bm25 import Scored, idf
 from querymill_workers.text.words import words
 
@@ -30,16 +32,24 @@ Lines = tuple[int, int]
 class Intent:
     """The words of the request with their weights (occurrences × idf), and the best BM25 score of any file.
 
-    The intent depends on the request and never on the files found, so that no round changes it.
+    ``synonyms`` maps each synonym of a word to that word. The intent depends on the request and never on the files
+    found, so that no round changes it.
     """
 
     weights: Mapping[str, float]
     best: float
+    synonyms: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def whole(self) -> float:
         """The weight of all words together."""
         return sum(self.weights.values())
+
+    def counted(self, word: str) -> tuple[str, float]:
+        """Return the word of the request that a word of a text counts for, and how much: 0 for any other word."""
+        if word in self.weights:
+            return word, 1.0
+        return self.synonyms.get(word, word), SHARE if word in self.synonyms else 0.0
 
     def share(self, found: Iterable[str]) -> float:
         """Return the weight of the intent's words that were found, as a share of the weight of all."""
@@ -53,13 +63,27 @@ def search_text(query: str) -> str:
 
     The name of a programming language says in which language, not about what: "python split a string" searches
     *split* and *string*. It counts where it is followed by a version, and where fewer than two other words are left.
+    The same holds for the everyday words of a question: "what happens if …", "how many", "something".
     """
     text = " ".join([code_text(unframed(query)), *translated(query)])
+    if is_question(query):
+        plain = without_everyday(text)
+        text = plain if len(set(words(plain))) >= MIN_WORDS else text
     bare = _LANGUAGE.sub(" ", text)
     return bare if len(set(words(bare))) >= MIN_WORDS else text
 
 
-def intent_of(text: str, found: Sequence[Scored]) -> Intent:
+def synonyms_of(query: str) -> dict[str, str]:
+    """Return what stands for the words of a question; {} for a title or keywords, which use the words of the code."""
+    return stands_for(words(search_text(query))) if is_question(query) or is_chinese(query) else {}
+
+
+def recall_text(query: str) -> str:
+    """Return what finds files for a request: its words, and for a question the synonyms of its words."""
+    return " ".join([search_text(query), *synonyms_of(query)])
+
+
+def intent_of(text: str, found: Sequence[Scored], synonyms: Mapping[str, str] | None = None) -> Intent:
     """Weigh the words of a request by the files that a search found for them; a word in no file weighs most.
 
     A Chinese word in no file is left out: it says that the code is written in another language, not what it lacks.
@@ -67,6 +91,7 @@ def intent_of(text: str, found: Sequence[Scored]) -> Intent:
     Args:
         text: What was searched (`search_text`).
         found: The BM25 scores of the files found.
+        synonyms: What stands for which word (`synonyms_of`).
     """
     if not found:
         return Intent({}, 0.0)
@@ -78,7 +103,7 @@ def intent_of(text: str, found: Sequence[Scored]) -> Intent:
         for word in dict.fromkeys(times)
         if word in known or word.isascii()
     }
-    return Intent(weights, max(scored.score for scored in found))
+    return Intent(weights, max(scored.score for scored in found), synonyms or {})
 
 
 def speaking(intent: Intent, names: Sequence[str]) -> list[str]:
@@ -118,5 +143,5 @@ def grepped(intent: Intent, content: str) -> str:
 
 def _may_hold(intent: Intent) -> re.Pattern[str] | None:
     # A stem differs from its word in the last letters only. Words are escaped because a request is not an expression.
-    beginnings = {word[: max(1, len(word) - _CHANGED_BY_STEMMING)] for word in intent.weights}
+    beginnings = {word[: max(1, len(word) - _CHANGED_BY_STEMMING)] for word in chain(intent.weights, intent.synonyms)}
     return re.compile("|".join(map(re.escape, sorted(beginnings)))) if beginnings else None

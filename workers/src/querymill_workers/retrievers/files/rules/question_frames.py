@@ -48,6 +48,33 @@ _PLACED: Final = re.compile(_DONE, re.IGNORECASE)
 _HOW: Final = re.compile(r"\W*how (?:do|does|did) ", re.IGNORECASE)
 _WORKS: Final = re.compile(r" works?\W*$", re.IGNORECASE)
 
+#: How a question begins; a title, a commit message and keywords do not.
+_ASKS: Final = re.compile(
+    r"\W*(?:(?:and|so|but|hey|hi|please|also),? )?(?:how|what|where|when|why|which|who|whose|is|are|was|were|does"
+    r"|do|did|can|could|should|would|will|has|have|if)(?![\w(.-])",
+    re.IGNORECASE,
+)
+# Words that hold a question together and say nothing of its subject. Verbs that name functions (get, make) do not.
+_EVERYDAY: Final = re.compile(
+    r"(?<![A-Za-z0-9_./-])(?:happen(?:s|ed|ing)?|go|goes|going|went|many|much|another|else|actually|exactly|really"
+    r"|currently|someone|somewhere|something|anything|everything|things?|stuff|kinds? of|sort of|instead|decides?"
+    r"|decided|knows?|figures? out|tells?|lets?|sure|wants?|wanted|looking|tried|trying|forever)(?![A-Za-z0-9_./-])",
+    re.IGNORECASE,
+)
+
+
+def is_question(query: str) -> bool:
+    """Return whether a request is a question, so that its words are those of who asks and not of the code.
+
+    "how are retries limited" and "retries are limited where?" are, "limit retries" is not.
+    """
+    return len(query) <= MAX_CHARS and (_ASKS.match(query) is not None or query.rstrip().endswith(("?", "？")))
+
+
+def without_everyday(text: str) -> str:
+    """Leave out the everyday words of a question: "what happens if something fails" gives *what*, *if* and *fails*."""
+    return _EVERYDAY.sub(" ", text)
+
 
 def unframed(query: str) -> str:
     """Return a question without its frame; a question that is nothing but a frame stays.

@@ -1,6 +1,6 @@
 """A file's relevance to the request, computed without a language model: evidence, weighted and calibrated."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
@@ -73,16 +73,13 @@ def fields_score(intent: Intent, scored: Scored, *, path: Iterable[str], names: 
         names: The words of the defined names, repetitions included.
     """
     in_path, in_names = Counter(path), Counter(names)
+    counts: dict[str, float] = defaultdict(float)
+    for term in scored.terms:
+        counted, share = intent.counted(term.term)
+        counts[counted] += share * (term.tf + (PATH - 1) * in_path[term.term] + NAMES * in_names[term.term])
     total = sum(
-        intent.weights.get(term.term, 0.0)
-        * saturation(
-            term.tf + (PATH - 1) * in_path[term.term] + NAMES * in_names[term.term],
-            scored.length,
-            scored.statistics.average,
-            k1=K1,
-            b=B,
-        )
-        for term in scored.terms
+        intent.weights.get(word, 0.0) * saturation(count, scored.length, scored.statistics.average, k1=K1, b=B)
+        for word, count in counts.items()
     )
     return total / intent.whole if intent.whole > 0 else 0.0
 
