@@ -57,7 +57,7 @@ def share_of_part(label: str, *, kind_share: float, defines: bool, tests_asked: 
 
 
 def with_calls(parts: Sequence[ContextPart], contents: Mapping[str, str]) -> list[ContextPart]:
-    """Add to the worth of definitions whose names the best ones use: whoever reads those looks these up next.
+    """Add to the worth of definitions whose names the best ones use: a reader looks them up next.
 
     Worked example: the best definition is worth 0.8 and calls ``next_pause``, which is worth 0.1 by its own words and
     then 0.1 + 0.15 × 0.8 = 0.22. A name that more than 3 of the definitions have gains nothing.
