@@ -16,7 +16,7 @@ OTHER_KINDS: Final = 0.6
 #: Characters of a file that may say that it is generated.
 HEAD: Final = 1_000
 
-_TEST_FOLDERS: Final = frozenset({"test", "tests", "__tests__", "spec", "e2e", "fixtures"})
+_TEST_FOLDER: Final = re.compile(r"(?:.*[._-])?(?:tests?|spec|e2e|fixtures|benchmarks?)|__tests__|testdata|benches")
 _TEST_NAME: Final = re.compile(
     r"(?:test_.*|.*_tests?|conftest)\.py|.*[._-](?:test|spec|tst)(?:-d)?\.[a-z]+|.*_test\.go|.*Tests?\.java"
 )
@@ -31,7 +31,7 @@ _SAYS_GENERATED: Final = re.compile(
     re.I,
 )
 _ASKS: Final[tuple[tuple[FileKind, re.Pattern[str]], ...]] = (
-    ("tests", re.compile(r"(?<![a-z])(?:tests?|tested|testing|fixtures?|specs?)(?![a-z])|测试", re.I)),
+    ("tests", re.compile(r"(?<![a-z])(?:tests?|tested|testing|fixtures?|specs?|benchmarks?)(?![a-z])|测试", re.I)),
     (
         "documentation",
         re.compile(
@@ -46,8 +46,8 @@ _ASKS: Final[tuple[tuple[FileKind, re.Pattern[str]], ...]] = (
 def kind_of(path: str, head: str = "", *, stated: FileKind | None = None) -> FileKind:
     """Return the kind that is stated for a file, or else that of its folders, its name and its first characters.
 
-    ``tests/unit/a.py`` and ``a.test.js`` are tests, ``docs/a.py`` and ``README.md`` documentation, ``a_pb2.py`` and
-    files that call themselves generated in their first 1,000 characters are generated.
+    ``tests/unit/a.py``, ``runtime-tests/a.ts``, ``benches/a.rs`` and ``a.test.js`` are tests, ``docs/a.py`` and
+    ``README.md`` documentation, ``a_pb2.py`` and files that say so in their first 1,000 characters generated.
     """
     if stated is not None:
         return stated
@@ -55,7 +55,7 @@ def kind_of(path: str, head: str = "", *, stated: FileKind | None = None) -> Fil
     folders = {folder.lower() for folder in place.parent.parts}
     if folders & _GENERATED_FOLDERS or _GENERATED_NAME.fullmatch(place.name):
         return "generated"
-    if folders & _TEST_FOLDERS or _TEST_NAME.fullmatch(place.name):
+    if any(map(_TEST_FOLDER.fullmatch, folders)) or _TEST_NAME.fullmatch(place.name):
         return "tests"
     if folders & _DOC_FOLDERS or place.suffix.lower() in _DOC_SUFFIXES:
         return "documentation"
