@@ -35,6 +35,7 @@ SEEDS = {
     "Adapters know the client alone": ("querymill.adapters.searching", "querymill.agents.found"),
     "Nothing knows the adapters": ("querymill.client", "querymill.adapters.searching"),
     "Each library is known by its adapter alone": ("querymill.adapters.haystack", "langchain_core"),
+    "The client knows no kind and no command": ("querymill.batches", "querymill.kinds.kind"),
     "In the client, a terminal carries the kinds": ("querymill.cli.progress", "querymill.kinds.kind"),
     "Reading documents knows no command, no kind, no gateway and no board": (
         "querymill.reading.reports",

@@ -1,9 +1,9 @@
 """What a command or a call notes of its ingestion on the board, so that the console shows it."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, Protocol, Self, TypeVar
 from uuid import uuid4
 
 import redis
@@ -13,16 +13,27 @@ from querymill.path_options import UnreadPath
 from querymill_shared.board.batches import MAX_REJECTED, WRITTEN_EVERY_S, BatchShelf
 from querymill_shared.contracts.jobs import JobRequest
 
-if TYPE_CHECKING:
-    from querymill.client import Querymill
-
 #: Jobs of one record. A command that follows files for days begins another after it.
 MAX_JOBS: Final = 5_000
 #: Characters of a refused line's field and rule that are kept.
 _FIELD_CHARS: Final = 200
 _RULE_CHARS: Final = 300
 
-M = TypeVar("M", bound="Querymill")
+
+class Recordable(Protocol):
+    """A client whose jobs can be recorded."""
+
+    @property
+    def shelf(self) -> BatchShelf | None:
+        """Where records of ingestions are kept, or None."""
+        ...
+
+    def telling(self, sent: Callable[[JobRequest, str], None]) -> Self:
+        """Return the client as one that also calls ``sent`` with each request that it submits, and the job's id."""
+        ...
+
+
+M = TypeVar("M", bound=Recordable)
 
 
 class BatchRecord:

@@ -8,21 +8,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import Any, Final, Protocol, TypeVar
 
 from pydantic import TypeAdapter
 
-from querymill.batches import recorded
+from querymill.batches import Recordable, recorded
 from querymill.ingestion import LoadProgress, Submits, ingest
 from querymill.lines import BadLine, GoodLine, Lines
 from querymill.path_options import PathOptions, UnreadPath
 from querymill_shared.contracts.fields import CollectionName
 from querymill_shared.contracts.files.ingest import IngestFilesResult
 from querymill_shared.contracts.filters import Retriever
-
-if TYPE_CHECKING:
-    from querymill.client import Querymill
-    from querymill.kinds.kind import Kind
 
 #: Failed documents, and bad lines, that are named; of more the number is known.
 NAMED: Final = 1_000
@@ -80,6 +76,50 @@ class Ingestion:
             named.append(entry)
 
 
+class LoadTree(Protocol):
+    """Ingest a code base for a client: print nothing, report and count the outcome of each file."""
+
+    def __call__(
+        self,
+        mill: Submits,
+        path: Path,
+        collection: str,
+        tell: Callable[[LoadProgress | UnreadPath], None],
+        *,
+        include_secrets: bool,
+    ) -> Ingestion:
+        """Ingest it; known secrets only with ``include_secrets``."""
+        ...
+
+
+class Loadable(Protocol):
+    """What a client needs to know of a kind to ingest its documents."""
+
+    @property
+    def documents(self) -> Lines[Any]:
+        """How documents are read from JSON lines."""
+        ...
+
+    @property
+    def tree(self) -> LoadTree | None:
+        """How a code base is ingested, for the kind that takes one."""
+        ...
+
+    @property
+    def reads_documents(self) -> bool:
+        """Whether it takes PDF, HTML and other files of `querymill.reading`."""
+        ...
+
+    @property
+    def reads_histories(self) -> bool:
+        """Whether it takes the files of `querymill.histories`."""
+        ...
+
+
+class Ingests(Submits, Recordable, Protocol):
+    """A client that ingests: it submits jobs, and they can be recorded."""
+
+
 def check_collection(name: str) -> None:
     """Check the name of a collection.
 
@@ -93,7 +133,7 @@ class LoadCalls:
     """The call of `Querymill` that ingests."""
 
     def ingest(
-        self: Submits,
+        self: Ingests,
         kind: Retriever,
         rows: Rows,
         *,
@@ -122,10 +162,10 @@ class LoadCalls:
 
 
 def load(
-    mill: Submits, kind: str, rows: Rows, collection: str, tell: OnEvent, options: PathOptions | None = None
+    mill: Ingests, kind: str, rows: Rows, collection: str, tell: OnEvent, options: PathOptions | None = None
 ) -> Ingestion:
     """Ingest rows, or what is at a path; see `LoadCalls.ingest`."""
-    found: Kind[Any] = _kind(kind)
+    found = _kind(kind)
     check_collection(collection)
     lines = found.documents
     if isinstance(rows, str | Path):
@@ -135,7 +175,7 @@ def load(
         lines = lines.leaving_nothing_out()
     elif options is not None:
         raise ValueError("options: of rows there is one, include_secrets, for files; the others are for a path")
-    with recorded(cast("Querymill", mill), kind, collection, lines) as (noting, record):
+    with recorded(mill, kind, collection, lines) as (noting, record):
 
         def note(event: LoadProgress | BadLine | UnreadPath) -> None:
             record.note(event)
@@ -191,10 +231,10 @@ class _Stopped(Exception):
     """Raised in the thread of a call that was cancelled."""
 
 
-def _kind(kind: str) -> Any:
+def _kind(kind: str) -> Loadable:
     # The kinds know the client, and bring the terminal: they are imported when they are needed.
     kinds: Any = import_module("querymill.kinds")
-    found = next((known for known in kinds.KINDS if known.name == kind), None)
+    found: Loadable | None = next((known for known in kinds.KINDS if known.name == kind), None)
     if found is None:
         raise ValueError(f"kind: must be one of {kinds.NAMES}")
     return found

@@ -10,10 +10,8 @@ from pydantic import BaseModel
 from querymill.cli import screen
 from querymill.cli.terminal import Console
 from querymill.client import Querymill
-from querymill.ingestion import LoadProgress, Submits
 from querymill.lines import Lines
-from querymill.loading import Ingestion
-from querymill.path_options import UnreadPath
+from querymill.loading import LoadTree
 from querymill_shared.contracts.events import Event
 from querymill_shared.contracts.results import Asks, JobResult
 
@@ -24,22 +22,6 @@ class Load(Protocol):
     """A command that ingests what is at a path; it prints what was loaded, in its own way."""
 
     def __call__(self, path: Path, collection: str, *, as_json: bool, include_secrets: bool = False) -> None:
-        """Ingest it; known secrets only with ``include_secrets``."""
-        ...
-
-
-class LoadTree(Protocol):
-    """The same for a client: it prints nothing, and reports and counts the outcome of each file."""
-
-    def __call__(
-        self,
-        mill: Submits,
-        path: Path,
-        collection: str,
-        tell: Callable[[LoadProgress | UnreadPath], None],
-        *,
-        include_secrets: bool,
-    ) -> Ingestion:
         """Ingest it; known secrets only with ``include_secrets``."""
         ...
 

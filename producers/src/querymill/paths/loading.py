@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from querymill.histories.session import Unread
 from querymill.ingestion import LoadProgress, ingest
 from querymill.lines import BadLine, GoodLine, Lines
-from querymill.loading import Ingestion
+from querymill.loading import Ingestion, Loadable
 from querymill.path_options import OF_DOCUMENTS, OF_FILES, OF_HISTORIES, PathOptions, UnreadPath, UnusablePath
 from querymill.paths import documents, histories
 from querymill.paths.histories import HistoryOptions
@@ -21,13 +21,12 @@ from querymill.reading.sources import LeftOut
 
 if TYPE_CHECKING:
     from querymill.client import Querymill
-    from querymill.kinds.kind import Kind
 
 Tell = Callable[[LoadProgress | BadLine | UnreadPath], None]
 
 
 def load_path(
-    mill: "Querymill", kind: "Kind[Any]", path: str, collection: str, options: PathOptions, tell: Tell
+    mill: "Querymill", kind: Loadable, path: str, collection: str, options: PathOptions, tell: Tell
 ) -> Ingestion:
     """Ingest what is at a path; see `LoadCalls.ingest`.
 
@@ -50,7 +49,7 @@ def load_path(
     return _load_lines(mill, kind.documents, path, collection, tell)
 
 
-def refuse_foreign(kind: "Kind[Any]", options: PathOptions, *, as_documents: bool) -> None:
+def refuse_foreign(kind: Loadable, options: PathOptions, *, as_documents: bool) -> None:
     """Refuse the options that say nothing about what is loaded.
 
     Raises:
