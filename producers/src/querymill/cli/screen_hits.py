@@ -54,6 +54,6 @@ def joined_ranks(ranks: Iterable[tuple[str, float, float]], k: float) -> str:
     """Return the sum of a weighted reciprocal rank fusion, of (channel, weight, rank) each.
 
     >>> joined_ranks([("words", 1, 2), ("vectors", 0.25, 1)], 10)
-    '1/(10 + 2 by words) + 0.25/(10 + 1 by vectors)'
+    '1 / (10 + rank 2 by words) + 0.25 / (10 + rank 1 by vectors)'
     """
-    return " + ".join(f"{weight:g}/({k:g} + {rank:g} by {channel})" for channel, weight, rank in ranks)
+    return " + ".join(f"{weight:g} / ({k:g} + rank {rank:g} by {channel})" for channel, weight, rank in ranks)

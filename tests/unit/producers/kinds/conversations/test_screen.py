@@ -70,8 +70,8 @@ def test_a_hit_of_words_and_vectors_shows_its_ranks() -> None:
     gap = Degradation(stage="embed", reason="2 rows pending")
     printed = shown(KIND, RESULT.model_copy(update={"results": (both, alone), "degraded": (gap,)})).splitlines()
     assert (
-        "      0.1061 = 1/(10 + 2 by words) + 0.25/(10 + 1 by vectors)"
+        "      0.1061 = 1 / (10 + rank 2 by words) + 0.25 / (10 + rank 1 by vectors)"
         " · 0.9136 by words = 1.000 bm25 × 0.914 rank · cosine 0.870"
     ) in printed
-    assert "      0.0192 = 0.25/(10 + 3 by vectors) · cosine 0.810" in printed
+    assert "      0.0192 = 0.25 / (10 + rank 3 by vectors) · cosine 0.810" in printed
     assert "  degraded: embed: 2 rows pending" in printed

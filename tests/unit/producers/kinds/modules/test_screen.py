@@ -28,7 +28,7 @@ def test_a_score_is_shown_as_the_ranks_that_it_is_made_of() -> None:
     assert shown(KIND, RESULT).splitlines() == [
         " 1  0.0492  cone.js",
         "      An orange cone",
-        "      0.0492 = 2/(60 + 1 by modules) + 1/(60 + 3 by text)",
+        "      0.0492 = 2 / (60 + rank 1 by modules) + 1 / (60 + rank 3 by text)",
         "      modules: 0.769 = 1 × 0.769   (vtkPlane as vtkPlane)",
         "  26 documents in all · first branch 38 ms",
     ]
