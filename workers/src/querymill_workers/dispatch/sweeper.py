@@ -31,7 +31,7 @@ LEAST_WAIT_S, MOST_WAIT_S = 0.005, 0.1
 TERM_S = 2.0
 #: How often the text indexes are looked after, in seconds.
 TIDY_EVERY_S = 5.0
-#: How often somebody looks whether samples of what was dropped are left, in seconds.
+#: How often the sweeper checks whether samples of dropped documents are left, in seconds.
 SAMPLES_EVERY_S = 60.0
 
 

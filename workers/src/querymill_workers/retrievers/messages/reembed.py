@@ -1,9 +1,9 @@
 """Embed a collection's messages with another model, next to the vectors that searches use, then switch to it.
 
-The parts of the collection are steps of one job and run side by side. The last part to end makes the switch,
-or else a step that embeds what was ingested meanwhile. If a
-worker dies, the next attempt resumes: a session that has all its vectors is skipped. Passages that the provider refuses
-are tried again, set aside, and do not keep the collection from the switch.
+The parts of the collection are steps of one job and run side by side. The last part to end makes the switch. If
+messages have been ingested since, it adds a step that embeds them and then switches. If a worker dies, the next attempt
+resumes: a session that has all its vectors is skipped. Passages that the provider refuses are tried again, set aside,
+and do not keep the collection from the switch.
 """
 
 from collections.abc import Sequence

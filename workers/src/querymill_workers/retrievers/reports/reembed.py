@@ -1,8 +1,8 @@
 """Embed a collection's reports with another model, next to the vectors that searches use, then switch to it.
 
-The parts of the collection are steps of one job and run side by side. The last part to end makes the switch, or else
-a step that embeds what was ingested meanwhile. If a
-worker dies, the next attempt resumes: a report that has all its vectors is skipped.
+The parts of the collection are steps of one job and run side by side. The last part to end makes the switch. If
+reports have been ingested since, it adds a step that embeds them and then switches. If a worker dies, the next attempt
+resumes: a report that has all its vectors is skipped.
 """
 
 from collections.abc import Sequence
