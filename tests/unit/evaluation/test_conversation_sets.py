@@ -70,6 +70,17 @@ def test_what_has_no_times_is_searched_by_default_but_not_by_a_time(tmp_path: Pa
     assert asked(folder, scoring="bm25").scoring == "bm25"
 
 
+def test_a_title_that_is_longer_than_a_name_is_cut(tmp_path: Path) -> None:
+    ((_, session),) = read_conversation_set(written(tmp_path, [TALK | {"title": "wing " * 60}], QUERY)).sessions
+    assert session.name == ("wing " * 40)
+
+
+def test_a_document_that_breaks_a_rule_is_named(tmp_path: Path) -> None:
+    folder = written(tmp_path, [TALK, TALK | {"_id": "b", "metadata": {"started_at": "soon"}}], QUERY)
+    with pytest.raises(BadSet, match="document b: started_at: "):
+        read_conversation_set(folder)
+
+
 def test_a_folder_that_is_no_set_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadSet):
         read_conversation_set(tmp_path)

@@ -7,7 +7,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
+from pydantic import ValidationError
+
+from querymill.lines import rule_broken
 from querymill_evaluation.sets import BadSet, SetQuery, read_parts, sample
+from querymill_shared.contracts.fields import MAX_NAME_CHARS
 from querymill_shared.contracts.sessions import MAX_MESSAGE_CHARS, ChatSession
 
 #: The time of a document that has none of its own.
@@ -75,16 +79,22 @@ def _id_of(line: Mapping[str, Any]) -> str:
 
 
 def _session(line: Mapping[str, Any]) -> ChatSession:
-    if "messages" in line:
-        return ChatSession.model_validate(line)
+    try:
+        return ChatSession.model_validate(line if "messages" in line else _session_of_document(line))
+    except ValidationError as error:
+        raise ValueError(f"document {_id_of(line)}: {rule_broken(error)}") from error
+
+
+def _session_of_document(line: Mapping[str, Any]) -> dict[str, Any]:
     metadata = line.get("metadata") or {}
     messages = metadata.get("messages") or [{"text": line["text"][:MAX_MESSAGE_CHARS]}]
-    return ChatSession.model_validate({
+    return {
         "session_id": line["_id"],
-        "name": line.get("title") or None,
+        # The title of an article may be longer than a name.
+        "name": (line.get("title") or "")[:MAX_NAME_CHARS] or None,
         "started_at": metadata.get("started_at") or UNDATED,
         "messages": [_message(message) for message in messages],
-    })  # fmt: skip
+    }
 
 
 def _message(message: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,6 +30,8 @@ T = TypeVar("T")
 
 #: Longer queries are rejected.
 MAX_QUERY_CHARS = 8_000
+#: Longer names and titles are rejected.
+MAX_NAME_CHARS = 200
 
 
 class Lane(StrEnum):
@@ -105,7 +107,10 @@ QueryText = Annotated[
     AfterValidator(_no_nul),
 ]
 Name = Annotated[
-    str, Field(max_length=200, json_schema_extra=WITH_TEXT), AfterValidator(not_blank), AfterValidator(_no_nul)
+    str,
+    Field(max_length=MAX_NAME_CHARS, json_schema_extra=WITH_TEXT),
+    AfterValidator(not_blank),
+    AfterValidator(_no_nul),
 ]
 FilePath = Annotated[
     str, Field(max_length=1_000, json_schema_extra=WITH_TEXT), AfterValidator(not_blank), AfterValidator(_no_nul)
