@@ -3,7 +3,6 @@
 The synchronous and the asynchronous board send the same calls, so the protocol is written once.
 """
 
-import dataclasses
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -11,27 +10,22 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar
 
-from pydantic import ValidationError
-
 from querymill_shared.board import keys
 from querymill_shared.board.attempts import MAX_REASON_CHARS, Part, encode_facts
 from querymill_shared.board.picture import (
     Cause,
     Claim,
     Claims,
-    Counts,
     Ended,
     Outcome,
     Picture,
-    Record,
-    Step,
     Verdict,
 )
+from querymill_shared.board.replies import accepted_s, counts_of, picture_of, request_of
 from querymill_shared.contracts.codes import Code
-from querymill_shared.contracts.errors import UnknownJob, UnreadableJob, broken_rules
+from querymill_shared.contracts.errors import UnreadableJob
 from querymill_shared.contracts.events import Cancelled, Done, Event, Failed, ProgressEvent, StageFinished
-from querymill_shared.contracts.jobs import JobRequest, decode_request
-from querymill_shared.hits import PackedHits, pack
+from querymill_shared.hits import pack
 from querymill_shared.queues import Queue
 
 T = TypeVar("T")
@@ -56,8 +50,6 @@ COUNTERS: Mapping[Cause, str] = {
     "conflict": "conflicts",
     "pause": "pauses",
 }
-#: The fields of a step that count, after its name: those of `Counts` in their order.
-_COUNTED: Final = tuple(f".{part.name}" for part in dataclasses.fields(Counts))
 #: Dead jobs stay on the board for one week, for an operator to look at.
 DEAD_TTL_MS = 7 * 86_400_000
 
@@ -102,12 +94,12 @@ def claim(job_id: str, step: str, *, lease_s: float, life: str = "", most: int =
             return Claims()
         _, claimed, left_ms, request, created, left, age_ms, accepted_us = returned
         expires_at = None if left_ms < 0 else time.monotonic() + left_ms / 1000
-        known, unreadable = _request(request)
+        known, unreadable = request_of(request)
         if known is None:
             return [Unread(job_id, name, attempt, unreadable, life) for name, attempt, _ in claimed]
         accepted, age_s = accepted_s(created, accepted_us), age_ms / 1000
         held = tuple(
-            Claim(job_id, name, attempt, known, expires_at, accepted, life, _counts(counts), age_s)
+            Claim(job_id, name, attempt, known, expires_at, accepted, life, counts_of(counts), age_s)
             for name, attempt, counts in claimed
         )
         return Claims(held, left or None)
@@ -163,7 +155,7 @@ def finish(held: Claim, outcome: Outcome) -> Call[Picture | None]:
             encode_facts(outcome.code, outcome.parts),
             *packed,
         ],
-        lambda returned: _picture(returned[1], held.job_id, held.request) if len(returned) > 1 else None,
+        lambda returned: picture_of(returned[1], held.job_id, held.request) if len(returned) > 1 else None,
     )
 
 
@@ -272,12 +264,12 @@ def picture(job_id: str) -> Call[Picture]:
 
     def parse(returned: tuple[Sequence[Any], str]) -> Picture:
         try:
-            shown = _picture(returned[0], job_id, None)
+            shown = picture_of(returned[0], job_id, None)
         except (KeyError, ValueError, TypeError) as error:
             raise UnreadableJob(job_id, f"its record is malformed ({type(error).__name__})") from error
         if shown.record.is_over and not returned[1]:
             return shown
-        request, unreadable = _request(returned[1])
+        request, unreadable = request_of(returned[1])
         if shown.record.state == "done":
             return replace(shown, asked=request)
         return replace(shown, request=request, unreadable=unreadable, asked=request)
@@ -300,91 +292,3 @@ def last_event(verdict: Verdict) -> Event:
             return Failed(reason=verdict.reason, code=verdict.code)
         case "cancelled":
             return Cancelled()
-
-
-def _counts(numbers: Sequence[str | None]) -> Counts:
-    return Counts(*(int(number or 0) for number in numbers))
-
-
-def _request(text: str) -> tuple[JobRequest | None, str]:
-    """Read a request. If that fails, return None and the rules it breaks, without quoting it."""
-    try:
-        return decode_request(text), ""
-    except ValidationError as error:
-        return None, broken_rules(error)
-
-
-def pairs(flat: Sequence[str]) -> dict[str, str]:
-    """Return a hash that a script returned as names and values in turn."""
-    return dict(zip(flat[::2], flat[1::2], strict=True))
-
-
-def _seconds(ms: str | None) -> float | None:
-    return int(ms) / 1000 if ms and int(ms) else None
-
-
-def _picture(returned: Sequence[Any], job_id: str, request: JobRequest | None) -> Picture:
-    record, steps, hits, queries = (pairs(part) for part in returned)
-    if not record:
-        raise UnknownJob(job_id)
-    return Picture(
-        record=record_of(record, job_id),
-        steps=_steps(steps, record),
-        hits=PackedHits(hits),
-        queries=queries,
-        request=request,
-        asked=request,
-        queues=dict(pair.split("=", 1) for pair in record.get("queues", "").split() if "=" in pair),
-    )
-
-
-def accepted_s(created_ms: str, accepted_us: str) -> float:
-    """Return when a job was accepted, in seconds since the epoch. Jobs of the release before are known to the ms."""
-    return int(accepted_us) / 1_000_000 if accepted_us else int(created_ms) / 1000
-
-
-def record_of(fields: Mapping[str, str], job_id: str) -> Record:
-    """Read the record of a job."""
-    return Record(
-        job_id=job_id,
-        kind=fields["kind"],
-        collection=fields["collection"],
-        lane=fields["lane"],
-        state=fields["state"],  # type: ignore[arg-type]  # only the scripts of this package write it
-        created=int(fields["created"]) / 1000,
-        deadline=_seconds(fields["deadline"]),
-        ended=_seconds(fields.get("ended")),
-        reason=fields.get("reason", ""),
-        open_steps=int(fields["open"]),
-        told=_seconds(fields.get("told")),
-        leader=fields.get("leader", ""),
-        callers=max(1, int(fields.get("callers", 0))),
-        left=_seconds(fields.get("left")),
-        is_released=bool(fields.get("released")),
-        code=fields.get("code", ""),
-        is_complete=not fields.get("lacks"),
-    )
-
-
-def _steps(fields: Mapping[str, str], record: Mapping[str, str]) -> tuple[Step, ...]:
-    names = record["order"].split(" ")
-    # The first steps of a job are queued when it is accepted. Its field "created" may be a follower's.
-    accepted, first = record.get("accepted"), int(record.get("first", 0))
-    since = accepted_s("", accepted) if accepted else None
-    return tuple(
-        Step(
-            name=name,
-            state=fields[f"{name}.state"],  # type: ignore[arg-type]  # only the scripts of this package write it
-            attempt=int(fields[f"{name}.attempt"]),
-            reason=fields.get(f"{name}.reason", ""),
-            counts=_counts([fields.get(name + counted) for counted in _COUNTED]),
-            started=_seconds(fields.get(f"{name}.started")),
-            ended=_seconds(fields.get(f"{name}.ended")),
-            notes=json.loads(fields.get(f"{name}.notes") or "{}"),
-            queued=_seconds(fields.get(f"{name}.queued")) or (since if place < first else None),
-            life=fields.get(f"{name}.life", ""),
-            facts=fields.get(f"{name}.facts", ""),
-            past=fields.get(f"{name}.past", ""),
-        )
-        for place, name in enumerate(names)
-    )

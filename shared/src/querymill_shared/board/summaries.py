@@ -4,8 +4,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from querymill_shared.board import keys
-from querymill_shared.board.calls import Call, pairs, record_of
+from querymill_shared.board.calls import Call
 from querymill_shared.board.picture import CANCELLED, Record
+from querymill_shared.board.replies import pairs, record_of
 from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
 
 

@@ -1,0 +1,111 @@
+"""How the hashes that scripts return are read: the record of a job, its steps, and the whole job as a picture."""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from querymill_shared.board.picture import Counts, Picture, Record, Step
+from querymill_shared.contracts.errors import UnknownJob, broken_rules
+from querymill_shared.contracts.jobs import JobRequest, decode_request
+from querymill_shared.hits import PackedHits
+
+#: The fields of a step that count, after its name: those of `Counts` in their order.
+_COUNTED: Final = tuple(f".{part.name}" for part in dataclasses.fields(Counts))
+
+
+def counts_of(numbers: Sequence[str | None]) -> Counts:
+    """Return why a step was put back, from the numbers of its fields."""
+    return Counts(*(int(number or 0) for number in numbers))
+
+
+def request_of(text: str) -> tuple[JobRequest | None, str]:
+    """Read a request. If that fails, return None and the rules it breaks, without quoting it."""
+    try:
+        return decode_request(text), ""
+    except ValidationError as error:
+        return None, broken_rules(error)
+
+
+def pairs(flat: Sequence[str]) -> dict[str, str]:
+    """Return a hash that a script returned as names and values in turn."""
+    return dict(zip(flat[::2], flat[1::2], strict=True))
+
+
+def _seconds(ms: str | None) -> float | None:
+    return int(ms) / 1000 if ms and int(ms) else None
+
+
+def picture_of(returned: Sequence[Any], job_id: str, request: JobRequest | None) -> Picture:
+    """Return a job as its record, steps, hits and queries show it, each as names and values in turn.
+
+    Raises:
+        UnknownJob: There is no record.
+        KeyError, ValueError, TypeError: The record is malformed.
+    """
+    record, steps, hits, queries = (pairs(part) for part in returned)
+    if not record:
+        raise UnknownJob(job_id)
+    return Picture(
+        record=record_of(record, job_id),
+        steps=_steps(steps, record),
+        hits=PackedHits(hits),
+        queries=queries,
+        request=request,
+        asked=request,
+        queues=dict(pair.split("=", 1) for pair in record.get("queues", "").split() if "=" in pair),
+    )
+
+
+def accepted_s(created_ms: str, accepted_us: str) -> float:
+    """Return when a job was accepted, in seconds since the epoch. Jobs of the release before are known to the ms."""
+    return int(accepted_us) / 1_000_000 if accepted_us else int(created_ms) / 1000
+
+
+def record_of(fields: Mapping[str, str], job_id: str) -> Record:
+    """Read the record of a job."""
+    return Record(
+        job_id=job_id,
+        kind=fields["kind"],
+        collection=fields["collection"],
+        lane=fields["lane"],
+        state=fields["state"],  # type: ignore[arg-type]  # only the scripts of this package write it
+        created=int(fields["created"]) / 1000,
+        deadline=_seconds(fields["deadline"]),
+        ended=_seconds(fields.get("ended")),
+        reason=fields.get("reason", ""),
+        open_steps=int(fields["open"]),
+        told=_seconds(fields.get("told")),
+        leader=fields.get("leader", ""),
+        callers=max(1, int(fields.get("callers", 0))),
+        left=_seconds(fields.get("left")),
+        is_released=bool(fields.get("released")),
+        code=fields.get("code", ""),
+        is_complete=not fields.get("lacks"),
+    )
+
+
+def _steps(fields: Mapping[str, str], record: Mapping[str, str]) -> tuple[Step, ...]:
+    names = record["order"].split(" ")
+    # The first steps of a job are queued when it is accepted. Its field "created" may be a follower's.
+    accepted, first = record.get("accepted"), int(record.get("first", 0))
+    since = accepted_s("", accepted) if accepted else None
+    return tuple(
+        Step(
+            name=name,
+            state=fields[f"{name}.state"],  # type: ignore[arg-type]  # only the scripts of this package write it
+            attempt=int(fields[f"{name}.attempt"]),
+            reason=fields.get(f"{name}.reason", ""),
+            counts=counts_of([fields.get(name + counted) for counted in _COUNTED]),
+            started=_seconds(fields.get(f"{name}.started")),
+            ended=_seconds(fields.get(f"{name}.ended")),
+            notes=json.loads(fields.get(f"{name}.notes") or "{}"),
+            queued=_seconds(fields.get(f"{name}.queued")) or (since if place < first else None),
+            life=fields.get(f"{name}.life", ""),
+            facts=fields.get(f"{name}.facts", ""),
+            past=fields.get(f"{name}.past", ""),
+        )
+        for place, name in enumerate(names)
+    )
