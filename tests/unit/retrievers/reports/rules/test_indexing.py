@@ -10,7 +10,10 @@ def test_the_head_of_a_page_is_its_first_four_lines_that_are_not_blank() -> None
 
 
 def test_a_paragraph_in_one_line_gives_a_head_as_long_as_one_in_printed_lines() -> None:
-    printed = ["Legal proceedings", *["The outcome of such a claim will not have a material effect on our results."] * 9]
+    printed = [
+        "Legal proceedings",
+        *["The outcome of such a claim will not have a material effect on our results."] * 9,
+    ]
     as_lines, as_paragraph = "\n".join(printed), "\n\n".join([printed[0], " ".join(printed[1:])])
     found = heads([PageText(1, as_lines), PageText(2, as_paragraph)])
     lengths = [len(head.split()) for head in found.values()]
