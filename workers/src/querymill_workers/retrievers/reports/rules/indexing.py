@@ -1,7 +1,9 @@
 """What the text index of reports knows of a passage."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from textwrap import wrap
 from typing import Final
 
 from querymill_workers.retrievers.reports.rules.chunking import Chunk, PageText
@@ -9,15 +11,16 @@ from querymill_workers.retrievers.reports.rules.rows import row_names
 from querymill_workers.text.languages import language_of
 
 #: Raise it with every change of these rules, so that a report that is ingested again is indexed again.
-INDEXING_VERSION: Final = 4
+INDEXING_VERSION: Final = 5
 #: Lines of a page that are its head, and how often the words of the head count in each of its passages.
 HEAD_LINES: Final = 4
 HEAD_WEIGHT: Final = 5
-#: A line of a head counts up to so many characters: a page without line ends has no head but its text.
-HEAD_CHARS: Final = 300
+#: What a printed line holds, in characters. A longer line of a page is a paragraph, and counts as several lines.
+HEAD_LINE_CHARS: Final = 100
 #: What questions call a table. Chinese is indexed by pairs of characters, so each of these is found by its own pair.
 TABLE_NAME: Final = "table"
 TABLE_NAME_ZH: Final = "表格 表中 下表"
+_RULE_MARKS: Final = frozenset("|:-+= \t")
 
 
 def indexed_text(chunk: Chunk, head: str) -> str:
@@ -43,12 +46,25 @@ def _table_names(text: str) -> str:
 
 
 def heads(pages: Iterable[PageText]) -> Mapping[int, str]:
-    """Return the head of each page, by page number: its first four lines that are not blank."""
-    found = {}
-    for page in pages:
-        lines = (line.strip()[:HEAD_CHARS] for line in page.text.splitlines() if not line.isspace() and line)
-        found[page.page] = "\n".join(line for line, _ in zip(lines, range(HEAD_LINES), strict=False))
-    return found
+    """Return the head of each page, by page number: its first four printed lines that are not blank.
+
+    Some readers give a paragraph as one line. It is cut as a printer would, so that the head has the same length
+    whoever read the page: with whole paragraphs, words of the text counted five times, as if they named the page. The
+    rule under the names of a Markdown table's columns is no line, and each name counts once: a reader joins the name
+    of a group to that of each of its columns (``2023 / Sales | 2023 / Costs`` gives "2023 | Sales | Costs").
+    """
+    return {page.page: "\n".join(islice(_printed_lines(page.text), HEAD_LINES)) for page in pages}
+
+
+def _printed_lines(text: str) -> Iterator[str]:
+    for line in map(str.strip, text.splitlines()):
+        if line and not ("|" in line and _RULE_MARKS.issuperset(line)):
+            yield from wrap(_names_once(line) if line.startswith("|") else line, HEAD_LINE_CHARS)
+
+
+def _names_once(row: str) -> str:
+    names = (name.strip() for cell in row.strip("|").split("|") for name in cell.split(" / "))
+    return " | ".join(dict.fromkeys(name for name in names if name))
 
 
 def group_of(document: str) -> str:
