@@ -10,6 +10,8 @@ from typing import Any
 import docx
 import openpyxl
 import pptx
+from docx.opc.packuri import PackURI
+from docx.opc.part import Part
 from docx.oxml import parse_xml
 from openpyxl.chart import BarChart
 from openpyxl.comments import Comment
@@ -136,6 +138,36 @@ def test_charts_of_any_type_give_their_figures(tmp_path: Path) -> None:
         with_chart(tmp_path / "a.pptx", name)
         assert texts(tmp_path / "a.pptx") == expected
         assert read(tmp_path / "a.pptx").proposed["title"] == "a"
+
+
+def with_chart_in_text(path: Path) -> None:
+    """Write a document with a chart between two paragraphs: the chart of a slide, moved there."""
+    slides = path.with_suffix(".pptx")
+    with_chart(slides)
+    with zipfile.ZipFile(slides) as archive:
+        chart = archive.read(next(name for name in archive.namelist() if name.startswith("ppt/charts/chart")))
+    opened = docx.Document()
+    opened.add_paragraph("Pumps by month.")
+    kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/chart"
+    content = "application/vnd.openxmlformats-officedocument.drawingml.chart+xml"
+    part = Part(PackURI("/word/charts/chart1.xml"), content, chart, opened.part.package)
+    drawing = parse_xml(
+        f'<w:drawing {DECLARED}><c:chart xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" '
+        'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships" '
+        f'r:id="{opened.part.relate_to(part, kind)}"/></w:drawing>'
+    )
+    opened.add_paragraph().add_run()._r.append(drawing)
+    opened.add_paragraph("That is all.")
+    opened.save(str(path))
+
+
+def test_charts_of_a_document_give_their_figures_where_they_stand(tmp_path: Path) -> None:
+    with_chart_in_text(tmp_path / "a.docx")
+    (text,) = texts(tmp_path / "a.docx")
+    (chart,) = texts(tmp_path / "a.pptx")
+    table = chart[chart.index("|") :]
+    assert table in text
+    assert text.index("Pumps by month.") < text.index(table) < text.index("That is all.")
 
 
 def test_rows_that_are_empty_before_the_last_one(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from querymill.histories.formats import (
     gemini,
     mbox,
     opencode,
+    signal,
     slack,
     specstory,
     telegram,
@@ -27,7 +28,7 @@ FORMATS: Final[tuple[Format, ...]] = tuple(
     module.FORMAT
     for module in (
         claude_code, codex, chatgpt, claude, cursor, aider, gemini, copilot, copilot_cli, cline, opencode, specstory,
-        slack, telegram, whatsapp, discord, mbox,
+        slack, telegram, signal, whatsapp, discord, mbox,
     )
 )  # fmt: skip
 BY_NAME: Final = {known.name: known for known in FORMATS}

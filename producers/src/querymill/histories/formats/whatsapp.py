@@ -42,6 +42,9 @@ _LEFT_OUT: Final = re.compile(
     r"|Данное сообщение удалено|Вы удалили данное сообщение|Bu mesaj silindi|此消息已删除|此訊息已刪除"
     r"|このメッセージは削除されました|삭제된 메시지입니다)[.。]?$"
 )
+#: Lines by which a chat is told from a log, and what stands before a colon in a log.
+_LOOKED_AT: Final = 100
+_OF_LOG: Final = re.compile(r"<|\*|(?:.*\W)?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|SEVERE)\b")
 _NAME: Final = re.compile(
     r"^(?:WhatsApp[ -]Chat|Chat de WhatsApp|Conversa do WhatsApp|Discussion WhatsApp|Chat WhatsApp)"
     r"(?: (?:with|mit|con|com|avec|met|-))? (?P<name>.+?)(?: \(\d+\))?$"
@@ -49,9 +52,18 @@ _NAME: Final = re.compile(
 
 
 def recognise(head: Head) -> bool:
-    """Return whether a text begins with messages of WhatsApp."""
-    lines = [line for line in head.text.splitlines()[:10] if line.strip()]
-    return bool(lines) and START.match(lines[0]) is not None and "\x00" not in head.text
+    """Return whether a text begins with messages of WhatsApp.
+
+    Logs of programs and of IRC begin their lines with a date too, so most of those that name an author must name one
+    of a chat: neither ``ERROR: no port`` nor ``<ann> hi: there`` does.
+    """
+    lines = [line for line in head.text.splitlines()[:_LOOKED_AT] if line.strip()]
+    stamped = [START.match(line) for line in lines]
+    if not stamped or stamped[0] is None or "\x00" in head.text:
+        return False
+    authors = [_AUTHOR.match(match["rest"].lstrip(MARKS)) for match in stamped if match is not None]
+    by_log = [_OF_LOG.match(author["author"]) is not None for author in authors if author is not None]
+    return by_log.count(False) > by_log.count(True)
 
 
 @dataclass(slots=True)

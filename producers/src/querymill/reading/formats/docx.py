@@ -10,6 +10,7 @@ from docx.table import Table
 
 from querymill.reading.document import Document, Page, Unreadable
 from querymill.reading.formats import Asked
+from querymill.reading.formats.charts import texts_of_chart
 from querymill.reading.formats.zipped import checked, transitional, xml_of
 from querymill.reading.rules.grids import grid_table
 from querymill.reading.rules.proposals import merged, propose
@@ -26,6 +27,8 @@ _STYLE = qn("w:pStyle")
 _LEFT_OUT: Final = frozenset((qn("w:del"), "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"))
 #: The cells of a row, those in content controls too.
 _CELLS: Final = "./w:tc | ./w:sdt/w:sdtContent/w:tc"
+_CHART: Final = "{http://schemas.openxmlformats.org/drawingml/2006/chart}chart"
+_RELATED: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 _NOTES: Final = ("footnotes", "endnotes")
 _COMMENTS: Final = "/comments"
 _TITLES: Final = ("title",)
@@ -63,6 +66,15 @@ def _parts(opened: Opened) -> Iterator[Part]:
                 style = element.find(f"{qn('w:pPr')}/{_STYLE}")
                 level = levels.get(style.get(qn("w:val")), 0) if style is not None else 0
                 yield Part(" ".join(text.split()) if level else text.strip(), level)
+            yield from _charts(element, opened)
+
+
+def _charts(paragraph: Any, opened: Opened) -> Iterator[Part]:
+    """Yield the title and the figures of each chart that is drawn in a paragraph."""
+    for chart in paragraph.iter(_CHART):
+        relation = opened.part.rels.get(chart.get(_RELATED) or "")
+        if relation is not None and not relation.is_external:
+            yield from map(Part, texts_of_chart(xml_of(relation.target_part.blob)))
 
 
 def _blocks(body: Any) -> Iterator[Any]:

@@ -18,6 +18,7 @@ import pypdfium2.raw as pdfium
 
 from querymill.reading.document import Document, Page, Remark, Unreadable
 from querymill.reading.formats import Asked
+from querymill.reading.formats.pdf_forms import letters_of_fields, open_form
 from querymill.reading.rules.directions import apart
 from querymill.reading.rules.furniture import without_furniture
 from querymill.reading.rules.lattice import Post, with_tables
@@ -42,6 +43,7 @@ MAX_SIDE_PX: Final = 1_600
 def read(asked: Asked) -> Document:
     """See `Format.read`."""
     with _opened(asked.path, asked.password) as document:
+        has_form = open_form(document)
         count = len(document)
         if count > asked.limits.pages:
             raise Unreadable(f"{count} pages, at most {asked.limits.pages} are read")
@@ -50,7 +52,7 @@ def read(asked: Asked) -> Document:
         remarks: list[Remark] = []
         for number in range(1, count + 1):
             asked.on_page(number)
-            sheet, drawn, why = _sheet(document, number - 1)
+            sheet, drawn, why = _sheet(document, number - 1, has_form=has_form)
             sheets.append(sheet)
             rules.append(drawn)
             if why:
@@ -75,6 +77,7 @@ def draw(content: bytes, number: int) -> bytes:
         Unreadable: The file is broken or encrypted, or has no such page.
     """
     with _opened(content) as document:
+        open_form(document)
         if not 1 <= number <= len(document):
             raise Unreadable(f"the file has {len(document)} pages", number)
         try:
@@ -98,7 +101,7 @@ def _opened(source: Path | bytes, password: str | None = None) -> Any:
         raise Unreadable(f"a broken PDF file: {error}") from error
 
 
-def _sheet(document: Any, at: int) -> tuple[list[list[Segment]], list[Rule], str]:
+def _sheet(document: Any, at: int, *, has_form: bool) -> tuple[list[list[Segment]], list[Rule], str]:
     """Return the columns of a page, the horizontal rules on it, and why there are none."""
     try:
         page = document[at]
@@ -110,6 +113,9 @@ def _sheet(document: Any, at: int) -> tuple[list[list[Segment]], list[Rule], str
         try:
             found = list(_letters(letters))
             angles = _angles(letters, len(found))
+            if has_form:
+                found.extend(letters_of_fields(document, page))
+                angles.extend([0.0] * (len(found) - len(angles)) if angles else ())
         finally:
             letters.close()
     except pypdfium2.PdfiumError as error:

@@ -1,8 +1,6 @@
 """PPTX: a page for each slide, with its tables, the figures of its charts, and the speaker's notes."""
 
-import re
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import pptx
@@ -10,15 +8,12 @@ from pptx.exc import PackageNotFoundError
 
 from querymill.reading.document import Document, Page, Remark, Unreadable
 from querymill.reading.formats import Asked
+from querymill.reading.formats.charts import texts_of_chart
 from querymill.reading.formats.zipped import checked, transitional, xml_of
 from querymill.reading.rules.grids import grid_table
 from querymill.reading.rules.proposals import propose
 
-#: A form of figures that are days, and the day that is 0.
-_OF_DAYS: Final = re.compile(r"[ymd]{2,}|[ymd][-/.]", re.I)
-_FIRST_DAY: Final = datetime(1899, 12, 30, tzinfo=UTC)
 _DRAWING: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
-_CHART: Final = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 _DIAGRAM: Final = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds"
 _DIAGRAM_DATA: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}dm"
 
@@ -74,7 +69,7 @@ def _of_shape(shape: Any) -> Iterator[str]:
         if table is not None:
             yield table.markdown()
     elif getattr(shape, "has_chart", False):
-        yield from _of_chart(shape.chart)
+        yield from texts_of_chart(shape.chart._chartSpace)  # noqa: SLF001  # the library knows a few types of plots
     elif (diagram := next(shape._element.iter(_DIAGRAM), None)) is not None:  # noqa: SLF001  # the library has no name for it
         yield from _of_diagram(shape.part.related_part(diagram.get(_DIAGRAM_DATA)).blob)
     elif shape.has_text_frame:
@@ -102,41 +97,3 @@ def _grid(table: Any) -> list[list[str]]:
                 for spanned in grid[at : at + cell.span_height]:
                     spanned[column : column + cell.span_width] = [grid[at][column]] * cell.span_width
     return grid
-
-
-def _of_chart(chart: Any) -> Iterator[str]:
-    """Yield the title of a chart and its figures: a row for each category, a column for each series."""
-    if chart.has_title and chart.chart_title.has_text_frame and chart.chart_title.text_frame.text.strip():
-        yield chart.chart_title.text_frame.text.strip()
-    # From its XML: the library knows a few of the types of plots, and all of them write their series alike.
-    for plot in chart._chartSpace.iter(f"{_CHART}plotArea"):  # noqa: SLF001
-        series = list(plot.iter(f"{_CHART}ser"))
-        names = ["".join(each.xpath("./c:tx//c:v/text()")) for each in series]
-        columns = [_points(each, "val", "yVal") for each in series]
-        categories = next((found for each in series if (found := _points(each, "cat", "xVal"))), {})
-        places = sorted({place for column in columns for place in column})
-        rows = [[categories.get(place, ""), *(column.get(place, "") for column in columns)] for place in places]
-        table = grid_table([["", *names], *rows])
-        if table is not None:
-            yield table.markdown()
-
-
-def _points(series: Any, *names: str) -> dict[int, str]:
-    """Return the values of a series, or its categories, by their places; those of several levels with all of them."""
-    found: dict[int, str] = {}
-    for name in names:
-        is_day = bool(_OF_DAYS.search("".join(series.xpath(f"./c:{name}//c:formatCode/text()"))))
-        for point in series.xpath(f"./c:{name}//c:pt"):
-            value = _plain("".join(point.xpath("./c:v/text()")), is_day=is_day)
-            place = int(point.get("idx"))
-            found[place] = f"{value} {found[place]}" if place in found else value
-    return found
-
-
-def _plain(value: str, *, is_day: bool) -> str:
-    """Return a figure without the digits of its arithmetic, a day as in ISO 8601; a name as it is."""
-    try:
-        figure = float(value)
-        return (_FIRST_DAY + timedelta(figure)).date().isoformat() if is_day else f"{figure:.12g}"
-    except (ValueError, OverflowError):
-        return value
