@@ -21,8 +21,10 @@ R = TypeVar("R", bound=JobResult)
 class Load(Protocol):
     """A command that ingests what is at a path; it prints what was loaded, in its own way."""
 
-    def __call__(self, path: Path, collection: str, *, as_json: bool, include_secrets: bool = False) -> None:
-        """Ingest it; known secrets only with ``include_secrets``."""
+    def __call__(
+        self, path: Path, collection: str, *, as_json: bool, include_secrets: bool = False, vectors: bool = False
+    ) -> None:
+        """Ingest it; known secrets only with ``include_secrets``, vectors are made with ``vectors``."""
         ...
 
 

@@ -28,7 +28,7 @@ def search_packages(mill: Querymill, _sample: Path, console: Console) -> list[Fi
     lines = list(batched(files, COLLECTION))
     with_bar(mill, lines, console, size=sum(line.size for line in lines))
     console.print(
-        f"   {len(files)} files of celery.worker and kombu.transport, as installed here; their vectors follow unasked\n"
+        f"   {len(files)} files of celery.worker and kombu.transport, as installed here, searched by words and names; no vectors needed\n"
     )
     job = mill.submit(ASKED)
     follow(console, ASKED.query, job.events(timeout=ASKED.deadline + 10))
@@ -47,11 +47,4 @@ def sources(package: str, folder: str) -> Iterator[SourceFile]:
             yield SourceFile(path=f"{package}/{path.relative_to(root).as_posix()}", content=content)
 
 
-# The vectors are made in the background, and leave the small models of one machine no time for other steps.
-STEPS: Final = (
-    DemoStep(
-        "A code base, searched in rounds: the source of two installed packages",
-        search_packages,
-        leaves_models_busy=True,
-    ),
-)
+STEPS: Final = (DemoStep("A code base, searched in rounds: the source of two installed packages", search_packages),)
