@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Generic, Protocol, TypeVar, cast
@@ -107,8 +107,8 @@ class Lines(Generic[Q]):
     ``document_of`` returns the document's own id; ``counted`` names what the ``total`` of a result counts; ``packing``
     tells how many of them become one job. With ``in_list`` the field is a list, of which the document is the only one.
     ``growth`` tells how a document grows that is a session. ``prepare`` is given what a line holds before it is
-    checked, ``refuse`` returns why a document is left out by rule, or "". ``options`` are further fields of every
-    request.
+    checked, ``refuse`` returns why a document is left out by rule, or "". With ``vectors``, requests ask for
+    them.
     """
 
     request: type[Q]
@@ -120,7 +120,7 @@ class Lines(Generic[Q]):
     growth: Growth | None = None
     prepare: Callable[[Any], Any] | None = None
     refuse: Callable[[Q], str] | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    vectors: bool = False
 
     def leaving_nothing_out(self) -> "Lines[Q]":
         """Return lines of which none is left out by rule."""
@@ -133,7 +133,7 @@ class Lines(Generic[Q]):
 
     def asking_for_vectors(self) -> "Lines[Q]":
         """Return lines whose documents get vectors, of a kind that `makes_vectors_if_asked`."""
-        return replace(self, options={**self.options, "vectors": True})
+        return replace(self, vectors=True)
 
     def read(self, path: Path, collection: str) -> Iterator[GoodLine[Q] | BadLine]:
         """Read a file; blank lines are skipped.
@@ -183,8 +183,9 @@ class Lines(Generic[Q]):
         document = json.loads(line)
         if self.prepare is not None:
             document = self.prepare(document)
+        asked = {"vectors": True} if self.vectors else {}
         request = self.request.model_validate(
-            {**self.options, "collection": collection, self.field: [document] if self.in_list else document}
+            {**asked, "collection": collection, self.field: [document] if self.in_list else document}
         )
         if self.refuse is not None and (reason := self.refuse(request)):
             raise PassedOver(self.document_of(request), reason)

@@ -30,14 +30,10 @@ class Load(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DemoStep:
-    """A step of the demo: ``show`` prints what happens, and returns the results.
-
-    Steps that leave the models busy come last, so that other steps find them free.
-    """
+    """A step of the demo: ``show`` prints what happens, and returns the results."""
 
     heading: str
     show: Callable[[Querymill, Path, Console], Sequence[BaseModel]]
-    leaves_models_busy: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from querymill_workers.jobs.faults import Unavailable
 from tests.fixtures.world import World
 
 POT, CUP = "def stir_soup(): pass", "def pour_tea(): pass"
-BY_VECTORS = {"channels": ["words", "vectors"]}
+BY_VECTORS: dict[str, Any] = {"channels": ["words", "vectors"]}
 MADE_BY = "`querymill reembed files --collection code` makes them"
 
 
@@ -64,8 +64,8 @@ def test_words_alone_cost_no_call_of_the_model_and_lack_nothing(world: World) ->
 
 def test_a_search_by_vectors_that_there_are_not_says_what_makes_them(world: World) -> None:
     ingest(world, "pot.py", POT)
-    for fields in (BY_VECTORS, {"channels": ["vectors"]}):
-        found = search(world, **fields)
+    for channels in (["words", "vectors"], ["vectors"]):
+        found = search(world, channels=channels)
         assert not found.complete
         assert any(part.stage == "embed" and MADE_BY in part.reason for part in found.degraded)
     assert [hit.path for hit in search(world, **BY_VECTORS).results] == ["pot.py"]

@@ -20,7 +20,7 @@ DESCRIPTION: Final = (
     "Store documents in a collection, each as `read` names its fields: reports pages [{page, text}], if known"
     " sha1, title, company; messages and conversations session_id, started_at, messages [{role, text}];"
     " files path, content; modules file_path, code, meta_info. The same content again changes nothing."
-    " Files get vectors, for search by meaning, if `vectors` asked for them once."
+    " `vectors`: search files by meaning too."
 )
 MAX_DOCUMENTS: Final = 20
 MAX_TOKENS: Final = 4_000

@@ -27,9 +27,7 @@ def search_packages(mill: Querymill, _sample: Path, console: Console) -> list[Fi
     files = tuple(file for package, folder in PARTS for file in sources(package, folder))
     lines = list(batched(files, COLLECTION))
     with_bar(mill, lines, console, size=sum(line.size for line in lines))
-    console.print(
-        f"   {len(files)} files of celery.worker and kombu.transport, as installed here, searched by words and names; no vectors needed\n"
-    )
+    console.print(f"   {len(files)} files of celery.worker and kombu.transport, as installed here, without vectors\n")
     job = mill.submit(ASKED)
     follow(console, ASKED.query, job.events(timeout=ASKED.deadline + 10))
     result = job.result(timeout=5)
