@@ -66,11 +66,15 @@ class GoodLine(Generic[Q]):
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """How documents are packed: the request that holds many in the field ``many``, and one's own field ``one``."""
+    """How documents are packed: the request that holds many in the field ``many``, and one's own field ``one``.
+
+    ``shared`` names the other fields that the requests of all lines have in common.
+    """
 
     request: type[Request]
     many: str
     one: str
+    shared: Sequence[str] = ()
 
     def request_of(self, lines: "Sequence[GoodLine[Any]]") -> Request:
         """Make the request for a few lines. A single document has a job of the old kind, which every release knows."""
@@ -79,7 +83,8 @@ class Packing:
         held = [getattr(line.request, self.one) for line in lines]
         documents = tuple(chain.from_iterable(each if isinstance(each, tuple) else (each,) for each in held))
         first = lines[0].request
-        return self.request.model_validate({"collection": first.collection, "lane": first.lane, self.many: documents})
+        shared = {name: getattr(first, name) for name in ("collection", "lane", *self.shared)}
+        return self.request.model_validate({**shared, self.many: documents})
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +107,8 @@ class Lines(Generic[Q]):
     ``document_of`` returns the document's own id; ``counted`` names what the ``total`` of a result counts; ``packing``
     tells how many of them become one job. With ``in_list`` the field is a list, of which the document is the only one.
     ``growth`` tells how a document grows that is a session. ``prepare`` is given what a line holds before it is
-    checked, ``refuse`` returns why a document is left out by rule, or "".
+    checked, ``refuse`` returns why a document is left out by rule, or "". With ``vectors``, requests ask for
+    them.
     """
 
     request: type[Q]
@@ -114,10 +120,20 @@ class Lines(Generic[Q]):
     growth: Growth | None = None
     prepare: Callable[[Any], Any] | None = None
     refuse: Callable[[Q], str] | None = None
+    vectors: bool = False
 
     def leaving_nothing_out(self) -> "Lines[Q]":
         """Return lines of which none is left out by rule."""
         return replace(self, refuse=None)
+
+    @property
+    def makes_vectors_if_asked(self) -> bool:
+        """Whether the documents of this kind get vectors only if they are asked for."""
+        return "vectors" in self.request.model_fields
+
+    def asking_for_vectors(self) -> "Lines[Q]":
+        """Return lines whose documents get vectors, of a kind that `makes_vectors_if_asked`."""
+        return replace(self, vectors=True)
 
     def read(self, path: Path, collection: str) -> Iterator[GoodLine[Q] | BadLine]:
         """Read a file; blank lines are skipped.
@@ -167,8 +183,9 @@ class Lines(Generic[Q]):
         document = json.loads(line)
         if self.prepare is not None:
             document = self.prepare(document)
+        asked = {"vectors": True} if self.vectors else {}
         request = self.request.model_validate(
-            {"collection": collection, self.field: [document] if self.in_list else document}
+            {**asked, "collection": collection, self.field: [document] if self.in_list else document}
         )
         if self.refuse is not None and (reason := self.refuse(request)):
             raise PassedOver(self.document_of(request), reason)

@@ -87,8 +87,9 @@ class LoadTree(Protocol):
         tell: Callable[[LoadProgress | UnreadPath], None],
         *,
         include_secrets: bool,
+        vectors: bool,
     ) -> Ingestion:
-        """Ingest it; known secrets only with ``include_secrets``."""
+        """Ingest it; known secrets only with ``include_secrets``, vectors are made with ``vectors``."""
         ...
 
 
@@ -171,10 +172,8 @@ def load(
     if isinstance(rows, str | Path):
         # It brings the readers of documents and histories, which a client of rows does without.
         paths: Any = import_module("querymill.paths.loading")
-    elif options == PathOptions(include_secrets=True) and lines.refuse is not None:
-        lines = lines.leaving_nothing_out()
     elif options is not None:
-        raise ValueError("options: of rows there is one, include_secrets, for files; the others are for a path")
+        lines = _for_rows(lines, options)
     with recorded(mill, kind, collection, lines) as (noting, record):
 
         def note(event: LoadProgress | BadLine | UnreadPath) -> None:
@@ -185,6 +184,19 @@ def load(
             ingestion: Ingestion = paths.load_path(noting, found, str(rows), collection, options or PathOptions(), note)
             return ingestion
         return _load_rows(noting, lines, rows, collection, note)
+
+
+def _for_rows(lines: Lines[Any], options: PathOptions) -> Lines[Any]:
+    """Return lines that are read with the options of rows.
+
+    Raises:
+        ValueError: One is for a path, or for another kind.
+    """
+    known = PathOptions(include_secrets=options.include_secrets, vectors=options.vectors)
+    if options != known or lines.refuse is None or not lines.makes_vectors_if_asked:
+        raise ValueError("options: of rows there are include_secrets and vectors, for files; the others are for a path")
+    lines = lines.leaving_nothing_out() if options.include_secrets else lines
+    return lines.asking_for_vectors() if options.vectors else lines
 
 
 def _load_rows(mill: Submits, lines: Lines[Any], rows: Iterable[Any], collection: str, tell: OnEvent) -> Ingestion:

@@ -7,7 +7,7 @@ from querymill_shared.contracts.errors import QuerymillError
 #: The options of each sort of path, as both Python and the command line spell them.
 OF_DOCUMENTS = "title, company, period, published_at and sync are for documents: of reports"
 OF_HISTORIES = "origin (--from), tools and time_zone are for histories: of conversations and messages"
-OF_FILES = "include_secrets is for files"
+OF_FILES = "include_secrets and vectors are for files"
 
 
 class UnusablePath(QuerymillError):
@@ -51,6 +51,7 @@ class PathOptions:
         tools: histories: how tool calls are shown: "none", "summary" or "full".
         time_zone: histories: of times that name none; None for UTC.
         include_secrets: files: read private keys, .env, and what holds a known token, too.
+        vectors: files: the whole collection has vectors from now on, and can be searched by meaning.
     """
 
     title: str | None = None
@@ -63,6 +64,7 @@ class PathOptions:
     tools: str | None = None
     time_zone: str | None = None
     include_secrets: bool = False
+    vectors: bool = False
 
     @property
     def fields(self) -> dict[str, str]:

@@ -127,7 +127,7 @@ def test_awaited_a_path_is_read_as_well(mill: MemoryMill, tmp_path: Path) -> Non
     [
         ("messages", PathOptions(title="t"), "^title, company, period, published_at and sync are for documents"),
         ("reports", PathOptions(origin="codex"), "are for histories"),
-        ("reports", PathOptions(include_secrets=True), "include_secrets is for files"),
+        ("reports", PathOptions(include_secrets=True), "include_secrets and vectors are for files"),
         ("messages", PathOptions(origin="slak"), r"^origin \(--from\): slak: must be one of claude-code"),
         ("messages", PathOptions(), "no history"),
     ],
@@ -147,7 +147,7 @@ def test_what_is_not_there_and_options_for_rows_are_refused(mill: MemoryMill, tm
             mill.ingest(kind, tmp_path / "nothing", collection="c")
     with pytest.raises(UnusablePath, match=r"2023/\*\.pdf"):
         mill.ingest("reports", str(tmp_path / "2023/*.pdf"), collection="c")
-    with pytest.raises(ValueError, match="options: of rows there is one"):
+    with pytest.raises(ValueError, match="options: of rows there are include_secrets and vectors, for files"):
         mill.ingest("reports", [], collection="c", options=PathOptions())
 
 

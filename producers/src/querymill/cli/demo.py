@@ -65,12 +65,10 @@ def show_everything(mill: Querymill, sample: Path, console: Console) -> Shown:
             heading(console, f"{next(numbers)}. {step.heading}")
             yield from step.show(mill, sample, console)
 
-    steps = [step for kind in KINDS for step in kind.demo]
-    found = list(show(step for step in steps if not step.leaves_models_busy))
+    found = list(show(step for kind in KINDS for step in kind.demo))
     reports = [result for result in found if isinstance(result, ReportResult)]
     others = [result for result in found if not isinstance(result, ReportResult)]
     others += show(service_steps(reports[0]))
-    others += show(step for step in steps if step.leaves_models_busy)
     return Shown(reports, others)
 
 

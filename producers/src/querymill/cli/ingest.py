@@ -56,6 +56,15 @@ IncludeSecrets = Annotated[
     bool, typer.Option("--include-secrets", help="files: also private keys, .env, and what holds a known token")
 ]
 
+#: Whether code is searched by meaning too.
+Vectors = Annotated[
+    bool,
+    typer.Option(
+        "--vectors",
+        help="files: make vectors, for search by meaning; once asked for, every later ingestion makes them too",
+    ),
+]
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -79,6 +88,7 @@ def load(
     tools: Annotated[str | None, typer.Option(help="histories: tool calls as none, summary or full")] = None,
     time_zone: Annotated[str | None, typer.Option(help="histories: of times that name none; else UTC")] = None,
     include_secrets: IncludeSecrets = False,
+    vectors: Vectors = False,
     is_watched: Annotated[
         bool, typer.Option("--watch", help="then ingest what changes, until Ctrl-C; of sessions, new messages only")
     ] = False,
@@ -90,7 +100,8 @@ def load(
 
     A file is read while it is loaded, so it may be of any size. With files, those that the ignore files of a directory
     name are left out, known secrets and minified files too, and those that are no longer in the directory are dropped
-    from the collection. What is left out is listed at the end.
+    from the collection. What is left out is listed at the end. Files are searched by words, names and patterns; vectors
+    of a collection are made if --vectors or `querymill reembed files` asked for them once.
 
     With reports, PDF, HTML, DOCX, PPTX, XLSX, EPUB, Markdown and text are read as they are. Title, company, period and
     day are proposed and shown; options, and a metadata.csv beside the files, override them. A line of JSON needs only
@@ -103,7 +114,7 @@ def load(
     refuse_name(collection)
     given = PathOptions(
         title=title, company=company, period=period, published_at=published_at, password=password, sync=sync,
-        origin=origin, tools=tools, time_zone=time_zone, include_secrets=include_secrets,
+        origin=origin, tools=tools, time_zone=time_zone, include_secrets=include_secrets, vectors=vectors,
     )  # fmt: skip
     options = DocumentOptions(given.fields, password, sync)
     histories = HistoryOptions(origin, tools, time_zone)
@@ -111,7 +122,7 @@ def load(
     refuse_foreign(chosen, given, as_documents=as_documents)
     if is_watched:
         watching = require("querymill.cli.ingest_watch", extra="watch", what="--watch")
-        asked = watching.Watching(chosen, paths, collection, options, histories, as_json)
+        asked = watching.Watching(chosen, paths, collection, options, histories, as_json, include_secrets, vectors)
         as_histories = chosen.reads_histories and are_histories(paths, histories)
         watching.watch(asked, as_documents=as_documents, as_histories=as_histories)
         return
@@ -121,7 +132,7 @@ def load(
     if chosen.reads_histories and are_histories(paths, histories):
         load_histories(chosen, paths, collection, histories, as_json=as_json)
         return
-    load_path(chosen, paths, collection, include_secrets=include_secrets, as_json=as_json)
+    load_path(chosen, paths, collection, include_secrets=include_secrets, vectors=vectors, as_json=as_json)
 
 
 def refuse_name(collection: str) -> None:
@@ -137,7 +148,9 @@ def refuse_name(collection: str) -> None:
         raise WrongUse(f"--collection: {collection!r}: must be {rule}") from error
 
 
-def load_path(chosen: Kind[Any], paths: list[str], collection: str, *, include_secrets: bool, as_json: bool) -> None:
+def load_path(
+    chosen: Kind[Any], paths: list[str], collection: str, *, include_secrets: bool, vectors: bool, as_json: bool
+) -> None:
     """Load one path: JSON lines, or what the kind has a way of its own for.
 
     Raises:
@@ -152,7 +165,8 @@ def load_path(chosen: Kind[Any], paths: list[str], collection: str, *, include_s
         load_lines(chosen, path, collection, as_json=as_json)
     else:
         with plain_file(path) as plain:
-            chosen.ingest(plain, collection, as_json=as_json, include_secrets=include_secrets)
+            asked = {"include_secrets": include_secrets, "vectors": vectors}
+            chosen.ingest(plain, collection, as_json=as_json, **asked)
 
 
 def load_lines(chosen: Kind[Any], path: Path, collection: str, *, as_json: bool) -> None:

@@ -52,6 +52,8 @@ class Watching:
     documents: DocumentOptions
     histories: HistoryOptions
     as_json: bool
+    include_secrets: bool = False
+    vectors: bool = False
 
 
 def watch(asked: Watching, *, as_documents: bool, as_histories: bool) -> None:
@@ -171,7 +173,8 @@ def _tree(asked: Watching) -> Follower:
         raise WrongUse(f"path: one for {asked.kind.name}")
     path = Path(asked.paths[0])
     load: Any = asked.kind.ingest
-    return TreeFollower(path.absolute(), lambda: load(path, asked.collection, as_json=asked.as_json))
+    options = {"as_json": asked.as_json, "include_secrets": asked.include_secrets, "vectors": asked.vectors}
+    return TreeFollower(path.absolute(), lambda: load(path, asked.collection, **options))
 
 
 def _teller(asked: Watching, console: Console, total: Counter[str], record: BatchRecord) -> Callable[[Told], None]:

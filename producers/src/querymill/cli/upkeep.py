@@ -50,7 +50,10 @@ def register(app: typer.Typer) -> None:
 
 
 def reembed(kind: Reembedded, collection: Collection, as_json: Json = False) -> None:
-    """Embed every text that has no vector of EMBEDDING_MODEL, then search by that model; resumes after a stop."""
+    """Embed every text that has no vector of EMBEDDING_MODEL, then search by that model; resumes after a stop.
+
+    Files that were ingested without vectors get them by this; from then on every ingestion makes them.
+    """
     _refuse_other(kind, *REEMBEDDED)
     with Querymill() as mill:
         request = REEMBEDDED[kind](collection=collection, model=Settings().embedding_model)

@@ -97,6 +97,9 @@ class Upload:
 IncludeSecrets = Annotated[
     bool, Query(description="files: also private keys, .env, and what holds a known token; else they are rejected")
 ]
+Vectors = Annotated[
+    bool, Query(description="files: the whole collection has vectors from now on, and is searched by meaning too")
+]
 _FILE: Final = {"type": "string", "contentMediaType": ANY}
 _BODY: Final[dict[str, Any]] = {
     **{media: {"schema": {"type": "string"}} for media in MEDIA_TYPES},
@@ -119,6 +122,7 @@ async def upload(
     given: Annotated[GivenFields, Depends()],
     *,
     include_secrets: IncludeSecrets = False,
+    vectors: Vectors = False,
 ) -> Response:
     """Ingest JSON lines, each a document as `querymill ingest` reads it. A bad line is named; the others are ingested.
 
@@ -140,7 +144,10 @@ async def upload(
     lines = found.documents
     if include_secrets and lines.refuse is None:
         raise invalid(("include_secrets", "is for files"))
-    state = Upload(lines.leaving_nothing_out() if include_secrets else lines, collection, kind)
+    if vectors and not lines.makes_vectors_if_asked:
+        raise invalid(("vectors", "is for files"))
+    lines = lines.leaving_nothing_out() if include_secrets else lines
+    state = Upload(lines.asking_for_vectors() if vectors else lines, collection, kind)
     async with gate_of(request).waiting(caller):
         state.began_at = await gate_of(request).now()
         if is_document:

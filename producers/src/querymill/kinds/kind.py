@@ -21,21 +21,19 @@ R = TypeVar("R", bound=JobResult)
 class Load(Protocol):
     """A command that ingests what is at a path; it prints what was loaded, in its own way."""
 
-    def __call__(self, path: Path, collection: str, *, as_json: bool, include_secrets: bool = False) -> None:
-        """Ingest it; known secrets only with ``include_secrets``."""
+    def __call__(
+        self, path: Path, collection: str, *, as_json: bool, include_secrets: bool = False, vectors: bool = False
+    ) -> None:
+        """Ingest it; known secrets only with ``include_secrets``, vectors are made with ``vectors``."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class DemoStep:
-    """A step of the demo: ``show`` prints what happens, and returns the results.
-
-    Steps that leave the models busy come last, so that other steps find them free.
-    """
+    """A step of the demo: ``show`` prints what happens, and returns the results."""
 
     heading: str
     show: Callable[[Querymill, Path, Console], Sequence[BaseModel]]
-    leaves_models_busy: bool = False
 
 
 @dataclass(frozen=True, slots=True)

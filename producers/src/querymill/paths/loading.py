@@ -45,7 +45,8 @@ def load_path(
         return _load_histories(mill, kind.documents, path, collection, told, tell)
     if kind.tree is not None:
         with plain_file(Path(path)) as plain:
-            return kind.tree(mill, plain, collection, tell, include_secrets=options.include_secrets)
+            asked = {"include_secrets": options.include_secrets, "vectors": options.vectors}
+            return kind.tree(mill, plain, collection, tell, **asked)
     return _load_lines(mill, kind.documents, path, collection, tell)
 
 
@@ -59,7 +60,7 @@ def refuse_foreign(kind: Loadable, options: PathOptions, *, as_documents: bool) 
         raise UnusablePath(OF_DOCUMENTS)
     if (options.origin or options.tools or options.time_zone) and not kind.reads_histories:
         raise UnusablePath(OF_HISTORIES)
-    if options.include_secrets and kind.tree is None:
+    if (options.include_secrets or options.vectors) and kind.tree is None:
         raise UnusablePath(OF_FILES)
 
 

@@ -71,8 +71,8 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-def ingest(querymill: CommandLine, path: Path, collection: str, *, code: int = 0) -> dict[str, Any]:
-    run = querymill("ingest", "files", path, "--collection", collection, "--json")
+def ingest(querymill: CommandLine, path: Path, collection: str, *options: str, code: int = 0) -> dict[str, Any]:
+    run = querymill("ingest", "files", path, "--collection", collection, "--json", *options)
     assert run.returncode == code, run.stderr
     return dict(json.loads(run.stdout))
 
@@ -172,7 +172,7 @@ def test_files_are_found_while_the_embedding_model_is_away_and_their_vectors_com
     mill: Querymill,
 ) -> None:
     openai_server.script.embeddings = lambda request: Answer(b"{}", status=503)
-    said = ingest(querymill, root, collection)
+    said = ingest(querymill, root, collection, "--vectors")
     assert said["pending"] == said["chunks"] > 0
     assert [found.path for found in files.named(collection, ["QoS"], roles=["definition"], limit=9)] == [
         "src/channel.py"

@@ -32,20 +32,20 @@ SOUP = "class Pot:\n    def stir(self):\n        spoon.turn()\n"
 MANY = {f"f{number}.py": f"def f{number}(): pass" for number in range(40)}
 
 
-def ingest_of(files: dict[str, str], collection: str = "code") -> IngestFiles:
+def ingest_of(files: dict[str, str], collection: str = "code", *, vectors: bool = False) -> IngestFiles:
     given = tuple(SourceFile(path=path, content=content) for path, content in files.items())
-    return IngestFiles(collection=collection, files=given)
+    return IngestFiles(collection=collection, files=given, vectors=vectors)
 
 
-def ingest(world: World, files: dict[str, str]) -> IngestFilesResult:
-    result = world.result(world.run(ingest_of(files)))
+def ingest(world: World, files: dict[str, str], *, vectors: bool = False) -> IngestFilesResult:
+    result = world.result(world.run(ingest_of(files, vectors=vectors)))
     assert isinstance(result, IngestFilesResult)
     return result
 
 
-def compare(world: World, files: dict[str, str], *, remove: bool = False) -> CompareFilesResult:
+def compare(world: World, files: dict[str, str], *, remove: bool = False, vectors: bool = False) -> CompareFilesResult:
     hashes = {path: SourceFile(path=path, content=content).sha256 for path, content in files.items()}
-    result = world.result(world.run(CompareFiles(collection="code", files=hashes, remove=remove)))
+    result = world.result(world.run(CompareFiles(collection="code", files=hashes, remove=remove, vectors=vectors)))
     assert isinstance(result, CompareFilesResult)
     return result
 
@@ -61,7 +61,7 @@ def embeddings_asked_for(world: World) -> int:
 
 def test_a_file_is_found_by_words_and_names_and_then_by_vectors(world: World) -> None:
     world.with_ports(parser=TreeSitterParser())
-    result = ingest(world, {"src/pot.py": SOUP, "empty.py": ""})
+    result = ingest(world, {"src/pot.py": SOUP, "empty.py": ""}, vectors=True)
     assert (result.outcome, result.total, result.ingested, result.unchanged) == ("ingested", 2, 2, 0)
     assert (result.symbols, result.chunks, result.pending) == (3, 1, 1)
     assert [hit.id for hit in world.words.search("code", "files", "stir", limit=9)] == ["src/pot.py"]
@@ -95,7 +95,7 @@ def test_fields_we_do_not_know_are_kept_as_metadata(world: World) -> None:
 
 
 def test_the_same_files_again_change_nothing_and_embed_nothing(world: World) -> None:
-    ingest(world, {"a.py": SOUP})
+    ingest(world, {"a.py": SOUP}, vectors=True)
     world.embeddings.asked.clear()
     again = ingest(world, {"a.py": SOUP})
     assert (again.outcome, again.ingested, again.unchanged) == ("unchanged", 0, 1)
@@ -106,7 +106,7 @@ def test_the_same_files_again_change_nothing_and_embed_nothing(world: World) -> 
 def test_a_changed_file_embeds_only_the_chunks_that_changed(world: World) -> None:
     world.with_ports(parser=TreeSitterParser())
     parts = [f"def f{n}():\n    '''{'word ' * 300}{n}'''\n" for n in range(3)]
-    ingest(world, {"a.py": "".join(parts)})
+    ingest(world, {"a.py": "".join(parts)}, vectors=True)
     assert len(world.embeddings.asked) == 3
     world.embeddings.asked.clear()
     ingest(world, {"a.py": "".join(["import os\n\n", parts[0], parts[1].replace("word", "soup", 1), parts[2]])})
@@ -148,7 +148,7 @@ def test_another_parser_makes_every_file_a_changed_one(world: World) -> None:
 
 def test_files_count_as_ingested_while_the_embedding_model_is_away(world: World) -> None:
     world.embeddings.fails_with = Unavailable("embedding: no answer in time")
-    assert ingest(world, {"a.py": SOUP}).pending == 1
+    assert ingest(world, {"a.py": SOUP}, vectors=True).pending == 1
     assert pending(world) == 1
     world.embeddings.fails_with = None
     assert compare(world, {"a.py": SOUP}).pending == 1
@@ -156,14 +156,14 @@ def test_files_count_as_ingested_while_the_embedding_model_is_away(world: World)
 
 
 def test_another_model_embeds_every_chunk_anew_when_the_code_base_is_compared(world: World) -> None:
-    ingest(world, {"a.py": SOUP})
+    ingest(world, {"a.py": SOUP}, vectors=True)
     world.embeddings.model = "newer"
     compare(world, {"a.py": SOUP})
     assert world.files.counts("code", model="newer").pending == 0
 
 
 def test_an_attempt_that_was_cut_is_resumed_where_it_was(world: World) -> None:
-    request = ingest_of(MANY)
+    request = ingest_of(MANY, vectors=True)
     job_id = world.submit(request)
     honest = world.files.put
     calls = []
@@ -186,7 +186,7 @@ def test_an_attempt_that_was_cut_is_resumed_where_it_was(world: World) -> None:
 
 
 def test_a_cancelled_ingestion_stops_between_slices(world: World) -> None:
-    request = ingest_of(MANY)
+    request = ingest_of(MANY, vectors=True)
     job_id = world.submit(request)
     honest = world.words.put
 
@@ -202,7 +202,7 @@ def test_a_cancelled_ingestion_stops_between_slices(world: World) -> None:
 
 def test_a_cancelled_embedding_keeps_what_it_has_and_the_next_goes_on(world: World) -> None:
     world.embeddings.fails_with = Unavailable("away")
-    ingest(world, MANY)
+    ingest(world, MANY, vectors=True)
     world.embeddings.fails_with = None
     request = EmbedFiles(collection="code")
     job_id = world.submit(request)
@@ -281,7 +281,7 @@ def test_of_a_file_that_is_dropped_while_it_waits_nothing_more_is_embedded(world
         return honest(*given, **more)
 
     world.embeddings.embed = dropping  # type: ignore[method-assign]
-    ingest(world, MANY)
+    ingest(world, MANY, vectors=True)
     asked = [text for text, _ in world.embeddings.asked]
     assert len(asked) == 39
     assert not any(text.startswith("f7.py") for text in asked)
@@ -298,7 +298,7 @@ class Choosy(WordEmbeddings):
 
 def test_a_chunk_that_the_provider_refuses_is_set_aside_and_the_others_are_embedded(world: World) -> None:
     world.with_ports(embeddings=Choosy())
-    ingest(world, {**MANY, "bad.py": "def poison(): pass"})
+    ingest(world, {**MANY, "bad.py": "def poison(): pass"}, vectors=True)
     assert pending(world) == 0
     (entry,) = world.ports.set_aside.texts("code", limit=9)
     assert (entry.key.kind, entry.key.document, entry.key.model) == ("files", "bad.py", world.ports.embeddings.model)
@@ -321,7 +321,7 @@ def reembed(world: World) -> ReembedFilesResult:
 
 def test_reembedding_switches_the_searches_to_the_model_and_tries_refused_texts_again(world: World) -> None:
     world.with_ports(embeddings=Choosy())
-    ingest(world, {"a.py": SOUP, "bad.py": "def poison(): pass"})
+    ingest(world, {"a.py": SOUP, "bad.py": "def poison(): pass"}, vectors=True)
     other = WordEmbeddings(model="other")
     world.with_ports(embeddings=other)
     assert world.files.searched_by("code") == "words"
@@ -382,7 +382,7 @@ def searched(world: World, **fields: Any) -> FileResult:
 def test_a_filter_chooses_the_files_before_anything_is_cut(world: World) -> None:
     files = [SourceFile.model_validate({"path": f"lib/{n}.py", "content": SOUP, "team": "red"}) for n in range(60)]
     files += [SourceFile.model_validate({"path": "src/z.py", "content": f"{SOUP}{'other ' * 300}", "team": "blue"})]
-    world.run(IngestFiles(collection="code", files=tuple(files)))
+    world.run(IngestFiles(collection="code", files=tuple(files), vectors=True))
     for fields in ({}, {"channels": ["words", "vectors"]}, {"globs": ["*.py"]}, {"patterns": ["Pot"]}):
         result = searched(world, filter={"team": "blue"}, **fields)
         assert [(hit.path, hit.metadata) for hit in result.results] == [("src/z.py", {"team": "blue"})]
@@ -394,7 +394,7 @@ def test_a_filter_chooses_the_files_before_anything_is_cut(world: World) -> None
 
 
 def test_a_file_that_waits_for_its_vector_keeps_a_place_among_those_that_have_one(world: World) -> None:
-    ingest(world, {f"f{n}.py": f"stir soup {n}" for n in range(40)})
+    ingest(world, {f"f{n}.py": f"stir soup {n}" for n in range(40)}, vectors=True)
     world.embeddings.fails_with = Unavailable("embedding: no answer in time")
     ingest(world, {"new.py": "stir the soup with " + " ".join(f"word{n}" for n in range(40))})
     world.embeddings.fails_with = None

@@ -10,6 +10,7 @@ from querymill_workers.dispatch import journey
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.notes import FailureNotes
+from querymill_workers.retrievers.files.embed import ask_for_vectors
 from tests.fixtures.code_base import ASKED, BASE, PROFILES, put
 from tests.fixtures.world import World
 
@@ -99,6 +100,7 @@ def test_a_judge_that_has_no_time_left_is_not_asked(code: World) -> None:
 
 
 def test_files_without_vectors_are_evaluated_by_their_words(code: World) -> None:
+    ask_for_vectors("code", code.ports)
     asked = ASKED.model_copy(update={"channels": ("words", "vectors"), "rounds": 1})
     job_id = code.submit(asked)
     for step in asked.steps:

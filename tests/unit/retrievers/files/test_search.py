@@ -10,6 +10,7 @@ from querymill_shared.contracts.files.search import FileResult, FileSearch
 from querymill_workers.dispatch import journey
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Failed, Unavailable
+from querymill_workers.retrievers.files.embed import ask_for_vectors
 from querymill_workers.retrievers.files.ports import SPACE
 from tests.fakes.vectors import vector_of
 from tests.fixtures.code_base import ASKED, BASE, PROFILES, put
@@ -204,6 +205,7 @@ def test_what_stands_in_a_file_never_becomes_an_expression(code: World) -> None:
 
 def test_vectors_join_the_search_and_missing_ones_are_named(code: World) -> None:
     model = code.ports.embeddings.model
+    ask_for_vectors("code", code.ports)
     pending = code.files.pending("code", model=model, limit=10)
     asked = ASKED.model_copy(update={"channels": ("words", "vectors")})
     unready = answered(code, asked)
@@ -222,6 +224,7 @@ def test_vectors_join_the_search_and_missing_ones_are_named(code: World) -> None
 
 
 def test_without_an_embedding_model_the_words_answer(code: World) -> None:
+    ask_for_vectors("code", code.ports)
     code.embeddings.fails_with = Failed("embedding: away")
     asked = ASKED.model_copy(update={"channels": ("words", "vectors")})
     result = answered(code, asked)

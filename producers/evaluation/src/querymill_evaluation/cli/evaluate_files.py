@@ -56,7 +56,7 @@ def prepare_files(folder: Path, options: Mapping[str, Any], sample: Sample) -> E
 
     return Evaluation(
         name=chosen.name,
-        lines=_lines(chosen),
+        lines=_lines(chosen, vectors=by_vectors),
         requests=requests,
         qrels=chosen.qrels,
         groups={query.query_id: str(query.metadata.get("repo") or "") for query in chosen.queries},
@@ -66,8 +66,8 @@ def prepare_files(folder: Path, options: Mapping[str, Any], sample: Sample) -> E
     )
 
 
-def _lines(chosen: FileSet) -> list[GoodLine[Any]]:
-    return [line for collection, files in chosen.files.items() for line in batched(files, collection)]
+def _lines(chosen: FileSet, *, vectors: bool) -> list[GoodLine[Any]]:
+    return [line for collection, files in chosen.files.items() for line in batched(files, collection, vectors=vectors)]
 
 
 def _await_vectors(mill: Querymill, chosen: FileSet) -> None:

@@ -20,6 +20,7 @@ DESCRIPTION: Final = (
     "Store documents in a collection, each as `read` names its fields: reports pages [{page, text}], if known"
     " sha1, title, company; messages and conversations session_id, started_at, messages [{role, text}];"
     " files path, content; modules file_path, code, meta_info. The same content again changes nothing."
+    " `vectors`: search files by meaning too."
 )
 MAX_DOCUMENTS: Final = 20
 MAX_TOKENS: Final = 4_000
@@ -33,6 +34,7 @@ class Arguments(BaseModel):
     collection: str
     kind: Retriever
     documents: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=MAX_DOCUMENTS)]
+    vectors: bool = False
 
 
 async def call(access: Access, arguments: Arguments) -> str:
@@ -45,14 +47,17 @@ async def call(access: Access, arguments: Arguments) -> str:
     if not access.may_name(arguments.collection):
         raise Fault(f"no collection {quoted(arguments.collection)}; you may use {listed(list(known))}")
     lines = next(kind for kind in KINDS if kind.name == arguments.kind).documents
-    asked = _requests(lines, arguments)
+    if arguments.vectors and not lines.makes_vectors_if_asked:
+        raise Fault("nothing was stored. `vectors` is for files; the other kinds have them anyway")
+    asked = _requests(lines.asking_for_vectors() if arguments.vectors else lines, arguments)
     jobs = await asyncio.gather(*(access.submit(cast("JobRequest", request)) for _, request in asked))
     told = await asyncio.gather(*(_outcome(job) for job in jobs))
     entries = [
         Entry(f"{Place(arguments.kind, arguments.collection, document)}: {said} (job {job.id})")
         for (document, _), said, job in zip(asked, told, jobs, strict=True)
     ]
-    head = f"{len(entries)} documents were accepted; they are found by their words at once, by meaning shortly after."
+    by_meaning = "" if lines.makes_vectors_if_asked and not arguments.vectors else ", by meaning shortly after"
+    head = f"{len(entries)} documents were accepted; they are found by their words at once{by_meaning}."
     return compose(lambda _: head, entries, foot=lambda _: "", max_tokens=MAX_TOKENS)
 
 

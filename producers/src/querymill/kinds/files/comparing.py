@@ -60,15 +60,19 @@ def find(code_base: CodeBase, path: Path) -> Listing:
     return Listing(listed, skipped, noted)
 
 
-def compare(mill: Submits, found: Listing, collection: str, *, remove: bool) -> CompareFilesResult:
+def compare(
+    mill: Submits, found: Listing, collection: str, *, remove: bool, vectors: bool = False
+) -> CompareFilesResult:
     """Ask which files changed, and with ``remove`` drop those that are no longer in the code base.
+
+    With ``vectors``, the collection has vectors from now on.
 
     Raises:
         UnusablePath: The collection's name breaks a rule, or comparing failed.
     """
     hashes = {path: listed.sha256 for path, listed in found.listed.items()}
     try:
-        request = CompareFiles(collection=collection, files=hashes, remove=remove)
+        request = CompareFiles(collection=collection, files=hashes, remove=remove, vectors=vectors)
         return mill.submit(request).result(timeout=COMPARE_S)
     except (ValueError, JobEnded) as error:
         raise UnusablePath(f"collection: {error}") from error
@@ -81,6 +85,7 @@ def ingest_tree(
     tell: Callable[[LoadProgress | UnreadPath], None],
     *,
     include_secrets: bool,
+    vectors: bool,
 ) -> Ingestion:
     """Bring a collection up to date with a directory, or add files from JSON lines; return what became of each file.
 
@@ -94,10 +99,11 @@ def ingest_tree(
         unread = UnreadPath(skipped.path, skipped.reason, skipped.failed)
         done.add_unread(unread)
         tell(unread)
-    compared = compare(mill, found, collection, remove=path.is_dir() and found.is_whole)
+    compared = compare(mill, found, collection, remove=path.is_dir() and found.is_whole, vectors=vectors)
     done.outcomes["unchanged"] += len(found.listed) - len(compared.changed)
     done.outcomes["dropped"] += len(compared.removed)
-    for advance in ingest(mill, batched(code_base.read(frozenset(compared.changed)), collection)):
+    changed = code_base.read(frozenset(compared.changed))
+    for advance in ingest(mill, batched(changed, collection, vectors=vectors)):
         if advance.document is not None:
             done.add(advance)
         tell(advance)

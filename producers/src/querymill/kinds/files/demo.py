@@ -27,9 +27,7 @@ def search_packages(mill: Querymill, _sample: Path, console: Console) -> list[Fi
     files = tuple(file for package, folder in PARTS for file in sources(package, folder))
     lines = list(batched(files, COLLECTION))
     with_bar(mill, lines, console, size=sum(line.size for line in lines))
-    console.print(
-        f"   {len(files)} files of celery.worker and kombu.transport, as installed here; their vectors follow unasked\n"
-    )
+    console.print(f"   {len(files)} files of celery.worker and kombu.transport, as installed here, without vectors\n")
     job = mill.submit(ASKED)
     follow(console, ASKED.query, job.events(timeout=ASKED.deadline + 10))
     result = job.result(timeout=5)
@@ -47,11 +45,4 @@ def sources(package: str, folder: str) -> Iterator[SourceFile]:
             yield SourceFile(path=f"{package}/{path.relative_to(root).as_posix()}", content=content)
 
 
-# The vectors are made in the background, and leave the small models of one machine no time for other steps.
-STEPS: Final = (
-    DemoStep(
-        "A code base, searched in rounds: the source of two installed packages",
-        search_packages,
-        leaves_models_busy=True,
-    ),
-)
+STEPS: Final = (DemoStep("A code base, searched in rounds: the source of two installed packages", search_packages),)

@@ -17,19 +17,19 @@ from querymill_shared.contracts.files.ingest import IngestFiles, SourceFile
 BATCH_FILES, BATCH_CHARACTERS = 64, 300_000
 
 
-def batched(files: Iterable[SourceFile], collection: str) -> Iterator[GoodLine[IngestFiles]]:
-    """Join files into jobs."""
+def batched(files: Iterable[SourceFile], collection: str, *, vectors: bool = False) -> Iterator[GoodLine[IngestFiles]]:
+    """Join files into jobs, which ask for ``vectors`` or do not."""
     held: list[SourceFile] = []
     number = 0
     for file in files:
         full = sum(len(other.content) for other in held) + len(file.content) > BATCH_CHARACTERS
         if held and (full or len(held) == BATCH_FILES):
             number += 1
-            yield _batch(number, held, collection)
+            yield _batch(number, held, collection, vectors=vectors)
             held = []
         held.append(file)
     if held:
-        yield _batch(number + 1, held, collection)
+        yield _batch(number + 1, held, collection, vectors=vectors)
 
 
 def document_of(request: IngestFiles) -> str:
@@ -38,9 +38,9 @@ def document_of(request: IngestFiles) -> str:
     return f"{first} and {len(others)} more" if others else first
 
 
-def _batch(number: int, files: Sequence[SourceFile], collection: str) -> GoodLine[IngestFiles]:
+def _batch(number: int, files: Sequence[SourceFile], collection: str, *, vectors: bool) -> GoodLine[IngestFiles]:
     size = sum(len(file.content.encode()) for file in files)
-    request = IngestFiles(collection=collection, files=tuple(files))
+    request = IngestFiles(collection=collection, files=tuple(files), vectors=vectors)
     return GoodLine(number, size, request, unit="batch", document=document_of(request))
 
 
@@ -68,7 +68,7 @@ LINES: Final = Lines(
     "files",
     document_of=document_of,
     counted="chunks",
-    packing=Packing(IngestFiles, many="files", one="files"),
+    packing=Packing(IngestFiles, many="files", one="files", shared=("vectors",)),
     in_list=True,
     prepare=by_cells,
     refuse=secret_of,

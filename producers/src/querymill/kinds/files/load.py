@@ -31,10 +31,10 @@ NAMED: Final = 10
 SECRETS_ADVICE: Final = "--include-secrets ingests it"
 
 
-def load(path: Path, collection: str, *, as_json: bool, include_secrets: bool = False) -> None:
+def load(path: Path, collection: str, *, as_json: bool, include_secrets: bool = False, vectors: bool = False) -> None:
     """Bring a collection up to date with a directory, or add files from JSON lines, which may be standard input."""
     with readable(path) as place:
-        _load(place, collection, as_json=as_json, include_secrets=include_secrets)
+        _load(place, collection, as_json=as_json, include_secrets=include_secrets, vectors=vectors)
 
 
 @contextmanager
@@ -49,7 +49,7 @@ def readable(path: Path) -> Iterator[Path]:
         yield Path(kept.name)
 
 
-def _load(path: Path, collection: str, *, as_json: bool, include_secrets: bool) -> None:
+def _load(path: Path, collection: str, *, as_json: bool, include_secrets: bool, vectors: bool) -> None:
     console = Console(stderr=True)
     code_base = code_base_at(path, include_secrets=include_secrets)
     found = find(code_base, path)
@@ -57,8 +57,8 @@ def _load(path: Path, collection: str, *, as_json: bool, include_secrets: bool) 
         for skipped in found.skipped:
             if skipped.failed:
                 record.refuse(skipped.reason, place=skipped.path)
-        compared = compare(mill, found, collection, remove=path.is_dir() and found.is_whole)
-        batches = batched(code_base.read(frozenset(compared.changed)), collection)
+        compared = compare(mill, found, collection, remove=path.is_dir() and found.is_whole, vectors=vectors)
+        batches = batched(code_base.read(frozenset(compared.changed)), collection, vectors=vectors)
         size = sum(found.listed[changed].size for changed in compared.changed)
         outcomes = with_bar(mill, batches, console, size=size)
     report(found, compared, outcomes, console, as_json=as_json)
@@ -84,7 +84,8 @@ def report(
     echo(
         f"{summary['ingested']} files ingested ({summary['symbols']} symbols, {summary['chunks']} chunks),"
         f" {summary['unchanged']} unchanged, {len(compared.removed)} dropped, {len(found.skipped)} skipped,"
-        f" {len(summary['failed'])} batches failed; {summary['pending']} chunks wait for their vectors"
+        f" {len(summary['failed'])} batches failed"
+        + (f"; {summary['pending']} chunks wait for their vectors" if summary["pending"] else "")
     )
     if not found.is_whole:
         echo("Not everything could be read, so nothing was dropped.")

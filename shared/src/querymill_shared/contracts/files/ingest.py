@@ -72,10 +72,15 @@ def _fit_one_job(files: tuple[SourceFile, ...]) -> tuple[SourceFile, ...]:
     return files
 
 
+#: Whether the collection is to have vectors, from now on. Written only if it is: the release before refuses the field.
+WithVectors = Annotated[bool, Field(exclude_if=lambda asked: not asked)]
+
+
 class CompareFiles(Request, Asks["CompareFilesResult"]):
     """Find out which files, given by path and hash of their content, are new or changed.
 
-    With ``remove``, the list is the whole code base: stored files that are not on it are dropped.
+    With ``remove``, the list is the whole code base: stored files that are not on it are dropped. ``vectors`` is as in
+    `IngestFiles`.
     """
 
     queue: ClassVar[Queue] = Queue.INGEST
@@ -83,6 +88,7 @@ class CompareFiles(Request, Asks["CompareFilesResult"]):
     lane: Lane = Lane.BULK
     files: Annotated[Mapping[SourcePath, Sha256], Field(min_length=1, max_length=MAX_LISTED)]
     remove: bool = False
+    vectors: WithVectors = False
     deadline: None = None
 
     @property
@@ -94,7 +100,8 @@ class CompareFiles(Request, Asks["CompareFilesResult"]):
 class CompareFilesResult(JobResult):
     """The files to ingest, and the files that were dropped. ``total`` counts the files of the request.
 
-    ``pending`` counts the stored chunks without a vector; a job that embeds them has been submitted.
+    ``pending`` counts the stored chunks that wait for a vector; a job that embeds them has been submitted. In a
+    collection without vectors no chunk waits.
     """
 
     kind: Literal["compare_files"] = "compare_files"
@@ -105,7 +112,12 @@ class CompareFilesResult(JobResult):
 
 
 class IngestFiles(Request, Asks["IngestFilesResult"]):
-    """Ingest files of a code base. Idempotent by content. Vectors follow in a job of their own."""
+    """Ingest files of a code base. Idempotent by content.
+
+    Files are searched by words, names and patterns. With ``vectors``, the whole collection is searched by meaning too:
+    a job of its own embeds all chunks that have no vector yet. This is asked for once. From then on every new or
+    changed file gets its vectors, with or without ``vectors``, until the collection is dropped.
+    """
 
     queue: ClassVar[Queue] = Queue.INGEST
     kind: Literal["ingest_files"] = "ingest_files"
@@ -113,6 +125,7 @@ class IngestFiles(Request, Asks["IngestFilesResult"]):
     files: Annotated[
         tuple[SourceFile, ...], Field(min_length=1, max_length=MAX_FILES_PER_JOB), AfterValidator(_fit_one_job)
     ]
+    vectors: WithVectors = False
     deadline: None = None
 
     @property
@@ -128,7 +141,7 @@ class IngestFilesResult(JobResult):
     they were dropped since. If all were, ``outcome`` is "superseded".
 
     ``symbols`` and ``chunks`` count those of the ingested files. ``pending`` counts the chunks of the whole collection
-    that had no vector when the job ended.
+    that waited for a vector when the job ended; none waits in a collection without vectors.
     """
 
     kind: Literal["ingest_files"] = "ingest_files"

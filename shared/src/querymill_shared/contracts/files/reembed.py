@@ -12,7 +12,7 @@ class ReembedFiles(Request, Asks["ReembedFilesResult"]):
 
     The new vectors stand beside those of the previous model, which searches compare until the switch. The switch is one
     statement. ``model`` is the EMBEDDING_MODEL of the workers; its vectors may have any dimension. Texts that its
-    provider refused before are tried again.
+    provider refused before are tried again. A collection without vectors gets them by this, and goes on getting them.
     """
 
     queue: ClassVar[Queue] = Queue.EMBED

@@ -8,7 +8,7 @@ from querymill_shared.contracts.files.ingest import CompareFiles, CompareFilesRe
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.ledger.ports import Subject, Version, version_of
-from querymill_workers.retrievers.files.embed import embed_soon
+from querymill_workers.retrievers.files.embed import ask_for_vectors, count_pending, embed_soon
 from querymill_workers.retrievers.files.ingest import revision_of
 from querymill_workers.retrievers.files.notes import CompareNotes
 from querymill_workers.retrievers.files.ports import KIND, SPACE, FilePorts
@@ -39,8 +39,10 @@ def step(claim: Claim, request: CompareFiles, ports: FilePorts) -> Sequence[Bell
         ports.samples.renew_soon()
     if len(known) > len(removed):
         ports.board.add_collections("files", [collection])  # again: the board may have been emptied
+    if request.vectors:
+        ask_for_vectors(collection, ports)
     bells = embed_soon(collection, [], ports, after=claim.job_id)
-    pending = ports.files.counts(collection, model=ports.embeddings.model).pending
+    pending = count_pending(collection, ports)
     notes = CompareNotes(total=len(request.files), changed=tuple(changed), removed=tuple(removed), pending=pending)
     hand_in(claim, request, notes, ENDING, ports)
     return bells

@@ -31,6 +31,8 @@ LISTED = 512
 def step(claim: Claim, request: EmbedFiles, ports: FilePorts) -> Sequence[Bell]:
     """Embed pending chunks until none is pending; then searches compare the workers' own model."""
     collection, own = request.collection, ports.embeddings
+    if ports.files.pending(collection, model=own.model, limit=1):  # else it may have been dropped since
+        ask_for_vectors(collection, ports)
     usage, done = Usage(), 0
     for model in models_to_embed_with(collection, ports):
         for made, spent, left in embed_pending(
@@ -39,15 +41,33 @@ def step(claim: Claim, request: EmbedFiles, ports: FilePorts) -> Sequence[Bell]:
             usage, done = usage + spent, done + made
             if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=done, total=done + left)):
                 return []  # cancelled; the vectors so far stay
-    switch_if_complete(collection, own.model, ports)
+    if has_vectors(collection, ports):
+        switch_if_complete(collection, own.model, ports)
     lacking = ports.files.counts(collection, model=own.model).pending
     hand_in(claim, request, EmbedNotes(total=done, pending=lacking, usage=usage.noted()), ENDING, ports)
     return []
 
 
+def has_vectors(collection: str, ports: FilePorts) -> bool:
+    """Return whether vectors were ever asked for. The model that searches compare is stored then, and only then."""
+    return ports.files.searched_by(collection) is not None
+
+
+def ask_for_vectors(collection: str, ports: FilePorts) -> bool:
+    """Have the files of a collection embedded from now on. Return whether this is the first time that it is asked."""
+    is_first = not has_vectors(collection, ports)
+    ports.files.searched_by(collection, first=ports.embeddings.model)
+    return is_first
+
+
+def count_pending(collection: str, ports: FilePorts) -> int:
+    """Count the chunks that wait for a vector; none does in a collection without vectors."""
+    return ports.files.counts(collection, model=ports.embeddings.model).pending if has_vectors(collection, ports) else 0
+
+
 def models_to_embed_with(collection: str, ports: FilePorts) -> Sequence[Embeddings]:
     """Return the models that embed files: the workers' own, then the previous one while searches still compare it."""
-    searched_by = ports.files.searched_by(collection, first=ports.embeddings.model)
+    searched_by = ports.files.searched_by(collection)
     if ports.former is None or searched_by in (ports.embeddings.model, None):
         return [ports.embeddings]
     return [ports.embeddings] + ([ports.former.embeddings] if searched_by == ports.former.embeddings.model else [])
@@ -117,8 +137,11 @@ def switch_if_complete(collection: str, model: str, ports: FilePorts) -> bool:
 def embed_soon(collection: str, paths: Sequence[str], ports: FilePorts, *, after: str) -> Sequence[Bell]:
     """Submit a job that embeds pending chunks, at most once for the job ``after``; return its bells.
 
-    The job covers the files at ``paths``, or the whole collection if there are none.
+    The job covers the files at ``paths``, or the whole collection if there are none. In a collection without vectors
+    no chunk is pending.
     """
+    if not has_vectors(collection, ports):
+        return []
     if not ports.files.pending(collection, model=ports.embeddings.model, limit=1, paths=paths or None):
         return []
     request = EmbedFiles(collection=collection, paths=tuple(paths))

@@ -11,7 +11,7 @@ from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S, caller_of
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.retrievers.files.asked import Asked, asked_of, raised
-from querymill_workers.retrievers.files.embed import model_to_compare
+from querymill_workers.retrievers.files.embed import has_vectors, model_to_compare
 from querymill_workers.retrievers.files.notes import DefinitionNotes, EvaluationNotes, FileNotes
 from querymill_workers.retrievers.files.ports import SPACE, FilePorts
 from querymill_workers.retrievers.files.rules.candidates import shards
@@ -161,11 +161,11 @@ def noted(found: ScoredDefinition, path: str, lines: Sequence[str]) -> Definitio
 def compare_vectors(
     paths: Sequence[str], claim: Claim, request: FileSearch, ports: FilePorts, *, had_vector: bool
 ) -> tuple[Mapping[str, float], Sequence[Degradation]]:
-    """Return the cosine of each file's chunk nearest to the request; without vectors, none and the reason.
+    """Return the cosine of each file's chunk nearest to the request; if the vector is missing, none and the reason.
 
     If the search had no vector of the request (``had_vector``), it is looked for once more, in case it has come.
     """
-    if "vectors" not in request.searched_channels:
+    if "vectors" not in request.searched_channels or not has_vectors(request.collection, ports):
         return {}, ()
     try:
         patience_s = EMBEDDING_PATIENCE_S if had_vector else ONCE_MORE_S

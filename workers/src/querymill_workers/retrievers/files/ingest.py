@@ -1,4 +1,4 @@
-"""Ingesting files of a code base: searchable by words, names and patterns at once, by vectors a little later.
+"""Ingesting files of a code base: searchable by words, names and patterns at once, by vectors later, and if asked.
 
 A file and its words change together, and an older version never replaces a newer one. If the job is killed, the next
 attempt resumes: files that are already stored are skipped.
@@ -16,7 +16,7 @@ from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.revisions import ContentHash, Revision
 from querymill_workers.ledger.ports import Subject, Version, version_of
-from querymill_workers.retrievers.files.embed import embed_soon
+from querymill_workers.retrievers.files.embed import ask_for_vectors, count_pending, embed_soon
 from querymill_workers.retrievers.files.notes import IngestNotes
 from querymill_workers.retrievers.files.ports import KIND, SPACE, FileInfo, FilePorts, KeyedChunk, PreparedFile
 from querymill_workers.retrievers.files.rules.chunking import CODE_CHUNKING_VERSION, chunk_code, embedded_text
@@ -32,12 +32,14 @@ INPUT_SHARE = 0.8
 
 
 def step(claim: Claim, request: IngestFiles, ports: FilePorts) -> Sequence[Bell]:
-    """Ingest the files whose content differs from the stored one, and submit the embedding of their chunks.
+    """Ingest the files whose content differs from the stored one; submit the embedding of their chunks.
 
-    A file of which a newer version was accepted, or that was dropped since, is left alone.
+    Chunks are embedded if the collection has vectors, or is asked to have them. If it had none, all its chunks are. A
+    file of which a newer version was accepted, or that was dropped since, is left alone.
     """
     collection, total, version = request.collection, len(request.files), version_of(claim)
-    ports.files.searched_by(collection, first=ports.embeddings.model)
+    # A second attempt cannot tell whether the first was the first to ask.
+    embeds_all = request.vectors and (ask_for_vectors(collection, ports) or claim.attempt > 1)
     stored: list[PreparedFile] = []
     outdated = 0
     for start in range(0, total, SLICE):
@@ -47,13 +49,14 @@ def step(claim: Claim, request: IngestFiles, ports: FilePorts) -> Sequence[Bell]
         if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=start + len(files), total=total)):
             return []  # cancelled; stored files stay, and comparing the code base submits their embedding
     ports.board.add_collections("files", [collection])
-    bells = embed_soon(collection, [file.path for file in request.files], ports, after=claim.job_id)
+    paths = [] if embeds_all else [file.path for file in request.files]
+    bells = embed_soon(collection, paths, ports, after=claim.job_id)
     notes = IngestNotes(
         total=total,
         ingested=len(stored),
         symbols=sum(len(file.symbols) for file in stored),
         chunks=sum(len(file.chunks) for file in stored),
-        pending=ports.files.counts(collection, model=ports.embeddings.model).pending,
+        pending=count_pending(collection, ports),
         outdated=outdated,
     )
     hand_in(claim, request, notes, ENDING, ports)

@@ -99,7 +99,7 @@ class PlanNotes(PartNotes):
 
 
 class CompareNotes(Notes):
-    """``total``: how many files were given; ``pending``: how many stored chunks lack a vector."""
+    """``total``: how many files were given; ``pending``: how many stored chunks wait for a vector."""
 
     total: int
     changed: tuple[str, ...]

@@ -122,7 +122,10 @@ class PendingChunk:
 
 @dataclass(frozen=True, slots=True)
 class FileCard:
-    """What a list tells of a file. ``pending`` counts its chunks that wait for a vector of the searches' model."""
+    """What a list tells of a file. ``pending`` counts its chunks that wait for a vector of the searches' model.
+
+    Without such a model none waits.
+    """
 
     path: str
     size: int
@@ -286,7 +289,10 @@ class Files(Protocol):
         ...
 
     def searched_by(self, collection: str, *, first: str | None = None) -> str | None:
-        """Return the model whose vectors searches compare. A collection without one gets ``first``."""
+        """Return the model whose vectors searches compare, or None for a collection that is to have no vectors.
+
+        Such a collection is to have those of ``first``, from now on.
+        """
         ...
 
     def switch(self, collection: str, *, model: str) -> bool:

@@ -1,5 +1,7 @@
 """Embed a code base with another model, beside the vectors that searches compare, then switch to it at once.
 
+A code base without vectors gets its first ones in the same way.
+
 If the job is killed, the next attempt resumes: chunks that have their vector are skipped.
 """
 
@@ -13,7 +15,7 @@ from querymill_workers.jobs.faults import Conflict, Refused
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.usage import Usage
-from querymill_workers.retrievers.files.embed import embed_pending, switch_if_complete
+from querymill_workers.retrievers.files.embed import ask_for_vectors, embed_pending, switch_if_complete
 from querymill_workers.retrievers.files.ports import KIND, FilePorts
 
 
@@ -37,6 +39,7 @@ def step(claim: Claim, request: ReembedFiles, ports: FilePorts) -> None:
     total = ports.files.counts(collection, model=model.model).chunks
     if total == 0:
         raise Refused(f"collection: no files in {collection!r}")
+    ask_for_vectors(collection, ports)
     if claim.attempt == 1:
         ports.set_aside.drop(collection, KIND, None, model=model.model)
         ports.files.retry(collection, model=model.model)

@@ -24,7 +24,7 @@ from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S, caller_of
 from querymill_workers.jobs.faults import Refused, Unavailable, Unreadable
 from querymill_workers.jobs.stages import Laps
 from querymill_workers.retrievers.files.asked import find_named
-from querymill_workers.retrievers.files.embed import model_to_compare
+from querymill_workers.retrievers.files.embed import has_vectors, model_to_compare
 from querymill_workers.retrievers.files.evaluation import evaluate
 from querymill_workers.retrievers.files.notes import EvaluationNotes, PlanNotes, SearchNotes
 from querymill_workers.retrievers.files.passing import passing
@@ -133,8 +133,10 @@ def search_vectors(claim: Claim, request: FileSearch, ports: FilePorts) -> Searc
 
     Files that wait for a vector are found by their words alone. They are a ranking of their own, so that files with
     vectors, which have two, do not push them out. If words are searched too, they do not wait for a slow model: the
-    notes then say that the vectors are missing.
+    notes then say that the vectors are missing. A collection without vectors costs no call of the model.
     """
+    if not has_vectors(request.collection, ports):
+        return SearchNotes(degraded=name_missing(EMBED, why_no_vectors(request, ports), None))
     words_answer = "words" in request.searched_channels
     patience_s = EMBEDDING_PATIENCE_S if words_answer else None
     try:
@@ -164,6 +166,14 @@ def search_vectors(claim: Claim, request: FileSearch, ports: FilePorts) -> Searc
         usage=usage.noted(),
         degraded=name_missing(EMBED, pending, "pending") + name_missing(claim.step, cut, "cut"),
     )
+
+
+def why_no_vectors(request: FileSearch, ports: FilePorts) -> Sequence[str]:
+    """Say what makes the vectors that a collection does not have, if they were asked for or words find nothing."""
+    if "vectors" not in request.channels and search_words(request, ports).found["words"]:
+        return []
+    made_by = f"`querymill reembed files --collection {request.collection}`"
+    return [f"the collection has no vectors, and is searched by words alone; {made_by} makes them"]
 
 
 def search_patterns(claim: Claim, request: FileSearch, ports: FilePorts) -> SearchNotes:
@@ -267,7 +277,7 @@ def round_event(rounds: Sequence[Round], request: FileSearch) -> SearchRound:
     )
 
 
-def name_missing(stage: str, reasons: Sequence[str], code: Code) -> tuple[Degradation, ...]:
+def name_missing(stage: str, reasons: Sequence[str], code: Code | None) -> tuple[Degradation, ...]:
     """Name each thing that a step was asked for and could not do."""
     return tuple(Degradation(stage=stage, reason=reason, code=code) for reason in reasons)
 

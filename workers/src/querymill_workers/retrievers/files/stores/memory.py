@@ -59,7 +59,8 @@ class MemoryFiles:
     ) -> Sequence[FileCard]:
         """See `Files.cards`."""
         paths = [path for path in self.passing(collection, conditions) if after is None or path > after][:limit]
-        pending = [chunk.path for chunk in self._pending(collection, self._models.get(collection, ""), paths)]
+        model = self._models.get(collection)
+        pending = [] if model is None else [chunk.path for chunk in self._pending(collection, model, paths)]
         return [
             FileCard(path, stored.file.info.size, stored.file.info.metadata, pending.count(path))
             for path, stored in self._of(collection, paths)

@@ -13,11 +13,11 @@ SELECT path FROM code_files AS f WHERE collection = %(collection)s AND {passes} 
 
 -- listed_files: a page of the files that pass a filter
 SELECT path, size, metadata, (
-    SELECT count(*) FROM code_chunks AS c
-    WHERE c.collection = f.collection AND c.path = f.path AND NOT EXISTS (
-        SELECT FROM code_models AS m
-        JOIN code_vectors AS v ON v.collection = m.collection AND v.model = m.model
-        WHERE m.collection = f.collection AND v.path = c.path AND v.key = c.key
+    SELECT count(*) FROM code_models AS m
+    JOIN code_chunks AS c ON c.collection = m.collection AND c.path = f.path
+    WHERE m.collection = f.collection AND NOT EXISTS (
+        SELECT FROM code_vectors AS v
+        WHERE v.collection = m.collection AND v.model = m.model AND v.path = c.path AND v.key = c.key
     )
 )
 FROM code_files AS f

@@ -1,0 +1,148 @@
+"""Vectors of a code base are made if they are asked for, and from then on for every file."""
+
+from typing import Any
+
+import pytest
+
+from querymill_shared.contracts.documents import DropDocuments
+from querymill_shared.contracts.files.ingest import (
+    CompareFiles,
+    CompareFilesResult,
+    EmbedFiles,
+    IngestFiles,
+    IngestFilesResult,
+    SourceFile,
+)
+from querymill_shared.contracts.files.reembed import ReembedFiles
+from querymill_shared.contracts.files.search import FileResult, FileSearch
+from querymill_shared.contracts.jobs import JobRequest
+from querymill_workers.jobs.faults import Unavailable
+from tests.fixtures.world import World
+
+POT, CUP = "def stir_soup(): pass", "def pour_tea(): pass"
+BY_VECTORS: dict[str, Any] = {"channels": ["words", "vectors"]}
+MADE_BY = "`querymill reembed files --collection code` makes them"
+
+
+def ingest(world: World, path: str, content: str, *, vectors: bool = False) -> IngestFilesResult:
+    file = SourceFile(path=path, content=content)
+    result = world.result(world.run(IngestFiles(collection="code", files=(file,), vectors=vectors)))
+    assert isinstance(result, IngestFilesResult)
+    return result
+
+
+def comparison(*, vectors: bool = False) -> CompareFiles:
+    hashes = {"pot.py": SourceFile(path="pot.py", content=POT).sha256}
+    return CompareFiles(collection="code", files=hashes, vectors=vectors)
+
+
+def search(world: World, query: str = "stir the soup", **fields: Any) -> FileResult:
+    result = world.result(world.run(FileSearch.model_validate({"query": query, "collection": "code", **fields})))
+    assert isinstance(result, FileResult)
+    return result
+
+
+def embedded(world: World) -> set[str]:
+    """The paths of the files whose chunks were sent to the model."""
+    return {text.split()[0] for text, _ in world.embeddings.asked}
+
+
+def pending_in_list(world: World) -> int:
+    return sum(card.pending for card in world.files.cards("code", {}, limit=9, after=None))
+
+
+def test_words_alone_cost_no_call_of_the_model_and_lack_nothing(world: World) -> None:
+    assert ingest(world, "pot.py", POT).pending == 0
+    compared = world.result(world.run(comparison()))
+    assert isinstance(compared, CompareFilesResult)
+    assert (compared.changed, compared.pending, pending_in_list(world)) == ((), 0, 0)
+    for query in ("stir the soup", "搅拌 stir soup"):
+        found = search(world, query)
+        assert (found.complete, [hit.path for hit in found.results]) == (True, ["pot.py"])
+    assert world.embeddings.asked == []
+
+
+def test_a_search_by_vectors_that_there_are_not_says_what_makes_them(world: World) -> None:
+    ingest(world, "pot.py", POT)
+    for channels in (["words", "vectors"], ["vectors"]):
+        found = search(world, channels=channels)
+        assert not found.complete
+        assert any(part.stage == "embed" and MADE_BY in part.reason for part in found.degraded)
+    assert [hit.path for hit in search(world, **BY_VECTORS).results] == ["pot.py"]
+    assert world.embeddings.asked == []
+
+
+def test_a_question_in_chinese_that_no_word_answers_says_what_could(world: World) -> None:
+    ingest(world, "pot.py", POT)
+    found = search(world, "鲸鱼在哪里")
+    assert (found.results, found.complete) == ((), False)
+    assert any(MADE_BY in part.reason for part in found.degraded)
+
+
+@pytest.mark.parametrize("asked", [IngestFiles, CompareFiles, ReembedFiles, EmbedFiles])
+def test_vectors_that_are_asked_for_later_are_made_of_every_file(world: World, asked: type[JobRequest]) -> None:
+    ingest(world, "pot.py", POT)
+    requests: dict[type[JobRequest], JobRequest] = {
+        IngestFiles: IngestFiles(collection="code", files=(SourceFile(path="cup.py", content=CUP),), vectors=True),
+        CompareFiles: comparison(vectors=True),
+        ReembedFiles: ReembedFiles(collection="code", model=world.embeddings.model),
+        EmbedFiles: EmbedFiles(collection="code"),
+    }
+    world.run(requests[asked])
+    assert embedded(world) == set(world.files.revisions("code")) >= {"pot.py"}
+    assert search(world, **BY_VECTORS).complete
+
+
+def test_once_asked_for_vectors_are_made_of_what_comes_and_of_what_changes(world: World) -> None:
+    ingest(world, "pot.py", POT, vectors=True)
+    for path, content in (("cup.py", CUP), ("pot.py", f"{POT}  # slowly")):
+        world.embeddings.asked.clear()
+        ingest(world, path, content)
+        assert embedded(world) == {path}
+    assert world.files.counts("code", model=world.embeddings.model).pending == 0
+
+
+def test_what_was_asked_while_the_model_was_away_is_made_later_unasked(world: World) -> None:
+    world.embeddings.fails_with = Unavailable("away")
+    ingest(world, "pot.py", POT, vectors=True)
+    assert pending_in_list(world) == 1
+    world.embeddings.fails_with = None
+    world.run(comparison())
+    assert (embedded(world), pending_in_list(world)) == ({"pot.py"}, 0)
+
+
+def test_a_second_attempt_of_the_job_that_asked_first_embeds_every_file_as_well(world: World) -> None:
+    ingest(world, "pot.py", POT)
+    honest = world.words.put
+
+    def away(*_: object) -> None:
+        world.words.put = honest  # type: ignore[method-assign]
+        raise Unavailable("PostgreSQL: OperationalError")
+
+    world.words.put = away  # type: ignore[method-assign, assignment]
+    request = IngestFiles(collection="code", files=(SourceFile(path="cup.py", content=CUP),), vectors=True)
+    job_id = world.run(request)
+    world.ring(job_id, request, "ingest")
+    assert world.result(job_id).complete
+    assert embedded(world) == {"pot.py", "cup.py"}
+
+
+def test_a_code_base_of_the_release_before_goes_on_having_vectors(world: World) -> None:
+    world.files.searched_by("code", first=world.embeddings.model)  # as every ingestion of that release did
+    ingest(world, "pot.py", POT)
+    assert (embedded(world), search(world, **BY_VECTORS).complete) == ({"pot.py"}, True)
+
+
+def test_a_collection_that_was_dropped_is_asked_anew(world: World) -> None:
+    ingest(world, "pot.py", POT, vectors=True)
+    world.run(DropDocuments(collection="code", retriever="files", everything=True))
+    world.run(EmbedFiles(collection="code"))  # one that waited all the time
+    world.embeddings.asked.clear()
+    ingest(world, "pot.py", POT)
+    assert world.embeddings.asked == []
+
+
+def test_a_request_says_that_it_asks_only_if_it_does() -> None:
+    # The release before refuses fields that it does not know.
+    assert "vectors" not in comparison().model_dump_json()
+    assert '"vectors":true' in comparison(vectors=True).model_dump_json()
