@@ -59,7 +59,9 @@ def heads(pages: Iterable[PageText]) -> Mapping[int, str]:
 def _printed_lines(text: str) -> Iterator[str]:
     for line in map(str.strip, text.splitlines()):
         if line and not ("|" in line and _RULE_MARKS.issuperset(line)):
-            yield from wrap(_names_once(line) if line.startswith("|") else line, HEAD_LINE_CHARS)
+            named = _names_once(line) if line.startswith("|") else line
+            # No head needs more, and a page may be one line of a million characters.
+            yield from wrap(named[: (HEAD_LINES + 1) * (HEAD_LINE_CHARS + 1)], HEAD_LINE_CHARS)
 
 
 def _names_once(row: str) -> str:
