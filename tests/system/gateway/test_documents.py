@@ -14,8 +14,10 @@ import pytest
 from querymill_shared.board import ValkeyBoard
 from querymill_shared.contracts.messages.load import LoadSessions
 from querymill_shared.settings import Settings
+from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.gateways import PATIENCE_S, GatewayHere
+from tests.fixtures.tallies import until
 
 LINES = {"Content-Type": "application/x-ndjson"}
 SESSION = {"session_id": "s1", "started_at": "2026-03-01T09:00:00Z", "messages": [{"role": "user", "text": "rain"}]}
@@ -88,6 +90,19 @@ def test_notebooks_are_read_by_cell_and_secrets_are_refused(http: httpx.Client, 
         "/v1/collections/secrets/reports", content=b"{}", headers=LINES, params={"include_secrets": True}
     )
     assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "include_secrets")
+
+
+def test_files_get_vectors_if_the_upload_asks_for_them(
+    http: httpx.Client, worker: WorkerProcess, openai_server: OpenAIServer
+) -> None:
+    for marker, parameters in (("plainly", {}), ("meaning", {"vectors": True})):
+        row = {"path": f"{marker}.py", "content": f"def {marker}(): pass"}
+        sent = http.post(f"/v1/collections/{marker}/files", content=lines(row), headers=LINES, params=parameters)
+        wait_for_batch(http, sent.headers["Location"])
+    until(lambda: "meaning.py" in str(openai_server.seen("embeddings")), within_s=60)
+    assert "plainly.py" not in str(openai_server.seen("embeddings"))
+    refused = http.post("/v1/collections/c/reports", content=b"{}", headers=LINES, params={"vectors": True})
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "vectors")
 
 
 def test_a_bad_line_is_named_and_the_others_are_stored(http: httpx.Client, worker: WorkerProcess) -> None:

@@ -14,6 +14,7 @@ from querymill import BadLine, Ingestion, LoadProgress, PathOptions, UnreadPath,
 from querymill.documents import RETRIEVERS
 from querymill.loading import load_async
 from querymill.testing import MemoryMill
+from querymill_shared.contracts.files.search import FileSearch
 from tests.fixtures.histories import claude_line, write_lines
 from tests.fixtures.mixed_documents import HOSTILE, write_mixed
 
@@ -127,6 +128,7 @@ def test_awaited_a_path_is_read_as_well(mill: MemoryMill, tmp_path: Path) -> Non
     [
         ("messages", PathOptions(title="t"), "^title, company, period, published_at and sync are for documents"),
         ("reports", PathOptions(origin="codex"), "are for histories"),
+        ("messages", PathOptions(vectors=True), "include_secrets and vectors are for files"),
         ("reports", PathOptions(include_secrets=True), "include_secrets and vectors are for files"),
         ("messages", PathOptions(origin="slak"), r"^origin \(--from\): slak: must be one of claude-code"),
         ("messages", PathOptions(), "no history"),
@@ -168,3 +170,16 @@ def test_notebooks_and_secrets_in_json_lines_are_read_as_in_a_folder(mill: Memor
     done = mill.ingest("files", tmp_path / "files.jsonl", collection="code")
     assert done.outcomes == {"ingested": 1, "left out": 1}
     assert mill.show("files", "a.ipynb", collection="code")["content"].startswith("# notebook: python\n# %% cell 1\n")
+
+
+@pytest.mark.parametrize("as_rows", [True, False])
+def test_files_have_vectors_if_they_are_asked_for(mill: MemoryMill, tmp_path: Path, as_rows: bool) -> None:
+    rows = [{"path": f"{name}.py", "content": f"{name} = 1"} for name in "ab"]
+    for row in rows:
+        (tmp_path / row["path"]).write_text(row["content"])
+    asked = FileSearch(query="a", collection="code", channels=("words", "vectors"))
+    given = rows if as_rows else tmp_path
+    mill.ingest("files", given, collection="code")
+    assert not mill.submit(asked).result(timeout=10).complete
+    mill.ingest("files", given, collection="code", options=PathOptions(vectors=True))
+    assert mill.submit(asked).result(timeout=10).complete

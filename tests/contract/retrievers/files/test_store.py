@@ -330,6 +330,18 @@ def test_only_chunks_that_are_stored_and_without_a_vector_are_still_pending(file
     assert [chunk.chunk.text for chunk in files.still_pending(collection, listed, model=MODEL)] == ["ships"]
 
 
+def test_without_a_model_no_file_waits_for_a_vector_and_with_one_every_chunk_does(
+    files: Files, collection: str
+) -> None:
+    files.put(collection, [draft("a.py", "soup\nships")])
+    (by_words,) = files.cards(collection, {}, limit=9, after=None)
+    files.searched_by(collection, first=MODEL)
+    (waiting,) = files.cards(collection, {}, limit=9, after=None)
+    embed(files, collection)
+    (embedded,) = files.cards(collection, {}, limit=9, after=None)
+    assert (by_words.pending, waiting.pending, embedded.pending) == (0, 2, 0)
+
+
 def test_vectors_of_two_models_and_dimensions_stand_side_by_side_until_the_switch(
     files: Files, collection: str
 ) -> None:

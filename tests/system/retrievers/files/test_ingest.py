@@ -18,11 +18,13 @@ from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
 from querymill_workers.words.postgres import PostgresWords
 from tests.fakes.openai_server import Answer, OpenAIServer, embedded
 from tests.fixtures.command_line import CommandLine
+from tests.fixtures.tallies import until
 from tests.fixtures.words import count_words
 
 pytestmark = pytest.mark.usefixtures("worker", "openai_server")
 
 MODEL = "multilingual-e5-small"
+BY_VECTORS = ("--channels", "words", "--channels", "vectors")
 CHANNEL = """\
 import collections
 from kombu.log import get_logger
@@ -182,6 +184,35 @@ def test_files_are_found_while_the_embedding_model_is_away_and_their_vectors_com
     while files.counts(collection, model=MODEL).pending:
         assert time.monotonic() < deadline, "the vectors never came"
         time.sleep(0.2)
+
+
+def test_vectors_are_made_if_they_are_asked_for_and_from_then_on_of_every_change(
+    querymill: CommandLine, files: Files, tmp_path: Path, collection: str, openai_server: OpenAIServer
+) -> None:
+    def embedded_files() -> set[str]:
+        texts = [text for request in openai_server.seen("embeddings") for text in request["input"]]
+        return {text.split()[0] for text in texts if collection in text}
+
+    def search_by_vectors() -> dict[str, Any]:
+        run = querymill("search", "files", f"{collection} boils", "--collection", collection, *BY_VECTORS, "--json")
+        return dict(json.loads(run.stdout))
+
+    def write(name: str) -> None:
+        (tmp_path / name).write_text(f"def boil_{collection}_{name[0]}():\n    pass\n")
+
+    write("a.py")
+    assert ingest(querymill, tmp_path, collection)["pending"] == 0
+    by_words = search_by_vectors()
+    assert [hit["path"] for hit in by_words["results"]] == ["a.py"]
+    assert any("querymill reembed files" in part["reason"] for part in by_words["degraded"])
+    assert embedded_files() == set()
+    assert querymill("reembed", "files", "--collection", collection).returncode == 0
+    assert embedded_files() == {"a.py"}
+    write("b.py")
+    ingest(querymill, tmp_path, collection)
+    until(lambda: files.counts(collection, model=MODEL).pending == 0, within_s=60)
+    assert embedded_files() == {"a.py", "b.py"}
+    assert search_by_vectors()["complete"]
 
 
 WRONG = [("nowhere", "nowhere"), ("empty", "no file that can be loaded")]
