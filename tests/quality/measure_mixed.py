@@ -53,16 +53,15 @@ def _is_answered(result: ReportResult, sides: str) -> bool:
 
 
 def _reports(folder: Path, pdfs: Path) -> Iterator[Report]:
-    described = {page["metadata"]["doc_name"]: page["metadata"] for page in (corpus := read_parts(folder)[2])}
+    corpus = read_parts(folder)[2]
+    described = {page["metadata"]["doc_name"]: page["metadata"] for page in corpus}
     with Reader() as reader:
         for path in sorted(pdfs.glob("**/*.pdf")):
             if path.stem in described:
                 pages = {page.number: page.text for page in reader.read(path).pages}
                 yield _report(path.stem, described[path.stem]["company"], str(described[path.stem]["year"]), pages)
     for name in RELEASES:
-        pages = {
-            page["metadata"]["page"] + 1: page["text"] for page in corpus if page["metadata"]["doc_name"] == name
-        }
+        pages = {page["metadata"]["page"] + 1: page["text"] for page in corpus if page["metadata"]["doc_name"] == name}
         yield _report(name, described[name]["company"], str(described[name]["year"]), pages)
     for line in (FOLDER / "mixed_documents.tsv").read_text(encoding="utf-8").splitlines():
         name, company, period, title, *texts = line.replace("\\n", "\n").split("\t")
