@@ -70,7 +70,7 @@ def _reports(folder: Path, pdfs: Path) -> Iterator[Report]:
 
 def _report(name: str, company: str, period: str, pages: dict[int, str], title: str = "") -> Report:
     written = tuple(ReportPage(page=number, text=text) for number, text in sorted(pages.items()) if text.strip())
-    return Report(sha1=name, title=title or name, company=company, period=period, pages=written)
+    return Report(sha1=name, title=title or name, company=company or None, period=period or None, pages=written)
 
 
 if __name__ == "__main__":
