@@ -138,13 +138,15 @@ def test_a_tool_that_the_scopes_do_not_offer_cannot_be_called(stored: MemoryMill
     assert access.submitted == []
 
 
-def test_files_have_vectors_if_the_agent_asks_for_them(access: MemoryAccess) -> None:
+def test_files_have_vectors_if_the_agent_asks_for_them() -> None:
     documents = [{"path": "src/b.py", "content": "def sub(a, b): ..."}]
-    for vectors, found in ((False, "at once."), (True, "at once, by meaning shortly after.")):
-        text = said(access, "ingest", collection="meant", kind="files", documents=documents, vectors=vectors)
-        assert found in text
-        assert access.submitted[-1].model_dump().get("vectors", False) is vectors
-    assert "`vectors` is for files" in fault(access, "ingest", **STORED[0], vectors=True)
+    with MemoryMill() as mill:
+        access = MemoryAccess(mill)
+        for vectors, found in ((False, "at once."), (True, "at once, by meaning shortly after.")):
+            text = said(access, "ingest", collection="code", kind="files", documents=documents, vectors=vectors)
+            assert found in text
+            assert access.submitted[-1].model_dump().get("vectors", False) is vectors
+        assert "`vectors` is for files" in fault(access, "ingest", **STORED[0], vectors=True)
 
 
 def test_a_search_returns_passages_with_ids_that_read_takes(access: MemoryAccess) -> None:
