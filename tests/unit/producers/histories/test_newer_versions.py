@@ -48,3 +48,16 @@ def test_an_undone_request_of_copilot_is_left_out_and_a_field_may_be_deleted_twi
     row = one(write_lines(tmp_path / "s-1.jsonl", lines))
     assert row["name"] == "Pumps"
     assert [text for _, text in said(row)] == ["Drain", "Drain: done", "Fill", "Fill: done"]
+
+
+def test_a_chat_of_gemini_that_goes_back_to_a_lost_message_begins_again(tmp_path: Path) -> None:
+    head = {"sessionId": "g1", "projectHash": "h", "startTime": "2026-08-01T10:00:00.000Z", "kind": "main"}
+
+    def message(id_: str, kind: str, text: str) -> dict[str, Any]:
+        return {"id": id_, "timestamp": "2026-08-01T10:00:01.000Z", "type": kind, "content": [{"text": text}]}
+
+    lines = [
+        head, message("a", "user", "Drain"), message("b", "gemini", "Drained"), {"$rewindTo": "gone"},
+        message("c", "user", "Fill"), message("d", "gemini", "Filled"),
+    ]  # fmt: skip
+    assert said(one(write_lines(tmp_path / "session-1.jsonl", lines))) == [("user", "Fill"), ("assistant", "Filled")]
