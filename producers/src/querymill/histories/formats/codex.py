@@ -17,8 +17,8 @@ from querymill.reading.compressed import plain_name
 _EVENTS: Final = {"user_message": USER, "agent_message": ASSISTANT}
 #: Characters of an id at the end of a file's name.
 _ID_CHARS: Final = 36
-_CALLS: Final = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call")
-_RESULTS: Final = ("function_call_output", "custom_tool_call_output")
+_CALLS: Final = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call")
+_RESULTS: Final = ("function_call_output", "custom_tool_call_output", "tool_search_output")
 
 
 def recognise(head: Head) -> bool:
@@ -111,6 +111,8 @@ class _Rollout:
         kind = payload.get("type")
         if kind in _EVENTS and payload.get("kind", "plain") == "plain":
             self._say(self.events, _EVENTS[kind], str(payload.get("message") or ""), number, at)
+        elif kind == "item_completed" and (plan := mapping(payload.get("item"))).get("type") == "Plan":
+            self._say(self.events, ASSISTANT, str(plan.get("text") or ""), number, at)
         elif kind == "thread_name_updated":
             self.name = word(payload.get("thread_name")) or self.name
         elif kind == "thread_rolled_back":
@@ -134,7 +136,7 @@ class _Rollout:
             self.items.append(call)
             self.events.append(call)
         elif kind in _RESULTS:
-            self.results[str(payload.get("call_id"))] = result_of(payload.get("output"))
+            self.results[str(payload.get("call_id"))] = result_of(payload.get("output") or payload.get("tools"))
 
     def _say(self, entries: list[Said | Call], role: str, text: str, number: int | None, at: Any) -> None:
         text = typed(text) if role == USER else text.strip()

@@ -35,13 +35,19 @@ def _read(path: Path, _asked: Asked) -> Read:
     else:
         whole = object_of(path)
     whole = mapping(whole)
-    requests = [request for request in mappings(whole.get("requests")) if not request.get("isHidden")]
+    requests = [request for request in mappings(whole.get("requests")) if not is_undone(request)]
     entries = [entry for request in requests for entry in _entries(request)]
     models = dict.fromkeys(filter(None, (word(request.get("modelId")) for request in requests)))
     if requests:
         id_ = word(whole.get("sessionId")) or f"copilot-{word(requests[0].get('requestId')) or path.stem}"
         started = moment(requests[0].get("timestamp")) or moment(whole.get("creationDate"))
         yield Session(id_, path, entries, word(whole.get("customTitle")), started, given({"models": list(models)}))
+
+
+def is_undone(request: dict[str, Any]) -> bool:
+    """Return whether a person took a request back, and not only a part of its answer."""
+    undone = mapping(request.get("shouldBeRemovedOnSend"))
+    return bool(request.get("isHidden") or (undone and not undone.get("afterUndoStop")))
 
 
 def applied(whole: Any, change: dict[str, Any]) -> Any:
@@ -68,7 +74,10 @@ def applied(whole: Any, change: dict[str, Any]) -> Any:
                 del held[change["i"] :]
             held.extend(value or [])
         case int() if kind == _DELETE:
-            del target[place[-1]]
+            if isinstance(target, dict):
+                target.pop(place[-1], None)
+            else:
+                del target[place[-1]]
     return whole
 
 

@@ -52,8 +52,8 @@ def _take(row: dict[str, Any], whole: dict[str, Any]) -> None:
         whole.update(mapping(row["$set"]))
     elif "$rewindTo" in row:
         ids = [message.get("id") for message in messages]
-        if row["$rewindTo"] in ids:
-            del messages[ids.index(row["$rewindTo"]) :]
+        # The tool does the same with a message that is lost: it begins again.
+        del messages[ids.index(row["$rewindTo"]) if row["$rewindTo"] in ids else 0 :]
     elif "sessionId" in row:
         whole.update({name: value for name, value in row.items() if name != "messages"})
     else:
