@@ -48,10 +48,10 @@ def _table_names(text: str) -> str:
 def heads(pages: Iterable[PageText]) -> Mapping[int, str]:
     """Return the head of each page, by page number: its first four printed lines that are not blank.
 
-    Some readers give a paragraph as one line. It is cut as a printer would, so that the head has the same length
-    by any reader: with whole paragraphs, words of the text counted five times, as if they named the page. The
-    rule under the names of a Markdown table's columns is no line, and each name counts once: a reader joins the name
-    of a group to that of each of its columns (``2023 / Sales | 2023 / Costs`` gives "2023 | Sales | Costs").
+    Some readers give a paragraph as one line. It is cut as a printer would cut it, so that a head has the same length
+    by any reader: words of a whole paragraph counted five times, as if they named the page. The rule under the names of
+    a Markdown table's columns is no line, and each name counts once: a reader joins the name of a group to that of each
+    of its columns (``2023 / Sales | 2023 / Costs`` gives "2023 | Sales | Costs").
     """
     return {page.page: "\n".join(islice(_printed_lines(page.text), HEAD_LINES)) for page in pages}
 
