@@ -1,4 +1,4 @@
-"""Floors of `conversations`: a small judged set through the real flow in memory, with the vectors of the bundled model."""
+"""Floors of `conversations`: a small judged set through the flow in memory, with the vectors of the bundled model."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
