@@ -8,7 +8,12 @@ from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.caches import CachedConversation, CachedSearch, SessionHit
 from querymill_workers.retrievers.conversations.ports.passages import NearSession
 from querymill_workers.retrievers.conversations.ports.sessions import ConversationInfo
-from querymill_workers.retrievers.conversations.rules.joining import join_orders
+from querymill_workers.retrievers.conversations.rules.joining import (
+    UNKNOWN_LENGTH,
+    JoinWeights,
+    join_orders,
+    join_weights,
+)
 from querymill_workers.retrievers.conversations.rules.question_frames import TimeOrder, asked_order
 from querymill_workers.retrievers.conversations.rules.rank import age_days, rank, recency
 from querymill_workers.retrievers.conversations.rules.scores import (
@@ -30,8 +35,8 @@ ABOUT: Final = 0.5
 class ScoredSession:
     """A candidate with its session, the days since its last activity, and its final score by words.
 
-    ``joined`` is what it has by rank if vectors were joined, and ``near`` its nearest passage. ``placed_for`` is the
-    order of time that it was placed by.
+    ``joined`` is what it has by rank if vectors were joined, with ``weights``, and ``near`` its nearest passage.
+    ``placed_for`` is the order of time that it was placed by.
     """
 
     hit: SessionHit
@@ -39,6 +44,7 @@ class ScoredSession:
     days: float
     final: FinalScore
     joined: JoinedHit[str] | None = None
+    weights: JoinWeights = UNKNOWN_LENGTH
     near: NearSession | None = None
     placed_for: TimeOrder | None = None
 
@@ -85,14 +91,21 @@ def join_near(
     for id_, session in fetch_sessions(question, new, ports).items():
         known[id_] = score_candidate(question, SessionHit(id_, 0.0), session, 1.0)
     passages = {found.session_id: found for found in near if found.session_id in known}
+    weights = weights_for(recalled)
     joined = [
-        replace(known[hit.key], joined=hit, near=passages.get(hit.key))
-        for hit in join_orders([candidate.hit.id for candidate in ranking], list(passages))
+        replace(known[hit.key], joined=hit, weights=weights, near=passages.get(hit.key))
+        for hit in join_orders([candidate.hit.id for candidate in ranking], list(passages), weights)
     ]
     if recalled.relaxed is None:
         return joined
     within = {candidate.hit.id for candidate in ranking} - recalled.relaxed
     return sorted(joined, key=lambda candidate: candidate.hit.id not in within)
+
+
+def weights_for(recalled: CachedSearch) -> JoinWeights:
+    """Return what words and vectors weigh, by the length of the entries that the words were searched in."""
+    scored = next((hit.scored for hit in recalled.candidates if hit.scored is not None), None)
+    return UNKNOWN_LENGTH if scored is None else join_weights(scored.statistics.average)
 
 
 def order_by_time(question: Question, recalled: CachedSearch, ranking: Sequence[ScoredSession]) -> list[ScoredSession]:

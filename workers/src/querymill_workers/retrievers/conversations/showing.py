@@ -25,7 +25,7 @@ from querymill_workers.retrievers.conversations.relevance import messages_within
 from querymill_workers.retrievers.conversations.rules.best_passage import Snippet, best_passage, opening
 from querymill_workers.retrievers.conversations.rules.diversification import Placed, Ranked, age_of, diversify
 from querymill_workers.retrievers.conversations.rules.joining import FORMULA as JOIN_FORMULA
-from querymill_workers.retrievers.conversations.rules.joining import RRF_K, WEIGHTS
+from querymill_workers.retrievers.conversations.rules.joining import RRF_K
 from querymill_workers.retrievers.conversations.rules.passages import SOFT_MAXIMUM
 from querymill_workers.retrievers.conversations.rules.rank import rank, recency
 from querymill_workers.retrievers.conversations.rules.scores import FORMULAS
@@ -151,10 +151,12 @@ def explain_relevance(hit: SessionHit) -> dict[str, Any]:
 
 def explain_join(joined: JoinedHit[str], candidate: ScoredSession) -> dict[str, Any]:
     """Return all that the score by rank is computed from, and the nearest passage, if vectors found the session."""
+    weights = candidate.weights
     explained: dict[str, Any] = {
         "formula": JOIN_FORMULA,
         "k": RRF_K,
-        "weights": dict(WEIGHTS),
+        "weights": {"words": weights.words, "vectors": weights.vectors},
+        "entry_words": weights.entry_words,
         "ranks": dict(joined.ranks),
         "score": joined.score,
     }
