@@ -45,6 +45,27 @@ def test_a_pdf_gives_pages_tables_and_its_title(tmp_path: Path) -> None:
     assert found.proposed["title"] == "The ferry year"
 
 
+def test_a_pdf_whose_letters_are_drawn_twice_is_read_once(tmp_path: Path) -> None:
+    lines = (
+        "All feet on deck",
+        "Nine ferries sailed",
+        "to the last of islands.",
+        "Eleven stayed in port,",
+        "where they are.",
+    )
+    page = [(72, 740 - 12 * at, 10, line) for at, line in enumerate(lines)]
+    table = [
+        (300, 620, 10, "2023"), (400, 620, 10, "2022"), (72, 608, 10, "Crew"), (310, 608, 10, "7.5"),
+        (410, 608, 10, "66"), (72, 596, 10, "Stations"), (310, 596, 10, "11"), (410, 596, 10, "22"),
+    ]  # fmt: skip
+    again = [(x + 0.4, y - 0.4, size, text) for x, y, size, text in (*page, *table)]
+    once, twice = (
+        texts(read(tmp_path / f"{name}.pdf", documents.pdf(drawn)))
+        for name, drawn in (("once", [*page, *table]), ("twice", [*page, *table, *again]))
+    )
+    assert twice == once
+
+
 def test_a_page_without_text_is_named_and_the_others_are_read(tmp_path: Path) -> None:
     found = read(tmp_path / "scan.pdf", documents.pdf([], documents.lines("Nine ships.")))
     assert [page.number for page in found.pages] == [2]

@@ -20,6 +20,7 @@ from querymill.reading.document import Document, Page, Remark, Unreadable
 from querymill.reading.formats import Asked
 from querymill.reading.formats.pdf_forms import letters_of_fields, open_form
 from querymill.reading.rules.directions import apart
+from querymill.reading.rules.doubles import drawn_once
 from querymill.reading.rules.furniture import without_furniture
 from querymill.reading.rules.lattice import Post, with_tables
 from querymill.reading.rules.layout import Line, Rule, Segment, columns, lines_of, segments_of
@@ -122,7 +123,8 @@ def _sheet(document: Any, at: int, *, has_form: bool) -> tuple[list[list[Segment
         return [], [], f"cannot be read: {error}"
     finally:
         page.close()
-    written = [(words_of(few), is_turned(few)) for few in (apart(found, angles) if angles else [found])]
+    directions = map(drawn_once, apart(found, angles) if angles else [found])
+    written = [(words_of(few), is_turned(few)) for few in directions]
     sheet = [
         column
         for words, turned in written
