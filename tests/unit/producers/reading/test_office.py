@@ -10,6 +10,7 @@ from typing import Any
 import docx
 import openpyxl
 import pptx
+import pytest
 from docx.opc.packuri import PackURI
 from docx.opc.part import Part
 from docx.oxml import parse_xml
@@ -168,6 +169,14 @@ def test_charts_of_a_document_give_their_figures_where_they_stand(tmp_path: Path
     table = chart[chart.index("|") :]
     assert table in text
     assert text.index("Pumps by month.") < text.index(table) < text.index("That is all.")
+
+
+@pytest.mark.parametrize("damage", [(b'<c:pt idx="', b'<c:pt at="'), (b"</c:chartSpace>", b"")])
+def test_a_damaged_chart_costs_its_figures_and_not_the_document(tmp_path: Path, damage: tuple[bytes, bytes]) -> None:
+    with_chart_in_text(tmp_path / "a.docx")
+    changed(tmp_path / "a.docx", lambda name, content: (name, content.replace(*damage) if "chart" in name else content))
+    (text,) = texts(tmp_path / "a.docx")
+    assert text.index("Pumps by month.") < text.index("That is all.")
 
 
 def test_rows_that_are_empty_before_the_last_one(tmp_path: Path) -> None:

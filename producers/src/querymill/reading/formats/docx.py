@@ -1,6 +1,7 @@
 """DOCX: the sections under its headings, with its tables; text boxes, notes and what was inserted belong to it."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Final
 
 import docx
@@ -74,7 +75,8 @@ def _charts(paragraph: Any, opened: Opened) -> Iterator[Part]:
     for chart in paragraph.iter(_CHART):
         relation = opened.part.rels.get(chart.get(_RELATED) or "")
         if relation is not None and not relation.is_external:
-            yield from map(Part, texts_of_chart(xml_of(relation.target_part.blob)))
+            with suppress(Unreadable):  # a damaged chart must not cost its document
+                yield from map(Part, texts_of_chart(xml_of(relation.target_part.blob)))
 
 
 def _blocks(body: Any) -> Iterator[Any]:
