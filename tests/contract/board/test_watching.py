@@ -36,6 +36,12 @@ def submitted(board: Board, number: int) -> str:
     return board.submit(SEARCH.model_copy(update={"query": f"revenue in year {number}?"}))[0]
 
 
+def submitted_branches(board: Board, number: int) -> str:
+    """Submit a question of several steps."""
+    asked = SEARCH.model_copy(update={"query": f"revenue in year {number}?", "hyde": True, "multi_query": ("variant",)})
+    return board.submit(asked)[0]
+
+
 def every_event(job_id: str, after: str = "0-0") -> Look:
     return Look(job_id, every_event=True, after=after)
 
@@ -82,6 +88,34 @@ def test_who_waits_for_the_end_is_told_of_nothing_else(board: Board, watching: W
     board.settle(job_id, Verdict("failed", reason="why"))
     assert [event.type for event in listener.hear(wait_s=10)] == ["failed"]
     assert listener.hear(wait_s=0.01) == []
+
+
+def picture_after_a_step(board: Board, job_id: str) -> bool:
+    """Finish a step of several, and tell whether its worker was given the picture, to tell the ranking."""
+    return board.finish(claimed(board, job_id, "hyde"), Outcome()) is not None
+
+
+def test_the_ranking_on_the_way_is_told_unless_all_who_watch_wait_for_the_end(
+    board: Board, watching: WatchedBoard
+) -> None:
+    unwatched, awaited, followed = (submitted_branches(board, number) for number in range(3))
+    watching.watch([the_end(awaited), the_end(followed)], WATCHER)
+    watching.watch([every_event(followed)], "another")
+    given = {name: picture_after_a_step(board, job_id) for name, job_id in zip("uaf", (unwatched, awaited, followed), strict=True)}
+    # Who comes later reads what was told before, so it is told while nobody watches.
+    assert given == {"u": True, "a": False, "f": True}
+
+
+def test_the_ranking_of_shared_work_is_told_if_any_caller_may_read_it(board: Board, watching: WatchedBoard) -> None:
+    leader = submitted_branches(board, 1)
+    watching.watch([the_end(leader)], WATCHER)
+    follower = submitted_branches(board, 1)
+    assert follower != leader
+    claims = [claimed(board, leader, step) for step in ("hyde", "original")]
+    watching.watch([the_end(follower)], WATCHER)
+    assert board.finish(claims[0], Outcome()) is None
+    watching.watch([every_event(follower)], "another")
+    assert board.finish(claims[1], Outcome()) is not None
 
 
 def test_who_watches_every_event_still_does_after_asking_for_the_end(

@@ -15,7 +15,6 @@ from querymill_shared.board.calls import (
     LEASE_RAN_OUT,
     NO_BACKLOG,
     SETTLE_GRACE_MS,
-    TELL_EVERY_MS,
     finished,
 )
 from querymill_shared.board.counts import JobCounts
@@ -51,6 +50,7 @@ class MemoryBoard(MemoryCollections):
         self._backlog = MemoryBacklog()
         self._changed = threading.RLock()
         self._shared = SharedWork(self._jobs, settings, clock, self._tell_one, self._count_end)
+        self.watched = self._shared.watched
         #: Called with a job's id, the number of an event and the event.
         self.listeners: list[Callable[[str, int, Event], None]] = []
 
@@ -198,8 +198,7 @@ class MemoryBoard(MemoryCollections):
             if job.record.open_steps <= 0:
                 job.due[SETTLE] = now + SETTLE_GRACE_MS / 1000
                 return job.picture()
-            told = job.record.told
-            if outcome.state != "done" or (told is not None and now - told < TELL_EVERY_MS / 1000):
+            if outcome.state != "done" or not job.is_due_to_tell(now) or not self._shared.is_followed(job):
                 return None
             picture, job.record = job.picture(), replace(job.record, told=now)
             return picture

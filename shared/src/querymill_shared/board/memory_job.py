@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from querymill_shared.board.attempts import append_past, encode_past
-from querymill_shared.board.calls import MAX_KEPT_REQUEST_BYTES, SETTLE_MARGIN_MS
+from querymill_shared.board.calls import MAX_KEPT_REQUEST_BYTES, SETTLE_MARGIN_MS, TELL_EVERY_MS
 from querymill_shared.board.joining import reads_only
 from querymill_shared.board.memory_counts import MemoryBells
 from querymill_shared.board.picture import Claim, Counts, Picture, Record, Step
@@ -47,6 +47,11 @@ class MemoryJob:
     def since(self) -> float:
         """When the job was accepted, or replayed."""
         return self.record.created if self.replayed is None else self.replayed
+
+    def is_due_to_tell(self, now: float) -> bool:
+        """Whether nothing was told for a while."""
+        told = self.record.told
+        return told is None or now - told >= TELL_EVERY_MS / 1000
 
     def holds(self, held: Claim) -> bool:
         """Whether this attempt still holds the step: the fence."""

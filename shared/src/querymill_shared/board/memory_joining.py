@@ -1,6 +1,6 @@
 """Identical work in flight on the board in memory: who shares it, and how each of them ends."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -44,6 +44,8 @@ class SharedWork:
         self._on_end = on_end
         self._in_flight: dict[str, _Joinable] = {}
         self._changes: Counter[str] = Counter()
+        #: Job id to those who watch it, each with whether it hears every event.
+        self.watched: defaultdict[str, dict[str, bool]] = defaultdict(dict)
 
     def join(self, request: JobRequest, digest: str, job_id: str) -> bool:
         """Let a new job follow identical work in flight. Return False if there is none."""
@@ -79,6 +81,11 @@ class SharedWork:
     def callers_of(self, job: MemoryJob) -> list[MemoryJob]:
         """Return the jobs that are told what happens to some work."""
         return [self._jobs[caller] for caller in job.callers] or [job]
+
+    def is_followed(self, job: MemoryJob) -> bool:
+        """Whether somebody may read what is told of some work on its way."""
+        watched = [self.watched.get(caller.record.job_id) for caller in self.callers_of(job)]
+        return any(not watchers or any(watchers.values()) for watchers in watched)
 
     def settle(self, job: MemoryJob, verdict: Verdict) -> bool:
         """End a job, or a caller's part in it. Return False if the caller has ended before."""

@@ -1,7 +1,6 @@
 """Watching jobs on the board in memory."""
 
 import threading
-from collections import defaultdict
 from collections.abc import Sequence
 
 from querymill_shared.board import lives
@@ -45,8 +44,6 @@ class MemoryWatchedBoard:
     def __init__(self, board: MemoryBoard) -> None:
         self._board = board
         self._listeners: dict[str, MemoryListener] = {}
-        #: Job id to watchers, each with whether it hears every event.
-        self._watched: defaultdict[str, dict[str, bool]] = defaultdict(dict)
         board.listeners.append(self._pass_on)
 
     def close(self) -> None:
@@ -66,16 +63,13 @@ class MemoryWatchedBoard:
         return [self._watch(look, watcher) for look in looks]
 
     def _watch(self, look: Look, watcher: str) -> Seen | Exception:
-        known = self._watched[look.job_id]
+        known = self._board.watched[look.job_id]
         # First registered, then read: what comes in between is told twice, not never.
         known[watcher] = look.every_event or known.get(watcher, False)
         events = self._board.events(look.job_id)
         if not events:
-            self._watched.pop(look.job_id, None)
             return UnknownJob(look.job_id)
         told = tuple(_told(look.job_id, number, event) for number, (_, event) in enumerate(events, 1))
-        if told[-1].is_last:
-            self._watched.pop(look.job_id, None)
         if look.every_event:
             return Seen(told[int(look.after.split("-")[0]) :], len(told))
         return Seen(told[-1:] if told[-1].is_last else (), 0, self._board.result(look.job_id))
@@ -102,11 +96,9 @@ class MemoryWatchedBoard:
 
     def _pass_on(self, job_id: str, number: int, event: Event) -> None:
         told = _told(job_id, number, event)
-        for watcher, every_event in tuple(self._watched.get(job_id, {}).items()):
+        for watcher, every_event in tuple(self._board.watched.get(job_id, {}).items()):
             if watcher in self._listeners and (every_event or told.is_last):
                 self._listeners[watcher].tell(told)
-        if told.is_last:
-            self._watched.pop(job_id, None)
 
 
 def _told(job_id: str, number: int, event: Event) -> Told:

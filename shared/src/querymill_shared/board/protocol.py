@@ -89,8 +89,9 @@ class Board(Protocol):
         """Close a step and store its hits.
 
         Return the job's picture if there is something to do with it: no step is open any more, or nothing has been
-        told about the job for 0.1 s. Otherwise return None, because most steps that end are neither. If a later
-        attempt holds the step, store nothing and return None.
+        told about the job for 0.1 s. Otherwise return None, because most steps that end are neither. While all who
+        watch the job wait for its end, nothing need be told on the way. If a later attempt holds the step, store
+        nothing and return None.
         """
         ...
 

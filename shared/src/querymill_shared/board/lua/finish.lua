@@ -1,5 +1,5 @@
 -- Close a step and store its hits, if this attempt still holds it (the fence). Return the picture if this was the last open
--- step, or if nothing was told about the job for a while and it is this worker's turn to tell.
+-- step, or if somebody may read what is told on the way, nothing was told for a while, and it is this worker's turn to tell.
 -- KEYS job steps events due hits queries held
 -- ARGV job_id step attempt state(done|failed) reason notes event settle_grace_ms tell_every_ms
 --   facts (query packed_hits)...
@@ -24,7 +24,7 @@ if redis.call('HINCRBY', job, 'open', -1) <= 0 then
   return {'closed', picture(keys)}
 end
 told = tonumber(told)
-if ARGV[4] ~= 'done' or (told and now - told < tonumber(ARGV[9])) then return {'closed'} end
+if ARGV[4] ~= 'done' or (told and now - told < tonumber(ARGV[9])) or not is_followed(job) then return {'closed'} end
 local before = picture(keys)
 redis.call('HSET', job, 'told', now)
 return {'closed', before}

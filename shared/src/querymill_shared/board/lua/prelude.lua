@@ -138,6 +138,17 @@ local function tell(events, type, body)
   for _, caller in ipairs(callers) do tell_one(stem_of(events, caller) .. 'events', type, body) end
 end
 
+-- Whether somebody may read what is told of some work on its way. If all who wait for it wait for its end, nobody does.
+local function is_followed(job)
+  local callers = callers_of(own_stem(job) .. 'callers')
+  if #callers == 0 then callers[1] = string.match(job, '}:(.*):job$') end
+  for _, caller in ipairs(callers) do
+    local watch = redis.call('HGET', stem_of(job, caller) .. 'job', 'watch')
+    if not watch or string.find(watch, ':all', 1, true) then return true end
+  end
+  return false
+end
+
 -- Note in the record of a job that is done what its last event says: that its result lacks a part.
 local function note_lack(job, body)
   if string.find(body, '"complete":false', 1, true) then redis.call('HSET', job, 'lacks', 1) end
