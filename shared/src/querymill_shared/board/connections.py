@@ -58,7 +58,7 @@ class QuickConnection(redis.Connection):
     threads of a busy worker spend much of the processor on passing it around.
     """
 
-    #: When its last script had replied, in monotonic seconds, if it was not lent since.
+    #: When its last command had replied, in monotonic seconds, if it was not lent since.
     sound_at = float("-inf")
 
     @property
@@ -93,7 +93,7 @@ class QuickConnection(redis.Connection):
 class QuickPool(redis.BlockingConnectionPool):
     """A pool whose callers wait for a connection for as long as the server answers any of them.
 
-    A script's connection of a moment ago is lent without a look.
+    A connection that replied a moment ago is lent without a look.
     """
 
     #: When a caller last gave a connection back that works, in monotonic seconds.
@@ -136,20 +136,20 @@ class QuickPool(redis.BlockingConnectionPool):
             super().release(connection)  # type: ignore[no-untyped-call]
 
 
-def run_script(client: redis.Redis, command: tuple[Any, ...]) -> Any:
-    """Run a script on a connection of a client's pool. The library's own way costs twice as much of the processor.
+def run_command(client: redis.Redis, command: tuple[Any, ...]) -> Any:
+    """Run a command on a connection of a client's pool. The library's own way costs twice as much of the processor.
 
     Raises:
         redis.RedisError: As the library's own way.
     """
-    [reply] = run_scripts(client, [command])
+    [reply] = run_commands(client, [command])
     if isinstance(reply, redis.ResponseError):
         raise reply
     return reply
 
 
-def run_scripts(client: redis.Redis, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """Run scripts, one after the other, in one round trip. What the server answers with an error is that error.
+def run_commands(client: redis.Redis, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Run commands, one after the other, in one round trip. What the server answers with an error is that error.
 
     Raises:
         redis.RedisError: As the library's own pipeline.
@@ -197,11 +197,7 @@ def open_commands(url: str, *, most: int = COMMANDS, decode_responses: bool = Tr
 
 def open_watching(url: str) -> redis.Redis:
     """Open a client for the two threads of a reader."""
-    return redis.Redis.from_pool(
-        redis.BlockingConnectionPool.from_url(
-            url, max_connections=WATCHING, timeout=COMMAND_WAIT_S, decode_responses=True, **OPTIONS
-        )
-    )
+    return open_commands(url, most=WATCHING)
 
 
 class WatchfulConnection(redis.asyncio.Connection):

@@ -11,7 +11,7 @@ from querymill_shared.board import calls, dead, exchanges, forgetting, keys, liv
 from querymill_shared.board.attempts import Part
 from querymill_shared.board.batches import BatchShelf
 from querymill_shared.board.calls import NO_BACKLOG, Call
-from querymill_shared.board.connections import COMMANDS, open_commands, run_script, run_scripts
+from querymill_shared.board.connections import COMMANDS, open_commands, run_command, run_commands
 from querymill_shared.board.counts import JobCounts, read_counts
 from querymill_shared.board.endings import OnEnd, log_end
 from querymill_shared.board.exchanges import Exchange
@@ -63,17 +63,17 @@ class ValkeyBoard:
     def _run(self, call: Call[T]) -> T:
         run = command_of(call)
         try:
-            returned = run_script(self._client, run)
+            returned = run_command(self._client, run)
         except NoScriptError:
             self._client.script_load(source(call.script))  # the server was restarted
-            returned = run_script(self._client, run)
+            returned = run_command(self._client, run)
         return call.parse(returned)
 
     def _run_all(self, asked: Sequence[Call[Any]]) -> list[Any]:
         """Run calls, one after the other, in one round trip."""
         if len(asked) == 1:
             return [self._run(asked[0])]
-        replies = run_scripts(self._client, [command_of(call) for call in asked])
+        replies = run_commands(self._client, [command_of(call) for call in asked])
         # A server that was restarted has no scripts yet. What came after the first of them came too early.
         known = next((place for place, reply in enumerate(replies) if isinstance(reply, NoScriptError)), len(asked))
         found = [parsed(call, reply) for call, reply in zip(asked[:known], replies, strict=False)]

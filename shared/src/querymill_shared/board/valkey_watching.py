@@ -8,10 +8,9 @@ import redis
 from redis.exceptions import NoScriptError
 
 from querymill_shared.board import keys, lives, results
-from querymill_shared.board.connections import open_watching
+from querymill_shared.board.connections import open_watching, run_command, run_commands
 from querymill_shared.board.results import read_result
 from querymill_shared.board.scripts import digest, source
-from querymill_shared.board.valkey import stream_entries
 from querymill_shared.board.watching import Look, Seen, Told
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.queues import Queue
@@ -85,15 +84,13 @@ class ValkeyWatchedBoard:
 
     def _stored_results(self, job_ids: Sequence[str]) -> list[str | None]:
         """Return the results as they stand on the board: one that is shared is the id of a leader."""
-        if len(job_ids) == 1:  # a pipeline of one command costs twice as much
-            stored: Any = self._client.get(*keys.of_job(job_ids[0], "result"))
-            return [stored]
         found: list[str | None] = []
         for start in range(0, len(job_ids), _AT_ONCE):
-            pipeline = self._client.pipeline(transaction=False)
-            for job_id in job_ids[start : start + _AT_ONCE]:
-                pipeline.get(*keys.of_job(job_id, "result"))
-            found += pipeline.execute()
+            some = job_ids[start : start + _AT_ONCE]
+            for reply in run_commands(self._client, [("GET", *keys.of_job(job_id, "result")) for job_id in some]):
+                if isinstance(reply, redis.ResponseError):
+                    raise reply
+                found.append(reply)
         return found
 
     def unattended(self, job_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -125,10 +122,8 @@ class ValkeyWatchedBoard:
         """Run a script several times in one round trip. An error of one run stands in the place of its reply."""
         if not runs:
             return []
-        pipeline = self._client.pipeline(transaction=False)
-        for names, arguments in runs:
-            pipeline.execute_command("EVALSHA", digest(script), len(names), *names, *arguments)  # type: ignore[no-untyped-call]
-        replies: list[Any] = pipeline.execute(raise_on_error=False)
+        commands = [("EVALSHA", digest(script), len(names), *names, *arguments) for names, arguments in runs]
+        replies = run_commands(self._client, commands)
         if any(isinstance(reply, NoScriptError) for reply in replies):
             self._client.script_load(source(script))
             return self._run(script, runs)
@@ -153,14 +148,13 @@ class ValkeyListener:
         """See `Listener.hear`."""
         found: list[Told] = []
         block = max(1, int(wait_s * 1000))
-        after: Any = self._after
-        for stream, entries in stream_entries(self._client.xread(after, count=_READ, block=block)):
+        streams, after = self._after.keys(), self._after.values()
+        reply = run_command(self._client, ("XREAD", "COUNT", _READ, "BLOCK", block, "STREAMS", *streams, *after))
+        # Version 2 of the protocol has lists in the place of maps.
+        for stream, entries in reply.items() if isinstance(reply, dict) else reply or ():
             self._after[stream] = entries[-1][0]
             self._read[stream] += len(entries)
-            found += [
-                Told(fields["job"], fields["event"], int(fields["count"]), fields["type"], fields["body"])
-                for _, fields in entries
-            ]
+            found += [_passed_on(flat) for _, flat in entries]
         self._delete_what_was_read()
         return found
 
@@ -189,6 +183,11 @@ def _seen(look: Look, reply: Any) -> Seen | Exception:
         return UnknownJob(look.job_id)
     _, count, entries, *result = reply
     return Seen(tuple(_told(look.job_id, *entry) for entry in entries), count, read_result(look.job_id, *result))
+
+
+def _passed_on(flat: Sequence[str]) -> Told:
+    fields = dict(zip(flat[::2], flat[1::2], strict=True))
+    return Told(fields["job"], fields["event"], int(fields["count"]), fields["type"], fields["body"])
 
 
 def _told(job_id: str, event_id: str, flat: Sequence[str]) -> Told:
