@@ -1,10 +1,9 @@
 """Hits in the form that the board stores, the same for every retriever."""
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 
 class BoardHit(NamedTuple):
@@ -20,7 +19,7 @@ class BoardHit(NamedTuple):
 
 def pack(hits: tuple[BoardHit, ...]) -> str:
     """Return one query's hits as compact JSON."""
-    return json.dumps(hits, separators=(",", ":"))
+    return to_json(hits).decode()
 
 
 def unpack(packed: str) -> tuple[BoardHit, ...]:

@@ -16,6 +16,7 @@ import redis
 import structlog
 
 from querymill_shared.backlog import taken_from
+from querymill_shared.board.connections import run_command
 from querymill_shared.queues import Queue
 from querymill_workers import wiring
 from querymill_workers.dispatch.crew import Crew
@@ -95,7 +96,7 @@ class Listener:
 
     def _pop(self, client: redis.Redis, queues: list[str], most: int) -> tuple[str, list[bytes]]:
         if self._pops_several:
-            popped: Any = client.blmpop(WAIT_S, len(queues), *queues, direction="RIGHT", count=most)
+            popped = run_command(client, ("BLMPOP", WAIT_S, len(queues), *queues, "RIGHT", "COUNT", most))
             return (popped[0].decode(), popped[1]) if popped else ("", [])
         single: Any = client.brpop(queues, timeout=WAIT_S)
         return (single[0].decode(), [single[1]]) if single else ("", [])

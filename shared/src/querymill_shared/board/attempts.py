@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
+from pydantic_core import to_json
+
 from querymill_shared.contracts.codes import Code
 
 #: How an attempt ended. ``withdrawn``: the step was put back on purpose, to make room or to wait for something.
@@ -75,7 +77,7 @@ def encode_facts(code: Code | None, parts: Sequence[Part]) -> str:
     """Return what an attempt says of itself, as JSON, or "" if that is nothing: [code, part...]."""
     if code is None and not parts:
         return ""
-    return json.dumps([code, *map(_encoded, parts)], separators=(",", ":"))
+    return to_json([code, *map(_encoded, parts)]).decode()
 
 
 def _encoded(part: Part) -> list[Any]:

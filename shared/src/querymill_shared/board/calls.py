@@ -3,12 +3,13 @@
 The synchronous and the asynchronous board send the same calls, so the protocol is written once.
 """
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar
+
+from pydantic_core import to_json
 
 from querymill_shared.board import keys
 from querymill_shared.board.attempts import MAX_REASON_CHARS, Part, encode_facts
@@ -148,7 +149,7 @@ def finish(held: Claim, outcome: Outcome) -> Call[Picture | None]:
             held.attempt,
             outcome.state,
             outcome.reason,
-            json.dumps(outcome.notes),
+            to_json(outcome.notes).decode(),
             finished(held, outcome).model_dump_json(),
             SETTLE_GRACE_MS,
             TELL_EVERY_MS,

@@ -1,24 +1,26 @@
 """How the hashes that scripts return are read: the record of a job, its steps, and the whole job as a picture."""
 
 import dataclasses
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from querymill_shared.board.picture import Counts, Picture, Record, Step
 from querymill_shared.contracts.errors import UnknownJob, broken_rules
 from querymill_shared.contracts.jobs import JobRequest, decode_request
 from querymill_shared.hits import PackedHits
 
+#: A step that was never put back, as nearly all are.
+_NEVER: Final = Counts()
 #: The fields of a step that count, after its name: those of `Counts` in their order.
 _COUNTED: Final = tuple(f".{part.name}" for part in dataclasses.fields(Counts))
 
 
 def counts_of(numbers: Sequence[str | None]) -> Counts:
     """Return why a step was put back, from the numbers of its fields."""
-    return Counts(*(int(number or 0) for number in numbers))
+    return Counts(*(int(number or 0) for number in numbers)) if any(numbers) else _NEVER
 
 
 def request_of(text: str) -> tuple[JobRequest | None, str]:
@@ -101,7 +103,7 @@ def _steps(fields: Mapping[str, str], record: Mapping[str, str]) -> tuple[Step, 
             counts=counts_of([fields.get(name + counted) for counted in _COUNTED]),
             started=_seconds(fields.get(f"{name}.started")),
             ended=_seconds(fields.get(f"{name}.ended")),
-            notes=json.loads(fields.get(f"{name}.notes") or "{}"),
+            notes=from_json(fields.get(f"{name}.notes") or "{}"),
             queued=_seconds(fields.get(f"{name}.queued")) or (since if place < first else None),
             life=fields.get(f"{name}.life", ""),
             facts=fields.get(f"{name}.facts", ""),

@@ -14,8 +14,13 @@ from querymill_workers.text.words import words
 MAX_DOCUMENTS_ONE_BY_ONE = 200
 
 
-def choose_reports(request: ReportSearch, submitted: float, model: str, ports: ReportPorts) -> Route:
-    """Choose the reports to search: those that the request names, or those that the question is about."""
+def choose_reports(
+    request: ReportSearch, submitted: float, model: str, ports: ReportPorts, *, tells_missing: bool = False
+) -> Route:
+    """Choose the reports to search: those that the request names, or those that the question is about.
+
+    With ``tells_missing``, the route also tells of which company in the question there is no report.
+    """
     cards = ports.reports.cards(request.collection, model=model)
     if request.filter:
         passing = ports.reports.matching(request.collection, request.filter)
@@ -25,7 +30,7 @@ def choose_reports(request: ReportSearch, submitted: float, model: str, ports: R
         chosen = replace(chosen, reason=reason, whole_collection=False)
     else:
         chosen = choose_among(cards, request, submitted)
-    if request.documents is not None or request.company is not None:
+    if not tells_missing or request.documents is not None or request.company is not None:
         return chosen
     unknown = tuple(f"no report of {name}" for name in names_without_a_report(request, cards, ports))
     return replace(chosen, missing=(*chosen.missing, *unknown))

@@ -81,7 +81,8 @@ def step(claim: Claim, request: ReportSearch, ports: ReportPorts) -> Sequence[Be
         return finish_branch(claim, run_later_step(claim, request, ports), request, ports)
     laps = Laps(ports)
     model = searching_model(request.collection, ports)
-    chosen = choose_reports(request, claim.submitted, model.model, ports)
+    is_original = claim.step == ORIGINAL
+    chosen = choose_reports(request, claim.submitted, model.model, ports, tells_missing=is_original)
     laps.lap("route")
     try:
         proposed, usage = expand(claim, request, ports) if chosen.documents else ([], Usage())
@@ -93,19 +94,19 @@ def step(claim: Claim, request: ReportSearch, ports: ReportPorts) -> Sequence[Be
         return finish_branch(claim, outcome, request, ports)
     laps.lap("expand")
     # No other branch may propose the original question, so nothing has to be claimed for it.
-    queries = proposed if claim.step == ORIGINAL else ports.board.take_queries(claim, proposed)
+    queries = proposed if is_original else ports.board.take_queries(claim, proposed)
     found = search_reports(queries, chosen, model, claim, request, ports, laps)
     branch = BranchNotes(
         timing=laps.ms,
-        texts=() if claim.step == ORIGINAL else tuple(proposed),
+        texts=() if is_original else tuple(proposed),
         usage=(usage + found.usage).noted(),
         routing=routing_of(chosen),
         unembedded=found.unembedded,
         words=found.recalled.words,
         unvectored="" if found.lacking is None else str(found.lacking),
         unvectored_code=None if found.lacking is None else found.lacking.code,
-        sides=chosen.sides if claim.step == ORIGINAL else (),
-        missing=chosen.missing if claim.step == ORIGINAL else (),
+        sides=chosen.sides if is_original else (),
+        missing=chosen.missing if is_original else (),
     )
     return finish_branch(
         claim,
