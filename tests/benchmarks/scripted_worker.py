@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
 from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,11 +22,15 @@ from querymill_workers.dispatch.ports import Ports
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import Usage
-from querymill_workers.retrievers.reports.ports import FoundPassage, PreparedReport
+from querymill_workers.retrievers.reports.ports import FoundPassage, PassageText, PreparedReport
 from querymill_workers.retrievers.reports.rules.chunking import Chunk
+from querymill_workers.retrievers.reports.rules.fusion import HitKey
 from querymill_workers.retrievers.reports.rules.revisions import Content
+from querymill_workers.retrievers.reports.rules.routing import ReportCard
 from querymill_workers.retrievers.reports.stores.memory import MemoryReports
 from querymill_workers.retrievers.reports.stores.memory_life import MemoryReportLife
+from querymill_workers.words.memory import MemoryWords
+from querymill_workers.words.ports import WordHit
 from tests.benchmarks.script import COLLECTION, EMBEDDING_S, LLM_S, PAGES, SEARCH_S, found
 from tests.fakes.answers import NoAnswers
 from tests.fakes.ports import memory_ports
@@ -54,7 +59,23 @@ class WaitingRewriter:
 
 
 class WaitingReports(MemoryReports):
-    """The store in memory, as slow as a search in a database, whose readers wait for nobody."""
+    """The store in memory, as slow as a search in a database, whose readers wait for nobody. It reads all once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._cards: Sequence[ReportCard] = ()
+        self._texts: Mapping[HitKey, PassageText] = {}
+
+    def read_all(self) -> None:
+        """Keep what searches read, as its price is that of a test double, and no search stores anything."""
+        self._cards = super().cards(COLLECTION, model=WaitingEmbeddings.model)
+        self._texts = super().texts(COLLECTION, [HitKey("r", "page", page) for page in range(PAGES)])
+
+    def cards(self, collection: str, *, model: str) -> Sequence[ReportCard]:
+        return self._cards
+
+    def texts(self, collection: str, keys: Sequence[HitKey]) -> Mapping[HitKey, PassageText]:
+        return {key: self._texts[key] for key in keys}
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -66,6 +87,13 @@ class WaitingReports(MemoryReports):
     ) -> list[FoundPassage]:  # fmt: skip
         time.sleep(SEARCH_S)
         return found(queries)
+
+
+class NoWords(MemoryWords):
+    """A text index in which no question finds anything."""
+
+    def search(self, *asked: Any, **options: Any) -> list[WordHit]:
+        return []
 
 
 def text_of(page: int) -> str:
@@ -85,6 +113,7 @@ def scripted_ports() -> Ports:
     life.put(COLLECTION, PreparedReport(report, Content("r"), chunks), models=["scripted"])
     pending = life.pending(COLLECTION, ["r"], model="scripted", limit=PAGES)
     life.fill(COLLECTION, pending, np.ones((PAGES, 4), np.float32))
+    reports.read_all()
     return memory_ports(
         board=wiring.board(),
         heartbeat=wiring.heartbeat(),
@@ -93,6 +122,7 @@ def scripted_ports() -> Ports:
         answers=NoAnswers(),
         reports=reports,
         report_life=life,
+        words=NoWords(),
         count_tokens=len,
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from querymill_shared.contracts.codes import Code
 
@@ -26,6 +26,7 @@ _OUTCOMES: Final[dict[str, AttemptOutcome]] = {
     "pauses": "withdrawn",
     "deaths": "lost",
 }
+_CODES: Final = get_args(Code)
 #: How an attempt that closed its step as failed ended, by the code. Any other code: it failed.
 _OF_CODE: Final[dict[str, AttemptOutcome]] = {
     "limit": "refused",
@@ -91,11 +92,11 @@ def _encoded(part: Part) -> list[Any]:
 def read_facts(facts: str) -> tuple[Code | None, tuple[Part, ...]]:
     """Read what an attempt says of itself. What is malformed, or of a newer release, is left out."""
     try:
-        code, *parts = json.loads(facts) if facts else (None,)
+        code, *parts = from_json(facts) if facts else (None,)
         read = tuple(Part(str(what), float(ms), *map(_number, more[:4])) for what, ms, *more in parts)  # type: ignore[arg-type]  # as `Part` orders them
     except (ValueError, TypeError):
         return None, ()
-    return (code if code in get_args(Code) else None), read
+    return (code if code in _CODES else None), read
 
 
 def _number(value: Any) -> float:

@@ -31,7 +31,7 @@ local function hold(name)
   redis.call('ZADD', due, now + lease, id .. ' ' .. name)
   if life ~= '' then redis.pcall('SADD', held, id .. ' ' .. name .. ' ' .. attempt) end
   tell(events, 'stage_started', cjson.encode({type = 'stage_started', stage = name, attempt = attempt}))
-  claimed[#claimed + 1] = {name, attempt, counts(steps, name)}
+  claimed[#claimed + 1] = {name, attempt, attempt > 1 and counts(steps, name) or {}}
 end
 
 hold(step)

@@ -1,7 +1,6 @@
 """The hits of the result: the best of the ranking with their texts, as callers and prompts read them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from querymill_shared.contracts.reports.search import ReportHit, ReportSearch
@@ -45,7 +44,7 @@ def distinct_hits(
             break
     for key, others in unlike.alike.items():
         hit, text = best[key]
-        best[key] = (replace(hit, duplicates=tuple(others)), text)
+        best[key] = (hit._replace(duplicates=tuple(others)), text)
     return list(best.values())
 
 

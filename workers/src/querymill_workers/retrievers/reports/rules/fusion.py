@@ -3,7 +3,6 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
@@ -41,8 +40,7 @@ class QueryHit(NamedTuple):
     inner_product: float
 
 
-@dataclass(frozen=True, slots=True)
-class FusedHit:
+class FusedHit(NamedTuple):
     """A page or chunk after fusion.
 
     ``score`` is rounded for display. ``similarity`` is the largest inner product, not rounded. It comes from

@@ -2,8 +2,7 @@
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from querymill_workers.retrievers.reports.rules.fusion import FusedHit, HitKey, QueryHit, explain, fuse
 from querymill_workers.retrievers.reports.rules.routing import Side
@@ -15,8 +14,7 @@ K: Final = 10
 _SHOWN_PLACES: Final = 6
 
 
-@dataclass(frozen=True, slots=True)
-class WordsHit:
+class WordsHit(NamedTuple):
     """A passage that the words of a query found, the page or chunk that it counts for, and its BM25 score."""
 
     query: str
@@ -25,8 +23,7 @@ class WordsHit:
     bm25: float
 
 
-@dataclass(frozen=True, slots=True)
-class RankedHit:
+class RankedHit(NamedTuple):
     """A page or chunk of the ranking. ``fused`` is None if no vector found it, and ``by_words`` if no word did.
 
     ``score`` is rounded for display. ``ranks`` are those in the order of the words and of the vectors, from 1; without
@@ -161,4 +158,4 @@ def _place(hit: RankedHit) -> dict[str, Any]:
 
 
 def _of_side(hit: RankedHit, side: str) -> RankedHit:
-    return RankedHit(hit.key, hit.score, hit.passage, hit.fused, hit.by_words, hit.ranks, side or None, hit.duplicates)
+    return hit._replace(side=side or None)
