@@ -183,11 +183,11 @@ class Reader:
                         ended[wait] = told
         if not ended:
             return
-        job_ids = list({told.job_id for told in ended.values() if told.type == "done"})
-        results = dict(zip(job_ids, self._board.results(job_ids), strict=True))
+        job_ids = list({told.job_id for told in ended.values() if told.type == "done" and told.result is None})
+        results = dict(zip(job_ids, self._board.results(job_ids), strict=True)) if job_ids else {}
         with self._changed:
             for wait, told in ended.items():
-                self._finish(wait, Heard((told,), results.get(told.job_id)))
+                self._finish(wait, Heard((told,), told.result or results.get(told.job_id)))
 
     def _pause(self, tries: int) -> None:
         longest = min(PAUSE_S, 0.05 * 2 ** min(tries, 10))

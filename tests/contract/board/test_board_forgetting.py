@@ -186,6 +186,18 @@ def test_no_byte_of_a_forgotten_job_stays_on_the_server(settings: Settings) -> N
         assert client.exists(f"qm:{{{job_id[0]}}}:watch:me"), "who watches is told of the end"
 
 
+def test_a_forgotten_result_leaves_the_streams_and_the_end_stays_in_them(settings: Settings) -> None:
+    with empty_board("valkey", settings) as board, redis.Redis.from_url(settings.redis_url) as client:
+        job_id = begin(board)
+        client.hset(f"qm:{{{job_id[0]}}}:{job_id}:job", "watch", "me:end")
+        end(board, job_id, Verdict("done", result=result_of(job_id)))
+        stream = f"qm:{{{job_id[0]}}}:watch:me"
+        assert CANARY in str(client.xrange(stream))
+        board.forget_jobs([job_id])
+        ((_, told),) = client.xrange(stream)
+        assert (told[b"type"], CANARY in str(told)) == (b"done", False)
+
+
 def test_a_key_of_another_type_is_passed_over(settings: Settings) -> None:
     with empty_board("valkey", settings) as board, redis.Redis.from_url(settings.redis_url) as client:
         client.set(f"qm:{{a}}:{'a' * 32}:job", "rubbish")

@@ -101,7 +101,10 @@ def test_the_ranking_on_the_way_is_told_unless_all_who_watch_wait_for_the_end(
     unwatched, awaited, followed = (submitted_branches(board, number) for number in range(3))
     watching.watch([the_end(awaited), the_end(followed)], WATCHER)
     watching.watch([every_event(followed)], "another")
-    given = {name: picture_after_a_step(board, job_id) for name, job_id in zip("uaf", (unwatched, awaited, followed), strict=True)}
+    given = {
+        name: picture_after_a_step(board, job_id)
+        for name, job_id in zip("uaf", (unwatched, awaited, followed), strict=True)
+    }
     # Who comes later reads what was told before, so it is told while nobody watches.
     assert given == {"u": True, "a": False, "f": True}
 
@@ -226,14 +229,46 @@ def test_a_listener_deletes_what_it_has_read(on_valkey: ValkeyBoard, settings: S
         listener = watching.listen(WATCHER)
         job_id, _ = on_valkey.submit(SEARCH)
         seen(watching, every_event(job_id))
-        heard = 0
+        heard, longest = 0, 0
         for number in range(1, 2_101):
             on_valkey.tell(job_id, Progress(stage="original", done=number, total=9_999))
             if number % 300 == 0:
                 heard += len(listener.hear(wait_s=10))
-        assert heard == 2_100
-        (stream,) = server.keys("*watch:*")
-        assert server.xlen(stream) < 1_000
+                (stream,) = server.keys("*watch:*")
+                longest = max(longest, server.xlen(stream))
+        assert (heard, longest) == (2_100, 300), "what was read last time went with this read"
+
+
+def test_the_end_brings_a_short_result_to_who_waits_for_it(
+    on_valkey: ValkeyBoard, settings: Settings, valkey_url: str
+) -> None:
+    short, longer, in_part = '{"n": 1}', f'{{"n": "{"1" * 17_000}"}}', '{"n": 3}'
+    with watched(on_valkey, settings) as watching, redis.Redis.from_url(valkey_url) as server:
+        listener = watching.listen(WATCHER)
+        jobs = {result: submitted(on_valkey, number) for number, result in enumerate((short, longer, in_part))}
+        watching.watch([the_end(job_id) for job_id in jobs.values()], WATCHER)
+        server.hset(keys.of_job(jobs[in_part], "job")[0], "forgotten", "in part")
+        for result, job_id in jobs.items():
+            on_valkey.settle(job_id, Verdict("done", result=result))
+        told: dict[str, str | None] = {}
+        while len(told) < len(jobs):
+            told |= {event.job_id: event.result for event in listener.hear(wait_s=10)}
+        assert told == {jobs[short]: short, jobs[longer]: None, jobs[in_part]: None}
+
+
+def test_a_reader_that_does_not_keep_up_gets_results_by_itself(
+    on_valkey: ValkeyBoard, settings: Settings, valkey_url: str
+) -> None:
+    with watched(on_valkey, settings) as watching, redis.Redis.from_url(valkey_url) as server:
+        listener = watching.listen(WATCHER)
+        jobs = [submitted(on_valkey, number) for number in range(1_500)]
+        of_shard = [job_id for job_id in jobs if job_id[0] == jobs[0][0]][:40]
+        watching.watch([the_end(job_id) for job_id in of_shard], WATCHER)
+        for job_id in of_shard:
+            on_valkey.settle(job_id, Verdict("done", result='{"n": 1}'))
+        told = listener.hear(wait_s=10)
+        assert [event.result is not None for event in told] == [True] * 32 + [False] * 8
+        assert server.exists(f"{keys.prefix(jobs[0][0])}watch:{WATCHER}")
 
 
 def test_a_job_has_a_limited_number_of_watchers(on_valkey: ValkeyBoard, settings: Settings, valkey_url: str) -> None:

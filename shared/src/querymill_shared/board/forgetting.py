@@ -69,16 +69,18 @@ def trim_job(job_id: str, request: JobRequest) -> Call[bool]:
 
 
 def clear_watches(client: redis.Redis, job_ids: Collection[str]) -> None:
-    """Delete what the streams of watching processes hold of jobs, except how they ended."""
+    """Delete what the streams of watching processes hold of jobs. How they ended stays, without a result."""
     forgotten = set(job_ids)
     for stream in client.scan_iter(match="qm:{?}:watch:*", count=LOOKED_AT):
         after = "-"
         while entries := _entries(client, stream, after):
-            gone = [
-                entry for entry, fields in entries if fields.get("job") in forgotten and fields.get("type") not in _LAST
-            ]
-            if gone:
-                client.xdel(stream, *gone)
+            of_jobs = [(entry, fields) for entry, fields in entries if fields.get("job") in forgotten]
+            for entry, fields in of_jobs:
+                is_last, result = fields.get("type") in _LAST, fields.pop("result", None)
+                if is_last and result is not None:
+                    client.xadd(stream, fields)  # type: ignore[arg-type]  # redis-py asks for more types than it needs
+                if result is not None or not is_last:
+                    client.xdel(stream, entry)
             after = f"({entries[-1][0]}"
 
 

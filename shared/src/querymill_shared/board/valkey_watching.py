@@ -8,7 +8,7 @@ import redis
 from redis.exceptions import NoScriptError
 
 from querymill_shared.board import keys, lives, results
-from querymill_shared.board.connections import open_watching, run_command, run_commands
+from querymill_shared.board.connections import open_watching, run_commands
 from querymill_shared.board.results import read_result
 from querymill_shared.board.scripts import digest, source
 from querymill_shared.board.watching import Look, Seen, Told
@@ -20,8 +20,6 @@ from querymill_shared.settings import Settings
 MAX_WATCHERS: Final = 64
 #: One read returns at most this many events of each shard.
 _READ: Final = 500
-#: A listener deletes what it has read of a stream, this many events at a time.
-_TRIM: Final = 1_000
 #: One call looks at this many jobs, or fetches this many results.
 _AT_ONCE: Final = 100
 
@@ -142,27 +140,23 @@ class ValkeyListener:
         self._after = {
             stream: last[0][0] if last else "0-0" for stream, last in zip(streams, pipeline.execute(), strict=True)
         }
-        self._read = dict.fromkeys(streams, 0)
+        #: The streams of which something was read that is still there.
+        self._read: list[str] = []
 
     def hear(self, *, wait_s: float) -> list[Told]:
         """See `Listener.hear`."""
-        found: list[Told] = []
         block = max(1, int(wait_s * 1000))
-        streams, after = self._after.keys(), self._after.values()
-        reply = run_command(self._client, ("XREAD", "COUNT", _READ, "BLOCK", block, "STREAMS", *streams, *after))
+        # What was read last time is deleted in the same round trip.
+        deletions = [("XTRIM", stream, "MINID", _next_id(self._after[stream])) for stream in self._read]
+        reading = ("XREAD", "COUNT", _READ, "BLOCK", block, "STREAMS", *self._after.keys(), *self._after.values())
+        *_, reply = run_commands(self._client, [*deletions, reading])
+        if isinstance(reply, redis.ResponseError):
+            raise reply
         # Version 2 of the protocol has lists in the place of maps.
-        for stream, entries in reply.items() if isinstance(reply, dict) else reply or ():
-            self._after[stream] = entries[-1][0]
-            self._read[stream] += len(entries)
-            found += [_passed_on(flat) for _, flat in entries]
-        self._delete_what_was_read()
-        return found
-
-    def _delete_what_was_read(self) -> None:
-        for stream, read in self._read.items():
-            if read >= _TRIM:
-                self._client.xtrim(stream, minid=self._after[stream])
-                self._read[stream] = 0
+        read: dict[str, Any] = reply if isinstance(reply, dict) else dict(reply or ())
+        self._read = list(read)
+        self._after |= {stream: entries[-1][0] for stream, entries in read.items()}
+        return [_passed_on(flat) for entries in read.values() for _, flat in entries]
 
 
 def _by_shard(looks: Sequence[Look]) -> Iterator[list[Look]]:
@@ -185,9 +179,16 @@ def _seen(look: Look, reply: Any) -> Seen | Exception:
     return Seen(tuple(_told(look.job_id, *entry) for entry in entries), count, read_result(look.job_id, *result))
 
 
+def _next_id(event_id: str) -> str:
+    ms, _, sequence = event_id.partition("-")
+    return f"{ms}-{int(sequence) + 1}"
+
+
 def _passed_on(flat: Sequence[str]) -> Told:
     fields = dict(zip(flat[::2], flat[1::2], strict=True))
-    return Told(fields["job"], fields["event"], int(fields["count"]), fields["type"], fields["body"])
+    return Told(
+        fields["job"], fields["event"], int(fields["count"]), fields["type"], fields["body"], fields.get("result")
+    )
 
 
 def _told(job_id: str, event_id: str, flat: Sequence[str]) -> Told:

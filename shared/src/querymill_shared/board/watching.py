@@ -19,13 +19,17 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An event of a job: its id in the job's own stream, the length of that stream then, its type, its JSON."""
+    """An event of a job: its id in the job's own stream, the length of that stream then, its type, its JSON.
+
+    The end of a job may come with the ``result`` as JSON.
+    """
 
     job_id: str
     event_id: str
     count: int
     type: str
     body: str
+    result: str | None = None
 
     @property
     def is_last(self) -> bool:

@@ -33,21 +33,33 @@ end
 
 -- Tell those who watch a job, each on the one stream that its process reads for all jobs of this shard.
 -- The job's field "watch" lists them: "watcher:all watcher:end ...". The latter are told of the end only.
--- "count" is the length of the job's own stream, by which a reader notices that it missed an event.
+-- "count" is the length of the job's own stream, by which a reader notices that it missed an event. Who waits for the end is
+-- told the result with it, unless that is long, shared, or holds a forgotten text, or its stream is long: a process that does
+-- not read must not fill the server.
 local function pass_on(events, event_id, type, body)
   local shard, id = string.match(events, '^(.-}:)(.*):events$')
   local watch, forgotten = unpack(id and redis.call('HMGET', shard .. id .. ':job', 'watch', 'forgotten') or {})
   if not watch then return end
   local count
   local is_last = type == 'done' or type == 'failed' or type == 'cancelled'
+  local function result_for(stream)
+    local stored = shard .. id .. ':result'
+    local bytes = type == 'done' and not forgotten and redis.pcall('STRLEN', stored)
+    local is_short = tonumber(bytes) and bytes > 0 and bytes <= 16384
+    local result = is_short and tonumber(redis.pcall('XLEN', stream)) and redis.call('XLEN', stream) < 32
+      and redis.call('GET', stored)
+    return result and string.sub(result, 1, 1) ~= '@' and result
+  end
   for watcher, mode in string.gmatch(watch, '(%S+):(%a+)') do
     -- What a job with a forgotten text tells is in its own stream only, which goes with it.
     if is_last or (mode == 'all' and not forgotten) then
       local stream = shard .. 'watch:' .. watcher
       count = count or redis.call('XLEN', events)
+      local entry = {'job', id, 'event', event_id, 'count', count, 'type', type, 'body', body}
+      local result = mode == 'end' and result_for(stream)
+      if result then entry[#entry + 1], entry[#entry + 2] = 'result', result end
       -- A key that another program wrote must not keep the job from going on.
-      redis.pcall('XADD', stream, 'MAXLEN', '~', 10000, '*', 'job', id, 'event', event_id, 'count', count,
-        'type', type, 'body', body)
+      redis.pcall('XADD', stream, 'MAXLEN', '~', 10000, '*', unpack(entry))
       -- The stream of a process that died goes away by itself.
       redis.call('PEXPIRE', stream, 600000)
     end
