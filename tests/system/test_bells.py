@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
-import kombu
 import pytest
 import redis
 from celery import Celery
@@ -132,6 +132,13 @@ ENVELOPED = (
 )  # fmt: skip
 
 
+def put(folder: Path, message: Any) -> None:
+    """Put a message into a folder as kombu does, but whole at once: a worker may take a file that is being written."""
+    name = f"{time.monotonic_ns() // 1_000_000}_{uuid4()}.search.msg"
+    (folder / f"{name}.written").write_text(json.dumps(message))
+    (folder / f"{name}.written").rename(folder / name)
+
+
 @pytest.mark.usefixtures("filings")
 def test_on_another_broker_than_redis_what_is_no_bell_is_dropped_and_counted_too(
     deployment: Deployment, tmp_path: Path
@@ -139,20 +146,17 @@ def test_on_another_broker_than_redis_what_is_no_bell_is_dropped_and_counted_too
     # A board of its own: the worker of the other tests would answer too.
     url = deployment.settings.redis_url.removesuffix("/2") + "/3"
     environment = deployment.environment | {"REDIS_URL": url, "CELERY_BROKER_URL": "filesystem://"}
-    folders = {"data_folder_in": str(tmp_path), "data_folder_out": str(tmp_path)}
     with (
         WorkerProcess(
             environment | {"QUEUE_FOLDER": str(tmp_path)}, app="tests.fakes.worker_of_files", queues="search"
         ) as process,
-        kombu.Connection("filesystem://", transport_options=folders) as connection,
         closing(ValkeyBoard.connect(deployment.settings.model_copy(update={"redis_url": url}))) as board,
         redis.Redis.from_url(url) as client,
     ):
-        channel: Any = connection.default_channel
         for name in ENVELOPED:
-            channel._put("search", json.loads(NO_BELLS[name]))
+            put(tmp_path, json.loads(NO_BELLS[name]))
             job_id, _ = board.submit(question())
-            channel._put("search", rung(job_id))
+            put(tmp_path, rung(job_id))
             assert soon(lambda: board.picture(job_id).record.state == "done"), name  # noqa: B023  # called at once
         assert soon(lambda: dropped(client) == len(ENVELOPED))
         assert process.is_alive
