@@ -3,6 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
@@ -40,7 +41,8 @@ class QueryHit(NamedTuple):
     inner_product: float
 
 
-class FusedHit(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class FusedHit:
     """A page or chunk after fusion.
 
     ``score`` is rounded for display. ``similarity`` is the largest inner product, not rounded. It comes from
