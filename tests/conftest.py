@@ -118,7 +118,8 @@ def _openai_server() -> Iterator[OpenAIServer]:
 
 
 @pytest.fixture
-def openai_server(_openai_server: OpenAIServer) -> OpenAIServer:
-    """The programmable model server, with its plain script and no requests seen."""
+def openai_server(_openai_server: OpenAIServer) -> Iterator[OpenAIServer]:
+    """The programmable model server, with its plain script and no requests seen. Other tests get it plain, too."""
     _openai_server.reset()
-    return _openai_server
+    yield _openai_server
+    _openai_server.reset()

@@ -40,7 +40,8 @@ class Job(Generic[R]):
     def events(self, *, timeout: float | None = None, after: str | None = None) -> Iterator[Event]:
         """Follow the job from its beginning, or from ``after`` the id of an event, to its end.
 
-        Every event comes once, in order, and has its ``id``. Of a long job the board keeps about the last thousand.
+        Every event comes once, in order, and has its ``id``. Of a long job the board keeps about the last thousand. If
+        others have only waited for its end until now, its next step that ends brings the first `Hits`.
 
         Raises:
             ValueError: ``after`` is no id of an event.

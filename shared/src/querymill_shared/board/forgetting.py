@@ -78,7 +78,7 @@ def clear_watches(client: redis.Redis, job_ids: Collection[str]) -> None:
             for entry, fields in of_jobs:
                 is_last, result = fields.get("type") in _LAST, fields.pop("result", None)
                 if is_last and result is not None:
-                    client.xadd(stream, fields)  # type: ignore[arg-type]  # redis-py asks for more types than it needs
+                    client.xadd(stream, fields, nomkstream=True)  # type: ignore[arg-type]  # wider than needed
                 if result is not None or not is_last:
                     client.xdel(stream, entry)
             after = f"({entries[-1][0]}"
