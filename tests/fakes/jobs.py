@@ -43,10 +43,10 @@ class KeepingBoard(MemoryBoard):
 
     def settle(self, job_id: str, verdict: Verdict) -> bool:
         job = self._jobs.get(job_id)
-        kept = None if job is None else (job.steps, job.hits)
+        kept = None if job is None else (job.steps, job.hits, job.queries)
         ended = super().settle(job_id, verdict)
         if job is not None and kept is not None:
-            job.steps, job.hits = kept
+            job.steps, job.hits, job.queries = kept
         return ended
 
 
@@ -72,4 +72,4 @@ def picture_of(request: JobRequest, *steps: Step) -> Picture:
     """Show a new job with other steps than it has."""
     board = MemoryBoard(Settings())
     picture = board.picture(board.submit(request)[0])
-    return Picture(picture.record, steps, {}, request)
+    return Picture(picture.record, steps, {}, {}, request)

@@ -171,11 +171,13 @@ def test_a_repeated_finish_changes_nothing(board: Board) -> None:
     assert set(board.picture(job_id).hits) == {"revenue?"}
 
 
-def test_a_query_of_two_branches_has_its_hits_once(board: Board) -> None:
+def test_a_query_belongs_to_the_branch_that_took_it_first(board: Board) -> None:
     job_id = submitted(board)
-    for step in ("original", "hyde"):
-        board.finish(claimed(board, job_id, step), Outcome(hits={"turnover?": (HIT,)}))
-    assert dict(board.picture(job_id).hits) == {"turnover?": (HIT,)}
+    original, hyde = claimed(board, job_id), claimed(board, job_id, "hyde")
+    assert board.take_queries(original, ["a", "b"]) == ["a", "b"]
+    assert board.take_queries(hyde, ["b", "c"]) == ["c"]
+    assert board.take_queries(hyde, ["b", "c"]) == ["c"]
+    assert board.picture(job_id).queries == {"a": "original", "b": "original", "c": "hyde"}
 
 
 def test_a_job_is_settled_once(board: Board) -> None:

@@ -10,7 +10,7 @@ import redis
 from querymill_shared.board import Board, Verdict
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import UnknownJob
-from querymill_shared.contracts.events import Hits, PartialHit, Progress
+from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.settings import Settings
@@ -36,8 +36,7 @@ def begin(board: Board, request: JobRequest = SEARCH) -> str:
     """A job whose only step has told of hits."""
     job_id, _ = board.submit(request)
     step = request.steps[0]
-    told = Hits(after_stage=step, total=1, hits=(PartialHit(key="r/page/1", score=0.5, text=CANARY),))
-    board.tell(job_id, told, held=claimed(board, job_id, step))
+    board.take_queries(claimed(board, job_id, step), [CANARY])
     return job_id
 
 

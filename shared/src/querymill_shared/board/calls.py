@@ -129,13 +129,18 @@ def extend(held: Claim, *, lease_s: float) -> Call[bool]:
     return Call("extend", keys.of_job(held.job_id, "job", "steps", "due"), fields, bool)
 
 
+def take_queries(held: Claim, texts: Sequence[str]) -> Call[list[str]]:
+    """Return the queries that no other step of the job searches, in the given order."""
+    return Call("take_queries", keys.of_job(held.job_id, "job", "queries"), [held.step, *texts], list)
+
+
 def finish(held: Claim, outcome: Outcome) -> Call[Picture | None]:
     """Close a step and store its hits. Return the picture if the caller has something to do with it: see `Board`."""
     packed = [part for query, hits in outcome.hits.items() for part in (query, pack(hits))]
     return Call(
         "finish",
         [
-            *keys.of_job(held.job_id, "job", "steps", "events", "due", "hits"),
+            *keys.of_job(held.job_id, "job", "steps", "events", "due", "hits", "queries"),
             keys.held_with(held.job_id, held.life),
         ],
         [
@@ -256,7 +261,7 @@ def picture(job_id: str) -> Call[Picture]:
         UnknownJob: No job has this id.
         UnreadableJob: The record is malformed.
     """
-    names = keys.of_job(job_id, "job", "steps", "hits", "request")
+    names = keys.of_job(job_id, "job", "steps", "hits", "queries", "request")
 
     def parse(returned: tuple[Sequence[Any], str]) -> Picture:
         try:

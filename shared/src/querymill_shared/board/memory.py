@@ -171,6 +171,14 @@ class MemoryBoard(MemoryCollections):
             job.leases[held.step] = job.due[held.step] = until
             return True
 
+    def take_queries(self, held: Claim, texts: Sequence[str]) -> list[str]:
+        """See `Board.take_queries`."""
+        with self._changed:
+            job = self._live(held.job_id)
+            if job is None or job.record.is_over:
+                return []
+            return [text for text in texts if job.queries.setdefault(text, held.step) == held.step]
+
     def finish(self, held: Claim, outcome: Outcome) -> Picture | None:
         """See `Board.finish`."""
         with self._changed:

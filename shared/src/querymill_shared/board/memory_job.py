@@ -29,6 +29,7 @@ class MemoryJob:
     due: dict[str, float] = field(default_factory=dict)
     rings: dict[str, int] = field(default_factory=dict)
     hits: dict[str, tuple[BoardHit, ...]] = field(default_factory=dict)
+    queries: dict[str, str] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     events_before: int = 0
     result: str | None = None
@@ -140,7 +141,7 @@ class MemoryJob:
         """Drop what the steps found and noted. Of a job that is done, it is in the result."""
         self.steps = {name: replace(step, notes={}) for name, step in self.steps.items()}
         self.is_asked_kept = reads_only(self.request) and len(self.request.model_dump_json()) <= MAX_KEPT_REQUEST_BYTES
-        self.hits, self.queues = {}, {}
+        self.hits, self.queries, self.queues = {}, {}, {}
 
     def picture(self) -> Picture:
         """Return a snapshot. The request of a job that is done is dropped."""
@@ -148,7 +149,7 @@ class MemoryJob:
         queues = {step: queue.value for step, queue in self.queues.items()}
         asked = self.request if self.is_asked_kept else None
         return Picture(
-            self.record, tuple(self.steps.values()), dict(self.hits), request, queues=queues,
+            self.record, tuple(self.steps.values()), dict(self.hits), dict(self.queries), request, queues=queues,
             asked=asked,
         )  # fmt: skip
 

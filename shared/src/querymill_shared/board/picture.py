@@ -1,4 +1,4 @@
-"""A picture: a snapshot of a job, with its record, steps and hits."""
+"""A picture: a snapshot of a job, with its record, steps, hits and queries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -122,10 +122,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A snapshot of a job: ``hits`` by query text.
+    """A snapshot of a job: ``hits`` by query text, ``queries`` maps each query's text to the step that took it.
 
-    Once the job is done, the board drops its hits and the notes of its steps, and ``request`` is None. It is also None
-    if this release cannot read it; ``unreadable`` then names the fields and the rules that they break.
+    Once the job is done, the board drops its hits and queries and the notes of its steps, and ``request`` is None. It
+    is also None if this release cannot read it; ``unreadable`` then names the fields and the rules that they break.
     ``asked`` is the request even of a job that is done, unless it was to ingest something, or was long.
     ``queues`` maps the steps of an open job to the names of their queues, so that they can be rung even then.
     """
@@ -133,6 +133,7 @@ class Picture:
     record: Record
     steps: tuple[Step, ...]
     hits: Mapping[str, tuple[BoardHit, ...]]
+    queries: Mapping[str, str]
     request: JobRequest | None
     unreadable: str = ""
     queues: Mapping[str, str] = field(default_factory=dict)

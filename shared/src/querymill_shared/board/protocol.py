@@ -81,6 +81,10 @@ class Board(Protocol):
         """Renew a lease. Return False if this attempt no longer holds the step."""
         ...
 
+    def take_queries(self, held: Claim, texts: Sequence[str]) -> list[str]:
+        """Return the queries that no other step of the job has taken. The same call returns the same queries again."""
+        ...
+
     def finish(self, held: Claim, outcome: Outcome) -> Picture | None:
         """Close a step and store its hits.
 

@@ -41,19 +41,20 @@ def _seconds(ms: str | None) -> float | None:
 
 
 def picture_of(returned: Sequence[Any], job_id: str, request: JobRequest | None) -> Picture:
-    """Return a job as its record, steps and hits show it, each as names and values in turn.
+    """Return a job as its record, steps, hits and queries show it, each as names and values in turn.
 
     Raises:
         UnknownJob: There is no record.
         KeyError, ValueError, TypeError: The record is malformed.
     """
-    record, steps, hits = (pairs(part) for part in returned)
+    record, steps, hits, queries = (pairs(part) for part in returned)
     if not record:
         raise UnknownJob(job_id)
     return Picture(
         record=record_of(record, job_id),
         steps=_steps(steps, record),
         hits=PackedHits(hits),
+        queries=queries,
         request=request,
         asked=request,
         queues=dict(pair.split("=", 1) for pair in record.get("queues", "").split() if "=" in pair),

@@ -44,7 +44,7 @@ def put_back(past: str, number: int, queued: float, started: float, ended: float
 
 
 def picture(*steps: Step, **changed: Any) -> Picture:
-    return Picture(record(**changed), steps, {}, None)
+    return Picture(record(**changed), steps, {}, {}, None)
 
 
 def drawn(*steps: Step, now: float = 10_000, **changed: Any) -> Waterfall:
@@ -225,7 +225,7 @@ def test_the_bars_of_any_job_follow_each_other_and_add_up(data: st.DataObject) -
     listed = [data.draw(steps(f"step {chr(97 + place)}")) for place in range(data.draw(st.integers(1, 7)))]
     ended = data.draw(st.none() | st.floats(0, 20_000))
     over = record(state="running", ended=None) if ended is None else record(ended=T0 + ended / 1000)
-    found = waterfall(Picture(over, tuple(listed), {}, None), now=T0 + 15)
+    found = waterfall(Picture(over, tuple(listed), {}, {}, None), now=T0 + 15)
     for row in (each for shown in found.rows for each in (shown, *shown.folded)):
         assert all(bar.ms > 0 and bar.start >= 0 for bar in row.bars)
         assert all(bar.end <= found.axis_ms + 0.01 for bar in row.bars)

@@ -43,7 +43,7 @@ def picture(*notes: dict[str, Any]) -> Picture:
     steps = tuple(
         Step(f"step-{place}", "done", 1, started=1.0, ended=1.5, notes=note) for place, note in enumerate(notes)
     )
-    return Picture(record, steps, {}, None)
+    return Picture(record, steps, {}, {}, None)
 
 
 def test_a_change_of_a_session_notes_what_became_of_it(world: World) -> None:
@@ -120,7 +120,7 @@ def test_a_rebuild_whose_parts_another_release_noted_is_done(world: World) -> No
     job_id = world.submit(request)
     seen = picture({"sessions": 5, "references": 4, "version": 9}, {})
     record = world.board.picture(job_id).record
-    recompute.conclude(Picture(record, seen.steps, {}, request), request, world.ports)
+    recompute.conclude(Picture(record, seen.steps, {}, {}, request), request, world.ports)
     result = world.result(job_id)
     assert (result.total, result.complete, result.model_dump()["version"]) == (5, True, 9)
 
@@ -130,7 +130,7 @@ def test_a_rebuild_ends_with_the_reason_of_the_part_that_failed(world: World, de
     request = RecomputeRanks(collection="talks", parts=2)
     job_id = world.submit(request)
     steps = (Step("part-0", "done", 1), Step("part-1", "failed", 3, reason="out of memory", notes={"dead": dead}))
-    recompute.conclude(Picture(world.board.picture(job_id).record, steps, {}, request), request, world.ports)
+    recompute.conclude(Picture(world.board.picture(job_id).record, steps, {}, {}, request), request, world.ports)
     record = world.board.picture(job_id).record
     assert (record.state, record.reason) == (state, "out of memory")
 
@@ -139,5 +139,5 @@ def test_a_rebuild_waits_for_its_last_part(world: World) -> None:
     request = RecomputeRanks(collection="talks", parts=2)
     job_id = world.submit(request)
     steps = (Step("part-0", "failed", 3, reason="out of memory"), Step("part-1", "running", 1))
-    recompute.conclude(Picture(world.board.picture(job_id).record, steps, {}, request), request, world.ports)
+    recompute.conclude(Picture(world.board.picture(job_id).record, steps, {}, {}, request), request, world.ports)
     assert not world.board.picture(job_id).record.is_over

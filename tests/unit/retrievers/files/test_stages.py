@@ -19,7 +19,7 @@ ONE_SHOT = FileSearch(query="q", collection="c", mode="oneshot")
 
 def picture_of(*steps: Step) -> Picture:
     record = Record("j", "files", "c", "interactive", "running", 0.0, None, None, "", 0)
-    return Picture(record, steps, {}, ASKED)
+    return Picture(record, steps, {}, {}, ASKED)
 
 
 def done(name: str, **notes: Any) -> Step:

@@ -1,9 +1,9 @@
 -- Close a step and store its hits, if this attempt still holds it (the fence). Return the picture if this was the last open
 -- step, or if somebody may read what is told on the way, nothing was told for a while, and it is this worker's turn to tell.
--- KEYS job steps events due hits held
+-- KEYS job steps events due hits queries held
 -- ARGV job_id step attempt state(done|failed) reason notes event settle_grace_ms tell_every_ms
 --   facts (query packed_hits)...
-local job, steps, events, due, hits, held = unpack(KEYS)
+local job, steps, events, due, hits, queries, held = unpack(KEYS)
 local id, step = ARGV[1], ARGV[2]
 redis.pcall('SREM', held, id .. ' ' .. step .. ' ' .. ARGV[3])
 local its_state, told = unpack(redis.call('HMGET', job, 'state', 'told'))
@@ -17,7 +17,7 @@ redis.call('HSET', steps, step .. '.state', ARGV[4], step .. '.reason', ARGV[5],
 for i = 11, #ARGV, 2 do redis.call('HSET', hits, ARGV[i], ARGV[i + 1]) end
 redis.call('ZREM', due, id .. ' ' .. step)
 tell(events, 'stage_finished', ARGV[7])
-local keys = {job = job, steps = steps, hits = hits}
+local keys = {job = job, steps = steps, hits = hits, queries = queries}
 if redis.call('HINCRBY', job, 'open', -1) <= 0 then
   -- The calling worker settles the job. If it dies first, the sweeper does.
   redis.call('ZADD', due, now + tonumber(ARGV[8]), id .. ' @settle')

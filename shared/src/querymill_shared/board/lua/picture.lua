@@ -1,5 +1,5 @@
 -- Return the whole job. That of a follower is the work of its leader, under its own id.
--- KEYS job steps hits request
+-- KEYS job steps hits queries request
 local job = KEYS[1]
 catch_up(job)
 local leader = redis.call('HGET', job, 'leader')
@@ -7,7 +7,7 @@ local work = leader and stem_of(job, leader) or own_stem(job)
 if leader and redis.call('EXISTS', work .. 'job') == 0 then
   leader, work = nil, own_stem(job)
 end
-local shown = picture({job = work .. 'job', steps = work .. 'steps', hits = work .. 'hits'})
+local shown = picture({job = work .. 'job', steps = work .. 'steps', hits = work .. 'hits', queries = work .. 'queries'})
 local record = shown[1]
 -- A field that comes again replaces the first.
 local function put(field, value)

@@ -239,5 +239,6 @@ local function picture(keys)
     redis.call('HGETALL', keys.job),
     redis.call('HGETALL', keys.steps),
     redis.call('HGETALL', keys.hits),
+    redis.call('HGETALL', keys.queries),
   }
 end

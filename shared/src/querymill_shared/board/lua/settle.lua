@@ -100,7 +100,6 @@ local function is_kept()
 end
 if ARGV[8] == '0' and not is_kept() then redis.call('DEL', request) end
 if ARGV[2] == 'done' then
-  -- A worker of the release before notes which step searches which query.
   redis.call('DEL', hits, queries)
   redis.call('HDEL', job, 'queues', 'told')
 end

@@ -24,7 +24,7 @@ def step(name: str, started: float, ended: float, *parts: Part) -> Step:
 def picture(*steps: Step, took_s: float = 2.0, deadline_s: float | None = None) -> Picture:
     deadline = None if deadline_s is None else T0 + deadline_s
     record = Record("a" * 32, "reports", "c", "interactive", "done", T0, deadline, T0 + took_s, "", 0)
-    return Picture(record, steps, {}, None)
+    return Picture(record, steps, {}, {}, None)
 
 
 def test_the_example_holds() -> None:

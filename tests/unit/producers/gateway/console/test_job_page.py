@@ -56,7 +56,7 @@ HYDE = step("hyde", 0, 0.02, 2.24, Part("expand", 2_020, 400, 1), Part("embed", 
 
 
 def picture(*steps: Step, asked: Any = None, **fields: Any) -> Picture:
-    return Picture(record(**fields), steps, {}, None, asked=asked)
+    return Picture(record(**fields), steps, {}, {}, None, asked=asked)
 
 
 def shown(found: Picture, *told: Told, text: str | None = None, now: float = T0 + 10, **more: Any) -> Page:

@@ -116,7 +116,7 @@ def test_three_sentences_are_enough() -> None:
 
 def test_what_waits_says_what_it_waits_for() -> None:
     step = Step("hyde", "waiting", 0)
-    picture = Picture(record(), (Step("original", "done", 1), step), {}, None, queues={"hyde": "expand"})
+    picture = Picture(record(), (Step("original", "done", 1), step), {}, {}, None, queues={"hyde": "expand"})
     assert overview.waiting(picture, {}, NOW).why == "nobody listens on expand"
     assert overview.waiting(picture, {"expand": 1}, NOW).why == "waits for a free slot on expand"
     away = replace(picture, steps=(replace(step, counts=Counts(outages=2), reason="PostgreSQL is away"),))

@@ -76,7 +76,7 @@ class Found:
 
 
 def step(claim: Claim, request: ReportSearch, ports: ReportPorts) -> Sequence[Bell]:
-    """Run one branch: expand, embed, search, finish. What two branches propose counts as one query."""
+    """Run one branch: expand, drop queries that another branch searches, embed, search, finish."""
     if claim.step not in request.steps:
         return finish_branch(claim, run_later_step(claim, request, ports), request, ports)
     laps = Laps(ports)
@@ -93,7 +93,9 @@ def step(claim: Claim, request: ReportSearch, ports: ReportPorts) -> Sequence[Be
         outcome = Outcome("failed", str(error), notes=notes, ms=laps.total_ms, code=error.code, parts=laps.parts)
         return finish_branch(claim, outcome, request, ports)
     laps.lap("expand")
-    found = search_reports(proposed, chosen, model, claim, request, ports, laps)
+    # No other branch may propose the original question, so nothing has to be claimed for it.
+    queries = proposed if is_original else ports.board.take_queries(claim, proposed)
+    found = search_reports(queries, chosen, model, claim, request, ports, laps)
     branch = BranchNotes(
         timing=laps.ms,
         texts=() if is_original else tuple(proposed),
@@ -273,7 +275,8 @@ def verdict(findings: Findings, ports: ReportPorts) -> Verdict:
     picture, request, notes = findings.picture, findings.request, findings.branches
     branches = [step for step in picture.steps if step.name in request.steps]
     searches = [branch for branch in branches if branch.state == "done"]
-    if not searches:
+    # A branch whose queries were all dropped has not searched: alone it must not turn a failed search into "no hits".
+    if not searches or not (findings.has_hits or searches[0].name == ORIGINAL):
         return lost(picture, why_nothing(picture))
     degraded = (
         *missing(picture.steps),
