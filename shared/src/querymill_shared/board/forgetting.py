@@ -3,7 +3,7 @@
 Nothing is listed by collection, so that a job costs nothing more. Who forgets looks at all keys, some at a time.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, TypeVar
@@ -20,7 +20,7 @@ T = TypeVar("T")
 LOOKED_AT: Final = 500
 #: Jobs and entries of streams that are read or changed in one round trip.
 AT_ONCE: Final = 200
-#: Events that end a job. They hold no text, and callers wait for them.
+#: Events that end a job, for which callers wait. They hold no text unless they bring the result.
 _LAST: Final = ("done", "failed", "cancelled")
 
 
@@ -74,14 +74,18 @@ def clear_watches(client: redis.Redis, job_ids: Collection[str]) -> None:
     for stream in client.scan_iter(match="qm:{?}:watch:*", count=LOOKED_AT):
         after = "-"
         while entries := _entries(client, stream, after):
-            of_jobs = [(entry, fields) for entry, fields in entries if fields.get("job") in forgotten]
-            for entry, fields in of_jobs:
-                is_last, result = fields.get("type") in _LAST, fields.pop("result", None)
-                if is_last and result is not None:
-                    client.xadd(stream, fields, nomkstream=True)  # type: ignore[arg-type]  # wider than needed
-                if result is not None or not is_last:
-                    client.xdel(stream, entry)
+            gone = {entry: told for entry, told in entries if told.get("job") in forgotten and _has_text(told)}
+            for told in gone.values():
+                if told.get("type") in _LAST:
+                    end: Any = {name: value for name, value in told.items() if name != "result"}
+                    client.xadd(stream, end, nomkstream=True)
+            if gone:
+                client.xdel(stream, *gone)
             after = f"({entries[-1][0]}"
+
+
+def _has_text(told: Mapping[str, str]) -> bool:
+    return told.get("type") not in _LAST or "result" in told
 
 
 def _entries(client: redis.Redis, stream: Any, after: str) -> list[tuple[str, dict[str, str]]]:
