@@ -36,7 +36,7 @@ def begin(board: Board, request: JobRequest = SEARCH) -> str:
     """A job whose only step has told of hits."""
     job_id, _ = board.submit(request)
     step = request.steps[0]
-    board.take_queries(claimed(board, job_id, step), [CANARY])
+    board.take_queries(claimed(board, job_id, step), [CANARY], rivals=["another step"])
     return job_id
 
 

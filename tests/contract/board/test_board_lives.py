@@ -243,7 +243,7 @@ def test_of_a_job_that_is_done_the_board_keeps_what_readers_need(board: Board) -
     claims = [*board.claim_steps(job_id, "hyde", life=A, most=10).held, claimed(board, job_id)]
     hits = tuple(BoardHit(f"r/page/{page}", 0.5, page) for page in range(20))
     for claim in claims:
-        board.take_queries(claim, [f"text of {claim.step}"])
+        board.take_queries(claim, [f"text of {claim.step}"], rivals=SEARCH.steps)
         board.finish(claim, Outcome(hits={f"text of {claim.step}": hits}, notes={"reason": "because " * 20}))
     told = board.events(job_id)
     board.settle(job_id, Verdict("done", result="{}"))

@@ -20,6 +20,7 @@ from querymill_shared.board.picture import (
     Ended,
     Outcome,
     Picture,
+    Together,
     Verdict,
 )
 from querymill_shared.board.replies import accepted_s, counts_of, picture_of, request_of
@@ -99,8 +100,9 @@ def claim(job_id: str, step: str, *, lease_s: float, life: str = "", most: int =
         if known is None:
             return [Unread(job_id, name, attempt, unreadable, life) for name, attempt, _ in claimed]
         accepted, age_s = accepted_s(created, accepted_us), age_ms / 1000
+        together = Together(frozenset(name for name, _, _ in claimed))
         held = tuple(
-            Claim(job_id, name, attempt, known, expires_at, accepted, life, counts_of(counts), age_s)
+            Claim(job_id, name, attempt, known, expires_at, accepted, life, counts_of(counts), age_s, together)
             for name, attempt, counts in claimed
         )
         return Claims(held, left or None)
@@ -131,7 +133,7 @@ def extend(held: Claim, *, lease_s: float) -> Call[bool]:
 
 def take_queries(held: Claim, texts: Sequence[str]) -> Call[list[str]]:
     """Return the queries that no other step of the job searches, in the given order."""
-    return Call("take_queries", keys.of_job(held.job_id, "job", "queries"), [held.step, *texts], list)
+    return Call("take_queries", keys.of_job(held.job_id, "job", "queries", "hits"), [held.step, *texts], list)
 
 
 def finish(held: Claim, outcome: Outcome) -> Call[Picture | None]:

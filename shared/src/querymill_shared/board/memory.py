@@ -26,7 +26,7 @@ from querymill_shared.board.memory_counts import MemoryBacklog, MemoryCounts
 from querymill_shared.board.memory_job import DEADLINE, SETTLE, MemoryJob, dead_jobs, held_by, new_job, newest_jobs
 from querymill_shared.board.memory_joining import SharedWork
 from querymill_shared.board.memory_lives import MemoryLives
-from querymill_shared.board.picture import Cause, Claim, Claims, Due, Outcome, Picture, Step, Verdict, WorkerLife
+from querymill_shared.board.picture import Cause, Claim, Claims, Due, Outcome, Picture, Step, Together, Verdict, WorkerLife
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.errors import IdempotencyConflict, UnknownJob
 from querymill_shared.contracts.events import Event, Hits, Progress, ProgressEvent, Queued, StageFinished, StageStarted
@@ -97,13 +97,15 @@ class MemoryBoard(MemoryCollections):
             self._counts.add("leases_lost", int(known.state == "running"))
             job.record = replace(job.record, state="running")
             fresh = [name for name in job.untried(job.queues.get(step)) if name != step]
-            held_now = tuple(self._hold(job, name, life) for name in [step, *fresh[: most - 1]])
+            names = (step, *fresh[: most - 1])
+            together = Together(frozenset(names))
+            held_now = tuple(self._hold(job, name, life, together) for name in names)
             left = fresh[most - 1] if len(fresh) >= most else None
             if left is not None:
                 job.bells.note(job.queues[left], now)
             return Claims(held_now, left)
 
-    def _hold(self, job: MemoryJob, step: str, life: str) -> Claim:
+    def _hold(self, job: MemoryJob, step: str, life: str, together: Together) -> Claim:
         now, deadline = self._clock(), job.record.deadline
         taken = replace(job.steps[step], state="running", attempt=job.steps[step].attempt + 1, started=now, life=life)
         job.steps[step] = taken
@@ -112,7 +114,7 @@ class MemoryBoard(MemoryCollections):
         expires_at = None if deadline is None else time.monotonic() + deadline - now
         return Claim(
             job.record.job_id, step, taken.attempt, job.request, expires_at, job.record.created, life, taken.counts,
-            now - job.since,
+            now - job.since, together,
         )  # fmt: skip
 
     def beat(self, life: str, about: Mapping[str, Any]) -> list[str]:
@@ -171,13 +173,13 @@ class MemoryBoard(MemoryCollections):
             job.leases[held.step] = job.due[held.step] = until
             return True
 
-    def take_queries(self, held: Claim, texts: Sequence[str]) -> list[str]:
+    def take_queries(self, held: Claim, texts: Sequence[str], *, rivals: Collection[str]) -> list[str]:
         """See `Board.take_queries`."""
         with self._changed:
-            job = self._live(held.job_id)
-            if job is None or job.record.is_over:
-                return []
-            return [text for text in texts if job.queries.setdefault(text, held.step) == held.step]
+            job, taken = self._live(held.job_id), held.together.take_queries(held.step, texts, rivals)
+            if taken is not None or job is None or job.record.is_over:
+                return taken or []
+            return job.take_queries(held.step, texts)
 
     def finish(self, held: Claim, outcome: Outcome) -> Picture | None:
         """See `Board.finish`."""

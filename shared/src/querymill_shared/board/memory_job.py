@@ -1,6 +1,6 @@
 """A job of the board in memory."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -66,6 +66,11 @@ class MemoryJob:
         """Return the steps of a queue that wait for their first attempt."""
         fresh = [step.name for step in self.steps.values() if step.state == "waiting" and not step.attempt]
         return [name for name in fresh if queue is not None and self.queues.get(name) == queue]
+
+    def take_queries(self, step: str, texts: Sequence[str]) -> list[str]:
+        """Return the queries that no other step has taken or searched."""
+        fresh = [text for text in texts if text not in self.hits]
+        return [text for text in fresh if self.queries.setdefault(text, step) == step]
 
     def waiting_queues(self) -> list[str]:
         """Return the queues on which steps wait."""

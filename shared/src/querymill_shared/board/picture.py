@@ -1,6 +1,6 @@
 """A picture: a snapshot of a job, with its record, steps, hits and queries."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
@@ -154,13 +154,27 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
+class Together:
+    """The steps of a job that one call claimed, for a process to run side by side, and which step took which query."""
+
+    steps: frozenset[str] = frozenset()
+    takers: dict[str, str] = field(default_factory=dict)
+
+    def take_queries(self, step: str, texts: Sequence[str], rivals: Collection[str]) -> list[str] | None:
+        """Return the queries that no other step has taken, or None if a rival was not claimed by this call."""
+        if not self.steps.issuperset(rivals):
+            return None
+        return [text for text in texts if self.takers.setdefault(text, step) == step]
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """A worker's exclusive right to run a step. It is valid until its lease expires or a later attempt starts.
 
     ``expires_at`` is the job's deadline on this process's monotonic clock (s), or None if the job has none.
     ``submitted`` is when the board accepted the job, in seconds since the epoch by the board's clock. ``life`` names
     the worker process that holds the step until it dies; without one, the claim ends with its lease. ``age_s`` is how
-    long ago the job was accepted, or replayed.
+    long ago the job was accepted, or replayed. ``together`` is shared by all claims of one call.
     """
 
     job_id: str
@@ -172,6 +186,7 @@ class Claim:
     life: str = ""
     counts: Counts = Counts()
     age_s: float = 0.0
+    together: Together = field(default_factory=Together, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,8 +81,11 @@ class Board(Protocol):
         """Renew a lease. Return False if this attempt no longer holds the step."""
         ...
 
-    def take_queries(self, held: Claim, texts: Sequence[str]) -> list[str]:
-        """Return the queries that no other step of the job has taken. The same call returns the same queries again."""
+    def take_queries(self, held: Claim, texts: Sequence[str], *, rivals: Collection[str]) -> list[str]:
+        """Return the queries that no other step of the job has taken. The same call returns the same queries again.
+
+        ``rivals`` are the steps that take queries. If one call claimed them all, their process knows what they took.
+        """
         ...
 
     def finish(self, held: Claim, outcome: Outcome) -> Picture | None:

@@ -140,9 +140,10 @@ class ValkeyBoard:
         """See `Board.extend`."""
         return self._run(calls.extend(held, lease_s=self._settings.querymill_lease_s))
 
-    def take_queries(self, held: Claim, texts: Sequence[str]) -> list[str]:
+    def take_queries(self, held: Claim, texts: Sequence[str], *, rivals: Collection[str]) -> list[str]:
         """See `Board.take_queries`."""
-        return self._run(calls.take_queries(held, texts)) if texts else []
+        taken = held.together.take_queries(held.step, texts, rivals)
+        return self._run(calls.take_queries(held, texts)) if taken is None else taken
 
     def finish(self, held: Claim, outcome: Outcome) -> Picture | None:
         """See `Board.finish`."""

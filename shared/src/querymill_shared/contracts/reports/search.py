@@ -123,7 +123,12 @@ class ReportSearch(FilteredSearch, AsksWhyNot, Asks["ReportResult"]):
     @property
     def steps(self) -> tuple[str, ...]:
         """The branches of this search, the original first. The steps that rerank, answer and judge are added later."""
-        return (ORIGINAL, *((HYDE,) if self.hyde else ()), *self.multi_query)
+        return (ORIGINAL, *self.expansions)
+
+    @property
+    def expansions(self) -> tuple[str, ...]:
+        """The branches for which the chat model writes queries."""
+        return (*((HYDE,) if self.hyde else ()), *self.multi_query)
 
     def queue_of(self, step: str) -> Queue:
         """Return the queue of a step. The original needs only the stores; the others wait for a model."""

@@ -93,8 +93,8 @@ def step(claim: Claim, request: ReportSearch, ports: ReportPorts) -> Sequence[Be
         outcome = Outcome("failed", str(error), notes=notes, ms=laps.total_ms, code=error.code, parts=laps.parts)
         return finish_branch(claim, outcome, request, ports)
     laps.lap("expand")
-    # No other branch may propose the original question, so nothing has to be claimed for it.
-    queries = proposed if is_original else ports.board.take_queries(claim, proposed)
+    # No other branch may propose the original question, so nothing has to be taken for it.
+    queries = proposed if is_original else ports.board.take_queries(claim, proposed, rivals=request.expansions)
     found = search_reports(queries, chosen, model, claim, request, ports, laps)
     branch = BranchNotes(
         timing=laps.ms,
