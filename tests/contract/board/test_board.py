@@ -180,31 +180,6 @@ def test_a_query_belongs_to_the_branch_that_took_it_first(board: Board) -> None:
     assert board.picture(job_id).queries == {"a": "original", "b": "original", "c": "hyde"}
 
 
-def test_branches_that_were_claimed_together_take_queries_among_themselves(board: Board) -> None:
-    asked = SEARCH.model_copy(update={"multi_query": ("synonym", "variant")})
-    job_id = submitted(board, asked)
-    hyde, synonym, variant = board.claim_steps(job_id, "hyde", life="", most=10).held
-    assert board.take_queries(hyde, ["a", "b"], rivals=asked.expansions) == ["a", "b"]
-    assert board.take_queries(synonym, ["b", "c"], rivals=asked.expansions) == ["c"]
-    assert board.take_queries(variant, ["b", "c"], rivals=asked.expansions) == []
-    assert board.take_queries(synonym, ["b", "c"], rivals=asked.expansions) == ["c"]
-    # Another attempt, which another process may have claimed, does not know of them, so it asks the board.
-    board.finish(hyde, Outcome(hits={"a": (HIT,)}))
-    board.postpone(synonym, delay_s=0, reason="again", cause="failure")
-    again = claimed(board, job_id, "synonym")
-    assert board.take_queries(again, ["a", "c"], rivals=asked.expansions) == ["c"]
-    assert board.picture(job_id).queries == {"c": "synonym"}
-
-
-def test_branches_that_were_claimed_one_by_one_take_queries_on_the_board(board: Board) -> None:
-    asked = SEARCH.model_copy(update={"multi_query": ("synonym",)})
-    job_id = submitted(board, asked)
-    (hyde,) = board.claim_steps(job_id, "hyde", life="", most=1).held
-    (synonym,) = board.claim_steps(job_id, "synonym", life="", most=1).held
-    assert board.take_queries(hyde, ["a"], rivals=asked.expansions) == ["a"]
-    assert board.take_queries(synonym, ["a"], rivals=asked.expansions) == []
-
-
 def test_a_job_is_settled_once(board: Board) -> None:
     job_id = submitted(board)
     assert board.settle(job_id, Verdict("done", result='{"n": 1}'))

@@ -3,6 +3,7 @@
 from querymill_shared.board.attempts import Attempt, AttemptOutcome, Part
 from querymill_shared.board.counts import JobCounts, Latency
 from querymill_shared.board.endings import OnEnd
+from querymill_shared.board.foreseeing import foresee
 from querymill_shared.board.memory import MemoryBoard
 from querymill_shared.board.memory_watching import MemoryWatchedBoard
 from querymill_shared.board.picture import (
@@ -57,4 +58,5 @@ __all__ = [
     "Verdict",
     "WatchedBoard",
     "WorkerLife",
+    "foresee",
 ]

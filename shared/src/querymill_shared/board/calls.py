@@ -14,6 +14,7 @@ from pydantic_core import to_json
 from querymill_shared.board import keys
 from querymill_shared.board.attempts import MAX_REASON_CHARS, Part, encode_facts
 from querymill_shared.board.picture import (
+    Alone,
     Cause,
     Claim,
     Claims,
@@ -94,15 +95,17 @@ def claim(job_id: str, step: str, *, lease_s: float, life: str = "", most: int =
     def parse(returned: list[Any]) -> Claims | list[Unread]:
         if returned[0] != "claimed":
             return Claims()
-        _, claimed, left_ms, request, created, left, age_ms, accepted_us = returned
-        expires_at = None if left_ms < 0 else time.monotonic() + left_ms / 1000
+        _, claimed, left_ms, request, created, left, age_ms, accepted_us, alone_ms = returned
+        now = time.monotonic()
+        expires_at = None if left_ms < 0 else now + left_ms / 1000
         known, unreadable = request_of(request)
         if known is None:
             return [Unread(job_id, name, attempt, unreadable, life) for name, attempt, _ in claimed]
         accepted, age_s = accepted_s(created, accepted_us), age_ms / 1000
         together = Together(frozenset(name for name, _, _ in claimed))
+        alone = Alone(int(created) / 1000, alone_ms / 1000, alone_ms / 1000 - now) if alone_ms else None
         held = tuple(
-            Claim(job_id, name, attempt, known, expires_at, accepted, life, counts_of(counts), age_s, together)
+            Claim(job_id, name, attempt, known, expires_at, accepted, life, counts_of(counts), age_s, together, alone)
             for name, attempt, counts in claimed
         )
         return Claims(held, left or None)
@@ -136,8 +139,11 @@ def take_queries(held: Claim, texts: Sequence[str]) -> Call[list[str]]:
     return Call("take_queries", keys.of_job(held.job_id, "job", "queries", "hits"), [held.step, *texts], list)
 
 
-def finish(held: Claim, outcome: Outcome) -> Call[Picture | None]:
-    """Close a step and store its hits. Return the picture if the caller has something to do with it: see `Board`."""
+def finish(held: Claim, outcome: Outcome, *, settles: bool = False) -> Call[Picture | None]:
+    """Close a step and store its hits. Return the picture if the caller has something to do with it: see `Board`.
+
+    A caller that ``settles`` the job in the same round trip has not.
+    """
     packed = [part for query, hits in outcome.hits.items() for part in (query, pack(hits))]
     return Call(
         "finish",
@@ -156,6 +162,7 @@ def finish(held: Claim, outcome: Outcome) -> Call[Picture | None]:
             SETTLE_GRACE_MS,
             TELL_EVERY_MS,
             encode_facts(outcome.code, outcome.parts),
+            int(settles),
             *packed,
         ],
         lambda returned: picture_of(returned[1], held.job_id, held.request) if len(returned) > 1 else None,
@@ -210,11 +217,12 @@ def tell(job_id: str, event: ProgressEvent, held: Claim | None) -> Call[bool]:
 
 
 def settle(
-    job_id: str, verdict: Verdict, *, result_ttl_s: float, is_noted: bool = False
+    job_id: str, verdict: Verdict, *, result_ttl_s: float, is_noted: bool = False, closed: Claim | None = None
 ) -> Call[Sequence[Ended] | str]:
     """End a job. Return how it ended, and all that followed it, or () if it had already ended.
 
-    Or return a collection: the job is not ended before `changed` was noted of that in every shard.
+    With ``closed``, it ends only if that attempt has closed its step and no other step is open. Or return a collection:
+    the job is not ended before `changed` was noted of that in every shard.
     """
 
     def parse(returned: list[Any] | int | str) -> Sequence[Ended] | str:
@@ -245,6 +253,7 @@ def settle(
             READABLE_MS,
             verdict.code or "",
             MAX_KEPT_REQUEST_BYTES,
+            *(() if closed is None else (closed.step, closed.attempt)),
         ],
         parse,
     )

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from querymill_shared.board import calls, joining, keys, ringing, submitting
 from querymill_shared.board.calls import Call
-from querymill_shared.board.picture import Ended, Verdict
+from querymill_shared.board.picture import Claim, Ended, Outcome, Verdict
 from querymill_shared.board.submitting import Submitted
 from querymill_shared.contracts.errors import IdempotencyConflict
 from querymill_shared.contracts.jobs import JobRequest, fingerprint_of
@@ -106,7 +106,26 @@ def settle(job_id: str, verdict: Verdict, settings: Settings) -> Exchange[Sequen
     """
     ttl_s = settings.querymill_result_ttl_s
     (settled,) = yield [calls.settle(job_id, verdict, result_ttl_s=ttl_s)]
-    if isinstance(settled, str):
-        yield [submitting.changed(shard, settled) for shard in keys.SHARDS]
-        (settled,) = yield [calls.settle(job_id, verdict, result_ttl_s=ttl_s, is_noted=True)]
+    return (yield from _settle_noted(settled, job_id, verdict, settings))
+
+
+def finish_and_settle(held: Claim, outcome: Outcome, verdict: Verdict, settings: Settings) -> Exchange[Sequence[Ended]]:
+    """Close the only step of a job, and end the job if this attempt has closed it. Return what `settle` returns."""
+    ttl_s = settings.querymill_result_ttl_s
+    _, settled = yield [
+        calls.finish(held, outcome, settles=True),
+        calls.settle(held.job_id, verdict, result_ttl_s=ttl_s, closed=held),
+    ]
+    return (yield from _settle_noted(settled, held.job_id, verdict, settings))
+
+
+def _settle_noted(
+    settled: Sequence[Ended] | str, job_id: str, verdict: Verdict, settings: Settings
+) -> Exchange[Sequence[Ended]]:
+    """Note that a collection has changed, and end the job, if that had to be noted before it ends."""
+    if not isinstance(settled, str):
+        return settled
+    yield [submitting.changed(shard, settled) for shard in keys.SHARDS]
+    ttl_s = settings.querymill_result_ttl_s
+    (settled,) = yield [calls.settle(job_id, verdict, result_ttl_s=ttl_s, is_noted=True)]
     return () if isinstance(settled, str) else settled

@@ -14,7 +14,6 @@ from querymill_shared.board.calls import (
     HELD_S,
     LEASE_RAN_OUT,
     NO_BACKLOG,
-    SETTLE_GRACE_MS,
     finished,
 )
 from querymill_shared.board.counts import JobCounts
@@ -26,7 +25,18 @@ from querymill_shared.board.memory_counts import MemoryBacklog, MemoryCounts
 from querymill_shared.board.memory_job import DEADLINE, SETTLE, MemoryJob, dead_jobs, held_by, new_job, newest_jobs
 from querymill_shared.board.memory_joining import SharedWork
 from querymill_shared.board.memory_lives import MemoryLives
-from querymill_shared.board.picture import Cause, Claim, Claims, Due, Outcome, Picture, Step, Together, Verdict, WorkerLife
+from querymill_shared.board.picture import (
+    Cause,
+    Claim,
+    Claims,
+    Due,
+    Outcome,
+    Picture,
+    Step,
+    Together,
+    Verdict,
+    WorkerLife,
+)
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.errors import IdempotencyConflict, UnknownJob
 from querymill_shared.contracts.events import Event, Hits, Progress, ProgressEvent, Queued, StageFinished, StageStarted
@@ -106,16 +116,10 @@ class MemoryBoard(MemoryCollections):
             return Claims(held_now, left)
 
     def _hold(self, job: MemoryJob, step: str, life: str, together: Together) -> Claim:
-        now, deadline = self._clock(), job.record.deadline
-        taken = replace(job.steps[step], state="running", attempt=job.steps[step].attempt + 1, started=now, life=life)
-        job.steps[step] = taken
-        job.leases[step] = job.due[step] = now + (HELD_S if life else self._settings.querymill_lease_s)
-        self._tell(job, StageStarted(stage=step, attempt=taken.attempt))
-        expires_at = None if deadline is None else time.monotonic() + deadline - now
-        return Claim(
-            job.record.job_id, step, taken.attempt, job.request, expires_at, job.record.created, life, taken.counts,
-            now - job.since, together,
-        )  # fmt: skip
+        lease_s = HELD_S if life else self._settings.querymill_lease_s
+        held = job.claim(step, life, self._clock(), lease_s, together)
+        self._tell(job, StageStarted(stage=step, attempt=held.attempt))
+        return held
 
     def beat(self, life: str, about: Mapping[str, Any]) -> list[str]:
         """See `Board.beat`."""
@@ -181,25 +185,19 @@ class MemoryBoard(MemoryCollections):
                 return taken or []
             return job.take_queries(held.step, texts)
 
-    def finish(self, held: Claim, outcome: Outcome) -> Picture | None:
+    def finish(self, held: Claim, outcome: Outcome, *, verdict: Verdict | None = None) -> Picture | None:
         """See `Board.finish`."""
         with self._changed:
             job = self._live(held.job_id)
             if job is None or not job.holds(held):
                 return None
             now = self._clock()
-            step = job.steps[held.step]
-            job.steps[held.step] = replace(
-                step, state=outcome.state, reason=outcome.reason, ended=now, notes=dict(outcome.notes),
-                facts=encode_facts(outcome.code, outcome.parts),
-            )  # fmt: skip
-            job.hits.update(outcome.hits)
-            job.due.pop(held.step, None)
+            job.close(held, outcome, now)
             self._tell(job, finished(held, outcome))
-            job.record = replace(job.record, open_steps=job.record.open_steps - 1)
             if job.record.open_steps <= 0:
-                job.due[SETTLE] = now + SETTLE_GRACE_MS / 1000
-                return job.picture()
+                if verdict is not None:
+                    self.settle(held.job_id, verdict)
+                return job.picture() if verdict is None else None
             if outcome.state != "done" or not job.is_due_to_tell(now) or not self._shared.is_followed(job):
                 return None
             picture, job.record = job.picture(), replace(job.record, told=now)

@@ -1,14 +1,20 @@
 """A job of the board in memory."""
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from querymill_shared.board.attempts import append_past, encode_past
-from querymill_shared.board.calls import MAX_KEPT_REQUEST_BYTES, SETTLE_MARGIN_MS, TELL_EVERY_MS
+from querymill_shared.board.attempts import append_past, encode_facts, encode_past
+from querymill_shared.board.calls import (
+    MAX_KEPT_REQUEST_BYTES,
+    SETTLE_GRACE_MS,
+    SETTLE_MARGIN_MS,
+    TELL_EVERY_MS,
+)
 from querymill_shared.board.joining import reads_only
 from querymill_shared.board.memory_counts import MemoryBells
-from querymill_shared.board.picture import Claim, Counts, Picture, Record, Step
+from querymill_shared.board.picture import Alone, Claim, Counts, Outcome, Picture, Record, Step, Together
 from querymill_shared.contracts.events import Event, Progress, Queued
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.hits import BoardHit
@@ -57,6 +63,36 @@ class MemoryJob:
         """Whether this attempt still holds the step: the fence."""
         step = self.steps[held.step]
         return not self.record.is_over and step.state == "running" and step.attempt == held.attempt
+
+    def claim(self, step: str, life: str, now: float, lease_s: float, together: Together) -> Claim:
+        """Begin an attempt at a step, and hold it until its lease ends."""
+        request, deadline, alone = self.request, self.record.deadline, self._alone_of(step, now)
+        attempt, counts = self.steps[step].attempt + 1, self.steps[step].counts
+        self.steps[step] = replace(self.steps[step], state="running", attempt=attempt, started=now, life=life)
+        self.leases[step] = self.due[step] = now + lease_s
+        expires_at = None if deadline is None else time.monotonic() + deadline - now
+        age_s, submitted = now - self.since, self.record.created
+        return Claim(
+            self.record.job_id, step, attempt, request, expires_at, submitted, life, counts, age_s, together, alone
+        )
+
+    def close(self, held: Claim, outcome: Outcome, now: float) -> None:
+        """Close a step with its outcome."""
+        self.steps[held.step] = replace(
+            self.steps[held.step], state=outcome.state, reason=outcome.reason, ended=now, notes=dict(outcome.notes),
+            facts=encode_facts(outcome.code, outcome.parts),
+        )  # fmt: skip
+        self.hits.update(outcome.hits)
+        self.due.pop(held.step, None)
+        self.record = replace(self.record, open_steps=self.record.open_steps - 1)
+        if self.record.open_steps <= 0:
+            self.due[SETTLE] = now + SETTLE_GRACE_MS / 1000
+
+    def _alone_of(self, step: str, now: float) -> Alone | None:
+        """Return what the attempt at a step knows that begins now, if it is the first and the step is the only one."""
+        if len(self.steps) > 1 or self.steps[step].attempt or self.replayed is not None:
+            return None
+        return Alone(self.record.created, now, now - time.monotonic())
 
     def runs(self, name: str, life: str) -> bool:
         """Whether a step is held by a worker process."""

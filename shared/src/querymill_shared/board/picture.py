@@ -168,13 +168,27 @@ class Together:
 
 
 @dataclass(frozen=True, slots=True)
+class Alone:
+    """What the first attempt at the only step of a job knows of that job, so that it can foresee how the job ends.
+
+    ``created`` and ``started`` are in seconds since the epoch by the board's clock, which is ``ahead_s`` seconds ahead
+    of this process's monotonic clock.
+    """
+
+    created: float
+    started: float
+    ahead_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """A worker's exclusive right to run a step. It is valid until its lease expires or a later attempt starts.
 
     ``expires_at`` is the job's deadline on this process's monotonic clock (s), or None if the job has none.
     ``submitted`` is when the board accepted the job, in seconds since the epoch by the board's clock. ``life`` names
     the worker process that holds the step until it dies; without one, the claim ends with its lease. ``age_s`` is how
-    long ago the job was accepted, or replayed. ``together`` is shared by all claims of one call.
+    long ago the job was accepted, or replayed. ``together`` is shared by all claims of one call. ``alone`` is None if
+    the job has other steps, or if the step was tried before.
     """
 
     job_id: str
@@ -187,6 +201,7 @@ class Claim:
     counts: Counts = Counts()
     age_s: float = 0.0
     together: Together = field(default_factory=Together, compare=False)
+    alone: Alone | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,13 +88,16 @@ class Board(Protocol):
         """
         ...
 
-    def finish(self, held: Claim, outcome: Outcome) -> Picture | None:
+    def finish(self, held: Claim, outcome: Outcome, *, verdict: Verdict | None = None) -> Picture | None:
         """Close a step and store its hits.
 
         Return the job's picture if there is something to do with it: no step is open any more, or nothing has been
         told about the job for 0.1 s. Otherwise return None, because most steps that end are neither. While all who
         watch the job wait for its end, nothing need be told on the way. If a later attempt holds the step, store
         nothing and return None.
+
+        A worker that can `foresee` how the job ends gives its ``verdict``: the job ends with the step, in one round
+        trip, if the step is this attempt's and no other is open. Then the picture is not returned.
         """
         ...
 

@@ -16,7 +16,7 @@ from querymill_shared.board.counts import JobCounts, read_counts
 from querymill_shared.board.endings import OnEnd, log_end
 from querymill_shared.board.exchanges import Exchange
 from querymill_shared.board.open_jobs import oldest, open_jobs
-from querymill_shared.board.picture import Cause, Claim, Claims, Due, Outcome, Picture, Verdict, WorkerLife
+from querymill_shared.board.picture import Cause, Claim, Claims, Due, Ended, Outcome, Picture, Verdict, WorkerLife
 from querymill_shared.board.scripts import command_of, parsed, source
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.errors import UnreadableJob
@@ -145,9 +145,12 @@ class ValkeyBoard:
         taken = held.together.take_queries(held.step, texts, rivals)
         return self._run(calls.take_queries(held, texts)) if taken is None else taken
 
-    def finish(self, held: Claim, outcome: Outcome) -> Picture | None:
+    def finish(self, held: Claim, outcome: Outcome, *, verdict: Verdict | None = None) -> Picture | None:
         """See `Board.finish`."""
-        return self._run(calls.finish(held, outcome))
+        if verdict is None:
+            return self._run(calls.finish(held, outcome))
+        self._end(exchanges.finish_and_settle(held, outcome, verdict, self._settings))
+        return None
 
     def add_steps(
         self, job_id: str, names: Sequence[str], *, queue_of: Callable[[str], Queue] | None = None
@@ -169,7 +172,10 @@ class ValkeyBoard:
 
     def settle(self, job_id: str, verdict: Verdict) -> bool:
         """See `Board.settle`."""
-        ended = self._carry_out(exchanges.settle(job_id, verdict, self._settings))
+        return self._end(exchanges.settle(job_id, verdict, self._settings))
+
+    def _end(self, exchange: Exchange[Sequence[Ended]]) -> bool:
+        ended = self._carry_out(exchange)
         for each in ended:
             self._on_end(each)
         return bool(ended)

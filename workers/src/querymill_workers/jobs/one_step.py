@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from querymill_shared.board import Claim, Outcome, Picture
+from querymill_shared.board import Claim, Outcome, Picture, Verdict, foresee
 from querymill_shared.contracts.results import JobResult
 from querymill_workers.jobs import tally, verdicts
 from querymill_workers.jobs.bell import Bell
@@ -27,7 +27,14 @@ class Ending(Generic[R, N]):
 
 def hand_in(claim: Claim, request: R, notes: N, ending: Ending[R, N], ports: Common) -> None:
     """Close the step on the board, and settle the job."""
-    picture = ports.board.finish(claim, Outcome(notes=notes.for_board(), parts=tally.current().close()))
+    close(claim, Outcome(notes=notes.for_board(), parts=tally.current().close()), request, ending, ports)
+
+
+def close(claim: Claim, outcome: Outcome, request: R, ending: Ending[R, N], ports: Common) -> None:
+    """Close the step on the board with its outcome, and settle the job: at once if its end can be foreseen."""
+    foreseen = foresee(claim, outcome)
+    verdict = None if foreseen is None else verdict_of(foreseen, request, ending)
+    picture = ports.board.finish(claim, outcome, verdict=verdict)
     if picture is not None:
         conclude(picture, request, ending, ports)
 
@@ -35,13 +42,16 @@ def hand_in(claim: Claim, request: R, notes: N, ending: Ending[R, N], ports: Com
 def conclude(picture: Picture, request: R, ending: Ending[R, N], ports: Common) -> None:
     """Settle the job once its step has closed: with the result, or with the reason why the step failed."""
     (only,) = picture.steps
-    if not only.is_closed:
-        return
+    if only.is_closed:
+        ports.board.settle(picture.record.job_id, verdict_of(picture, request, ending))
+
+
+def verdict_of(picture: Picture, request: R, ending: Ending[R, N]) -> Verdict:
+    """Return the verdict of a job whose step has closed."""
+    (only,) = picture.steps
     if only.state == "failed":
-        verdict = verdicts.lost(picture, only.reason)
-    else:
-        verdict = verdicts.done(ending.to_result(request, picture, ending.notes.of(only)))
-    ports.board.settle(picture.record.job_id, verdict)
+        return verdicts.lost(picture, only.reason)
+    return verdicts.done(ending.to_result(request, picture, ending.notes.of(only)))
 
 
 def one_step(request: R, step: Callable[[Claim, R, P], Sequence[Bell] | None], ending: Ending[R, N]) -> Flow[P]:

@@ -4,8 +4,8 @@
 -- ARGV job_id step lease_ms life most
 local job, steps, events, due, request, held = unpack(KEYS)
 local id, step, lease, life, most = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])
-local its_state, its_deadline, its_queues, created, replayed, accepted =
-  unpack(redis.call('HMGET', job, 'state', 'deadline', 'queues', 'created', 'replayed', 'accepted'))
+local its_state, its_deadline, its_queues, created, replayed, accepted, order =
+  unpack(redis.call('HMGET', job, 'state', 'deadline', 'queues', 'created', 'replayed', 'accepted', 'order'))
 if is_final(its_state) then return {'over'} end
 
 local now = now_ms()
@@ -54,5 +54,6 @@ for name, its_queue in string.gmatch(queue and queues or '', '(%S+)=(%S+)') do
   end
 end
 local since = tonumber(replayed or created)
+local is_alone = order == step and claimed[1][2] == 1 and not replayed
 return {'claimed', claimed, deadline > 0 and deadline - now or -1, redis.call('GET', request) or '', created, left,
-  now - since, accepted or ''}
+  now - since, accepted or '', is_alone and now or 0}

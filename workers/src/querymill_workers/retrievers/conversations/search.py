@@ -81,9 +81,8 @@ def step(claim: Claim, request: ConversationSearch, ports: ConversationPorts) ->
         usage=near.usage.noted(),
     )
     notes = SearchNotes(found=result, timing=laps.ms)
-    picture = ports.board.finish(claim, Outcome(notes=notes.for_board(), ms=laps.total_ms, parts=laps.parts))
-    if picture is not None:
-        conclude(picture, request, ports)
+    outcome = Outcome(notes=notes.for_board(), ms=laps.total_ms, parts=laps.parts)
+    one_step.close(claim, outcome, request, ENDING, ports)
     return []
 
 

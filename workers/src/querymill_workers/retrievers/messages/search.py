@@ -63,9 +63,8 @@ def step(claim: Claim, request: MessageSearch, ports: MessagePorts) -> None:
         laps.lap("why_not")
     findings = findings_of(matches, request)
     notes = SearchNotes(found=findings, timing=laps.ms, usage=usage.noted(), why_not=absence)
-    picture = ports.board.finish(claim, Outcome(notes=notes.for_board(), ms=laps.total_ms, parts=laps.parts))
-    if picture is not None:
-        one_step.conclude(picture, request, ENDING, ports)
+    outcome = Outcome(notes=notes.for_board(), ms=laps.total_ms, parts=laps.parts)
+    one_step.close(claim, outcome, request, ENDING, ports)
 
 
 def without_frame(request: MessageSearch) -> MessageSearch:

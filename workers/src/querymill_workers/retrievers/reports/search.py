@@ -14,7 +14,7 @@ chat model is still writing. Rules and formulas: ``rules/``. Reranking: ``rerank
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from querymill_shared.board import Claim, Outcome, Picture, Verdict
+from querymill_shared.board import Claim, Outcome, Picture, Verdict, foresee
 from querymill_shared.contracts.answer import ANSWER
 from querymill_shared.contracts.events import TOLD_CHARS, TOLD_TEXTS, Hits, PartialHit
 from querymill_shared.contracts.reports.search import (
@@ -214,8 +214,21 @@ def embed_queries(
 
 def finish_branch(claim: Claim, outcome: Outcome, request: ReportSearch, ports: ReportPorts) -> Sequence[Bell]:
     """Close the branch on the board, and continue from the picture of the job."""
-    picture = ports.board.finish(claim, outcome)
+    foreseen = foresee(claim, outcome)
+    verdict = None if foreseen is None else last_verdict(Findings(foreseen, request), ports)
+    picture = ports.board.finish(claim, outcome, verdict=verdict)
     return [] if picture is None else conclude(picture, request, ports, after=claim.step)
+
+
+def last_verdict(findings: Findings, ports: ReportPorts) -> Verdict | None:
+    """Return the verdict of a job that has no open step, or None if steps follow."""
+    picture, request = findings.picture, findings.request
+    follows = (
+        reranking.wants_steps(findings)
+        or (why_not.wants_step(picture, request) and findings.branches)
+        or writing.next_step(picture, request, has_sources=findings.has_sources)
+    )
+    return None if follows else ending_of(findings, ports)
 
 
 def conclude(picture: Picture, request: ReportSearch, ports: ReportPorts, *, after: str = "") -> Sequence[Bell]:
@@ -263,11 +276,15 @@ def settle(picture: Picture, request: ReportSearch, ports: ReportPorts) -> None:
 
 def settle_found(findings: Findings, ports: ReportPorts) -> None:
     """End the job with what was found."""
+    ports.board.settle(findings.picture.record.job_id, ending_of(findings, ports))
+
+
+def ending_of(findings: Findings, ports: ReportPorts) -> Verdict:
+    """Return the verdict of what was found, or why its texts could not be read."""
     try:
-        ending = verdict(findings, ports)
+        return verdict(findings, ports)
     except (Unavailable, Refused) as error:
-        ending = Verdict("failed", reason=str(error), code=error.code)
-    ports.board.settle(findings.picture.record.job_id, ending)
+        return Verdict("failed", reason=str(error), code=error.code)
 
 
 def verdict(findings: Findings, ports: ReportPorts) -> Verdict:
