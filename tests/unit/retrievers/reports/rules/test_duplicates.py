@@ -1,4 +1,6 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from querymill_workers.retrievers.reports.rules.duplicates import Print, Unlike
 
@@ -13,6 +15,16 @@ def test_a_page_with_another_page_number_says_the_same() -> None:
 
 def test_a_table_with_other_figures_does_not() -> None:
     assert not Print(f"{PAGE} 1,234.5").is_near(Print(f"{PAGE} 1,234.6"))
+
+
+@given(st.lists(st.sampled_from(["1.5", "21.55", "7 %", "12345", "3", "profit"]), max_size=6), st.data())
+def test_pages_with_other_figures_never_say_the_same(parts: list[str], drawn: st.DataObject) -> None:
+    other = drawn.draw(st.permutations(parts)) + drawn.draw(st.lists(st.sampled_from(["1.5", "5.5", "8"]), max_size=1))
+    one, two = Print(f"{PAGE} {' and '.join(parts)}"), Print(f"{PAGE} {' and '.join(other)}")
+    if one.is_near(two):
+        assert one.figures == two.figures
+    if one.runs == two.runs:
+        assert one.is_near(two) == (one.figures == two.figures)
 
 
 def test_the_first_of_texts_that_say_the_same_is_kept() -> None:

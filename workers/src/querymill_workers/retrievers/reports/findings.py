@@ -73,9 +73,9 @@ class Findings:
 def fuse_found(found_by: Mapping[str, Sequence[BoardHit]], request: ReportSearch) -> list[FusedHit]:
     """Fuse every (query, hit) pair."""
     hits = [
-        QueryHit(query=query, key=decode_key(hit.key), passage=hit.passage, inner_product=hit.score)
+        QueryHit(query, decode_key(key), passage, score)
         for query, found in found_by.items()
-        for hit in found
+        for key, score, passage in found
     ]
     return fuse(hits, top_n=len(hits), inner_factor=request.inner_factor)
 

@@ -28,6 +28,12 @@ class Print:
     text: str
 
     @cached_property
+    def first_figure(self) -> str:
+        """One of its figures, or "" if it has none."""
+        found = _FIGURE.search(self.text)
+        return "" if found is None else found[0]
+
+    @cached_property
     def figures(self) -> frozenset[str]:
         """What the text states in numbers."""
         return frozenset(_FIGURE.findall(self.text))
@@ -45,8 +51,8 @@ class Print:
         They have the same figures, and share nine tenths of their runs of three words (Jaccard). So the same page with
         another page number or year at its top is a duplicate, and the same table with other figures is not.
         """
-        # Most pages have figures of their own, and to read the words of a page takes far longer.
-        if self.figures != other.figures:
+        # Most pages have figures of their own, and to read all figures or all words of a page takes far longer.
+        if self.first_figure not in other.text or other.first_figure not in self.text or self.figures != other.figures:
             return False
         few, many = sorted((len(self.runs), len(other.runs)))
         if few < ALIKE * many:

@@ -135,7 +135,7 @@ def explain(hit: FusedHit, *, inner_factor: float = 1.0, agreement: float = 0.2)
 
 def _fused(key: HitKey, hits: list[QueryHit], inner_factor: float, agreement: float) -> tuple[float, FusedHit]:
     """Fuse the hits of one key, and return the unrounded score next to it, for sorting."""
-    nearest = sorted(hits, key=lambda hit: (-hit.inner_product, hit.query, hit.passage))
+    nearest = sorted(hits, key=lambda hit: (-hit.inner_product, hit.query, hit.passage)) if len(hits) > 1 else hits
     queries = tuple(dict.fromkeys(hit.query for hit in nearest))
     best = nearest[0]
     score = inner_factor * best.inner_product
