@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 import pytest
 
+from querymill_shared.board import Verdict
 from querymill_shared.contracts.events import Done, Failed, Hits
 from querymill_shared.contracts.reports.ingest import IngestReport, Report
 from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
 from querymill_workers.dispatch import journey
 from querymill_workers.inference.ports import InputType, Vectors
-from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S, Caller
+from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S, LOOK_EVERY_S, Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.retrievers.reports import ingest
@@ -167,6 +168,24 @@ def test_a_silent_chat_model_leaves_the_originals_hits(world: World) -> None:
     job_id = world.run(search(hyde=True))
     assert found(world, job_id).degraded[0].reason == "chat model: no answer in time"
     assert world.board.events(job_id)[-1][1] == Done(complete=False)
+
+
+def test_a_job_that_ends_while_the_chat_model_writes_is_not_embedded(world: World) -> None:
+    world.ingest(SHIPS)
+    embedded, passed = len(world.embeddings.asked), [0.0]
+    world.with_ports(clock=lambda: time.monotonic() + passed[0])
+    request = search(hyde=True)
+    job_id = world.submit(request)
+
+    def cancel_and_write(_: str) -> str:
+        world.board.settle(job_id, Verdict("cancelled"))
+        passed[0] += LOOK_EVERY_S
+        return "| forty | million |"
+
+    world.rewriter.replies = {"hyde": cancel_and_write}
+    world.ring(job_id, request, "hyde")
+    assert len(world.rewriter.asked) == 1
+    assert len(world.embeddings.asked) == embedded
 
 
 def test_the_chat_model_gets_no_more_time_than_the_deadline_leaves(world: World) -> None:

@@ -130,6 +130,8 @@ def run_later_step(claim: Claim, request: ReportSearch, ports: ReportPorts) -> O
 def expand(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tuple[list[str], Usage]:
     """Return the queries of this branch: the question itself, or what the chat model makes of it.
 
+    If the job has ended while the model wrote, there are none.
+
     Raises:
         Unavailable: The chat model did not reply in time.
         Failed: Its reply holds no new query.
@@ -141,6 +143,8 @@ def expand(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tuple[lis
     terms = {name: term.explanation for name, term in explained.items()}
     caller = caller_of(claim, request, ports, margin_s=SEARCH_MARGIN_S, what="the chat model")
     reply, usage = ports.rewriter.rewrite(claim.step, request.query, terms=terms, caller=caller)
+    if caller.has_left():
+        return [], usage
     said = without_thinking(reply).strip()
     if is_refusal(said):
         raise Failed("the chat model refused to reply")
