@@ -90,7 +90,7 @@ def test_an_attempt_that_no_longer_holds_the_step_ends_nothing(board: Board) -> 
 
 def test_a_verdict_beside_an_open_step_ends_nothing(board: Board) -> None:
     job_id = begin(board, BOTH)
-    board.finish(claimed(board, job_id), FOUND, verdict=DONE)
+    assert board.finish(claimed(board, job_id), FOUND, verdict=DONE) is None
     record, steps = board.picture(job_id).record, board.picture(job_id).steps
     assert (record.state, record.open_steps) == ("running", 1)
     assert [step.state for step in steps] == ["done", "waiting"]

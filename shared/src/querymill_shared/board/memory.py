@@ -195,10 +195,11 @@ class MemoryBoard(MemoryCollections):
             job.close(held, outcome, now)
             self._tell(job, finished(held, outcome))
             if job.record.open_steps <= 0:
-                if verdict is not None:
-                    self.settle(held.job_id, verdict)
-                return job.picture() if verdict is None else None
-            if outcome.state != "done" or not job.is_due_to_tell(now) or not self._shared.is_followed(job):
+                if verdict is None:
+                    return job.picture()
+                self.settle(held.job_id, verdict)
+            is_told = outcome.state == "done" and job.is_due_to_tell(now) and self._shared.is_followed(job)
+            if verdict is not None or not is_told:
                 return None
             picture, job.record = job.picture(), replace(job.record, told=now)
             return picture
