@@ -94,6 +94,11 @@ def embeddings(mill: Querymill, environment: dict[str, str], count: int) -> list
         return [embedding_after(mill, request, job) for request, job in zip(requests, jobs, strict=True)]
 
 
+def reply_after(openai_server: OpenAIServer, seconds: float) -> None:
+    """Have the embedding model take so long. Jobs that are to run all at once need seconds: a worker begins slowly."""
+    openai_server.script.embeddings = lambda asked: Answer(embedded(asked).body, after_s=seconds)
+
+
 def wait_until_running(jobs: Sequence[Job[Any]], count: int) -> None:
     until = time.monotonic() + 20
     while sum(job.picture().record.state == "running" for job in jobs) < count:
@@ -121,7 +126,7 @@ def ended_after(mill: Querymill, job_id: str) -> float:
 def test_a_database_that_is_away_costs_time_and_no_ingestion(
     environment: dict[str, str], mill: Querymill, database_net: Network, openai_server: OpenAIServer
 ) -> None:
-    openai_server.script.embeddings = lambda asked: Answer(embedded(asked).body, after_s=0.3)
+    reply_after(openai_server, 0.3)
     jobs = embeddings(mill, environment, 20)
     # A lease so long that a machine with its hands full is not taken for a death.
     away = {"DATABASE_URL": through(environment["DATABASE_URL"], database_net), "QUERYMILL_LEASE_S": "10"}
@@ -141,10 +146,11 @@ def test_a_database_that_is_away_costs_time_and_no_ingestion(
 def test_a_database_that_falls_silent_holds_up_no_deadline_and_no_ingestion(
     environment: dict[str, str], mill: Querymill, database_net: Network, openai_server: OpenAIServer
 ) -> None:
-    openai_server.script.embeddings = lambda asked: Answer(embedded(asked).body, after_s=0.3)
+    reply_after(openai_server, 3.0)
     jobs = embeddings(mill, environment, 6)
     with working(environment | {"DATABASE_URL": through(environment["DATABASE_URL"], database_net)}):
         wait_until_running(jobs, 6)
+        reply_after(openai_server, 0.3)
         database_net.swallow()
         begun = time.monotonic()
         waits = [bell_less(environment, deadline) for deadline in (2.0, 6.0)]
@@ -157,10 +163,11 @@ def test_a_database_that_falls_silent_holds_up_no_deadline_and_no_ingestion(
 def test_a_board_that_falls_silent_costs_seconds(
     environment: dict[str, str], mill: Querymill, board_net: Network, openai_server: OpenAIServer
 ) -> None:
-    openai_server.script.embeddings = lambda asked: Answer(embedded(asked).body, after_s=0.3)
+    reply_after(openai_server, 3.0)
     jobs: list[Job[Any]] = [*embeddings(mill, environment, 6)]
     with working(environment | {"REDIS_URL": through(environment["REDIS_URL"], board_net)}):
         wait_until_running(jobs, 6)
+        reply_after(openai_server, 0.3)
         board_net.swallow()
         begun = time.monotonic()
         jobs += [mill.submit(ingestion(f"c{uuid4().hex}")) for _ in range(6)]
