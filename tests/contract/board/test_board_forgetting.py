@@ -33,7 +33,7 @@ def board(request: pytest.FixtureRequest, settings: Settings) -> Iterator[Board]
 
 
 def begin(board: Board, request: JobRequest = SEARCH) -> str:
-    """A job whose only step has told of hits."""
+    """A job whose only step has taken a query."""
     job_id, _ = board.submit(request)
     step = request.steps[0]
     board.take_queries(claimed(board, job_id, step), [CANARY], rivals=["another step"])
