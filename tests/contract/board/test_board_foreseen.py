@@ -64,15 +64,31 @@ def test_nothing_is_foreseen_of_a_job_that_is_replayed(board: Board) -> None:
     assert foresee(claimed(board, job_id), FOUND) is None
 
 
-def test_a_verdict_ends_the_job_with_its_step(board: Board) -> None:
-    job_id = begin(board)
-    assert board.finish(claimed(board, job_id), FOUND, verdict=DONE) is None
+@pytest.mark.parametrize("request_", [ALONE, WITHOUT_DEADLINE])
+def test_a_verdict_ends_the_job_with_its_step(board: Board, request_: JobRequest) -> None:
+    job_id, (name,) = begin(board, request_), request_.steps
+    (claim,) = board.claim_steps(job_id, name, life="worker#1", most=1).held
+    assert board.finish(claim, FOUND, verdict=DONE) is None
     assert board.result(job_id) == '{"n": 1}'
-    record, (step,) = board.picture(job_id).record, board.picture(job_id).steps
-    assert (record.state, record.open_steps, step.state) == ("done", 0, "done")
+    shown = board.picture(job_id)
+    (step,) = shown.steps
+    assert (shown.record.state, shown.record.open_steps, step.state) == ("done", 0, "done")
+    # What was found and noted is in the result.
+    assert (dict(shown.hits), dict(step.notes), step.code) == ({}, {}, None)
     told = [event for _, event in board.events(job_id)]
-    assert told[-2:] == [StageFinished(stage="original", state="done", ms=7.0), Done(complete=True)]
+    assert told[-2:] == [StageFinished(stage=name, state="done", ms=7.0), Done(complete=True)]
     assert board.due() == []
+    assert board.bury("worker#1") == []
+
+
+def test_what_the_step_of_a_job_that_fails_found_stays(board: Board) -> None:
+    job_id = begin(board)
+    board.finish(claimed(board, job_id), FOUND, verdict=Verdict("failed", reason="its texts cannot be read"))
+    shown = board.picture(job_id)
+    (step,) = shown.steps
+    assert (shown.record.state, step.state) == ("failed", "done")
+    assert dict(shown.hits) == dict(FOUND.hits)
+    assert step.notes == FOUND.notes
 
 
 def test_an_attempt_that_no_longer_holds_the_step_ends_nothing(board: Board) -> None:
@@ -88,9 +104,11 @@ def test_an_attempt_that_no_longer_holds_the_step_ends_nothing(board: Board) -> 
     assert board.picture(job_id).record.state == "running"
 
 
-def test_a_verdict_beside_an_open_step_ends_nothing(board: Board) -> None:
+def test_a_verdict_beside_an_open_step_ends_the_step_alone(board: Board) -> None:
     job_id = begin(board, BOTH)
-    assert board.finish(claimed(board, job_id), FOUND, verdict=DONE) is None
+    shown = board.finish(claimed(board, job_id), FOUND, verdict=DONE)
+    assert shown is not None  # nothing was told yet
+    assert dict(shown.hits) == dict(FOUND.hits)
     record, steps = board.picture(job_id).record, board.picture(job_id).steps
     assert (record.state, record.open_steps) == ("running", 1)
     assert [step.state for step in steps] == ["done", "waiting"]

@@ -139,34 +139,33 @@ def take_queries(held: Claim, texts: Sequence[str]) -> Call[list[str]]:
     return Call("take_queries", keys.of_job(held.job_id, "job", "queries", "hits"), [held.step, *texts], list)
 
 
-def finish(held: Claim, outcome: Outcome, *, settles: bool = False) -> Call[Picture | None]:
-    """Close a step and store its hits. Return the picture if the caller has something to do with it: see `Board`.
-
-    A caller that ``settles`` the job in the same round trip has not.
-    """
-    packed = [part for query, hits in outcome.hits.items() for part in (query, pack(hits))]
+def finish(held: Claim, outcome: Outcome) -> Call[Picture | None]:
+    """Close a step and store its hits. Return the picture if the caller has something to do with it: see `Board`."""
     return Call(
         "finish",
         [
             *keys.of_job(held.job_id, "job", "steps", "events", "due", "hits", "queries"),
             keys.held_with(held.job_id, held.life),
         ],
-        [
-            held.job_id,
-            held.step,
-            held.attempt,
-            outcome.state,
-            outcome.reason,
-            to_json(outcome.notes).decode(),
-            finished(held, outcome).model_dump_json(),
-            SETTLE_GRACE_MS,
-            TELL_EVERY_MS,
-            encode_facts(outcome.code, outcome.parts),
-            int(settles),
-            *packed,
-        ],
+        [held.job_id, SETTLE_GRACE_MS, TELL_EVERY_MS, *closing(held, outcome)],
         lambda returned: picture_of(returned[1], held.job_id, held.request) if len(returned) > 1 else None,
     )
+
+
+def closing(held: Claim, outcome: Outcome, *, is_kept: bool = True) -> list[str | int]:
+    """Return what closes a step. Unless it ``is_kept``, what the step found and noted is left out."""
+    kept = to_json(outcome.notes).decode() if is_kept else ""
+    hits = outcome.hits if is_kept else {}
+    return [
+        held.step,
+        held.attempt,
+        outcome.state,
+        outcome.reason,
+        encode_facts(outcome.code, outcome.parts),
+        finished(held, outcome).model_dump_json(),
+        kept,
+        *(part for query, found in hits.items() for part in (query, pack(found))),
+    ]
 
 
 def finished(held: Claim, outcome: Outcome) -> StageFinished:
@@ -217,12 +216,13 @@ def tell(job_id: str, event: ProgressEvent, held: Claim | None) -> Call[bool]:
 
 
 def settle(
-    job_id: str, verdict: Verdict, *, result_ttl_s: float, is_noted: bool = False, closed: Claim | None = None
-) -> Call[Sequence[Ended] | str]:
+    job_id: str, verdict: Verdict, *, result_ttl_s: float, is_noted: bool = False,
+    closes: tuple[Claim, Outcome] | None = None,
+) -> Call[Sequence[Ended] | str]:  # fmt: skip
     """End a job. Return how it ended, and all that followed it, or () if it had already ended.
 
-    With ``closed``, it ends only if that attempt has closed its step and no other step is open. Or return a collection:
-    the job is not ended before `changed` was noted of that in every shard.
+    With ``closes``, the step ends with the job, or nothing ends: if another attempt holds the step, or another step is
+    open. Or return a collection: the job is not ended before `changed` was noted of that in every shard.
     """
 
     def parse(returned: list[Any] | int | str) -> Sequence[Ended] | str:
@@ -253,7 +253,8 @@ def settle(
             READABLE_MS,
             verdict.code or "",
             MAX_KEPT_REQUEST_BYTES,
-            *(() if closed is None else (closed.step, closed.attempt)),
+            # What the steps of a job that is done found and noted is in its result.
+            *(() if closes is None else closing(*closes, is_kept=verdict.state != "done")),
         ],
         parse,
     )

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from querymill_shared.board import calls, joining, keys, ringing, submitting
 from querymill_shared.board.calls import Call
-from querymill_shared.board.picture import Claim, Ended, Outcome, Verdict
+from querymill_shared.board.picture import Claim, Ended, Outcome, Picture, Verdict
 from querymill_shared.board.submitting import Submitted
 from querymill_shared.contracts.errors import IdempotencyConflict
 from querymill_shared.contracts.jobs import JobRequest, fingerprint_of
@@ -99,33 +99,29 @@ def _reserve(job_id: str, digest: str, request: JobRequest, idempotency_key: str
         void = known
 
 
-def settle(job_id: str, verdict: Verdict, settings: Settings) -> Exchange[Sequence[Ended]]:
+def settle(
+    job_id: str, verdict: Verdict, settings: Settings, *, closes: tuple[Claim, Outcome] | None = None
+) -> Exchange[Sequence[Ended]]:
     """End a job. Return how it ended, and all that followed it, or () if it had already ended.
 
-    If it has changed what its collection holds, every shard learns that before anybody can see the job as done.
+    With ``closes``, its only step ends with it, or neither ends. If the job has changed what its collection holds,
+    every shard learns that before anybody can see the job as done.
     """
     ttl_s = settings.querymill_result_ttl_s
-    (settled,) = yield [calls.settle(job_id, verdict, result_ttl_s=ttl_s)]
-    return (yield from _settle_noted(settled, job_id, verdict, settings))
-
-
-def finish_and_settle(held: Claim, outcome: Outcome, verdict: Verdict, settings: Settings) -> Exchange[Sequence[Ended]]:
-    """Close the only step of a job, and end the job if this attempt has closed it. Return what `settle` returns."""
-    ttl_s = settings.querymill_result_ttl_s
-    _, settled = yield [
-        calls.finish(held, outcome, settles=True),
-        calls.settle(held.job_id, verdict, result_ttl_s=ttl_s, closed=held),
-    ]
-    return (yield from _settle_noted(settled, held.job_id, verdict, settings))
-
-
-def _settle_noted(
-    settled: Sequence[Ended] | str, job_id: str, verdict: Verdict, settings: Settings
-) -> Exchange[Sequence[Ended]]:
-    """Note that a collection has changed, and end the job, if that had to be noted before it ends."""
+    (settled,) = yield [calls.settle(job_id, verdict, result_ttl_s=ttl_s, closes=closes)]
     if not isinstance(settled, str):
-        return settled
+        return settled  # type: ignore[no-any-return]  # as above
     yield [submitting.changed(shard, settled) for shard in keys.SHARDS]
-    ttl_s = settings.querymill_result_ttl_s
-    (settled,) = yield [calls.settle(job_id, verdict, result_ttl_s=ttl_s, is_noted=True)]
+    (settled,) = yield [calls.settle(job_id, verdict, result_ttl_s=ttl_s, is_noted=True, closes=closes)]
     return () if isinstance(settled, str) else settled
+
+
+def finish_with_job(
+    held: Claim, outcome: Outcome, verdict: Verdict, settings: Settings
+) -> Exchange[tuple[Sequence[Ended], Picture | None]]:
+    """End a job with its only step. If that is not possible, close the step alone, and return what `finish` returns."""
+    ended = yield from settle(held.job_id, verdict, settings, closes=(held, outcome))
+    if ended:
+        return ended, None
+    (picture,) = yield [calls.finish(held, outcome)]
+    return (), picture

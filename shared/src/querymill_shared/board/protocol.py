@@ -96,8 +96,8 @@ class Board(Protocol):
         watch the job wait for its end, nothing need be told on the way. If a later attempt holds the step, store
         nothing and return None.
 
-        A worker that can `foresee` how the job ends gives its ``verdict``: the job ends with the step, in one round
-        trip, if the step is this attempt's and no other is open. Then the picture is not returned.
+        A worker that can `foresee` how the job ends gives its ``verdict``: the job ends with the step, at one moment
+        and in one round trip, if the step is this attempt's and no other is open. Otherwise the verdict is dropped.
         """
         ...
 

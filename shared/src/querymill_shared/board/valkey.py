@@ -149,8 +149,9 @@ class ValkeyBoard:
         """See `Board.finish`."""
         if verdict is None:
             return self._run(calls.finish(held, outcome))
-        self._end(exchanges.finish_and_settle(held, outcome, verdict, self._settings))
-        return None
+        ended, picture = self._carry_out(exchanges.finish_with_job(held, outcome, verdict, self._settings))
+        self._tell_ends(ended)
+        return picture
 
     def add_steps(
         self, job_id: str, names: Sequence[str], *, queue_of: Callable[[str], Queue] | None = None
@@ -172,13 +173,13 @@ class ValkeyBoard:
 
     def settle(self, job_id: str, verdict: Verdict) -> bool:
         """See `Board.settle`."""
-        return self._end(exchanges.settle(job_id, verdict, self._settings))
+        ended = self._carry_out(exchanges.settle(job_id, verdict, self._settings))
+        self._tell_ends(ended)
+        return bool(ended)
 
-    def _end(self, exchange: Exchange[Sequence[Ended]]) -> bool:
-        ended = self._carry_out(exchange)
+    def _tell_ends(self, ended: Sequence[Ended]) -> None:
         for each in ended:
             self._on_end(each)
-        return bool(ended)
 
     def release(self, job_id: str) -> bool:
         """See `Board.release`."""

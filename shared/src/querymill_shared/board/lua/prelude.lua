@@ -223,6 +223,22 @@ local function let_go(due, steps, id, step)
   end
 end
 
+-- What closes a step, in ARGV from `first`: step attempt state reason facts event notes (query packed_hits)...
+-- Whether that attempt still holds the step: the fence.
+local function is_held(steps, first)
+  local state, attempt = unpack(redis.call('HMGET', steps, ARGV[first] .. '.state', ARGV[first] .. '.attempt'))
+  return state == 'running' and attempt == ARGV[first + 1]
+end
+
+-- Close the step, and keep what its attempt found and noted.
+local function close_step(steps, events, hits, first)
+  local step, state, reason, facts, event, notes = ARGV[first], unpack(ARGV, first + 2, first + 6)
+  redis.call('HSET', steps, step .. '.state', state, step .. '.reason', reason, step .. '.ended', now_ms(), step .. '.facts', facts)
+  if notes ~= '' then redis.call('HSET', steps, step .. '.notes', notes) end
+  for i = first + 7, #ARGV, 2 do redis.call('HSET', hits, ARGV[i], ARGV[i + 1]) end
+  tell(events, 'stage_finished', event)
+end
+
 -- Note that a first bell is rung for the steps of a queue that nobody has tried. The sweeper rings no second one while the
 -- queue may still hold it. "@queue" is when the last bell was rung, "^queue" when the first was; for the first steps of a job
 -- both are its creation. "@step" is when the last bell was rung for a step that was tried before.

@@ -1,9 +1,10 @@
 -- End a job once: the first verdict wins, whatever it is. A caller that cancels work which others want ends alone.
+-- With a step to close, end the job only if that attempt holds the step and no other is open.
 -- A job that changed what its collection holds is not ended before that is noted in every shard: return the collection.
 -- Otherwise return all that ended: id, state, kind, collection, ms, steps.
 -- KEYS job steps events due hits queries request result ended
 -- ARGV job_id state reason result event_type event ttl_ms keep_request(0|1) noted(0|1) readable_ms
---   code kept_request_bytes [closed_step attempt]
+--   code kept_request_bytes [step attempt state reason facts event notes (query packed_hits)...]
 local job, steps, events, due, hits, queries, request, result, ended = unpack(KEYS)
 -- Keep a key until its time is up, in the form of a key that was just loaded. One that has grown has room to grow on:
 -- a stream takes 4 KB for its first entry.
@@ -16,12 +17,8 @@ end
 local id, ttl = ARGV[1], tonumber(ARGV[7])
 catch_up(job)
 if is_over(job) then return 0 end
--- Whether the attempt that foresaw this end has closed the step, and no other is open.
-local function is_as_foreseen()
-  local state, attempt = unpack(redis.call('HMGET', steps, ARGV[13] .. '.state', ARGV[13] .. '.attempt'))
-  return attempt == ARGV[14] and (state == 'done' or state == 'failed') and tonumber(redis.call('HGET', job, 'open')) <= 0
-end
-if ARGV[13] and not is_as_foreseen() then return 0 end
+local closes = ARGV[13]
+if closes and not (is_held(steps, 13) and redis.call('HGET', job, 'open') == '1') then return 0 end
 -- A job that holds a forgotten text stays no longer than those who wait for it need to read how it ended.
 -- One that holds it in part has a request without it by now, which is kept if the job was not done.
 local function holds_forgotten(record)
@@ -60,6 +57,11 @@ elseif ARGV[2] == 'done' and ARGV[9] == '0' and redis.call('HGET', job, 'reads')
   if collection then return collection end
 end
 
+if closes then
+  let_go(due, steps, id, closes)
+  close_step(steps, events, hits, 13)
+  redis.call('HSET', job, 'open', 0)
+end
 redis.call('HSET', job, 'state', ARGV[2], 'reason', ARGV[3], 'ended', now)
 if ARGV[11] ~= '' then redis.call('HSET', job, 'code', ARGV[11]) end
 note_lack(job, ARGV[6])
