@@ -41,7 +41,7 @@ def submit(
         job_id, is_there = yield from _reserve(job_id, digest, request, idempotency_key)
         if is_there:
             return Submitted(job_id, is_replayed=True)
-    job, *_ = yield _submission(request, written, job_id, settings, rings=rings)
+    (job,) = yield [_submission(request, written, job_id, settings, rings=rings)]
     if idempotency_key is None:
         return job  # type: ignore[no-any-return]  # what a call returns is known where it is read
     ttl_s = None if request.deadline is None else request.deadline + settings.querymill_result_ttl_s
@@ -56,10 +56,12 @@ def submit(
 def _submission(
     request: JobRequest, written: str, job_id: str, settings: Settings, idempotency_key: str | None = None, *,
     rings: bool,
-) -> list[Call[Any]]:  # fmt: skip
+) -> Call[Submitted]:  # fmt: skip
+    bells = ringing.bells_of(job_id, request) if rings else ()
     grace_s = settings.querymill_ring_grace_s
-    call = submitting.submit(request, written, job_id, ring_grace_s=grace_s, idempotency_key=idempotency_key)
-    return [call, ringing.ring(job_id, request)] if rings else [call]
+    return submitting.submit(
+        request, written, job_id, ring_grace_s=grace_s, idempotency_key=idempotency_key, bells=bells
+    )
 
 
 def _submit_alone(
@@ -69,7 +71,7 @@ def _submit_alone(
     scope = None if idempotency_key is None else keys.idempotency_digest(submitting.scope_of(request, idempotency_key))
     job_id = keys.new_job_id(scope)
     while True:
-        job, *_ = yield _submission(request, written, job_id, settings, idempotency_key, rings=rings)
+        (job,) = yield [_submission(request, written, job_id, settings, idempotency_key, rings=rings)]
         if not job.elsewhere or idempotency_key is None:
             return job  # type: ignore[no-any-return]  # as above
         # The key belongs to a job that was joined, in another slot.

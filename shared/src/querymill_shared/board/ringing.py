@@ -1,14 +1,8 @@
-"""Submitting a job and ringing for it in one round trip, where the broker is the board's own server."""
-
-import logging
+"""The bells of a job that was just submitted."""
 
 from querymill_shared import bells
-from querymill_shared.board import keys
-from querymill_shared.board.calls import Call
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.queues import Queue
-
-_log = logging.getLogger(__name__)
 
 
 def steps_to_ring(request: JobRequest) -> list[tuple[Queue, str]]:
@@ -19,17 +13,6 @@ def steps_to_ring(request: JobRequest) -> list[tuple[Queue, str]]:
     return list(firsts.items())
 
 
-def ring(job_id: str, request: JobRequest) -> Call[int]:
-    """Ring for a job that was just submitted.
-
-    Return how many bells could not be pushed. The sweeper rings them later.
-    """
-    rung = steps_to_ring(request)
-
-    def parse(failed: int) -> int:
-        if failed:
-            _log.warning("job %s is on the board, %d of its bells are not rung yet", job_id, failed)
-        return failed
-
-    names = [*keys.of_job(job_id, "job"), *(queue.value for queue, _ in rung)]
-    return Call("ring", names, [bells.message(queue, job_id, step).decode() for queue, step in rung], parse)
+def bells_of(job_id: str, request: JobRequest) -> list[tuple[Queue, str]]:
+    """Return the bell of each queue of a new job, as a broker that is the board's own server keeps it."""
+    return [(queue, bells.message(queue, job_id, step).decode()) for queue, step in steps_to_ring(request)]

@@ -1,13 +1,18 @@
 """The calls that submit a job: alone, under an idempotency key, or to follow identical work in flight."""
 
+import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from querymill_shared.board import joining, keys
 from querymill_shared.board.calls import DEAD_TTL_MS, SETTLE_MARGIN_MS, Call
 from querymill_shared.contracts.errors import IdempotencyConflict, Overloaded
 from querymill_shared.contracts.events import Queued
 from querymill_shared.contracts.jobs import JobRequest, fingerprint_of
+from querymill_shared.queues import Queue
+
+_log = logging.getLogger(__name__)
 
 #: An idempotency key lives as long as its job. This is for a job without a deadline that an older release ends: that
 #: leaves the key as it is.
@@ -34,11 +39,13 @@ def scope_of(request: JobRequest, idempotency_key: str) -> str:
 
 
 def submit(
-    request: JobRequest, written: str, job_id: str, *, ring_grace_s: float, idempotency_key: str | None = None
-) -> Call[Submitted]:
+    request: JobRequest, written: str, job_id: str, *, ring_grace_s: float, idempotency_key: str | None = None,
+    bells: Sequence[tuple[Queue, str]] = (),
+) -> Call[Submitted]:  # fmt: skip
     """Accept a job under an id, or follow identical work in flight. An idempotency key must be in the slot of the id.
 
-    ``written`` is the request as JSON.
+    ``written`` is the request as JSON. For a job that starts work, ``bells`` are pushed. The sweeper rings later those
+    that cannot be.
 
     Raises (when parsed):
         IdempotencyConflict: The key belongs to a job with a different request that is still on the board.
@@ -46,25 +53,21 @@ def submit(
     """
     digest = fingerprint_of(written)
 
-    def parse(returned: list[str]) -> Submitted:
-        match returned:
-            case ["elsewhere", known]:
-                return Submitted(job_id, elsewhere=known)
-            case ["late", wait_ms]:
-                raise Overloaded(float(wait_ms) / 1000)
-            case ["conflict", prior]:
-                raise IdempotencyConflict(idempotency_key or "", prior)
-            case [how, submitted]:
-                return Submitted(submitted, starts_work=how == "created", is_replayed=how == "existing")
-            case _:
-                raise ValueError(returned)
+    def parse(returned: list[Any]) -> Submitted:
+        return _submitted(returned, job_id, idempotency_key)
 
     names = keys.of_job(job_id, "job", "steps", "events", "due", "recent", "request")
     scope = job_id if idempotency_key is None else scope_of(request, idempotency_key)
     shard = keys.prefix(job_id[0])
     return Call(
         "submit",
-        [*names, keys.idempotency(job_id, scope), f"{shard}inflight:{digest}", f"{shard}corpus"],
+        [
+            *names,
+            keys.idempotency(job_id, scope),
+            f"{shard}inflight:{digest}",
+            f"{shard}corpus",
+            *[queue.value for queue, _ in bells],
+        ],
         [
             job_id,
             digest,
@@ -80,10 +83,29 @@ def submit(
             int(joining.join_s(request) * 1000),
             DEAD_TTL_MS,
             Queued(stages=request.steps).model_dump_json(),
+            *[bell for _, bell in bells],
             *[f"{step}={request.queue_of(step)}" for step in request.steps],
         ],
         parse,
     )
+
+
+def _submitted(returned: list[Any], job_id: str, idempotency_key: str | None) -> Submitted:
+    match returned:
+        case ["elsewhere", known]:
+            return Submitted(job_id, elsewhere=known)
+        case ["late", wait_ms]:
+            raise Overloaded(float(wait_ms) / 1000)
+        case ["conflict", prior]:
+            raise IdempotencyConflict(idempotency_key or "", prior)
+        case ["created", submitted, failed]:
+            if failed:
+                _log.warning("job %s is on the board, %d of its bells are not rung yet", submitted, failed)
+            return Submitted(submitted, starts_work=True)
+        case [how, submitted]:
+            return Submitted(submitted, is_replayed=how == "existing")
+        case _:
+            raise ValueError(returned)
 
 
 def is_there(job_id: str) -> Call[bool]:

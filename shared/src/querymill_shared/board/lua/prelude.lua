@@ -46,8 +46,8 @@ local function pass_on(events, event_id, type, body)
     local stored = shard .. id .. ':result'
     local bytes = type == 'done' and not forgotten and redis.pcall('STRLEN', stored)
     local is_short = tonumber(bytes) and bytes > 0 and bytes <= 16384
-    local result = is_short and tonumber(redis.pcall('XLEN', stream)) and redis.call('XLEN', stream) < 32
-      and redis.call('GET', stored)
+    local entries = is_short and tonumber(redis.pcall('XLEN', stream))
+    local result = entries and entries < 32 and redis.call('GET', stored)
     return result and string.sub(result, 1, 1) ~= '@' and result
   end
   for watcher, mode in string.gmatch(watch, '(%S+):(%a+)') do
@@ -235,7 +235,7 @@ local function close_step(steps, events, hits, first)
   local step, state, reason, facts, event, notes = ARGV[first], unpack(ARGV, first + 2, first + 6)
   redis.call('HSET', steps, step .. '.state', state, step .. '.reason', reason, step .. '.ended', now_ms(), step .. '.facts', facts)
   if notes ~= '' then redis.call('HSET', steps, step .. '.notes', notes) end
-  for i = first + 7, #ARGV, 2 do redis.call('HSET', hits, ARGV[i], ARGV[i + 1]) end
+  for i = first + 7, #ARGV, 1000 do redis.call('HSET', hits, unpack(ARGV, i, math.min(i + 999, #ARGV))) end
   tell(events, 'stage_finished', event)
 end
 

@@ -6,30 +6,29 @@
 -- ARGV job_id state reason result event_type event ttl_ms keep_request(0|1) noted(0|1) readable_ms
 --   code kept_request_bytes [step attempt state reason facts event notes (query packed_hits)...]
 local job, steps, events, due, hits, queries, request, result, ended = unpack(KEYS)
--- Keep a key until its time is up, in the form of a key that was just loaded. One that has grown has room to grow on:
--- a stream takes 4 KB for its first entry.
+-- Keep a key until its time is up, in the form of a key that was just loaded. A stream that grows takes 4 KB for its first
+-- entry, and a hash that has held a long text takes more than twice as much without it.
 local function keep_small(key, ttl)
   local dump = redis.pcall('DUMP', key)
   local restored = type(dump) == 'string' and redis.pcall('RESTORE', key, ttl, dump, 'REPLACE')
   if not restored or restored.err then redis.call('PEXPIRE', key, ttl) end
 end
 
-local id, ttl = ARGV[1], tonumber(ARGV[7])
+local id, ttl, closes = ARGV[1], tonumber(ARGV[7]), ARGV[13]
 catch_up(job)
-if is_over(job) then return 0 end
-local closes = ARGV[13]
-if closes and not (is_held(steps, 13) and redis.call('HGET', job, 'open') == '1') then return 0 end
+local its_state, open, leader, collection, reads, forgotten =
+  unpack(redis.call('HMGET', job, 'state', 'open', 'leader', 'collection', 'reads', 'forgotten'))
+if is_final(its_state) then return 0 end
+if closes and not (open == '1' and is_held(steps, 13)) then return 0 end
 -- A job that holds a forgotten text stays no longer than those who wait for it need to read how it ended.
 -- One that holds it in part has a request without it by now, which is kept if the job was not done.
-local function holds_forgotten(record)
-  local forgotten = redis.call('HGET', record, 'forgotten')
+local function holds_forgotten()
   return forgotten and (forgotten ~= 'in part' or ARGV[2] == 'done')
 end
-if holds_forgotten(job) then ttl = tonumber(ARGV[10]) end
+if holds_forgotten() then ttl = tonumber(ARGV[10]) end
 -- What ends now: this job, and those that follow it.
 local found = {}
 local now = now_ms()
-local leader = redis.call('HGET', job, 'leader')
 
 if leader or ARGV[2] == 'cancelled' then
   local work = leader and stem_of(job, leader) or own_stem(job)
@@ -50,26 +49,26 @@ if leader or ARGV[2] == 'cancelled' then
   if leader then
     id, job, steps, events, hits = leader, work .. 'job', work .. 'steps', work .. 'events', work .. 'hits'
     queries, request, result, ended = work .. 'queries', work .. 'request', work .. 'result', work .. 'ended'
-    if holds_forgotten(job) then ttl = tonumber(ARGV[10]) end
+    reads, forgotten = unpack(redis.call('HMGET', job, 'reads', 'forgotten'))
+    if holds_forgotten() then ttl = tonumber(ARGV[10]) end
   end
-elseif ARGV[2] == 'done' and ARGV[9] == '0' and redis.call('HGET', job, 'reads') ~= '1' then
-  local collection = redis.call('HGET', job, 'collection')
-  if collection then return collection end
+elseif ARGV[2] == 'done' and ARGV[9] == '0' and reads ~= '1' and collection then
+  return collection
 end
 
+local released, left, idempotency = unpack(redis.call('HMGET', job, 'released', 'left', 'idempotency'))
+local record = {'state', ARGV[2], 'reason', ARGV[3], 'ended', now}
 if closes then
   let_go(due, steps, id, closes)
   close_step(steps, events, hits, 13)
-  redis.call('HSET', job, 'open', 0)
+  record[#record + 1], record[#record + 2] = 'open', 0
 end
-redis.call('HSET', job, 'state', ARGV[2], 'reason', ARGV[3], 'ended', now)
-if ARGV[11] ~= '' then redis.call('HSET', job, 'code', ARGV[11]) end
+if ARGV[11] ~= '' then record[#record + 1], record[#record + 2] = 'code', ARGV[11] end
+redis.call('HSET', job, unpack(record))
 note_lack(job, ARGV[6])
 local shared, callers = own_stem(job) .. 'shared', own_stem(job) .. 'callers'
-if ARGV[4] ~= '' then
-  redis.call('SET', redis.call('HEXISTS', job, 'released') == 1 and shared or result, ARGV[4])
-end
-if redis.call('HEXISTS', job, 'left') == 0 then
+if ARGV[4] ~= '' then redis.call('SET', released and shared or result, ARGV[4]) end
+if not left then
   tell_one(events, ARGV[5], ARGV[6])
   -- A reader that waits only for the end wakes up once, not at every event.
   tell_one(ended, ARGV[5], ARGV[6])
@@ -81,7 +80,7 @@ for _, field in ipairs(type_is_wrong(fields) and {} or fields) do
   local step = string.match(field, '^(.*)%.state$')
   if step then
     entries[#entries + 1] = id .. ' ' .. step
-    let_go(due, steps, id, step)
+    if step ~= closes then let_go(due, steps, id, step) end
     noted[#noted + 1] = step .. '.notes'
     noted[#noted + 1] = step .. '.lease'
   end
@@ -96,24 +95,28 @@ remove('ZREM', due, entries)
 -- What the steps of a job that is done found and noted is in its result.
 if ARGV[2] == 'done' then remove('HDEL', steps, noted) end
 redis.pcall('ZREM', string.gsub(due, 'due$', 'open'), id)
-if ARGV[2] == 'dead' and not holds_forgotten(job) then
+if ARGV[2] == 'dead' and not holds_forgotten() then
   local dead = string.gsub(due, 'due$', 'dead')
   redis.pcall('ZADD', dead, now, id)
   redis.pcall('ZREMRANGEBYSCORE', dead, '-inf', now - ttl)  -- their records have expired
 end
 -- What was asked stays with its result. What was ingested does not, nor do long texts to embed or to rank.
 local function is_kept()
-  local bytes = redis.call('HGET', job, 'reads') == '1' and redis.pcall('STRLEN', request)
+  local bytes = reads == '1' and redis.pcall('STRLEN', request)
   return type(bytes) == 'number' and bytes <= tonumber(ARGV[12])
 end
 if ARGV[8] == '0' and not is_kept() then redis.call('DEL', request) end
+local kept = {request, result, shared, callers, hits, queries}
 if ARGV[2] == 'done' then
-  redis.call('DEL', hits, queries)
+  redis.call('DEL', table.remove(kept), table.remove(kept))
   redis.call('HDEL', job, 'queues', 'told')
 end
-for _, key in ipairs({hits, queries, request, result, shared, callers}) do redis.call('PEXPIRE', key, ttl) end
-for _, key in ipairs({job, steps, events, ended}) do keep_small(key, ttl) end
-local idempotency = redis.call('HGET', job, 'idempotency')
+-- The hashes of a job that ended with its only step have held no long text.
+for _, key in ipairs({job, steps}) do
+  if closes then kept[#kept + 1] = key else keep_small(key, ttl) end
+end
+for _, key in ipairs(kept) do redis.call('PEXPIRE', key, ttl) end
+for _, key in ipairs({events, ended}) do keep_small(key, ttl) end
 if idempotency then redis.call('PEXPIRE', idempotency, ttl) end
 -- Followers live as long as their leader, so its time is set by now.
 for _, caller in ipairs(callers_of(callers)) do

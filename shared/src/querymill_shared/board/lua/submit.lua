@@ -1,12 +1,14 @@
--- Write the record, its steps and their due entries at once. An idempotency key returns its first job instead. If identical work
--- is in flight, the job follows it. A job that no worker can begin before its deadline is refused, with the time (ms) that its
--- bell would wait.
--- KEYS job steps events due recent request idempotency inflight corpus
+-- Write the record, its steps and their due entries at once, and push the bells. An idempotency key returns its first job
+-- instead. If identical work is in flight, the job follows it. A job that no worker can begin before its deadline is refused,
+-- with the time (ms) that its bell would wait.
+-- KEYS job steps events due recent request idempotency inflight corpus [queue...]
 -- ARGV job_id fingerprint kind collection lane request deadline_ms margin_ms grace_ms idempotency_ttl_ms reads(0|1) join_ms
---   follower_ttl_ms queued_event step=queue...
+--   follower_ttl_ms queued_event [bell of each queue...] step=queue...
 local job, steps, events, due, recent, request, idempotency, inflight, corpus = unpack(KEYS)
 local id, fingerprint = ARGV[1], ARGV[2]
 local idempotency_ttl, join_ms = tonumber(ARGV[10]), tonumber(ARGV[12])
+local bells = #KEYS - 9
+local first = 15 + bells
 local accepted = now_us()
 local now = math.floor(tonumber(accepted) / 1000)
 
@@ -98,7 +100,7 @@ end
 local function expected_wait()
   local backlog = string.match(job, '^qm:{%x}:') .. 'backlog'
   local shortest
-  for i = 15, #ARGV do
+  for i = first, #ARGV do
     local wait = tonumber((redis.pcall('HGET', backlog, string.match(ARGV[i], '=(.+)$') or ''))) or 0
     shortest = math.min(shortest or wait, wait)
   end
@@ -117,14 +119,14 @@ if idempotency_ttl > 0 then
 end
 redis.call('HSET', job, 'id', id, 'kind', ARGV[3], 'collection', ARGV[4], 'lane', ARGV[5], 'state', 'queued',
   'fingerprint', fingerprint, 'created', now, 'accepted', accepted, 'deadline', deadline > 0 and now + deadline or 0,
-  'open', #ARGV - 14, 'first', #ARGV - 14, 'reads', ARGV[11],
+  'open', #ARGV - first + 1, 'first', #ARGV - first + 1, 'reads', ARGV[11],
   -- Which queue each step waits on.
-  'queues', table.concat(ARGV, ' ', 15),
+  'queues', table.concat(ARGV, ' ', first),
   -- A larger hash does not keep the order of its fields.
-  'order', (string.gsub(table.concat(ARGV, ' ', 15), '=%S+', '')))
+  'order', (string.gsub(table.concat(ARGV, ' ', first), '=%S+', '')))
 redis.call('SET', request, ARGV[6])
 redis.pcall('ZADD', (string.gsub(due, 'due$', 'open')), now, id)
-for i = 15, #ARGV do
+for i = first, #ARGV do
   local step = string.match(ARGV[i], '^[^=]+')
   redis.call('HSET', steps, step .. '.state', 'waiting', step .. '.attempt', 0)
   redis.call('ZADD', due, now + tonumber(ARGV[9]), id .. ' ' .. step)
@@ -134,4 +136,9 @@ if deadline > 0 then
 end
 list_and_count()
 tell_one(events, 'queued', ARGV[14])
-return {'created', id}
+local failed = 0
+for i = 1, bells do
+  -- A queue's key that another program wrote must not keep the other bells from being pushed.
+  if type(redis.pcall('LPUSH', KEYS[9 + i], ARGV[14 + i])) ~= 'number' then failed = failed + 1 end
+end
+return {'created', id, failed}

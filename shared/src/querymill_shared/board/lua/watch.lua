@@ -3,11 +3,14 @@
 -- ARGV watcher mode(all|end) after most_watchers
 local job, events, ended, result = unpack(KEYS)
 local watcher, mode, after = ARGV[1], ARGV[2], ARGV[3]
-if redis.call('EXISTS', job) == 0 then return {'unknown'} end
-local over = has_ended(job)
+local state, leader, left, watched = unpack(redis.call('HMGET', job, 'state', 'leader', 'left', 'watch'))
+if not state and redis.call('EXISTS', job) == 0 then return {'unknown'} end
+local over = is_final(state) or left
+-- One that follows another has perhaps not ended with it yet.
+if leader then over = has_ended(job) end
 if not over then
   local others = {}
-  for name, known in string.gmatch(redis.call('HGET', job, 'watch') or '', '(%S+):(%a+)') do
+  for name, known in string.gmatch(watched or '', '(%S+):(%a+)') do
     if name ~= watcher then
       others[#others + 1] = name .. ':' .. known
     elseif known == 'all' then
