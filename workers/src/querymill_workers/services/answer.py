@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.answer import AnsweredHit, AnswerHit, AnswerQuestion, AnswerResult
 from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.later_steps import add_steps
 from querymill_workers.jobs.stages import missing, stage, timing, used
 from querymill_workers.jobs.verdicts import done
 from querymill_workers.services import writing
@@ -36,7 +37,7 @@ def conclude(picture: Picture, request: AnswerQuestion, ports: AnswerPorts) -> S
         return []
     next_step = writing.next_step(picture, request, has_sources=True)
     if next_step is not None:
-        return writing.add_step(picture, next_step, request, ports)
+        return add_steps(picture, [next_step], request, ports)
     settle(picture, request, ports)
     return []
 

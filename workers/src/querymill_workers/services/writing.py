@@ -24,11 +24,9 @@ from querymill_shared.contracts.answer import (
 )
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.contracts.results import Degradation
-from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import CUT, Caller, caller_of
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.notes import StepNotes
-from querymill_workers.jobs.ports import Common
 from querymill_workers.jobs.stages import Laps
 from querymill_workers.services.ports import AnswerPorts
 from querymill_workers.services.rules.budget import Passage, fitted
@@ -89,13 +87,6 @@ def next_step(picture: Picture, request: AnswerRequest, *, has_sources: bool) ->
     if request.judge and JUDGE not in steps and ANSWER in steps and steps[ANSWER].state == "done":
         return JUDGE
     return None
-
-
-def add_step(picture: Picture, step: str, request: AnswerRequest, ports: Common) -> Sequence[Bell]:
-    """Add a step to the board and return its bell, or no bell if another worker has added it."""
-    job_id = picture.record.job_id
-    added = ports.board.add_steps(job_id, [step], queue_of=request.queue_of)
-    return [Bell(job_id, name, request.queue_of(name)) for name in added]
 
 
 def run_step(

@@ -22,6 +22,7 @@ from querymill_workers.inference.ports import cut_of
 from querymill_workers.jobs.bell import Bell, one_per_queue
 from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S, caller_of
 from querymill_workers.jobs.faults import Refused, Unavailable, Unreadable
+from querymill_workers.jobs.later_steps import add_steps
 from querymill_workers.jobs.stages import Laps
 from querymill_workers.retrievers.files.asked import find_named
 from querymill_workers.retrievers.files.embed import has_vectors, model_to_compare
@@ -88,8 +89,7 @@ def conclude(picture: Picture, request: FileSearch, ports: FilePorts) -> Sequenc
     if not names:
         settle(picture, request, ports)
         return []
-    added = ports.board.add_steps(job_id, names, queue_of=request.queue_of)
-    return one_per_queue(Bell(job_id, name, request.queue_of(name)) for name in added)
+    return one_per_queue(add_steps(picture, names, request, ports))
 
 
 def carry_out(

@@ -16,6 +16,7 @@ from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.messages.life import PARTS, ReembedMessages, ReembedResult
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Conflict, Refused
+from querymill_workers.jobs.later_steps import add_steps
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.stages import stage, used
 from querymill_workers.jobs.usage import Usage
@@ -101,16 +102,9 @@ def conclude(picture: Picture, request: ReembedMessages, ports: MessagePorts) ->
         return []
     is_switched = any(step.name == REST for step in picture.steps)
     if not is_switched and not ports.sessions.switch(request.collection, model=request.model):
-        return one_more(picture, request, ports)
+        return add_steps(picture, [REST], request, ports)
     ports.board.settle(picture.record.job_id, done(result_of(picture, request)))
     return []
-
-
-def one_more(picture: Picture, request: ReembedMessages, ports: MessagePorts) -> Sequence[Bell]:
-    """Add the step that embeds what the parts missed. Return its bell, or none if another worker has added it."""
-    job_id = picture.record.job_id
-    added = ports.board.add_steps(job_id, [REST], queue_of=request.queue_of)
-    return [Bell(job_id, name, request.queue_of(name)) for name in added]
 
 
 def result_of(picture: Picture, request: ReembedMessages) -> ReembedResult:

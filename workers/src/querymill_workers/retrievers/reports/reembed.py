@@ -13,6 +13,7 @@ from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.reports.life import PARTS, ReembedReports, ReembedReportsResult
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Conflict, Refused
+from querymill_workers.jobs.later_steps import add_steps
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.stages import stage, used
 from querymill_workers.jobs.verdicts import done, lost
@@ -77,7 +78,7 @@ def conclude(picture: Picture, request: ReembedReports, ports: ReportPorts) -> S
         return []
     is_switched = any(step.name == REST for step in picture.steps)
     if not is_switched and not switched(request, ports):
-        return one_more(picture, request, ports)
+        return add_steps(picture, [REST], request, ports)
     ports.board.settle(picture.record.job_id, done(result_of(picture, request)))
     return []
 
@@ -90,13 +91,6 @@ def switched(request: ReembedReports, ports: ReportPorts) -> bool:
     if previous != request.model:
         ports.set_aside.drop(collection, "reports", None, model=previous)
     return True
-
-
-def one_more(picture: Picture, request: ReembedReports, ports: ReportPorts) -> Sequence[Bell]:
-    """Add the step that embeds what the parts missed. Return its bell, or none if another worker has added it."""
-    job_id = picture.record.job_id
-    added = ports.board.add_steps(job_id, [REST], queue_of=request.queue_of)
-    return [Bell(job_id, name, request.queue_of(name)) for name in added]
 
 
 def result_of(picture: Picture, request: ReembedReports) -> ReembedReportsResult:

@@ -15,7 +15,6 @@ from querymill_shared.board import Claim, Outcome, Picture
 from querymill_shared.contracts.reports.search import RERANK, ReportHit, ReportSearch
 from querymill_shared.contracts.rerank import BATCH_SIZE
 from querymill_shared.contracts.results import Degradation
-from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import CUT, caller_of
 from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.stages import Laps
@@ -62,16 +61,10 @@ def judged_at_most(request: ReportSearch) -> int:
     return max(min(2 * request.top_n, MAX_JUDGED), request.top_n)
 
 
-def add_steps(findings: Findings, ports: ReportPorts) -> Sequence[Bell]:
-    """Add a step for each batch of hits, and return their bells."""
-    request = findings.request
-    count = min(len(findings.ranking), judged_at_most(request))
-    names = [f"{RERANK}-{number:02}" for number in range(1, -(-count // BATCH_SIZE) + 1)]
-    job_id = findings.picture.record.job_id
-    return [
-        Bell(job_id, name, request.queue_of(name))
-        for name in ports.board.add_steps(job_id, names, queue_of=request.queue_of)
-    ]
+def batches(findings: Findings) -> list[str]:
+    """Name a step for each batch of hits."""
+    count = min(len(findings.ranking), judged_at_most(findings.request))
+    return [f"{RERANK}-{number:02}" for number in range(1, -(-count // BATCH_SIZE) + 1)]
 
 
 def wants_steps(findings: Findings) -> bool:

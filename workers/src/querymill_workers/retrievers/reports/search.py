@@ -30,6 +30,7 @@ from querymill_workers.inference.ports import Embeddings, cut_of
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S, caller_of
 from querymill_workers.jobs.faults import Conflict, Failed, Refused, Unavailable
+from querymill_workers.jobs.later_steps import add_steps
 from querymill_workers.jobs.log_lines import log_failure
 from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.stages import Laps, missing, stage, timing, used, why_nothing, worth_telling
@@ -219,40 +220,36 @@ def embed_queries(
 def finish_branch(claim: Claim, outcome: Outcome, request: ReportSearch, ports: ReportPorts) -> Sequence[Bell]:
     """Close the branch on the board, and continue from the picture of the job."""
     foreseen = foresee(claim, outcome)
-    verdict = None if foreseen is None else last_verdict(Findings(foreseen, request), ports)
+    findings = None if foreseen is None else Findings(foreseen, request)
+    verdict = None if findings is None or next_steps(findings) else ending_of(findings, ports)
     picture = ports.board.finish(claim, outcome, verdict=verdict)
     return [] if picture is None else conclude(picture, request, ports, after=claim.step)
 
 
-def last_verdict(findings: Findings, ports: ReportPorts) -> Verdict | None:
-    """Return the verdict of a job that has no open step, or None if steps follow."""
+def next_steps(findings: Findings) -> list[str]:
+    """Return the steps that follow, once no step is open. If none does, the job is to be settled."""
     picture, request = findings.picture, findings.request
-    follows = (
-        reranking.wants_steps(findings)
-        or (why_not.wants_step(picture, request) and findings.branches)
-        or writing.next_step(picture, request, has_sources=findings.has_sources)
-    )
-    return None if follows else ending_of(findings, ports)
+    if reranking.wants_steps(findings):
+        return reranking.batches(findings)
+    if why_not.wants_step(picture, request) and findings.branches:
+        return [WHY_NOT]
+    step = writing.next_step(picture, request, has_sources=findings.has_sources)
+    return [] if step is None else [step]
 
 
 def conclude(picture: Picture, request: ReportSearch, ports: ReportPorts, *, after: str = "") -> Sequence[Bell]:
-    """Settle the job if no step follows. Else report the ranking so far, and add the next step if there is one."""
+    """Settle the job if no step follows. Else report the ranking so far, and add the steps that follow."""
     findings = Findings(picture, request)
     is_last = picture.record.open_steps <= 0
-    if is_last and reranking.wants_steps(findings):
-        if worth_telling(picture):
-            ports.board.tell(picture.record.job_id, standing(findings, ports, after))
-        return reranking.add_steps(findings, ports)
-    if is_last and why_not.wants_step(picture, request) and findings.branches:
-        return why_not.add_step(picture, request, ports)
-    next_step = writing.next_step(picture, request, has_sources=findings.has_sources) if is_last else None
-    if is_last and next_step is None:
+    follow = next_steps(findings) if is_last else []
+    if is_last and not follow:
         settle_found(findings, ports)
         return []
-    # Readers see the hits before the answer begins. They do not change between the answer and its judgement.
-    if findings.has_hits and (worth_telling(picture) if next_step is None else next_step == ANSWER):
+    # Readers see the hits before the answer begins. What comes after the answer does not change them.
+    may_be_new = not follow or reranking.is_rerank(follow[0])
+    if findings.has_hits and (follow == [ANSWER] or (may_be_new and worth_telling(picture))):
         ports.board.tell(picture.record.job_id, standing(findings, ports, after))
-    return [] if next_step is None else writing.add_step(picture, next_step, request, ports)
+    return add_steps(picture, follow, request, ports) if follow else []
 
 
 def standing(findings: Findings, ports: ReportPorts, after: str) -> Hits:

@@ -14,7 +14,6 @@ import numpy as np
 from querymill_shared.board import Claim, Outcome, Picture
 from querymill_shared.contracts.reports.search import ORIGINAL, SUBQUESTION, WHY_NOT, ReportSearch
 from querymill_shared.contracts.why_not import Absence, Lever, WhyNotSaid
-from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import caller_of
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.notes import StepNotes
@@ -85,13 +84,6 @@ class SearchedOnce:
 def wants_step(picture: Picture, request: ReportSearch) -> bool:
     """Return whether an absence is to be explained, and the step was not added yet."""
     return request.why_not is not None and all(step.name != WHY_NOT for step in picture.steps)
-
-
-def add_step(picture: Picture, request: ReportSearch, ports: ReportPorts) -> Sequence[Bell]:
-    """Add the step, and return its bell."""
-    job_id = picture.record.job_id
-    added = ports.board.add_steps(job_id, [WHY_NOT], queue_of=request.queue_of)
-    return [Bell(job_id, name, request.queue_of(name)) for name in added]
 
 
 def read_absence(picture: Picture) -> Absence | None:
