@@ -1,8 +1,10 @@
-"""A job of one step, whose worker foresees how it ends, ends in the round trip that closes the step."""
+"""A job of one step, whose worker foresees how it ends, ends when the step closes."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
+import redis
 
 from querymill_shared.board import Board, Outcome, Part, Verdict, foresee
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
@@ -10,7 +12,8 @@ from querymill_shared.contracts.events import Done, StageFinished
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.hits import BoardHit
-from tests.fixtures.boards import claimed
+from querymill_shared.settings import Settings
+from tests.fixtures.boards import claimed, empty_board
 
 ALONE = ReportSearch(query="revenue?", collection="filings", deadline=60)
 WITHOUT_DEADLINE = EmbedTexts(collection="c", texts=(TextToEmbed(id="1", text="nine ships"),))
@@ -79,6 +82,17 @@ def test_a_verdict_ends_the_job_with_its_step(board: Board, request_: JobRequest
     assert told[-2:] == [StageFinished(stage=name, state="done", ms=7.0), Done(complete=True)]
     assert board.due() == []
     assert board.bury("worker#1") == []
+
+
+def test_one_script_ends_a_job_with_its_step(valkey_url: str) -> None:
+    # Between two, the server could die: the sweeper would end the job without what its step had found.
+    with empty_board("valkey", Settings(redis_url=valkey_url)) as board, redis.Redis.from_url(valkey_url) as client:
+        board.finish(claimed(board, begin(board)), FOUND, verdict=DONE)  # the server knows the script from now on
+        claim = claimed(board, begin(board))
+        client.config_resetstat()
+        board.finish(claim, FOUND, verdict=DONE)
+        commands: Any = client.info("commandstats")
+        assert commands["cmdstat_evalsha"]["calls"] == 1
 
 
 def test_what_the_step_of_a_job_that_fails_found_stays(board: Board) -> None:
