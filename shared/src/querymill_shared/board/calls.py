@@ -153,8 +153,8 @@ def finish(held: Claim, outcome: Outcome) -> Call[Picture | None]:
 
 
 def closing(held: Claim, outcome: Outcome, *, is_kept: bool = True) -> list[str | int]:
-    """Return what closes a step. Unless it ``is_kept``, what the step found and noted is left out."""
-    kept = to_json(outcome.notes).decode() if is_kept else ""
+    """Return the arguments that close a step. What it found and noted is left out, unless that ``is_kept``."""
+    notes = to_json(outcome.notes).decode() if is_kept else ""
     hits = outcome.hits if is_kept else {}
     return [
         held.step,
@@ -163,7 +163,7 @@ def closing(held: Claim, outcome: Outcome, *, is_kept: bool = True) -> list[str 
         outcome.reason,
         encode_facts(outcome.code, outcome.parts),
         finished(held, outcome).model_dump_json(),
-        kept,
+        notes,
         *(part for query, found in hits.items() for part in (query, pack(found))),
     ]
 

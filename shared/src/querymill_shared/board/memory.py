@@ -194,13 +194,13 @@ class MemoryBoard(MemoryCollections):
             now = self._clock()
             job.close(held, outcome, now)
             self._tell(job, finished(held, outcome))
-            is_last = job.record.open_steps <= 0
-            if is_last and verdict is not None:
+            if job.record.open_steps <= 0:
+                if verdict is None:
+                    return job.picture()
                 self.settle(held.job_id, verdict)
                 return None
-            is_told = outcome.state == "done" and job.is_due_to_tell(now) and self._shared.is_followed(job)
-            if is_last or not is_told:
-                return job.picture() if is_last else None
+            if outcome.state != "done" or not job.is_due_to_tell(now) or not self._shared.is_followed(job):
+                return None
             picture, job.record = job.picture(), replace(job.record, told=now)
             return picture
 

@@ -106,17 +106,19 @@ local function is_kept()
   return type(bytes) == 'number' and bytes <= tonumber(ARGV[12])
 end
 if ARGV[8] == '0' and not is_kept() then redis.call('DEL', request) end
-local kept = {request, result, shared, callers, hits, queries}
+local function keep(names)
+  for _, key in ipairs(names) do redis.call('PEXPIRE', key, ttl) end
+end
 if ARGV[2] == 'done' then
-  redis.call('DEL', table.remove(kept), table.remove(kept))
+  redis.call('DEL', hits, queries)
   redis.call('HDEL', job, 'queues', 'told')
+else
+  keep({hits, queries})
 end
--- The hashes of a job that ended with its only step have held no long text.
-for _, key in ipairs({job, steps}) do
-  if closes then kept[#kept + 1] = key else keep_small(key, ttl) end
-end
-for _, key in ipairs(kept) do redis.call('PEXPIRE', key, ttl) end
-for _, key in ipairs({events, ended}) do keep_small(key, ttl) end
+keep({request, result, shared, callers})
+-- A job that ends with its only step drops no long text.
+if closes then keep({job, steps}) end
+for _, key in ipairs(closes and {events, ended} or {job, steps, events, ended}) do keep_small(key, ttl) end
 if idempotency then redis.call('PEXPIRE', idempotency, ttl) end
 -- Followers live as long as their leader, so its time is set by now.
 for _, caller in ipairs(callers_of(callers)) do

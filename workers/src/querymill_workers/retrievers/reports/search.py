@@ -246,8 +246,8 @@ def conclude(picture: Picture, request: ReportSearch, ports: ReportPorts, *, aft
         settle_found(findings, ports)
         return []
     # Readers see the hits before the answer begins. What comes after the answer does not change them.
-    may_be_new = not follow or reranking.is_rerank(follow[0])
-    if findings.has_hits and (follow == [ANSWER] or (may_be_new and worth_telling(picture))):
+    is_early = not follow or reranking.is_rerank(follow[0])
+    if findings.has_hits and (follow == [ANSWER] or (is_early and worth_telling(picture))):
         ports.board.tell(picture.record.job_id, standing(findings, ports, after))
     return add_steps(picture, follow, request, ports) if follow else []
 
