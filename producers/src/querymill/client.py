@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, Protocol, Self, TypeVar, cast
 
 from querymill.documents import AsyncDocumentCalls, DocumentCalls
+from querymill.early_ends import Registration
 from querymill.extras import require
 from querymill.job import AsyncJob, Job
 from querymill.loading import Ingestion, LoadCalls, OnEvent, Rows, load_async
@@ -16,6 +17,7 @@ from querymill.watch import Watch
 from querymill_shared.board import AsyncValkeyBoard, Board, ValkeyBoard, ValkeyWatchedBoard
 from querymill_shared.board.batches import BatchShelf
 from querymill_shared.board.connections import CLIENT_COMMANDS
+from querymill_shared.board.submitting import Submitted
 from querymill_shared.contracts.errors import UnknownCollection
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import JobRequest, Search
@@ -28,8 +30,8 @@ R = TypeVar("R", bound=JobResult)
 class Accepts(Protocol):
     """Puts a job on the board and tells the workers of it."""
 
-    def __call__(self, request: JobRequest, *, idempotency_key: str | None = None) -> tuple[str, bool]:
-        """Return the id of the job, and whether it is new."""
+    def __call__(self, request: JobRequest, *, idempotency_key: str | None = None, watcher: str = "") -> Submitted:
+        """Return the job that it led to. Not every board can tell a watcher how it ends."""
         ...
 
 
@@ -48,11 +50,11 @@ class Rings(Protocol):
 def ringing_after(board: Board, doorbell: Rings) -> Accepts:
     """Submit, and then ring elsewhere than on the board."""
 
-    def accept(request: JobRequest, *, idempotency_key: str | None = None) -> tuple[str, bool]:
+    def accept(request: JobRequest, *, idempotency_key: str | None = None, watcher: str = "") -> Submitted:  # noqa: ARG001  # as in `Accepts`
         job_id, is_new = board.submit(request, idempotency_key=idempotency_key)
         if is_new:
             doorbell.ring(job_id, request)
-        return job_id, is_new
+        return Submitted(job_id, starts_work=is_new)
 
     return accept
 
@@ -85,10 +87,10 @@ class Querymill(DocumentCalls, LoadCalls):
         """Return this client as one that also tells of each job that it submits: the request, and the job's id."""
         accept = self._accept
 
-        def told(request: JobRequest, *, idempotency_key: str | None = None) -> tuple[str, bool]:
-            job_id, is_new = accept(request, idempotency_key=idempotency_key)
-            sent(request, job_id)
-            return job_id, is_new
+        def told(request: JobRequest, *, idempotency_key: str | None = None, watcher: str = "") -> Submitted:
+            submitted = accept(request, idempotency_key=idempotency_key, watcher=watcher)
+            sent(request, submitted.job_id)
+            return submitted
 
         other = copy(self)
         other._accept = told  # noqa: SLF001  # of this class
@@ -123,8 +125,16 @@ class Querymill(DocumentCalls, LoadCalls):
         if _asks_unknown(asked, self._known):
             self._known[asked.kind] = self._board.collections(asked.kind)
             _refuse_unknown(asked, self._known)
-        job_id, is_new = self._accept(asked, idempotency_key=idempotency_key)
-        return Job(job_id, self._board, self._watch, is_new=is_new)
+        registration = _register(asked, self._watch)
+        watcher = registration.watcher if registration else ""
+        submitted = self._accept(asked, idempotency_key=idempotency_key, watcher=watcher)
+        return Job(
+            submitted.job_id,
+            self._board,
+            self._watch,
+            is_new=submitted.starts_work,
+            registration=registration if submitted.is_watched else None,
+        )
 
     def job(self, job_id: str) -> Job[Any]:
         """Return a job that was submitted before, by this process or another."""
@@ -168,7 +178,13 @@ class AsyncQuerymill(AsyncDocumentCalls):
         if _asks_unknown(asked, self._known):
             self._known[asked.kind] = await self._board.collections(asked.kind)
             _refuse_unknown(asked, self._known)
-        submitted = await self._board.submit(asked, idempotency_key=idempotency_key, rings=self._doorbell is None)
+        registration = _register(asked, self._watch)
+        submitted = await self._board.submit(
+            asked,
+            idempotency_key=idempotency_key,
+            rings=self._doorbell is None,
+            watcher=registration.watcher if registration else "",
+        )
         if submitted.starts_work and self._doorbell is not None:
             await asyncio.to_thread(self._doorbell.ring, submitted.job_id, asked)
         return AsyncJob(
@@ -177,6 +193,7 @@ class AsyncQuerymill(AsyncDocumentCalls):
             self._watch,
             is_new=submitted.starts_work,
             is_replayed=submitted.is_replayed,
+            registration=registration if submitted.is_watched else None,
         )
 
     def job(self, job_id: str) -> AsyncJob[Any]:
@@ -238,6 +255,14 @@ def _doorbell_of(settings: Settings) -> Rings | None:
         return None
     broker = require("querymill.broker", extra="broker", what="a CELERY_BROKER_URL other than REDIS_URL")
     return cast("Rings", broker.Doorbell(settings.broker_url))
+
+
+def _register(request: JobRequest, watch: Watch) -> Registration | None:
+    """Have the end of a search of one step told to this process before anybody waits for it.
+
+    Of a job of several steps, no hits would be told on its way if all who are known to wait for it want the end only.
+    """
+    return watch.register() if isinstance(request, Search) and len(request.steps) == 1 else None
 
 
 def _asks_unknown(request: JobRequest, known: Mapping[str, set[str]]) -> bool:

@@ -8,6 +8,7 @@ from typing import Final, Generic, TypeVar, cast
 
 from pydantic import ValidationError
 
+from querymill.early_ends import Registration
 from querymill.waits import Heard, is_later
 from querymill.watch import Watch
 from querymill_shared.board import CANCELLED, AsyncValkeyBoard, Board, Picture, Verdict
@@ -31,11 +32,20 @@ class Job(Generic[R]):
     reaches the board by its own settings.
     """
 
-    def __init__(self, job_id: str, board: Board, watch: Watch, *, is_new: bool = False) -> None:
+    def __init__(
+        self,
+        job_id: str,
+        board: Board,
+        watch: Watch,
+        *,
+        is_new: bool = False,
+        registration: Registration | None = None,
+    ) -> None:
         self.id = job_id
         self.is_new = is_new
         self._board = board
         self._watch = watch
+        self._registration = registration
 
     def events(self, *, timeout: float | None = None, after: str | None = None) -> Iterator[Event]:
         """Follow the job from its beginning, or from ``after`` the id of an event, to its end.
@@ -70,7 +80,9 @@ class Job(Generic[R]):
             UnreadableJob: A release that this one does not know wrote the result.
             ClientClosed: The client was closed.
         """
-        return cast("R", _result(self.id, self._watch.end(self.id, until=_until(timeout))))
+        return cast(
+            "R", _result(self.id, self._watch.end(self.id, until=_until(timeout), registration=self._registration))
+        )
 
     def cancel(self) -> bool:
         """Cancel the job. Return False if it had already ended.
@@ -106,13 +118,21 @@ class AsyncJob(Generic[R]):
     """`Job`, awaitable. ``is_replayed`` is True if an idempotency key led to an earlier job."""
 
     def __init__(
-        self, job_id: str, board: AsyncValkeyBoard, watch: Watch, *, is_new: bool = False, is_replayed: bool = False
+        self,
+        job_id: str,
+        board: AsyncValkeyBoard,
+        watch: Watch,
+        *,
+        is_new: bool = False,
+        is_replayed: bool = False,
+        registration: Registration | None = None,
     ) -> None:
         self.id = job_id
         self.is_new = is_new
         self.is_replayed = is_replayed
         self._board = board
         self._watch = watch
+        self._registration = registration
 
     async def events(
         self, *, timeout: float | None = None, after: str | None = None
@@ -131,7 +151,12 @@ class AsyncJob(Generic[R]):
 
     async def result(self, timeout: float | None = None) -> R:  # as `Job.result`
         """See `Job.result`."""
-        return cast("R", _result(self.id, await self._watch.end_async(self.id, until=_until(timeout))))
+        return cast(
+            "R",
+            _result(
+                self.id, await self._watch.end_async(self.id, until=_until(timeout), registration=self._registration)
+            ),
+        )
 
     async def cancel(self) -> bool:
         """See `Job.cancel`."""

@@ -8,6 +8,7 @@ import pytest
 import redis
 
 from querymill_shared.board import AsyncValkeyBoard, ValkeyBoard, keys
+from querymill_shared.board.submitting import Submitted
 from querymill_shared.contracts.errors import IdempotencyConflict, Overloaded
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.queues import Queue, task_of
@@ -16,7 +17,7 @@ from querymill_workers.jobs.elements import Rung, heard
 from tests.fixtures.boards import empty_board
 
 SEARCH = ReportSearch(query="revenue?", collection="filings", hyde=True, multi_query=("synonym",), deadline=5)
-Submit = Callable[..., tuple[str, bool]]
+Submit = Callable[..., Submitted]
 
 
 @pytest.fixture
@@ -42,12 +43,11 @@ def submit(request: pytest.FixtureRequest, board: ValkeyBoard, settings: Setting
     if request.param == "sync":
         return board.submit_and_ring
 
-    def submit(asked: ReportSearch, *, idempotency_key: str | None = None) -> tuple[str, bool]:
-        async def run() -> tuple[str, bool]:
+    def submit(asked: ReportSearch, *, idempotency_key: str | None = None, watcher: str = "") -> Submitted:
+        async def run() -> Submitted:
             opened = AsyncValkeyBoard.connect(settings)
             try:
-                submitted = await opened.submit(asked, idempotency_key=idempotency_key, rings=True)
-                return submitted.job_id, submitted.starts_work
+                return await opened.submit(asked, idempotency_key=idempotency_key, rings=True, watcher=watcher)
             finally:
                 await opened.close()
 
@@ -69,8 +69,9 @@ def rung(server: redis.Redis, queue: Queue) -> list[tuple[str, str]]:
 def test_a_job_is_on_the_board_and_one_bell_a_queue_is_rung_for_it(
     board: ValkeyBoard, submit: Submit, server: redis.Redis
 ) -> None:
-    job_id, is_new = submit(SEARCH)
-    assert is_new
+    submitted = submit(SEARCH)
+    job_id = submitted.job_id
+    assert submitted.starts_work
     assert board.picture(job_id).record.state == "queued"
     assert rung(server, Queue.SEARCH) == [(job_id, "original")]
     # One bell a queue: a worker that hears it claims the other steps of the queue too.
@@ -79,14 +80,14 @@ def test_a_job_is_on_the_board_and_one_bell_a_queue_is_rung_for_it(
 
 def test_a_server_that_forgot_the_script_gets_it_again(board: ValkeyBoard, submit: Submit, server: redis.Redis) -> None:
     server.script_flush()
-    job_id, _ = submit(SEARCH)
+    job_id = submit(SEARCH).job_id
     assert board.claim(job_id, "original") is not None
     assert rung(server, Queue.SEARCH) == [(job_id, "original")]
 
 
 def test_an_idempotency_key_returns_the_first_job(submit: Submit, server: redis.Redis) -> None:
-    first, _ = submit(SEARCH, idempotency_key="turn")
-    assert submit(SEARCH, idempotency_key="turn") == (first, False)
+    first = submit(SEARCH, idempotency_key="turn").job_id
+    assert submit(SEARCH, idempotency_key="turn") == Submitted(first, is_replayed=True)
     with pytest.raises(IdempotencyConflict):
         submit(SEARCH.model_copy(update={"query": "soup"}), idempotency_key="turn")
     # Only the new job is rung for.
@@ -106,8 +107,9 @@ def test_a_bell_that_cannot_be_pushed_does_not_cost_the_job(
 ) -> None:
     server.set("search", "no list")  # its other queue is as it should be
     with caplog.at_level(logging.WARNING):
-        job_id, is_new = submit(SEARCH)
-    assert is_new
+        submitted = submit(SEARCH)
+    job_id = submitted.job_id
+    assert submitted.starts_work
     assert board.picture(job_id).record.state == "queued"
     assert rung(server, Queue.EXPAND) == [(job_id, "hyde")]
     assert f"job {job_id} is on the board, 1 of its bells are not rung yet" in caplog.text

@@ -18,6 +18,7 @@ from querymill_shared.board.exchanges import Exchange
 from querymill_shared.board.open_jobs import oldest, open_jobs
 from querymill_shared.board.picture import Cause, Claim, Claims, Due, Ended, Outcome, Picture, Verdict, WorkerLife
 from querymill_shared.board.scripts import command_of, parsed, source
+from querymill_shared.board.submitting import Submitted
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.errors import UnreadableJob
 from querymill_shared.contracts.events import Event, ProgressEvent, decode_event
@@ -92,10 +93,11 @@ class ValkeyBoard:
         submitted = self._carry_out(exchanges.submit(request, self._settings, idempotency_key))
         return submitted.job_id, submitted.starts_work
 
-    def submit_and_ring(self, request: JobRequest, *, idempotency_key: str | None = None) -> tuple[str, bool]:
-        """Submit a job and ring for it, if the broker is this server."""
-        submitted = self._carry_out(exchanges.submit(request, self._settings, idempotency_key, rings=True))
-        return submitted.job_id, submitted.starts_work
+    def submit_and_ring(
+        self, request: JobRequest, *, idempotency_key: str | None = None, watcher: str = ""
+    ) -> Submitted:
+        """Submit a job and ring for it, if the broker is this server. A watcher is told how the job ends."""
+        return self._carry_out(exchanges.submit(request, self._settings, idempotency_key, rings=True, watcher=watcher))
 
     def claim(self, job_id: str, step: str) -> Claim | None:
         """See `Board.claim`."""

@@ -36,6 +36,11 @@ class Told:
         """Whether it ends the job."""
         return self.type in LAST_TYPES
 
+    @property
+    def lacks_result(self) -> bool:
+        """Whether the job has a result that must be read from the board."""
+        return self.type == "done" and self.result is None
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:

@@ -1,0 +1,63 @@
+"""The ends of jobs that were heard before anybody waited for them.
+
+A process that waits for jobs can have itself told of a job's end in the call that submits it. Then the end may come
+before the caller asks for it, and the caller need not ask the board.
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Final
+
+from querymill.waits import Heard
+
+#: So many ends are kept, each with a result of up to 16 KB.
+MOST: Final = 256
+
+
+@dataclass(slots=True)
+class Registration:
+    """A job that is being submitted, whose end a watcher will be told. ``next_end`` is the number of its next end.
+
+    One wait uses it: an end is told once.
+    """
+
+    watcher: str
+    next_end: int
+    is_used: bool = False
+
+
+class EarlyEnds:
+    """The latest ends that nobody waited for. They are numbered; not safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._ends: OrderedDict[str, tuple[int, Heard]] = OrderedDict()
+        self._next = 0
+        #: All ends before this one are dropped.
+        self._kept_from = 0
+
+    def register(self, watcher: str) -> Registration:
+        """Begin to submit a job."""
+        return Registration(watcher, self._next)
+
+    def has_all_since(self, registration: Registration) -> bool:
+        """Whether no end was dropped since a job began to be submitted."""
+        return self._kept_from <= registration.next_end
+
+    def keep(self, job_id: str, heard: Heard) -> None:
+        """Keep an end. If there are too many, the oldest is dropped."""
+        self._ends[job_id] = self._next, heard
+        self._next += 1
+        if len(self._ends) > MOST:
+            _, (number, _) = self._ends.popitem(last=False)
+            self._kept_from = number + 1
+
+    def take(self, job_id: str) -> Heard | None:
+        """Return the end of a job if it was heard, and keep it no longer."""
+        _, heard = self._ends.pop(job_id, (0, None))
+        return heard
+
+    def drop_all(self) -> None:
+        """Drop all ends, because some may not have been heard."""
+        self._ends.clear()
+        self._next += 1
+        self._kept_from = self._next
