@@ -89,6 +89,15 @@ def _encoded(part: Part) -> list[Any]:
     return values
 
 
+def read_code(facts: str) -> Code | None:
+    """Read why an attempt failed, as `read_facts` does, without its parts."""
+    try:
+        code, *_ = from_json(facts) if facts else (None,)
+    except (ValueError, TypeError):
+        return None
+    return code if code in _CODES else None
+
+
 def read_facts(facts: str) -> tuple[Code | None, tuple[Part, ...]]:
     """Read what an attempt says of itself. What is malformed, or of a newer release, is left out."""
     try:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
-from querymill_shared.board.attempts import Attempt, Part, last_outcome, read_facts, read_past, worker_of
+from querymill_shared.board.attempts import Attempt, Part, last_outcome, read_code, read_facts, read_past, worker_of
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.jobs import JobRequest
@@ -106,7 +106,7 @@ class Step:
     @property
     def code(self) -> Code | None:
         """Why it failed or lacks something, None if that is unknown."""
-        return read_facts(self.facts)[0]
+        return read_code(self.facts)
 
     @property
     def attempts(self) -> tuple[Attempt, ...]:

@@ -33,17 +33,17 @@ def test_an_inner_product_of_08_hit_by_1_2_3_queries_scores_08_096_112(queries: 
     (fused,) = fuse(hits_by(*queries), top_n=10)
     assert fused.score == score
     assert fused.similarity == 0.8
-    assert fused.count == len(queries)
+    assert fused.query_count == len(queries)
 
 
 def test_many_passages_of_one_page_found_by_one_query_count_once() -> None:
     (fused,) = fuse([QueryHit("original", PAGE, number, 0.5 + number / 10) for number in range(3)], top_n=1)
-    assert (fused.count, fused.score, fused.passage) == (1, 0.7, 2)
+    assert (fused.query_count, fused.score, fused.passage) == (1, 0.7, 2)
 
 
 def test_a_negative_maximum_is_not_multiplied() -> None:
     (fused,) = fuse(hits_by("original", "hyde", inner_product=-0.5), top_n=1)
-    assert (fused.score, fused.count) == (-0.5, 2)
+    assert (fused.score, fused.query_count) == (-0.5, 2)
 
 
 def test_the_inner_factor_multiplies_the_inner_product() -> None:

@@ -79,9 +79,9 @@ class Unlike(Generic[Key]):
     def take(self, key: Key, text: str) -> bool:
         """Keep a text, or note it under the one that says the same. Return whether it is kept."""
         own = Print(text)
-        first = next((known for known, known_print in self.kept.items() if own.is_near(known_print)), None)
-        if first is None:
-            self.kept[key] = own
-        else:
-            self.alike.setdefault(first, []).append(key)
-        return first is None
+        for known, other in self.kept.items():
+            if own.is_near(other):
+                self.alike.setdefault(known, []).append(key)
+                return False
+        self.kept[key] = own
+        return True

@@ -3,7 +3,6 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
@@ -41,19 +40,18 @@ class QueryHit(NamedTuple):
     inner_product: float
 
 
-@dataclass(frozen=True, slots=True)
-class FusedHit:
+class FusedHit(NamedTuple):
     """A page or chunk after fusion.
 
     ``score`` is rounded for display. ``similarity`` is the largest inner product, not rounded. It comes from
-    ``passage`` and from the first of ``queries``. ``count`` is the number of distinct queries that hit the key,
+    ``passage`` and from the first of ``queries``. ``query_count`` is the number of distinct queries that hit the key,
     and ``queries`` names them, the nearest first.
     """
 
     key: HitKey
     score: float
     similarity: float
-    count: int
+    query_count: int
     queries: tuple[str, ...]
     passage: int
 
@@ -124,8 +122,8 @@ def explain(hit: FusedHit, *, inner_factor: float = 1.0, agreement: float = 0.2)
         "max_inner_product": hit.similarity,
         "inner_factor": inner_factor,
         "agreement": agreement,
-        "count": hit.count,
-        "agreement_factor": _agreement_factor(hit.similarity, hit.count, agreement),
+        "count": hit.query_count,
+        "agreement_factor": _agreement_factor(hit.similarity, hit.query_count, agreement),
         "queries": list(hit.queries),
         "passage": hit.passage,
         "score": hit.score,
@@ -136,8 +134,8 @@ def explain(hit: FusedHit, *, inner_factor: float = 1.0, agreement: float = 0.2)
 def _fused(key: HitKey, hits: list[QueryHit], inner_factor: float, agreement: float) -> tuple[float, FusedHit]:
     """Fuse the hits of one key, and return the unrounded score next to it, for sorting."""
     nearest = sorted(hits, key=lambda hit: (-hit.inner_product, hit.query, hit.passage)) if len(hits) > 1 else hits
-    queries = tuple(dict.fromkeys(hit.query for hit in nearest))
     best = nearest[0]
+    queries = tuple(dict.fromkeys([hit.query for hit in nearest])) if len(hits) > 1 else (best.query,)
     score = inner_factor * best.inner_product
     score *= _agreement_factor(best.inner_product, len(queries), agreement)
     shown = round(score, _SHOWN_PLACES)

@@ -145,7 +145,7 @@ def _explain_words(hit: FusedHit) -> dict[str, Any]:
         "formula": "share_of_best_bm25 × (1 + agreement × (count − 1))",
         "share_of_best_bm25": hit.similarity,
         "agreement": 0.2,
-        "count": hit.count,
+        "count": hit.query_count,
         "queries": list(hit.queries),
         "passage": hit.passage,
         "score": hit.score,
