@@ -137,3 +137,24 @@ def test_whatever_breaks_a_worker_logs_one_line_of_each_and_no_value() -> None:
     assert "zanzibar" not in run.stderr
     assert [line["exception"][-1] for line in lines] == ["ValueError", "Lost", "KeyError", "RuntimeError"]
     assert run.returncode == 1
+
+
+#: Logs as several threads of a process do, each line in the kernel's hands as it was written.
+LINES = """
+import os, sys
+from querymill_workers import logs
+class Counted:
+    def write(self, text): os.write(1, repr(text).encode() + b"\\n")
+    def flush(self): pass
+sys.stderr = Counted()
+logs.configure("INFO")
+import structlog
+structlog.get_logger("x").info("job ended", steps=1)
+"""
+
+
+def test_a_line_is_written_at_once_with_its_end() -> None:
+    """Several processes write to one file: what one of them writes in two parts, another may write into."""
+    ran = subprocess.run([sys.executable, "-c", LINES], capture_output=True, text=True, check=True, timeout=60)
+    (written_once,) = ran.stdout.splitlines()
+    assert written_once.endswith("}\\n'")

@@ -13,6 +13,7 @@ from celery.signals import celeryd_init, worker_ready, worker_shutdown, worker_s
 
 from querymill_shared import metrics
 from querymill_shared.backlog import Backlog
+from querymill_shared.board.connections import open_commands
 from querymill_workers import preflight, wiring
 from querymill_workers.dispatch.announce import Announcer, announce_all
 from querymill_workers.dispatch.backlog import BacklogWatch
@@ -112,11 +113,16 @@ def sleep_between_timers(hub: Any) -> None:
 
 
 def open_broker(app: Any) -> redis.Redis:
-    """Connect to the broker as Celery does: it may be one of several, or a socket.
+    """Connect to the broker: to the board's own server as the board does, else as Celery does.
+
+    Celery's may be one of several, or a socket. Its connections ask the kernel three times a fetch whether to wait.
 
     Raises:
-        kombu.exceptions.OperationalError: It is unreachable.
+        kombu.exceptions.OperationalError: It is unreachable, and not the board's own server.
     """
+    chosen = wiring.settings()
+    if chosen.broker_url == chosen.redis_url:
+        return open_commands(chosen.redis_url, most=1, decode_responses=False)
     connection = app.connection_for_read()
     connection.ensure_connection(max_retries=1)
     with connection.default_channel.conn_or_acquire() as client:
