@@ -3,6 +3,7 @@
 Without vectors of the queries, their words alone find.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -165,11 +166,10 @@ def keyed_words(
 
 def keyed(found: Sequence[FoundPassage], *, pages: bool) -> dict[str, tuple[BoardHit, ...]]:
     """Return the hits of each query. A page keeps its best passage."""
-    best: dict[str, dict[str, BoardHit]] = {}
-    for passage in found:
-        hit = HitKey(passage.document, "page", passage.page)
-        key = (hit if pages else HitKey(passage.document, "chunk", passage.chunk)).encoded()
-        known = best.setdefault(passage.query, {}).get(key)
-        if known is None or passage.inner_product > known.score:
-            best[passage.query][key] = BoardHit(key, passage.inner_product, passage.chunk)
+    best: defaultdict[str, dict[str, BoardHit]] = defaultdict(dict)
+    for query, document, page, chunk, inner_product in found:
+        key = (HitKey(document, "page", page) if pages else HitKey(document, "chunk", chunk)).encoded()
+        hits = best[query]
+        if key not in hits or inner_product > hits[key].score:
+            hits[key] = BoardHit(key, inner_product, chunk)
     return {query: tuple(hits.values()) for query, hits in best.items()}
