@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 import redis
 
+from querymill_embedded import Part, temporary_stack
 from querymill_shared.board import Board, ValkeyBoard
 from querymill_shared.settings import Settings
 from tests.fixtures.boards import KINDS, empty_board
@@ -32,3 +33,10 @@ def on_valkey(settings: Settings) -> Iterator[ValkeyBoard]:
 def server(valkey_url: str) -> Iterator[redis.Redis]:
     with redis.Redis.from_url(valkey_url, decode_responses=True) as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def quiet_valkey_url() -> Iterator[str]:
+    """A server of its own, for tests that count what it is asked: workers of other tests ask the other one."""
+    with temporary_stack(parts={Part.VALKEY}) as running:
+        yield running.environment()["REDIS_URL"]

@@ -61,6 +61,17 @@ def listen(mill: Querymill | AsyncQuerymill) -> None:
 
 
 @pytest.fixture
+def settings(quiet_valkey_url: str) -> Settings:
+    return Settings(redis_url=quiet_valkey_url, querymill_result_ttl_s=30)
+
+
+@pytest.fixture
+def server(quiet_valkey_url: str) -> Iterator[redis.Redis]:
+    with redis.Redis.from_url(quiet_valkey_url, decode_responses=True) as client:
+        yield client
+
+
+@pytest.fixture
 def mill(on_valkey: ValkeyBoard, settings: Settings) -> Iterator[Querymill]:
     on_valkey.add_collections("reports", [COLLECTION])
     with Querymill(settings=settings) as opened:
