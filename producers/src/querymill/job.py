@@ -96,6 +96,7 @@ class Job(Generic[R]):
 
         This frees the board's memory after a large result was fetched.
         """
+        self._registration = None  # an end that came early must not outlive its job
         return self._board.release(self.id)
 
     def replay(self) -> bool:
@@ -164,6 +165,7 @@ class AsyncJob(Generic[R]):
 
     async def release(self) -> bool:
         """See `Job.release`."""
+        self._registration = None
         return await self._board.release(self.id)
 
     async def replay(self) -> bool:

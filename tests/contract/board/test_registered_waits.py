@@ -13,6 +13,7 @@ from querymill import AsyncQuerymill, Querymill
 from querymill.early_ends import MOST
 from querymill.job import Job
 from querymill_shared.board import ValkeyBoard, Verdict, keys
+from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.reports.search import ReportResult, ReportSearch, Routing
 from querymill_shared.settings import Settings
 
@@ -230,6 +231,15 @@ def test_an_end_that_nobody_told_is_found_by_looking(
     server.hdel(keys.of_job(job.id, "job")[0], "watch")
     on_valkey.settle(job.id, done(job.id))
     assert job.result(timeout=30).job_id == job.id
+
+
+def test_a_released_job_has_no_result_although_its_end_came_early(mill: Querymill, on_valkey: ValkeyBoard) -> None:
+    job = mill.submit(asking("released"))
+    on_valkey.settle(job.id, done(job.id))
+    wait_until(lambda: heard_early(mill) == 1)
+    assert job.release()
+    with pytest.raises(UnknownJob):
+        job.result(timeout=30)
 
 
 def test_nobody_is_registered_before_somebody_listens(
