@@ -139,7 +139,7 @@ def test_whatever_breaks_a_worker_logs_one_line_of_each_and_no_value() -> None:
     assert run.returncode == 1
 
 
-#: Logs as several threads of a process do, each line in the kernel's hands as it was written.
+#: Logs a line, and shows each write of it on a line of its own.
 LINES = """
 import os, sys
 from querymill_workers import logs

@@ -258,7 +258,7 @@ def _doorbell_of(settings: Settings) -> Rings | None:
 
 
 def _register(request: JobRequest, watch: Watch) -> Registration | None:
-    """Have the end of a search of one step told to this process before anybody waits for it.
+    """Return where the end of a search of one step is to be told, before anybody waits for it.
 
     Of a job of several steps, no hits would be told on its way if all who are known to wait for it want the end only.
     """

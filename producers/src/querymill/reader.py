@@ -203,7 +203,7 @@ class Reader:
             for told in heard:
                 waits = tuple(self._waits.get(told.job_id, ()))
                 if told.is_last and all(wait.every_event for wait in waits):
-                    self._early.keep(told.job_id, Heard((told,), told.result))
+                    self._early.keep(told.job_id, Heard((told,), told.result), now=time.monotonic())
                 for wait in waits:
                     if wait.every_event:
                         self._deliver_events(wait, wait.order.told(told))
@@ -296,6 +296,7 @@ class Reader:
         """Look for what nobody told: jobs that vanished, and events that a worker of an older release wrote."""
         with self._changed:
             self._checked += 1
+            self._early.drop_old(time.monotonic())
             waits: dict[Look, list[Wait]] = {}
             for wait in self._all():
                 if wait.part == self._checked % PARTS and wait.order.is_caught_up:

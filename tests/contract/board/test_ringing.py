@@ -113,3 +113,10 @@ def test_a_bell_that_cannot_be_pushed_does_not_cost_the_job(
     assert board.picture(job_id).record.state == "queued"
     assert rung(server, Queue.EXPAND) == [(job_id, "hyde")]
     assert f"job {job_id} is on the board, 1 of its bells are not rung yet" in caplog.text
+
+
+def test_whoever_is_named_is_told_how_a_new_job_ends(board: ValkeyBoard, submit: Submit, server: redis.Redis) -> None:
+    submitted = submit(SEARCH, idempotency_key="turn", watcher="w1")
+    assert submitted.is_watched
+    assert not submit(SEARCH, idempotency_key="turn", watcher="w2").is_watched
+    assert server.hget(keys.of_job(submitted.job_id, "job")[0], "watch") == b"w1:end"

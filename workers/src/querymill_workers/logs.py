@@ -51,7 +51,7 @@ def configure(level_name: str) -> None:
     structlog.configure(
         processors=[structlog.contextvars.merge_contextvars, *drop, *shared, structlog.processors.JSONRenderer()],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        # It writes a line at once. The other one writes the line and its end one by one, and lines of processes mix.
+        # The factory of printing loggers writes a line and its end one by one, and lines of processes mix.
         logger_factory=structlog.WriteLoggerFactory(sys.stderr),
     )
     handler = logging.StreamHandler()

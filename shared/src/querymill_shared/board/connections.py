@@ -151,7 +151,7 @@ class QuickPool(redis.BlockingConnectionPool):
         try:
             connection = self.pool.get(timeout=self.timeout)
         except queue.Empty:
-            raise redis.ConnectionError("no connection became free")  # noqa: B904  # its context tells why, as the library's does
+            raise redis.ConnectionError("no connection became free") from None
         if isinstance(connection, QuickConnection) and connection.is_sound:
             connection.sound_at = float("-inf")
             return connection
