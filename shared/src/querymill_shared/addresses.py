@@ -7,8 +7,9 @@ parameters in `_SHOWN`. Everything else becomes ``***``. An address that cannot 
 import re
 import string
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from urllib.parse import unquote
+
+from querymill_shared.values import frozen
 
 HIDDEN = "***"
 
@@ -47,7 +48,7 @@ _SECRET_IN_TEXT = re.compile(
 Host = tuple[str, int | None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Address:
     """An address, and how it is shown without its secrets.
 

@@ -7,7 +7,6 @@ broker, such as RabbitMQ, nothing is known of them.
 import base64
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import redis
@@ -18,12 +17,13 @@ from querymill_shared.board import keys
 from querymill_shared.board.connections import open_commands
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
+from querymill_shared.values import frozen
 
 #: Longer elements are no bells.
 MAX_BELL_BYTES = 8_192
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueueState:
     """The bells of a queue: how many there are, and since when the oldest has waited.
 

@@ -8,11 +8,12 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Literal
 
 import redis
+
+from querymill_shared.values import frozen
 
 KEY = "qm:meters"
 #: A hash of the accounts with providers: the account's key, and the model it is for.
@@ -65,7 +66,7 @@ class Meters:
             self.flush()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AccountState:
     """The state of one provider account: its circuit breaker, and for how many seconds it is still paused."""
 
@@ -83,7 +84,7 @@ def accounts(client: redis.Redis) -> list[AccountState]:
     return [_state(model, client.hgetall(key), now) for key, model in sorted(models.items(), key=itemgetter(1, 0))]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Refusal:
     """A call that a provider did not answer as asked: what it said instead, such as "HTTP 429", and for which step.
 

@@ -6,12 +6,12 @@ a step is put back, that becomes a line of its past. Nothing here holds text of 
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
 from pydantic_core import from_json, to_json
 
 from querymill_shared.contracts.codes import Code
+from querymill_shared.values import frozen
 
 #: How an attempt ended. ``withdrawn``: the step was put back on purpose, to make room or to wait for something.
 AttemptOutcome = Literal["running", "done", "failed", "outage", "refused", "lost", "withdrawn"]
@@ -38,7 +38,7 @@ _OF_CODE: Final[dict[str, AttemptOutcome]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Part:
     """A part of an attempt, in the order in which the parts were done.
 
@@ -55,7 +55,7 @@ class Part:
     shared: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attempt:
     """One attempt at a step. Times are in seconds since the epoch by the board's clock.
 

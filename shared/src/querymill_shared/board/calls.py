@@ -5,7 +5,7 @@ The synchronous and the asynchronous board send the same calls, so the protocol 
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar
 
@@ -30,6 +30,7 @@ from querymill_shared.contracts.errors import UnreadableJob
 from querymill_shared.contracts.events import Cancelled, Done, Event, Failed, ProgressEvent, StageFinished
 from querymill_shared.hits import pack
 from querymill_shared.queues import Queue
+from querymill_shared.values import frozen
 
 T = TypeVar("T")
 
@@ -68,7 +69,7 @@ BACKLOG_TTL_MS = 3_000
 NO_BACKLOG: Final[Mapping[str, float]] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call(Generic[T]):
     """One run of a script. ``parse`` turns what the script returns into a value of this module."""
 
@@ -78,7 +79,7 @@ class Call(Generic[T]):
     parse: Callable[[Any], T]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unread:
     """A step that was claimed, of a job whose request this release cannot read. ``broken`` names fields and rules."""
 

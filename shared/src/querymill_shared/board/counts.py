@@ -6,7 +6,6 @@ Each shard has a hash of counts; their fields are joined here. The counts start 
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Final
 
@@ -14,12 +13,13 @@ import redis
 from redis.client import NEVER_DECODE
 
 from querymill_shared.board import keys
+from querymill_shared.values import frozen
 
 #: Upper bounds of the classes of latency, in seconds. The script `settle` has the same.
 BOUNDS: Final = (0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Latency:
     """How long the jobs of one kind took from submission to end.
 
@@ -39,7 +39,7 @@ class Latency:
         return next(bound for bound, jobs in self.buckets if jobs >= share * self.jobs)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JobCounts:
     """Jobs by kind, and by kind and state; latencies by kind; claims that a worker lost; dead letters on the board.
 

@@ -4,7 +4,6 @@ Nothing is listed by collection, so that a job costs nothing more. Who forgets l
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, TypeVar
 
@@ -13,6 +12,7 @@ import redis
 from querymill_shared.board import keys
 from querymill_shared.board.calls import READABLE_MS, Call
 from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.values import frozen
 
 T = TypeVar("T")
 
@@ -24,7 +24,7 @@ AT_ONCE: Final = 200
 _LAST: Final = ("done", "failed", "cancelled")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Listed:
     """A job of a collection."""
 

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from querymill_shared.board import joining
 from querymill_shared.board.calls import DEAD_TTL_MS, READABLE_MS, last_event
@@ -12,11 +12,12 @@ from querymill_shared.board.results import readdress
 from querymill_shared.contracts.events import Cancelled, Event
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.settings import Settings
+from querymill_shared.values import frozen
 
 _DAY_S = 86_400
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Joinable:
     """Work that may be joined until a time: its leader, the day, and which version of its collection it reads."""
 

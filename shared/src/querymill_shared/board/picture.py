@@ -1,7 +1,7 @@
 """A picture: a snapshot of a job, with its record, steps, hits and queries."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final, Literal
 
 from querymill_shared.board.attempts import Attempt, Part, last_outcome, read_code, read_facts, read_past, worker_of
@@ -9,6 +9,7 @@ from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.hits import BoardHit
+from querymill_shared.values import frozen
 
 JobState = Literal["queued", "running", "done", "failed", "cancelled", "dead"]
 StepState = Literal["waiting", "running", "done", "failed"]
@@ -16,7 +17,7 @@ StepState = Literal["waiting", "running", "done", "failed"]
 Cause = Literal["failure", "outage", "conflict", "pause"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Counts:
     """How often each cause put a step back, and how many workers died while they held it."""
 
@@ -36,7 +37,7 @@ class Counts:
 CANCELLED: Final = "cancelled by its caller"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Record:
     """The job as submitted, and its state.
 
@@ -71,7 +72,7 @@ class Record:
         return self.state not in ("queued", "running")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """One step of a job. ``attempt`` is the number of its claims, which fences them from each other.
 
@@ -120,7 +121,7 @@ class Step:
         return *past, Attempt(self.attempt, self.queued, self.started, ended, self.worker, outcome, code, reason, parts)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Picture:
     """A snapshot of a job: ``hits`` by query text, ``queries`` maps each query's text to the step that took it.
 
@@ -153,7 +154,7 @@ class Picture:
         return replace(self, record=replace(record, state="cancelled", reason=CANCELLED, ended=record.left))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Together:
     """The steps of a job that one call claimed, for a process to run side by side, and which step took which query."""
 
@@ -167,7 +168,7 @@ class Together:
         return [text for text in texts if self.takers.setdefault(text, step) == step]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Alone:
     """What the first attempt at the only step of a job knows of that job, so that it can foresee how the job ends.
 
@@ -180,7 +181,7 @@ class Alone:
     ahead_s: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Claim:
     """A worker's exclusive right to run a step. It is valid until its lease expires or a later attempt starts.
 
@@ -204,7 +205,7 @@ class Claim:
     alone: Alone | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Claims:
     """What one call claimed: the named step and others of its queue, none if the named one is closed or held.
 
@@ -215,7 +216,7 @@ class Claims:
     left: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WorkerLife:
     """A worker process that reports that it lives, from its start to its death.
 
@@ -236,7 +237,7 @@ class WorkerLife:
     busy: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outcome:
     """How a step ended: its hits by query text, or the reason and code why it failed; and the parts of its time."""
 
@@ -249,7 +250,7 @@ class Outcome:
     parts: tuple[Part, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Verdict:
     """How a job ends. ``result`` is the result as JSON, or "" if there is none. It lacks ``degraded`` parts.
 
@@ -270,7 +271,7 @@ class Verdict:
         return self.stays or self.state == "dead"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ended:
     """What is logged of a job that has ended: no text of anybody. ``degraded`` counts the parts that it lacks."""
 
@@ -283,7 +284,7 @@ class Ended:
     degraded: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Due:
     """An entry for the sweeper: a silent step or, if ``step`` is None, a job to settle."""
 

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from querymill_shared.board import joining, keys
@@ -11,6 +10,7 @@ from querymill_shared.contracts.errors import IdempotencyConflict, Overloaded
 from querymill_shared.contracts.events import Queued
 from querymill_shared.contracts.jobs import JobRequest, fingerprint_of
 from querymill_shared.queues import Queue
+from querymill_shared.values import frozen
 
 _log = logging.getLogger(__name__)
 
@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 IDEMPOTENCY_TTL_MS: Final = DEAD_TTL_MS
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Submitted:
     """The job that a submission led to, and whether its steps must be rung.
 

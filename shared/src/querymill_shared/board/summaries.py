@@ -1,6 +1,6 @@
 """Summaries: what a caller sees of a job at a glance, without its steps and hits."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from querymill_shared.board import keys
@@ -8,9 +8,10 @@ from querymill_shared.board.calls import Call
 from querymill_shared.board.picture import CANCELLED, Record
 from querymill_shared.board.replies import pairs, record_of
 from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
+from querymill_shared.values import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Summary:
     """The record of a job, and the ids of the first and the last event that its stream holds, "" if there is none."""
 

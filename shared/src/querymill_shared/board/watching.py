@@ -1,14 +1,15 @@
 """Watching jobs: what a process asks of the board and hears from it, so that one reader serves all its waiters."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
+
+from querymill_shared.values import frozen
 
 #: The types of event that end a job.
 LAST_TYPES: Final = frozenset(("done", "failed", "cancelled"))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Look:
     """What a caller wants to know of a job: every event after an event id, or its end only."""
 
@@ -17,7 +18,7 @@ class Look:
     after: str = "0-0"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Told:
     """An event of a job: its id in the job's own stream, the length of that stream then, its type, its JSON.
 
@@ -42,7 +43,7 @@ class Told:
         return self.type == "done" and self.result is None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Seen:
     """What a look found: the events so far, or only the last one, if there is one; then with the result as JSON.
 

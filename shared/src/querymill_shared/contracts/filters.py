@@ -15,7 +15,7 @@ number stands for its digits where a text is meant, and a day for its 24 hours i
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Final, Literal, Self
@@ -23,6 +23,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self
 from pydantic import AfterValidator, Field, WithJsonSchema, field_validator, model_validator
 
 from querymill_shared.contracts.fields import Name, Request
+from querymill_shared.values import frozen
 
 Retriever = Literal["modules", "messages", "conversations", "reports", "files"]
 FieldType = Literal["text", "time", "date"]
@@ -40,19 +41,19 @@ RESERVED: Final[Mapping[Retriever, Mapping[str, FieldType]]] = {
 MAX_NAMES, MAX_CHARS, MAX_VALUES = 20, 500, 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Absent:
     """There is no value."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnyOf:
     """The value is one of these."""
 
     values: tuple[Scalar, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Between:
     """The value lies in a range, both ends included; None is an open end."""
 
@@ -60,14 +61,14 @@ class Between:
     most: Scalar | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StartsWith:
     """The value is a text with this prefix."""
 
     prefix: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Within:
     """The time or day lies in one of these spans, both ends included; None is an open end."""
 
@@ -291,7 +292,7 @@ class FilteredSearch(Filtered):
 FieldValue = str | date | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Filterable:
     """What a filter sees of a document: every reserved field, with one value or several, and the metadata.
 

@@ -4,13 +4,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import structlog
 
 from querymill_shared.backlog import Backlog, QueueState
 from querymill_shared.board.calls import NO_BACKLOG
 from querymill_shared.queues import Queue
+from querymill_shared.values import frozen
 from querymill_workers.dispatch.ports import Ports
 
 _log = structlog.get_logger(__name__)
@@ -27,7 +27,7 @@ MIN_WAIT_S = 1.0
 MIN_AGE_S = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Look:
     """The queues at a moment, in monotonic seconds."""
 

@@ -1,10 +1,10 @@
 """The ports of all flows together."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from querymill_shared.board import Board
 from querymill_shared.contracts.filters import Retriever
+from querymill_shared.values import frozen
 from querymill_workers.documents.ports import Documents, ForgetfulCaches, Samples
 from querymill_workers.inference.answer_ports import Answers
 from querymill_workers.inference.ports import Embeddings, FormerModel, Judge, Rewriter
@@ -36,7 +36,7 @@ from querymill_workers.text.calibration import Calibration
 from querymill_workers.words.ports import Words
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ports:
     """Every port that a flow may use. Each retriever sees only its own part, through a protocol of its own.
 

@@ -4,13 +4,13 @@ If a worker dies, the next attempt drops what is left. Each part does nothing wh
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from querymill_shared.board import Board, Claim, Picture
 from querymill_shared.contracts.documents import DropDocuments, DropResult
 from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
 from querymill_shared.contracts.events import Progress
+from querymill_shared.values import frozen
 from querymill_workers.documents.burial import drop_document
 from querymill_workers.documents.holding import Forgotten
 from querymill_workers.documents.ports import CleaningPorts, DocumentPorts, Documents
@@ -67,7 +67,7 @@ def _dropped_before(claim: Claim, ports: DocumentPorts) -> int:
     return max(told, default=0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Batch:
     """Ids of documents, listed after another."""
 

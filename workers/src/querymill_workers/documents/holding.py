@@ -1,7 +1,6 @@
 """Which jobs on the board can hold a text of forgotten documents."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final, get_args
 
@@ -18,6 +17,7 @@ from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages import MessageRequest
 from querymill_shared.contracts.modules import ModuleRequest
 from querymill_shared.contracts.reports import ReportRequest
+from querymill_shared.values import frozen
 from querymill_workers.documents.texts import EMBED, OPEN, ForgottenTexts
 
 
@@ -40,7 +40,7 @@ _MOMENT: Final[TypeAdapter[datetime]] = TypeAdapter(Moment)
 _DAY: Final[TypeAdapter[date]] = TypeAdapter(date)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Forgotten:
     """What was forgotten of a retriever: documents by id, those that pass a filter, or everything."""
 

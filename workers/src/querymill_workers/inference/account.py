@@ -8,7 +8,6 @@ import hashlib
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Literal, assert_never
@@ -17,6 +16,7 @@ import redis
 
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.meters import ACCOUNTS, MAX_REFUSALS, Meters, Refusal, refusals_key
+from querymill_shared.values import frozen
 from querymill_workers.inference.booking import Bookings
 from querymill_workers.inference.pacing import REQUESTS_AT_ONCE, TOKENS_AT_ONCE, pace
 from querymill_workers.inference.places import LEASE_MS, Line, Places
@@ -49,7 +49,7 @@ class CircuitOpen(Unavailable):
     """The provider failed several times in a row and is not called for a while."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RateLimitHeaders:
     """The rate limit headers of a response, in seconds and counts. A header that is missing is None."""
 
@@ -60,7 +60,7 @@ class RateLimitHeaders:
     tokens_reset_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Grant:
     """Permission to make one call with up to ``tokens`` tokens, from ``at`` (monotonic seconds) on.
 

@@ -1,9 +1,9 @@
 """The port for writing answers from passages and for judging answers."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from querymill_shared.values import frozen
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.languages import Language
@@ -12,7 +12,7 @@ from querymill_workers.text.languages import Language
 Hear = Callable[[str], bool]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Written:
     """A written answer. ``is_whole`` is False if the model stopped at the token limit.
 
@@ -24,7 +24,7 @@ class Written:
     completion_tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnswerScores:
     """The scores of an answer, each from 0 to 1. ``unsupported`` holds sentence numbers, counted from 1."""
 

@@ -5,12 +5,12 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import httpx
 import openai
 
+from querymill_shared.values import frozen
 from querymill_workers.inference.account import RateLimitHeaders
 
 T = TypeVar("T")
@@ -56,7 +56,7 @@ class Limited(Exception):
         self.limits = limits
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProviderResponse(Generic[T]):
     """The value of a response, the tokens it was charged (None: not reported), and its rate limit headers."""
 

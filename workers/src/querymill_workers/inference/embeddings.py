@@ -6,7 +6,6 @@ text -> this process's cache -> the fleet's cache, or another worker's call in f
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
-from dataclasses import dataclass
 
 import numpy as np
 import openai
@@ -15,6 +14,7 @@ from openai.types import CreateEmbeddingResponse
 
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.meters import Meters
+from querymill_shared.values import frozen
 from querymill_workers.inference.batching import BatchBounds, MicroBatcher, Vector, Waiting
 from querymill_workers.inference.carrying import then
 from querymill_workers.inference.client import NoResponse, ProviderResponse, make_call, rate_limit_headers, tokens_of
@@ -69,7 +69,7 @@ class OpenAIEndpoint:
         return make_call(call)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PendingText:
     """A text to embed, with its cache key and its estimated tokens."""
 

@@ -1,12 +1,12 @@
 """The ports for models: embed texts, rewrite questions, judge relevance."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from querymill_shared.values import frozen
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.calibration import Calibration
@@ -54,7 +54,7 @@ def cut_of(query: str, embeddings: Embeddings) -> str | None:
     return f"the query was cut to the model's input of {most} tokens" if estimate(query) > most else None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FormerModel:
     """The previous embedding model, while its provider is still configured, and the meaning of its cosines."""
 

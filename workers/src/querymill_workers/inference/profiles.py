@@ -1,9 +1,9 @@
 """Built-in profiles of embedding models."""
 
-from dataclasses import dataclass
+from querymill_shared.values import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EmbeddingProfile:
     """An embedding model: the dimension of its vectors, the limits of one text and those of one request.
 

@@ -2,12 +2,12 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from querymill_shared.values import frozen
 from querymill_workers.inference.ports import Embeddings, InputType
 from querymill_workers.inference.work import Unacceptable
 from querymill_workers.jobs.deadline import Caller
@@ -19,7 +19,7 @@ MAX_REASON_CHARS: Final = 300
 QUOTED_CHARS: Final = 12
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Refusal:
     """Why a provider refused a text. ``reason`` holds nothing of the text."""
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from querymill_shared.contracts.fields import Lane
+from querymill_shared.values import frozen
 from querymill_workers.inference.client import ProviderResponse
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
@@ -87,7 +87,7 @@ class Work(Protocol[T]):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OneCall(Generic[T]):
     """Work of a single caller. It does not grow."""
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Protocol
 
 from querymill_shared.board import Claim
 from querymill_shared.queues import Queue
+from querymill_shared.values import frozen
 
 
 class Heartbeat(Protocol):
@@ -22,7 +22,7 @@ class Heartbeat(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bell:
     """A message without content: it names the job and the step to look at, and the queue that carries it."""
 

@@ -3,12 +3,13 @@
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final, Self
 
 from querymill_shared.board import Claim, Picture, Verdict
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.fields import Lane, Request
+from querymill_shared.values import frozen
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.ports import Common
 
@@ -24,7 +25,7 @@ def _never() -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Caller:
     """On whose behalf a model is called: the collection, the lane, and until when.
 

@@ -7,9 +7,10 @@ reach Celery: the message is rebuilt from them, because a message has many other
 import base64
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from querymill_shared.values import frozen
 
 #: Longer elements are rejected unread. A bell has about a thousand bytes.
 MAX_BELL_BYTES = 8_192
@@ -27,7 +28,7 @@ class NoBell(StrEnum):
     NO_LIST = "a key that is no list"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rung:
     """The content of a bell, and the id of its message."""
 

@@ -5,7 +5,6 @@ fault: the step is tried again.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 import structlog
@@ -15,6 +14,7 @@ from querymill_shared.board.connections import AWAY
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.loading import Load, LoadedDocument, LoadResult
 from querymill_shared.contracts.results import Degradation
+from querymill_shared.values import frozen
 from querymill_workers.jobs.faults import Failed, Refused, Unavailable, kinds_of
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending
@@ -36,7 +36,7 @@ class LoadNotes(Notes):
     embedding_jobs: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Loading(Generic[D]):
     """How documents of a kind are loaded.
 

@@ -1,9 +1,9 @@
 """Usage: the provider calls of a step."""
 
-from dataclasses import dataclass
+from querymill_shared.values import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Usage:
     """The number of calls, and the tokens that they took."""
 

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 from querymill_shared.board import Claim
+from querymill_shared.values import frozen
 
 #: The filter that every document passes.
 EVERYTHING: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -23,7 +24,7 @@ class Version:
     job_id: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Subject:
     """A document of a write, with what filters of tombstones are matched against: its fields and its metadata."""
 
@@ -36,7 +37,7 @@ class Subject:
 NEVER: Final = Version(0, "")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tombstone:
     """What stands for a filter that was forgotten: since when, and whether a document passes it."""
 
@@ -44,7 +45,7 @@ class Tombstone:
     covers: Callable[[Subject], bool]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Standing:
     """How a write stands to what is stored of its document.
 

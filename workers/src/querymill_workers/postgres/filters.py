@@ -5,7 +5,6 @@ row-level security no index of that column is used, so conditions are looked up 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final, assert_never
 
 from psycopg import sql
@@ -22,6 +21,7 @@ from querymill_shared.contracts.filters import (
     Within,
     read_condition,
 )
+from querymill_shared.values import frozen
 from querymill_workers.postgres.lookups import Noted, Spelled, Values, is_absent, look_up, look_up_column
 
 _METADATA: Final = sql.Identifier("metadata")
@@ -32,7 +32,7 @@ _TYPES: Final[Mapping[FieldType, sql.SQL]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Column:
     """Where a reserved field is stored. With ``many``, the column is an array, and one element has to meet a condition.
 
@@ -50,7 +50,7 @@ class Column:
     latest: sql.Composable | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Predicate:
     """A predicate, to be put into a statement by ``sql.SQL(…).format``, and the values of its placeholders."""
 

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import resources
 
 import psycopg
 from psycopg import sql
 
+from querymill_shared.values import frozen
 from querymill_workers.postgres.walls import lower_walls, missing_walls, prepare_role, raise_walls
 
 #: The key of the advisory lock that serialises migrations.
@@ -18,7 +18,7 @@ class SchemaMismatch(Exception):
     """Raised when the schema does not fit this release. The message says what to do."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Migration:
     """One numbered change of the schema."""
 

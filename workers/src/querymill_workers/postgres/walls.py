@@ -7,7 +7,6 @@ unless its transaction says that it goes over all collections (`connection.acros
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Final, LiteralString
@@ -15,6 +14,7 @@ from typing import Final, LiteralString
 import psycopg
 from psycopg import sql
 
+from querymill_shared.values import frozen
 from querymill_workers.postgres.queries import statements
 
 _SQL: Final = statements("querymill_workers.postgres", "walls.sql")
@@ -48,7 +48,7 @@ _TRIGGER: Final = re.compile(r"\bRETURNS trigger\b.*?\$\$(.*?)\$\$", re.IGNORECA
 _WRITTEN: Final = re.compile(r"\bINSERT INTO (\w+)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Table:
     """A table, and what stands of its wall."""
 
@@ -97,7 +97,7 @@ class _Table:
         return frozenset({_OWN, _ALL, _OF_FORMER} if self.name in former_tables() else {_OWN, _ALL})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Standing:
     """Who asks and in which schema, and what the role may do. ``role`` is None if it does not exist."""
 

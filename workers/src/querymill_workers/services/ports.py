@@ -2,12 +2,12 @@
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from querymill_shared.values import frozen
 from querymill_workers.inference.answer_ports import Answers
 from querymill_workers.inference.ports import Embeddings, InputType, Judge
 from querymill_workers.jobs.ports import Common
@@ -16,7 +16,7 @@ from querymill_workers.ledger.ports import Ledger
 from querymill_workers.set_aside.ports import SetAside
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextVector:
     """The vector of a text, and the hash of what was embedded. ``document`` is the one that the text is a part of."""
 

@@ -7,7 +7,6 @@ writes (``stream.py``).
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Final
 
 from pydantic import Field
@@ -24,6 +23,7 @@ from querymill_shared.contracts.answer import (
 )
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.contracts.results import Degradation
+from querymill_shared.values import frozen
 from querymill_workers.jobs.deadline import CUT, Caller, caller_of
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.notes import StepNotes
@@ -40,7 +40,7 @@ AnswerRequest = ReportSearch | AnswerQuestion
 SETTLE_MARGIN_S = 0.12
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CitableHit:
     """A hit that the answer may cite.
 

@@ -1,9 +1,10 @@
 """The port of texts that a provider refused."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, Protocol
+
+from querymill_shared.values import frozen
 
 
 class AsideKey(NamedTuple):
@@ -15,7 +16,7 @@ class AsideKey(NamedTuple):
     model: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AsideText:
     """A refused text of a document. ``reason`` is at most 300 characters and holds nothing of the text."""
 
@@ -25,7 +26,7 @@ class AsideText:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AsideEntry:
     """A text that was set aside, why, and when."""
 

@@ -6,14 +6,16 @@ idf is never negative, and the constant factor k1 + 1, which changes no order, i
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Final
+
+from querymill_shared.values import frozen
 
 K1: Final = 1.2
 B: Final = 0.75
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tuning:
     """The constants of the formula: ``k1`` and ``b``, as `score` reads them."""
 
@@ -25,7 +27,7 @@ class Tuning:
 PLAIN: Final = Tuning()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Statistics:
     """The statistics of an index: its number of entries (``units``), and their words in total (``length``)."""
 
@@ -38,7 +40,7 @@ class Statistics:
         return self.length / self.units if self.units else 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueryTerm:
     """A word of the query: how often the query has it, and how many entries have it (``df``)."""
 
@@ -47,7 +49,7 @@ class QueryTerm:
     df: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TermScore:
     """What one term adds: ``times`` in the query, ``tf`` in the entry, in ``df`` entries."""
 
@@ -59,7 +61,7 @@ class TermScore:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scored:
     """The score of one entry of ``length`` words, with everything it was computed from; ``k1`` and ``b`` as `score`."""
 

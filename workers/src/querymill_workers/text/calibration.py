@@ -1,9 +1,10 @@
 """Calibrated similarity: map a model's raw cosine to the scale that thresholds use."""
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Literal
+
+from querymill_shared.values import frozen
 
 Band = Literal["exact", "high", "medium", "low", "unrelated"]
 
@@ -12,7 +13,7 @@ _BANDS: Final[tuple[tuple[float, Band], ...]] = ((1.0, "exact"), (0.8, "high"), 
 ROUNDING: Final = 1e-6
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Calibration:
     """A rising, piecewise-linear map from raw cosine to similarity through ``points`` (raw, similarity).
 

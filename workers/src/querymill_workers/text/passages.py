@@ -3,8 +3,9 @@
 import re
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+from querymill_shared.values import frozen
 
 #: A border is taken only behind this part of what fits, so that a heading does not become a passage of its own.
 LEAST_SHARE: Final = 0.5
@@ -19,7 +20,7 @@ _BORDERS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Span:
     """A part of a text: ``text[start:end]``, in characters."""
 

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
+
+from querymill_shared.values import frozen
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -11,7 +12,7 @@ Key = TypeVar("Key", bound=Hashable)
 K: Final = 60
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JoinedHit(Generic[Key]):
     """A fused key, with its rank (from 1) in each channel that found it."""
 

@@ -6,8 +6,9 @@ two lines.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from querymill_shared.values import frozen
 
 _MEANINGS: Final = """
 database | db | 数据库
@@ -173,7 +174,7 @@ def _pattern(terms: Sequence[str]) -> re.Pattern[str]:
 _TERM: Final = _pattern(tuple(TERMS))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Expansion:
     """A term of the query, and the synonyms that it added."""
 

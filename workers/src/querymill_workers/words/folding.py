@@ -1,11 +1,11 @@
 """Fold runs into blocks: gather the postings of each term, and tell what is to leave the blocks."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from querymill_shared.values import frozen
 from querymill_workers.words.runs import POSTING, Numbers, Run
 
 #: A block that has so many postings is full. Smaller ones fit into a page beside others, so filling them is cheap.
@@ -14,7 +14,7 @@ BLOCK_POSTINGS: Final = 112
 FEW_POSTINGS: Final = 28
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Batch:
     """Postings of one term, to be added to its blocks or to stand in place of one."""
 
@@ -24,7 +24,7 @@ class Batch:
     postings: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Folded:
     """What runs change.
 

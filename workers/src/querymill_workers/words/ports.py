@@ -1,16 +1,17 @@
 """The port of text indexes: exact BM25, searchable at once."""
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
+from querymill_shared.values import frozen
 from querymill_workers.text.bm25 import PLAIN, Scored, Tuning
 
 #: The name of a text index within a collection, such as "messages". Each retriever names its own.
 Space = str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WordUnit:
     """An entry of a text index. ``group`` is the session or document that it belongs to, used as a filter.
 
@@ -23,7 +24,7 @@ class WordUnit:
     counts: Mapping[str, int] | None = field(default=None, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WordHit:
     """An entry that has words of the query. ``scored`` holds what the score was computed from."""
 

@@ -5,12 +5,13 @@ so the order is exact whatever the order of the additions.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from querymill_shared.values import frozen
 from querymill_workers.text import bm25
 from querymill_workers.words.runs import POSTING, Numbers, Postings, Run
 
@@ -20,7 +21,7 @@ ROUNDING: Final = 1e-9
 _RANGE: Final = np.dtype([("first", ">i8"), ("last", ">i8")])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Block:
     """Postings of one term. ``postings`` is empty where ``n`` are left out, because no range of a filter meets them."""
 
@@ -28,7 +29,7 @@ class Block:
     postings: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Snapshot:
     """What an index holds about the terms of a query, as of one moment.
 
@@ -47,7 +48,7 @@ class Snapshot:
     ranges: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Match:
     """An entry that has terms of the query."""
 

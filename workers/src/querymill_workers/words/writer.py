@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
 
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
+from querymill_shared.values import frozen
 from querymill_workers.postgres.queries import statements
 from querymill_workers.text.words import WORDS_VERSION
 from querymill_workers.words.runs import PLACE_BITS, Entry, Run, packed, place_of, written
@@ -24,7 +24,7 @@ _RANGE_COLUMNS: Final = ("names", "firsts", "lasts")
 Late = Callable[[Connection[TupleRow], str, str], None] | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CountedUnit:
     """An entry to be written, with the counts of its terms."""
 

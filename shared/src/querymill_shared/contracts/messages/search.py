@@ -1,7 +1,6 @@
 """The `messages` kind: find the chat messages that mean the same as a question."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, Final, Literal
 
@@ -21,6 +20,7 @@ from querymill_shared.contracts.filters import FilteredSearch
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.contracts.why_not import AsksWhyNot, WhyNotSaid
 from querymill_shared.queues import Queue
+from querymill_shared.values import frozen
 
 VectorType = Literal["message", "context"]
 #: How hits were found; "text" if vectors could not be compared.
@@ -37,7 +37,7 @@ PresetName = Literal[
 Ranking = Literal["best", "vectors"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Preset:
     """The values that a preset fills in. A hit with at least the similarity ``must_use`` must be used."""
 

@@ -9,12 +9,13 @@ session holds a, d, c'. It does so too if they are applied in the order 5, 2, 4,
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from querymill_shared.contracts.conversations.ingest import SessionUpdate
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
+from querymill_shared.values import frozen
 
 #: When a write was accepted, in µs since the epoch, and the id of its job. Writes are ordered by it.
 Acceptance = tuple[int, str]
@@ -24,7 +25,7 @@ FIELDS: Final = ("name", "user_name", "started_at")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LiveMessage:
     """A message of an update. ``place`` is its place within the update."""
 
@@ -38,7 +39,7 @@ class LiveMessage:
         return self.version, self.place
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Said:
     """What an update said of a field of the session."""
 
@@ -46,7 +47,7 @@ class Said:
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class History:
     """The last whole session, if there is one, and what was accepted after it.
 

@@ -7,7 +7,6 @@ updated and vectors are made in the background.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from pydantic import Field
@@ -22,6 +21,7 @@ from querymill_shared.contracts.conversations.ingest import (
     UpdateConversation,
 )
 from querymill_shared.contracts.sessions import ChatSession
+from querymill_shared.values import frozen
 from querymill_workers.documents.burial import bury_replaced, forgetting_vectors
 from querymill_workers.documents.drop import clean
 from querymill_workers.documents.holding import Forgotten
@@ -123,7 +123,7 @@ def keep_out(collection: str, update: SessionUpdate, standing: Standing, ports: 
     return Change(too_late(standing), len(known.session.messages) if known else 0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Buried:
     """An update that comes after its session was forgotten by a filter.
 

@@ -3,11 +3,12 @@
 The words have answered by then: the vector of the question is waited for no longer than its patience.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from querymill_shared.board import Claim
 from querymill_shared.contracts.results import Degradation
+from querymill_shared.values import frozen
 from querymill_workers.inference.ports import Embeddings, cut_of
 from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S, caller_of
 from querymill_workers.jobs.faults import Refused, Unavailable
@@ -25,7 +26,7 @@ from querymill_workers.text.words import words
 FALLBACK_MARGIN_S: Final = 0.3
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Nearness:
     """The sessions nearest to a question, nearest first, what is missing, and the provider calls and tokens.
 

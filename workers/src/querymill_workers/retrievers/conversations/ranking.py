@@ -1,9 +1,10 @@
 """Rank the candidates of a search as of now, for one caller, and join the nearest sessions by rank."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from querymill_shared.values import frozen
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.caches import CachedConversation, CachedSearch, SessionHit
 from querymill_workers.retrievers.conversations.ports.passages import NearSession
@@ -31,7 +32,7 @@ from querymill_workers.text.synonyms import topic_of
 ABOUT: Final = 0.5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScoredSession:
     """A candidate with its session, the days since its last activity, and its final score by words.
 

@@ -1,10 +1,10 @@
 """Find the candidates of a search: by words, by synonyms if these find little, by time if the question names one."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from querymill_shared.contracts.conversations.search import SearchMode, Understanding
+from querymill_shared.values import frozen
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.caches import CachedSearch, SessionHit
 from querymill_workers.retrievers.conversations.relevance import find_sessions, scored_within
@@ -32,7 +32,7 @@ FEW: Final = 3
 KNOWN: Final = 0.5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Found:
     """The text that was searched, with synonyms and weights, and what it found."""
 

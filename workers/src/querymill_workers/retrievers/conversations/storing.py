@@ -1,10 +1,10 @@
 """Store what the accepted writes of a session amount to: its index entry, its rows and its passages."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from querymill_shared.contracts.conversations.ingest import Outcome
 from querymill_shared.contracts.sessions import ChatSession
+from querymill_shared.values import frozen
 from querymill_workers.retrievers.conversations.history import History
 from querymill_workers.retrievers.conversations.ports import StoringPorts
 from querymill_workers.retrievers.conversations.ports.sessions import (
@@ -18,7 +18,7 @@ from querymill_workers.retrievers.conversations.prepare import cut_session, entr
 from querymill_workers.words.ports import Words
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Change:
     """What a write did to a session, and how many messages it has afterwards."""
 
@@ -48,7 +48,7 @@ def store_history(
     return change_of(known, prepared)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Written:
     """A session as it is stored, if it is, and its history with the writes that are to be stored."""
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 
 from querymill_shared.contracts.conversations.search import (
@@ -13,6 +13,7 @@ from querymill_shared.contracts.conversations.search import (
     UnderstoodTime,
     zone_named,
 )
+from querymill_shared.values import frozen
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE, Conversations
 from querymill_workers.retrievers.conversations.rules.query_understanding import (
@@ -31,7 +32,7 @@ from querymill_workers.text.words import words
 from querymill_workers.words.ports import Words
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question:
     """A request with the time of asking, the time that its text mentions, and the generation of its collection."""
 

@@ -1,10 +1,11 @@
 """What a request and the rounds before ask of a file beside its words: names, paths, kinds, and gaps to close."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from querymill_shared.contracts.files.search import FileSearch
+from querymill_shared.values import frozen
 from querymill_workers.retrievers.files.notes import NAMED, FileNotes, SearchNotes
 from querymill_workers.retrievers.files.ports import FilePorts
 from querymill_workers.retrievers.files.rules.code import Symbol
@@ -33,7 +34,7 @@ NAMED_GAIN, GAP_GAIN = 1.0, 0.25
 SAME_NAME: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """What is asked. ``names`` look like identifiers, ``quoted`` are those in quotes or called.
 

@@ -1,12 +1,12 @@
 """Evaluating a shard of candidates. File contents are read here, once; relevance is to the original request."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from querymill_shared.board import Claim
 from querymill_shared.contracts.files.search import FileSearch
 from querymill_shared.contracts.results import Degradation
+from querymill_shared.values import frozen
 from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S, caller_of
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.usage import Usage
@@ -56,7 +56,7 @@ MARGIN_S: Final = 0.3
 ONCE_MORE_S: Final = 0.1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SourceText:
     """A candidate as it is stored: its content, what reading it costs, its symbols, and its kind."""
 

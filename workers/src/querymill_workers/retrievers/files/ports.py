@@ -1,12 +1,13 @@
 """What the flows of `files` may touch: the store of code, the parser that reads symbols, and their data."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from querymill_shared.values import frozen
 from querymill_workers.documents.ports import BurialPorts, Samples
 from querymill_workers.inference.ports import Embeddings, FormerModel, Judge
 from querymill_workers.jobs.ports import Common
@@ -26,7 +27,7 @@ NO_VERSION: Final = Version(0, "")
 Vector = npt.NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileInfo:
     """A file without its content.
 
@@ -45,7 +46,7 @@ class FileInfo:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeyedChunk:
     """A chunk under a hash of its embedded text: an unchanged chunk keeps its vector wherever it moves."""
 
@@ -53,7 +54,7 @@ class KeyedChunk:
     chunk: CodeChunk
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PreparedFile:
     """A file that is ready to be stored."""
 
@@ -63,7 +64,7 @@ class PreparedFile:
     chunks: Sequence[KeyedChunk]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileSymbol:
     """A symbol and the path of its file."""
 
@@ -71,7 +72,7 @@ class FileSymbol:
     symbol: Symbol
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PatternHit:
     """A file with matches: their number (counting stops at 100), and the line of the first, cut to 200 bytes."""
 
@@ -81,7 +82,7 @@ class PatternHit:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PatternHits:
     """The files that match a pattern, most matches first; ``complete`` is false if the search hit its time limit."""
 
@@ -89,7 +90,7 @@ class PatternHits:
     complete: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoundChunk:
     """The chunk of a file that is nearest to a query vector, with its cosine."""
 
@@ -98,7 +99,7 @@ class FoundChunk:
     cosine: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NearFiles:
     """The files nearest to a vector, and what was not compared, at the same moment.
 
@@ -111,7 +112,7 @@ class NearFiles:
     waiting: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PendingChunk:
     """A chunk without a vector."""
 
@@ -120,7 +121,7 @@ class PendingChunk:
     chunk: CodeChunk
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileCard:
     """What a list tells of a file. ``pending`` counts its chunks that wait for a vector of the searches' model.
 
@@ -133,7 +134,7 @@ class FileCard:
     pending: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileCounts:
     """The size of a collection; ``pending`` counts the chunks that wait for a vector of the model."""
 
@@ -307,7 +308,7 @@ class Files(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parsed:
     """The symbols of a file in the order of their lines, its language, and the parser that read them."""
 

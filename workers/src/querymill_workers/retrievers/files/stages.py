@@ -6,12 +6,12 @@ Everything here follows from the picture of the job alone, so every worker that 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from querymill_shared.board import Picture, Step
 from querymill_shared.contracts.files.search import FileSearch
 from querymill_shared.contracts.files.steps import FileStage, FileStep, FirstSearch
+from querymill_shared.values import frozen
 from querymill_workers.retrievers.files.notes import EvaluationNotes, FileNotes, PlanNotes, SearchNotes
 from querymill_workers.retrievers.files.rules.candidates import FileCandidate, candidates, shards
 
@@ -26,7 +26,7 @@ NAMES_PER_STEP: Final = 4
 WEIGHTS: Final[Mapping[FirstSearch | int | None, float]] = {"words": 1.0, "vectors": 1.0, "patterns": 0.5}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EvaluatedFile:
     """A file that was evaluated in a round, what found it, and what the evaluation noted."""
 
@@ -41,7 +41,7 @@ class EvaluatedFile:
         return self.notes.relevance
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Round:
     """The steps of a round; ``plan`` is None until the round has been evaluated."""
 

@@ -9,7 +9,6 @@ that the provider refuses is set aside, and the others go on.
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -26,6 +25,7 @@ from querymill_shared.contracts.messages.life import (
     ReembedMessages,
 )
 from querymill_shared.contracts.results import Degradation
+from querymill_shared.values import frozen
 from querymill_workers.inference.ports import Embeddings
 from querymill_workers.inference.refusals import Refusal, embed_each
 from querymill_workers.jobs.bell import Bell
@@ -178,7 +178,7 @@ def _submit_one(
     return submit_once(request, f"embed {waiting} {lane}", ports)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EmbeddedBatch:
     """How many vectors were stored, the ids of the passages that were refused, and what it cost."""
 

@@ -1,7 +1,7 @@
 """What a mode of search is given and what it finds, as plain values."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.messages.search import Channel, Mode
+from querymill_shared.values import frozen
 from querymill_workers.retrievers.messages.rules.sessions import MessageRow
 from querymill_workers.text.calibration import Calibration
 
@@ -18,7 +19,7 @@ TEXT_SIMILARITY: Final = 0.5
 SIMILARITY_PLACES: Final = 6
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EmbeddedQuestion:
     """A question as rows are compared with it; a hit by its vector has at least the cosine ``min_cosine``."""
 
@@ -44,7 +45,7 @@ class Gap(NamedTuple):
     code: Code
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Match:
     """A row that a mode found. ``explanation`` holds every number needed to recompute ``score``."""
 
@@ -55,7 +56,7 @@ class Match:
     explanation: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MessageMatches:
     """What a mode found, best first and cut to the limit.
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy.typing as npt
 
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.sessions import ChatSession
+from querymill_shared.values import frozen
 from querymill_workers.documents.ports import BurialPorts, CleaningPorts
 from querymill_workers.inference.ports import Embeddings, FormerModel, Vectors
 from querymill_workers.jobs.revisions import Revision
@@ -34,7 +34,7 @@ SPACES: Final[Mapping[VectorType, Space]] = {"message": "messages", "context": "
 NEIGHBOURS: Final[Space] = "message_neighbours"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Nearest:
     """The nearest messages, nearest first, including those below the floor.
 
@@ -107,7 +107,7 @@ class Messages(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PreparedSession:
     """A session prepared for storing, with its messages and its passages."""
 
@@ -117,7 +117,7 @@ class PreparedSession:
     revision: Revision
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChangedTexts:
     """The texts that a session has gained, and those that it has lost, without their content."""
 
@@ -125,7 +125,7 @@ class ChangedTexts:
     dropped: Sequence[MessageText]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DroppedSession:
     """What was dropped: whether there was a session, how many passages, and its texts without their content."""
 

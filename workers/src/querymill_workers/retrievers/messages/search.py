@@ -11,13 +11,14 @@ A search is one step. Each mode returns matches, which ``hits.py`` turns into hi
 """
 
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from querymill_shared.board import Claim, Outcome
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.events import TOLD_CHARS, TOLD_TEXTS, Hits, PartialHit
 from querymill_shared.contracts.messages.search import MessageSearch
+from querymill_shared.values import frozen
 from querymill_workers.inference.carrying import carry
 from querymill_workers.inference.ports import Embeddings, cut_of
 from querymill_workers.jobs import one_step
@@ -43,7 +44,7 @@ FALLBACK_MARGIN_S: Final = 0.3
 WORDS: Final = "words"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SearchModel:
     """The embedding model that a collection is searched by, and what its cosines mean."""
 

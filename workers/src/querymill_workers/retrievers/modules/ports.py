@@ -1,7 +1,6 @@
 """The part of the world that `modules` may touch: its stores, the text index, and its models."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy.typing as npt
 
 from querymill_shared.contracts.filters import Filterable
 from querymill_shared.contracts.modules.ingest import ModuleDocument
+from querymill_shared.values import frozen
 from querymill_workers.documents.ports import BurialPorts
 from querymill_workers.inference.ports import Embeddings, Rewriter
 from querymill_workers.jobs.ports import Common
@@ -37,7 +37,7 @@ def filterable(document: ModuleDocument) -> Filterable:
     return Filterable.of(document.metadata, module=every, path=document.file_path)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Vocabulary:
     """A collection's module names and its lexicon. Version 0 means that none was learned yet.
 
@@ -136,7 +136,7 @@ class Modules(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PendingDescription:
     """A passage of a document's description, without a vector; ``number`` counts from 0."""
 
@@ -145,7 +145,7 @@ class PendingDescription:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NearDescriptions:
     """The documents with the nearest descriptions, each with its best cosine, best first.
 

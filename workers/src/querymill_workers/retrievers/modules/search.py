@@ -10,7 +10,7 @@ If the split succeeds, the result comes from its parts. If it fails, the result 
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from querymill_shared.board import Claim, Outcome, Picture, Step, Verdict
@@ -19,6 +19,7 @@ from querymill_shared.contracts.modules.search import ORIGINAL, SPLIT, WEIGHT, A
 from querymill_shared.contracts.results import Degradation
 from querymill_shared.contracts.why_not import Absence
 from querymill_shared.hits import BoardHit
+from querymill_shared.values import frozen
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import caller_of
 from querymill_workers.jobs.faults import Failed, Refused, Unavailable
@@ -63,7 +64,7 @@ SEARCH_MARGIN_S = 0.2
 TEXT_CANDIDATES: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Findings:
     """What one branch found, and how. ``weights`` is empty if no channels were fused."""
 

@@ -6,7 +6,7 @@ and embeds the new passages when it is replaced. If a worker dies, the next atte
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 from typing import Any, Final
 
@@ -25,6 +25,7 @@ from querymill_shared.contracts.reports.life import (
     embedding_of,
 )
 from querymill_shared.contracts.reports.load import LoadReports
+from querymill_shared.values import frozen
 from querymill_workers.inference.ports import Embeddings
 from querymill_workers.inference.refusals import Embedded as Result
 from querymill_workers.inference.refusals import Refusal, embed_each
@@ -59,7 +60,7 @@ class EmbedNotes(Notes):
     usage: dict[str, int]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Embedded:
     """What became of passages: how many have their vectors, how many a provider refused, and the usage."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.reports.ingest import Report
+from querymill_shared.values import frozen
 from querymill_workers.documents.ports import BurialPorts
 from querymill_workers.inference.ports import Embeddings, FormerModel, Judge, Rewriter, Vectors
 from querymill_workers.ledger.ports import Ledger
@@ -35,7 +36,7 @@ class FoundPassage(NamedTuple):
     inner_product: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MeasuredPassage:
     """The page of a passage, and its inner product with each query. There are none if it has no vector."""
 
@@ -43,7 +44,7 @@ class MeasuredPassage:
     inner_products: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PassageText:
     """The text behind the key of a hit, and the report that it comes from."""
 
@@ -54,7 +55,7 @@ class PassageText:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Waiting:
     """The reports that have passages without a vector: how many wait for it, and how many a provider refused."""
 
@@ -137,7 +138,7 @@ class Reports(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PreparedReport:
     """A report prepared for storing, with its passages."""
 
@@ -147,7 +148,7 @@ class PreparedReport:
     tickers: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PendingPassage:
     """A passage that waits for its vector, in one revision of its report."""
 

@@ -5,7 +5,7 @@ Without vectors of the queries, their words alone find.
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.hits import BoardHit
+from querymill_shared.values import frozen
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.retrievers.reports.choosing import MAX_DOCUMENTS_ONE_BY_ONE
 from querymill_workers.retrievers.reports.ports import SPACE, FoundPassage, MeasuredPassage, ReportPorts
@@ -30,7 +31,7 @@ QueryVectors = Mapping[str, npt.NDArray[np.float32]]
 ByWords = dict[str, tuple[tuple[str, int, float], ...]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Recalled:
     """What queries found: hits with inner products, and hits by words. ``unsearched``: why words were not searched."""
 

@@ -6,7 +6,6 @@ A hit that was not judged keeps its place below the judged ones, and says so.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from pydantic import Field
@@ -15,6 +14,7 @@ from querymill_shared.board import Claim, Outcome, Picture
 from querymill_shared.contracts.reports.search import RERANK, ReportHit, ReportSearch
 from querymill_shared.contracts.rerank import BATCH_SIZE
 from querymill_shared.contracts.results import Degradation
+from querymill_shared.values import frozen
 from querymill_workers.jobs.deadline import CUT, caller_of
 from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.stages import Laps
@@ -43,7 +43,7 @@ class RerankNotes(StepNotes):
     read: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shown:
     """The final hits, as the result has them and as a prompt shows them."""
 

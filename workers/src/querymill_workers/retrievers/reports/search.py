@@ -12,7 +12,7 @@ chat model is still writing. Rules and formulas: ``rules/``. Reranking: ``rerank
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict, foresee
 from querymill_shared.contracts.answer import ANSWER
@@ -26,6 +26,7 @@ from querymill_shared.contracts.reports.search import (
     ReportSearch,
 )
 from querymill_shared.contracts.results import Degradation
+from querymill_shared.values import frozen
 from querymill_workers.inference.ports import Embeddings, cut_of
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S, caller_of
@@ -57,7 +58,7 @@ MAX_HYDE_CHARS = 2_000
 SEARCH_MARGIN_S = 0.12
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Embedded:
     """The vectors of queries, or why they are ``lacking``."""
 
@@ -66,7 +67,7 @@ class Embedded:
     lacking: Unavailable | Refused | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found:
     """What a branch found, and the passages without a vector. ``lacking``: why its queries have no vectors."""
 

@@ -1,12 +1,12 @@
 """Passages that have no vector yet: found by the words of the question, and named in the result."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.contracts.results import Degradation
+from querymill_shared.values import frozen
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.retrievers.reports.ports import SPACE, ReportPorts
 from querymill_workers.retrievers.reports.rules.fusion import HitKey, decode_key
@@ -18,7 +18,7 @@ from querymill_workers.retrievers.reports.rules.pending import PendingHit, has_r
 CANDIDATES: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoundByWords:
     """A passage that the question's words found, in the page or chunk of this key."""
 
@@ -28,7 +28,7 @@ class FoundByWords:
     is_rare: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unembedded:
     """What of the routed reports has no vector: how many passages wait, how many were refused, the best by words.
 

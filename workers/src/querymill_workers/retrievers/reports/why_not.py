@@ -6,7 +6,6 @@ Every lever is a search that was run. Where a judge orders the hits, no lever is
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from querymill_shared.board import Claim, Outcome, Picture
 from querymill_shared.contracts.reports.search import ORIGINAL, SUBQUESTION, WHY_NOT, ReportSearch
 from querymill_shared.contracts.why_not import Absence, Lever, WhyNotSaid
+from querymill_shared.values import frozen
 from querymill_workers.jobs.deadline import caller_of
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.notes import StepNotes
@@ -56,7 +56,7 @@ class AbsenceNotes(StepNotes):
     why_not: WhyNotSaid = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SearchedOnce:
     """What the branches searched: the route, the documents of each query, and the vectors, none if words answered."""
 

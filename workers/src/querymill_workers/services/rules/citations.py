@@ -3,8 +3,9 @@
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from querymill_shared.values import frozen
 
 _OPEN, _CLOSE = "\\[【［", "\\]】］"
 #: The longest bracket that may hold words, in characters. A stream is not held back any further.
@@ -36,7 +37,7 @@ _CITED: Final = re.compile("(\\d+)(?:[ \\t]*[~–—-][ \\t]*(\\d+))?")
 _MAX_RANGE_PASSAGES: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckedAnswer:
     """An answer that cites existing passages only.
 

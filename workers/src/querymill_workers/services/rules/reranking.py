@@ -1,9 +1,9 @@
 """Reranking: combine a judge's relevance with the retriever's similarity into one order."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal
 
+from querymill_shared.values import frozen
 from querymill_workers.text.judgements import accepted
 
 Combine = Literal["product", "weighted"]
@@ -12,7 +12,7 @@ RELEVANCE_WEIGHT: Final = 0.7
 SIMILARITY_WEIGHT: Final = 0.3
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GivenHit:
     """A hit before the rerank: its id, and its finite similarity to the query."""
 
@@ -20,7 +20,7 @@ class GivenHit:
     similarity: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reranked:
     """A hit after the rerank. ``relevance`` is None if it was not judged; ``rank`` is its place before, from 1."""
 

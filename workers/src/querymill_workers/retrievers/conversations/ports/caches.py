@@ -1,11 +1,12 @@
 """What a worker caches of searches of conversations, so that repeating a search costs little."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
 from querymill_shared.contracts.conversations.search import Understanding
+from querymill_shared.values import frozen
 from querymill_workers.retrievers.conversations.rules.best_passage import Snippet
 from querymill_workers.retrievers.conversations.rules.rank import RankParts
 from querymill_workers.words.ports import WordHit
@@ -21,7 +22,7 @@ class Cache(Protocol[Value]):
     def put(self, key: tuple[object, ...], value: Value) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CachedConversation:
     """What ranking and hits need of a session, without its messages."""
 
@@ -35,14 +36,14 @@ class CachedConversation:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionHit(WordHit):
     """A session that has words of the query: ``scored`` has the terms of all its ``passages``, the best first."""
 
     passages: tuple[WordHit, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BestPassage:
     """The best passage of a session for one question: its message's id, its place from 0, and its time.
 
@@ -57,7 +58,7 @@ class BestPassage:
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CachedSearch:
     """What a question found. Nothing here depends on the caller or on the time of the search.
 
@@ -75,7 +76,7 @@ class CachedSearch:
     is_recap: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConversationCaches:
     """The caches of one worker. Each key begins with a collection and its generation, so no value outlives a change."""
 

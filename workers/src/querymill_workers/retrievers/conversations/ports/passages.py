@@ -1,20 +1,20 @@
 """The passages of conversations that vectors are of, and the vectors."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from querymill_shared.values import frozen
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.conversations.rules.embedded_passages import EmbeddedPassage
 
 Vector = npt.NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CutSession:
     """A session cut into passages, and the revision whose passages they are."""
 
@@ -23,7 +23,7 @@ class CutSession:
     passages: Sequence[EmbeddedPassage]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PendingPassage:
     """A passage without a vector. ``key`` is the hash that it is stored by."""
 
@@ -32,7 +32,7 @@ class PendingPassage:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PassageFilter:
     """Which passages are compared: those of some sessions, or of all with None, that have a message in a time."""
 
@@ -41,7 +41,7 @@ class PassageFilter:
     end: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NearSession:
     """A session with its nearest passage, and the cosine of that."""
 
@@ -50,7 +50,7 @@ class NearSession:
     passage: EmbeddedPassage
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NearSessions:
     """The sessions nearest to a vector, and what was not compared, at the same moment.
 
@@ -63,7 +63,7 @@ class NearSessions:
     exact: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PassageCounts:
     """How many passages a collection has; ``pending`` as in `NearSessions`."""
 

@@ -1,13 +1,14 @@
 """The store of conversations: whole sessions, with the stored parts of their ranks."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, Final, Protocol
 
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.filters import Filterable
 from querymill_shared.contracts.sessions import ChatSession, message_key
+from querymill_shared.values import frozen
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.conversations.history import Acceptance, History, LiveMessage, Said
 from querymill_workers.retrievers.conversations.rules.rank import RankParts
@@ -22,7 +23,7 @@ KIND: Final = "conversations"
 SPACE: Final[Space] = "conversations"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConversationMessage:
     """A message of a session. ``key`` names it within the session; ``created_at`` defaults to the session's start."""
 
@@ -34,7 +35,7 @@ class ConversationMessage:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Conversation:
     """A session with the stored parts of its rank; ``last_active`` is the time of its latest message."""
 
@@ -48,7 +49,7 @@ class Conversation:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConversationInfo:
     """What is known of a session without its messages, except the text of the first: ``opening``."""
 
@@ -62,7 +63,7 @@ class ConversationInfo:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PreparedConversation:
     """A session prepared for storing, with its facts and the version of the rules that found them.
 
@@ -83,7 +84,7 @@ class PreparedConversation:
         return History(self.session) if self.history is None else self.history
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Replacement:
     """A session to store in place of the revision ``replacing``, or as a new one."""
 
@@ -91,7 +92,7 @@ class Replacement:
     replacing: Revision | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredConversation:
     """A session as its accepted writes left it, its revision, and these writes."""
 
@@ -100,7 +101,7 @@ class StoredConversation:
     history: History
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outline:
     """What it takes to add live messages to a session without reading it.
 
@@ -116,7 +117,7 @@ class Outline:
     whole: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Extension:
     """Live messages to add to a session, and what it is with them. ``replacing`` is the revision that it extends."""
 

@@ -6,17 +6,18 @@ any part of it. A live message changes at most the last one, so that only what i
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
+from querymill_shared.values import frozen
 from querymill_workers.text.passages import split_text
 
 #: The most characters of a passage.
 EMBEDDED_CHARS: Final = 400
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SpokenText:
     """A message: its place in the session, from 0, its key there, its text, and its time."""
 
@@ -26,7 +27,7 @@ class SpokenText:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EmbeddedPassage:
     """A passage that has vectors.
 

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal
 
 import rjieba
 
+from querymill_shared.values import frozen
 from querymill_workers.retrievers.conversations.rules.question_frames import unframed
 from querymill_workers.text.words import words
 
@@ -110,7 +110,7 @@ _FUNCTION_HAN: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Simplified:
     """A question without its filler, and the dropped words."""
 

@@ -1,10 +1,10 @@
 """ConversationRank: the importance of a session, independent of the question. It has five parts, each from 0 to 1."""
 
 import math
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from querymill_shared.values import frozen
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
 
 #: The weights of the parts; their sum is 1.
@@ -22,7 +22,7 @@ TIME_CONSTANT_DAYS: Final = 90.0
 _DAY: Final = timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RankParts:
     """The stored parts. Decided: recency is computed at the time of a query, so it never goes stale."""
 

@@ -7,13 +7,13 @@ Bayardo, Ma and Srikant, "Scaling up all pairs similarity search", 2007.)
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
+from querymill_shared.values import frozen
 from querymill_workers.retrievers.conversations.rules.references import MIN_EXPLICIT, MIN_IMPLICIT, Kind, Reference
 
 _Ints = npt.NDArray[np.int64]
@@ -22,7 +22,7 @@ _Ints = npt.NDArray[np.int64]
 BLOCK: Final = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FactTable:
     """The sessions of a collection by column, ordered by (start, id); ``phrases`` joins the phrases of all sessions."""
 
@@ -44,7 +44,7 @@ class FactTable:
         return np.fromiter(places, np.int64)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReferenceColumns:
     """References by column; sources and targets are places in the table."""
 

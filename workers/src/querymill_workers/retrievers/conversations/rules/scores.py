@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, Literal, assert_never
+
+from querymill_shared.values import frozen
 
 Scoring = Literal["product", "bounded", "bm25"]
 Context = Literal["current", "recent", "other"]
@@ -16,7 +17,7 @@ FORMULAS: Final[Mapping[Scoring, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScoreBounds:
     """How far `bounded` lets each factor move a score: a for the rank, b for the decay, and the cap of the context.
 
@@ -28,7 +29,7 @@ class ScoreBounds:
     cap: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Worth:
     """What a score is made of: BM25 as a share of the best candidate's, then rank, decay and context at query time."""
 
@@ -38,7 +39,7 @@ class Worth:
     context: Context
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FinalScore:
     """A score, and its factors in the order of their multiplication."""
 

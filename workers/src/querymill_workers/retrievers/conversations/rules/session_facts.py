@@ -6,10 +6,10 @@ session, and an incremental update can equal a full rebuild.
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from querymill_shared.values import frozen
 from querymill_workers.retrievers.conversations.rules.key_phrases import KEY_PHRASES_VERSION, key_phrases, phrase_number
 from querymill_workers.retrievers.conversations.rules.session_signs import Turn, is_solved, speaks_of_earlier
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
@@ -18,7 +18,7 @@ from querymill_workers.retrievers.conversations.rules.technical_keywords import 
 _FACTS_VERSION: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionFacts:
     """A session as ranking sees it; ``explicit`` is whether it explicitly mentions an earlier session."""
 

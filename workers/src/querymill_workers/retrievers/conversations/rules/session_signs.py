@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import IntFlag
 from typing import Final
+
+from querymill_shared.values import frozen
 
 #: An answer contains a code block, or has more characters than this.
 LONG_ANSWER: Final = 200
@@ -80,7 +81,7 @@ class Sign(IntFlag):
     EARLIER = 8
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Turn:
     """A message with its role. Unknown roles are neither user nor assistant."""
 

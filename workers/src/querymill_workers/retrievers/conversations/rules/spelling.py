@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from rapidfuzz.distance import OSA
 
+from querymill_shared.values import frozen
 from querymill_workers.text.words import words
 
 #: Words with fewer letters are not corrected: too many other words are one letter away.
@@ -23,7 +23,7 @@ _ENDINGS: Final = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Correction:
     """A word as it was written, and the word it was read as."""
 

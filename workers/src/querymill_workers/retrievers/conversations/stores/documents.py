@@ -1,7 +1,6 @@
 """Sessions as documents: listed, exported and dropped like those of every retriever."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from querymill_shared.board import Board
@@ -10,6 +9,7 @@ from querymill_shared.contracts.conversations.ranks import RecomputeRanks
 from querymill_shared.contracts.described import line_of
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.filters import Retriever
+from querymill_shared.values import frozen
 from querymill_workers.ledger.ports import Version
 from querymill_workers.retrievers.conversations.history import forget_before
 from querymill_workers.retrievers.conversations.ports.passages import Passages
@@ -21,7 +21,7 @@ from querymill_workers.set_aside.ports import SetAside
 from querymill_workers.words.ports import Words
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConversationDocuments:
     """`Documents` of `conversations`, on any store."""
 

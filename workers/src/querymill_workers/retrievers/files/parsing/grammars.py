@@ -1,13 +1,14 @@
 """The tree-sitter grammars: a wheel per language, with queries in ``queries/``; loaded when a file needs them."""
 
-from dataclasses import dataclass
 from importlib import import_module, resources
 from typing import Final
 
 from tree_sitter import Language, Query
 
+from querymill_shared.values import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class GrammarSource:
     """Where a grammar comes from: the module of a wheel, its function, and the files of its queries."""
 
@@ -16,7 +17,7 @@ class GrammarSource:
     function: str = "language"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Grammar:
     """A language's parser tables, and the query that finds symbols in its trees."""
 

@@ -1,13 +1,14 @@
 """Code as plain data: the symbols and chunks of a file, its lines, and the text that its words are read from."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from querymill_shared.values import frozen
 
 #: The role of a name in a file: it is defined, imported, called or used as a type.
 SymbolRole = Literal["definition", "import", "call", "type"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Symbol:
     """A name in a file. Lines count from 1.
 
@@ -28,7 +29,7 @@ class Symbol:
     times: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CodeChunk:
     """Whole lines of a file, few enough to embed. ``number`` counts from 0; ``symbol`` is the enclosing definition."""
 

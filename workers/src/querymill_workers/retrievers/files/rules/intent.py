@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 from typing import Final
 
+from querymill_shared.values import frozen
 from querymill_workers.retrievers.files.rules.code import code_text, lines_of
 from querymill_workers.retrievers.files.rules.question_frames import is_question, unframed, without_everyday
 from querymill_workers.retrievers.files.rules.synonyms import SHARE, stands_for
@@ -28,7 +29,7 @@ _LANGUAGE: Final = re.compile(
 Lines = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Intent:
     """The words of the request with their weights (occurrences × idf), and the best BM25 score of any file.
 

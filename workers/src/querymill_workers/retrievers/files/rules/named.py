@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from querymill_shared.values import frozen
 
 #: A file that the request names by its path is at least this relevant, one that defines a name of it at least that.
 BY_PATH, BY_NAME = 0.99, 0.9
@@ -28,7 +29,7 @@ _WRITTEN: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NamedPath:
     """A path of the request, with slashes, and the line that it names, or None."""
 

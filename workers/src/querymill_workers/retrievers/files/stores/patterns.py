@@ -2,12 +2,12 @@
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final, Self
 
 import re2
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
+from querymill_shared.values import frozen
 from querymill_workers.jobs.faults import Refused, Unreadable
 from querymill_workers.retrievers.files.ports import PatternHit, PatternHits
 
@@ -20,7 +20,7 @@ MAX_MATCHES: Final = 100
 SHOWN_BYTES: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Expression:
     """A regular expression that is safe to run on any text."""
 

@@ -1,7 +1,6 @@
 """Search messages by text: those that contain the question, then those that have its words (BM25)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy.typing as npt
 
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.messages.search import MessageSearch
+from querymill_shared.values import frozen
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.retrievers.messages.matches import TEXT_SIMILARITY, Gap, Match, MessageMatches
 from querymill_workers.retrievers.messages.ports import SPACES, MessagePorts
@@ -24,7 +24,7 @@ MIN_CANDIDATES: Final = 50
 MAX_SESSIONS: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WordRanking:
     """Rows that have words of the question, best first; ``whole`` if no other row has any of the words."""
 

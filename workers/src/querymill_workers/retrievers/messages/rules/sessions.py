@@ -6,10 +6,11 @@ is always the whole text.
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, Final, Literal
 
+from querymill_shared.values import frozen
 from querymill_workers.text.passages import Span, split_text
 from querymill_workers.text.tokens import estimate
 
@@ -26,7 +27,7 @@ NEIGHBOURS: Final = 2
 NEIGHBOUR_LENGTH: Final = 400
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Message:
     """A message of a session. ``key`` names it within the session. ``metadata`` holds that of the session, too."""
 
@@ -38,7 +39,7 @@ class Message:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MessagePassage:
     """What is embedded of a text: all of it, or one of its passages.
 
@@ -62,7 +63,7 @@ class MessagePassage:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MessageText:
     """A text that is searched by its words: a message alone, or with its neighbours."""
 
@@ -71,7 +72,7 @@ class MessageText:
     content: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MessageFilter:
     """Which rows of a collection a search may find. A field that is None filters nothing.
 
@@ -89,7 +90,7 @@ class MessageFilter:
     conditions: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Passage:
     """Where in a long text a passage is, in characters, and which it is of how many, from 0."""
 
@@ -99,7 +100,7 @@ class Passage:
     passages: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MessageRow:
     """A text that was found. ``vector_id`` is the id of the text.
 
@@ -128,7 +129,7 @@ class MessageRow:
         return self.session_id, self.message_key
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PendingPassage:
     """A passage with only what embedding needs."""
 

@@ -1,11 +1,11 @@
 """The documents of `messages`, as lists, exports and deletions need them: sessions, over any store of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.filters import Retriever
+from querymill_shared.values import frozen
 from querymill_workers.ledger.ports import Version
 from querymill_workers.retrievers.messages.forget import drop_session
 from querymill_workers.retrievers.messages.ports import Messages, Sessions
@@ -13,7 +13,7 @@ from querymill_workers.set_aside.ports import SetAside
 from querymill_workers.words.ports import Words
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionDocuments:
     """`Documents` of chat sessions."""
 

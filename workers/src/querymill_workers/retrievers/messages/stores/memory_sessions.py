@@ -14,6 +14,7 @@ from querymill_shared.contracts.described import line_of
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.filters import Filterable, passes
 from querymill_shared.contracts.sessions import ChatSession
+from querymill_shared.values import frozen
 from querymill_workers.inference.ports import Vectors
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.messages.ports import ChangedTexts, DroppedSession, PreparedSession
@@ -27,7 +28,7 @@ from querymill_workers.retrievers.messages.rules.sessions import (
 _Place = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredPassage:
     """A passage of one session and model. ``embedding`` is None until its vector is stored."""
 

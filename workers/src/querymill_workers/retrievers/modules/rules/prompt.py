@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from querymill_shared.values import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PromptDocument:
     """The part of a hit that the prompt shows."""
 

@@ -4,8 +4,9 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from typing import Final, NewType
+
+from querymill_shared.values import frozen
 
 CompanyId = NewType("CompanyId", str)
 
@@ -26,13 +27,13 @@ _SURE: Final = 10
 _TICKER_DIGITS: Final = 5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Word:
     written: str
     folded: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Name:
     """A name of a company. ``rank`` is 0 for the name itself and 1 for the name without Group or Holdings."""
 
@@ -42,7 +43,7 @@ class _Name:
     in_lower_case: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Match:
     """A run of words in a question that is a name. It is ``doubtful`` if it is a single word without a capital."""
 
@@ -53,7 +54,7 @@ class _Match:
     doubtful: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CompanyIndex:
     """Names of companies by folded spelling. ``longest`` is the length of the longest spelling, in characters."""
 

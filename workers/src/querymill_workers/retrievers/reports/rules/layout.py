@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
+
+from querymill_shared.values import frozen
 
 # A run of blanks between columns, but not the two blanks that some put after a sentence.
 _COLUMN_GAP: Final = re.compile(r"(?<![.!?\s])(?:[ ]{2,}|\t)|(?<=[.!?])(?:[ ]{2,}|\t)(?![A-Z \t])")
@@ -15,7 +16,7 @@ _BRIDGE_LINES: Final = 2
 _BRIDGE_LENGTH: Final = 80
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Block:
     """A paragraph or a table: consecutive lines that are not blank, without trailing blanks."""
 

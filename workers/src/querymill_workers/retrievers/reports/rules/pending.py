@@ -1,9 +1,9 @@
 """Passages that have no vector yet: which of them keep a place in a result, by their words."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
+from querymill_shared.values import frozen
 from querymill_workers.retrievers.reports.rules.fusion import FusedHit, HitKey
 from querymill_workers.text.bm25 import Scored
 
@@ -11,7 +11,7 @@ from querymill_workers.text.bm25 import Scored
 PLACES_PER_KEPT: Final = 5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PendingHit:
     """A page or chunk found by the words of a passage that has no vector.
 

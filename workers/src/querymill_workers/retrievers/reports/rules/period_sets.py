@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
 from typing import Final
 
+from querymill_shared.values import frozen
 from querymill_workers.retrievers.reports.rules.periods import (
     Mention,
     Period,
@@ -39,7 +39,7 @@ _RECENT: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NamedPeriods:
     """The periods that a question names, in order of time. ``recent``: it asks for so many latest years instead."""
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
+from querymill_shared.values import frozen
+
 _FIRST_YEAR: Final = 1990
 _YEAR_DIGITS: Final = "(?:199[0-9]|20[0-9]{2})"
 _YEAR: Final = re.compile(
@@ -73,7 +75,7 @@ class Period:
         return f"{self.year}" if self.quarter is None else f"{self.year} Q{self.quarter}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mention:
     """A year or a quarter, and where a text names it."""
 

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import partial
 from typing import Final
 
+from querymill_shared.values import frozen
 from querymill_workers.retrievers.conversations.rules.times import chinese as times_chinese
 from querymill_workers.retrievers.conversations.rules.times import chinese_vague, english_vague, holidays, parts
 from querymill_workers.retrievers.conversations.rules.times import english as times_english
@@ -43,7 +44,7 @@ _JOINT: Final = re.compile(
 _NEAR: Final = 32
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TimeRange:
     """From ``start`` (inclusive) to ``end`` (exclusive), in UTC. None leaves that side open."""
 
@@ -51,7 +52,7 @@ class TimeRange:
     end: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Timed:
     """The time that a question means, the words that say so, and the question without these words."""
 
@@ -60,7 +61,7 @@ class Timed:
     rest: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Mention:
     """A time expression with its place in the text. None leaves a side open.
 

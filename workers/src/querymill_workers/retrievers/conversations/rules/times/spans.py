@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from typing import Final, Literal, assert_never
+
+from querymill_shared.values import frozen
 
 Unit = Literal["minute", "hour", "day", "week", "month", "quarter", "year"]
 
@@ -15,7 +17,7 @@ YEAR: Final = timedelta(days=365)
 FEW: Final = (2, 6)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Span:
     """From ``start`` (inclusive) to ``end`` (exclusive), as local times without a zone.
 
