@@ -3,7 +3,7 @@
 import base64
 import json
 from functools import cache
-from uuid import uuid4
+from secrets import token_hex
 
 from querymill_shared.queues import Queue, task_of
 
@@ -15,7 +15,7 @@ def message(queue: Queue, job_id: str, step: str) -> bytes:
     """
     body = base64.b64encode(json.dumps([[job_id, step], {}, {}]).encode()).decode()
     before, between, after = _frame(queue)
-    message_id = uuid4().hex
+    message_id = token_hex(16)
     return f'{before}{message_id}{between}{message_id}{after}{body}"}}'.encode()
 
 

@@ -43,8 +43,8 @@ class Part:
     """A part of an attempt, in the order in which the parts were done.
 
     ``what`` names it: route, expand, embed, search, rerank, write, judge or fuse, or the flow's own word. Of its ``ms``
-    milliseconds, it waited ``waited_ms`` for a provider's limit. It made ``calls`` calls, found ``cached`` values in a
-    cache, and got ``shared`` ones from calls of other workers.
+    milliseconds, it waited ``waited_ms`` for a provider's limit; both are rounded to two places. It made ``calls``
+    calls, found ``cached`` values in a cache, and got ``shared`` ones from calls of other workers.
     """
 
     what: str
@@ -83,7 +83,7 @@ def encode_facts(code: Code | None, parts: Sequence[Part]) -> str:
 
 def _encoded(part: Part) -> list[Any]:
     """Return a part without the zeros at its end."""
-    values = [part.what, round(part.ms, 2), round(part.waited_ms, 2), part.calls, part.cached, part.shared]
+    values = [part.what, part.ms, part.waited_ms, part.calls, part.cached, part.shared]
     while len(values) > 2 and not values[-1]:
         values.pop()
     return values

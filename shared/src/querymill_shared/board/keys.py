@@ -4,7 +4,7 @@ All keys of one job share a hash tag with the due list of that job, so that a Re
 """
 
 import hashlib
-from uuid import uuid4
+from secrets import token_hex
 
 #: The hash tags: the first hex digit of a job id. There is one due list per tag, in the slot of its jobs.
 SHARDS = "0123456789abcdef"
@@ -29,7 +29,7 @@ def announced(kind: str) -> str:
 
 def new_job_id(digest: str | None = None) -> str:
     """Make a random job id. With a digest, that determines the first digit and so the slot."""
-    random = uuid4().hex
+    random = token_hex(16)
     return random if digest is None else digest[0] + random[1:]
 
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Final, Self
 
 from querymill_shared.board import Claim, Picture, Verdict
@@ -40,10 +40,12 @@ class Caller:
     late: Code = field(default="deadline", compare=False)
 
     @classmethod
-    def of(cls, claim: Claim, request: Request, ports: Common, *, until: float | None = None) -> Self:
+    def of(
+        cls, claim: Claim, request: Request, ports: Common, *, until: float | None = None, late: Code = "deadline"
+    ) -> Self:
         """Return the caller for a step, whose time ends with the job's, or ``until`` (monotonic seconds) if sooner."""
         times = [time for time in (claim.expires_at, until) if time is not None]
-        return cls(request.collection, request.lane, min(times, default=None), _ending_of(claim, ports))
+        return cls(request.collection, request.lane, min(times, default=None), _ending_of(claim, ports), late)
 
 
 def _ending_of(claim: Claim, ports: Common) -> Callable[[], bool]:
@@ -81,7 +83,7 @@ def caller_of(
         raise Unavailable(f"{CUT} before {what} was asked", code="deadline")
     patient_until = math.inf if patience_s is None else ports.clock() + patience_s
     if patient_until < (math.inf if until is None else until):
-        return replace(Caller.of(claim, request, ports, until=patient_until), late="slow")
+        return Caller.of(claim, request, ports, until=patient_until, late="slow")
     return Caller.of(claim, request, ports, until=until)
 
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from pydantic_core import from_json
+
 from querymill_shared.values import frozen
 
 #: Longer elements are rejected unread. A bell has about a thousand bytes.
@@ -42,8 +44,8 @@ def heard(element: bytes, task: str) -> Rung | NoBell:
     if len(element) > MAX_BELL_BYTES:
         return NoBell.TOO_LONG
     try:
-        message = json.loads(element.decode())
-    except (ValueError, RecursionError):
+        message = from_json(element)
+    except ValueError:
         return NoBell.NO_JSON
     match message:
         case {
@@ -77,8 +79,8 @@ def told(headers: Mapping[str, Any], body: bytes, task: str) -> Rung | NoBell:
     if headers.get("timelimit") not in (None, [None, None]):
         return NoBell.CONDITIONS
     try:
-        content = json.loads(body.decode())
-    except (ValueError, RecursionError):
+        content = from_json(body)
+    except ValueError:
         return NoBell.OTHER_BODY
     match content:
         case [[str(job_id), str(step)], dict(keywords), dict(follow_ups)] if is_name(job_id) and is_name(step):

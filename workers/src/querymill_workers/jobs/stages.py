@@ -1,6 +1,6 @@
 """What the results of all kinds report about their steps, and when a running job reports its ranking."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from querymill_shared.board import Part, Picture, Step
 from querymill_shared.contracts.answer import COMPLETION_TOKENS
@@ -49,13 +49,14 @@ def stage(step: Step) -> Stage:
     )
 
 
-def timing(picture: Picture) -> dict[str, float]:
+def timing(picture: Picture, steps: Sequence[Step] | None = None) -> dict[str, float]:
     """Return when the first step started and when steps ended, in ms since submission by the board's clock.
 
-    Moments that did not happen are left out.
+    They are all steps of the job, or those that are given. Moments that did not happen are left out.
     """
-    started = [step.started for step in picture.steps if step.started is not None]
-    ended = [step.ended for step in picture.steps if step.ended is not None]
+    steps = picture.steps if steps is None else steps
+    started = [step.started for step in steps if step.started is not None]
+    ended = [step.ended for step in steps if step.ended is not None]
     moments = {
         "queued_ms": min(started, default=None),
         "first_branch_ms": min(ended, default=None),

@@ -28,7 +28,7 @@ class Tally:
 
     def close_part(self, what: str, ms: float) -> None:
         """Note a part that ends now, with what was counted for it. It cannot have waited longer than it took."""
-        waited_ms = round(min(self.waited_ms, ms), 2)
+        waited_ms = round(min(self.waited_ms, ms), 2) if self.waited_ms else 0.0
         self.parts.append(Part(what, ms, waited_ms, self.calls, self.cached, self.shared))
         self.waited_ms, self.calls, self.cached, self.shared = 0.0, 0, 0, 0
 

@@ -17,7 +17,7 @@ from querymill_shared.values import frozen
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.retrievers.reports.choosing import MAX_DOCUMENTS_ONE_BY_ONE
 from querymill_workers.retrievers.reports.ports import SPACE, FoundPassage, MeasuredPassage, ReportPorts
-from querymill_workers.retrievers.reports.rules.fusion import HitKey, decode_key
+from querymill_workers.retrievers.reports.rules.fusion import HitKey, decode_key, encode_key
 from querymill_workers.retrievers.reports.rules.glossary import stated
 from querymill_workers.retrievers.reports.rules.indexing import group_of
 from querymill_workers.retrievers.reports.rules.routing import Side
@@ -169,7 +169,7 @@ def keyed(found: Sequence[FoundPassage], *, pages: bool) -> dict[str, tuple[Boar
     """Return the hits of each query. A page keeps its best passage."""
     best: defaultdict[str, dict[str, BoardHit]] = defaultdict(dict)
     for query, document, page, chunk, inner_product in found:
-        key = (HitKey(document, "page", page) if pages else HitKey(document, "chunk", chunk)).encoded()
+        key = encode_key(document, "page", page) if pages else encode_key(document, "chunk", chunk)
         hits = best[query]
         if key not in hits or inner_product > hits[key].score:
             hits[key] = BoardHit(key, inner_product, chunk)

@@ -199,7 +199,8 @@ def search_reports(
         is_original = claim.step == ORIGINAL
         unembedded = find_unembedded(request, chosen.documents, model.model, ports) if is_original else Unembedded()
     laps.lap("search")
-    unembedded = replace(unembedded, unsearched=unembedded.unsearched or recalled.unsearched)
+    if recalled.unsearched and not unembedded.unsearched:
+        unembedded = replace(unembedded, unsearched=recalled.unsearched)
     return Found(recalled, unembedded, embedded.usage, embedded.lacking)
 
 
@@ -324,7 +325,7 @@ def verdict(findings: Findings, ports: ReportPorts) -> Verdict:
         complete=not degraded,
         degraded=degraded,
         stages=tuple(stage(branch) for branch in picture.steps),
-        timing=timing(replace(picture, steps=tuple(branches))) | writing.timing(picture),
+        timing=timing(picture, branches) | writing.timing(picture),
         usage=used(picture),
         routing=notes[searches[0].name].routing,
         expansion_texts={name: branch.texts for name, branch in notes.items() if branch.texts},

@@ -23,7 +23,12 @@ class HitKey(
 
     def encoded(self) -> str:
         """Return the key as text, such as ``2fd4e1c6/page/12``. `decode_key` reads it back."""
-        return f"{self.document}/{self.unit}/{self.number}"
+        return encode_key(self.document, self.unit, self.number)
+
+
+def encode_key(document: str, unit: Unit, number: int) -> str:
+    """Return the text of a key, without making the key."""
+    return f"{document}/{unit}/{number}"
 
 
 def entry_id(document: str, number: int) -> str:
@@ -100,8 +105,8 @@ def fuse(hits: Iterable[QueryHit], *, top_n: int, inner_factor: float = 1.0, agr
             raise ValueError(f"inner product {hit.inner_product} of {hit.key.encoded()}")
         by_key[hit.key].append(hit)
     scored = [_fused(key, found, inner_factor, agreement) for key, found in by_key.items()]
-    scored.sort(key=lambda pair: (-pair[0], pair[1].key))
-    return [fused for _, fused in scored[:top_n]]
+    scored.sort()
+    return [fused for _, _, fused in scored[:top_n]]
 
 
 def explain(hit: FusedHit, *, inner_factor: float = 1.0, agreement: float = 0.2) -> dict[str, object]:
@@ -131,15 +136,15 @@ def explain(hit: FusedHit, *, inner_factor: float = 1.0, agreement: float = 0.2)
     }
 
 
-def _fused(key: HitKey, hits: list[QueryHit], inner_factor: float, agreement: float) -> tuple[float, FusedHit]:
-    """Fuse the hits of one key, and return the unrounded score next to it, for sorting."""
+def _fused(key: HitKey, hits: list[QueryHit], inner_factor: float, agreement: float) -> tuple[float, HitKey, FusedHit]:
+    """Fuse the hits of one key. What it is sorted by stands before it: the unrounded score, negated, and the key."""
     nearest = sorted(hits, key=lambda hit: (-hit.inner_product, hit.query, hit.passage)) if len(hits) > 1 else hits
     best = nearest[0]
     queries = tuple(dict.fromkeys([hit.query for hit in nearest])) if len(hits) > 1 else (best.query,)
     score = inner_factor * best.inner_product
     score *= _agreement_factor(best.inner_product, len(queries), agreement)
     shown = round(score, _SHOWN_PLACES)
-    return score, FusedHit(key, shown, best.inner_product, len(queries), queries, best.passage)
+    return -score, key, FusedHit(key, shown, best.inner_product, len(queries), queries, best.passage)
 
 
 def _agreement_factor(similarity: float, count: int, agreement: float) -> float:
