@@ -240,7 +240,7 @@ def settle(
     ttl = DEAD_TTL_MS if verdict.is_kept_long else int(result_ttl_s * 1000)
     return Call(
         "settle",
-        keys.of_job(job_id, "job", "steps", "events", "due", "hits", "queries", "request", "result", "ended"),
+        keys.of_job(job_id, "job", "steps", "events", "due", "hits", "queries", "request", "result"),
         [
             job_id,
             verdict.state,

@@ -47,7 +47,7 @@ class ValkeyWatchedBoard:
         """See `WatchedBoard.watch`."""
         runs = [
             (
-                keys.of_job(look.job_id, "job", "events", "ended", "result"),
+                keys.of_job(look.job_id, "job", "events", "result"),
                 [watcher, "all" if look.every_event else "end", look.after, MAX_WATCHERS],
             )
             for look in looks

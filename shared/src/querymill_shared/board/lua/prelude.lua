@@ -31,6 +31,11 @@ local function type_is_wrong(reply)
   return type(reply) == 'table' and reply.err and string.find(reply.err, 'WRONGTYPE', 1, true)
 end
 
+-- Whether an event is the last one of its job.
+local function is_end(type)
+  return type == 'done' or type == 'failed' or type == 'cancelled'
+end
+
 -- Tell those who watch a job, each on the one stream that its process reads for all jobs of this shard.
 -- The job's field "watch" lists them: "watcher:all watcher:end ...". The latter are told of the end only.
 -- "count" is the length of the job's own stream, by which a reader notices that it missed an event. Who waits for the end is
@@ -38,10 +43,10 @@ end
 -- not read must not fill the server.
 local function pass_on(events, event_id, type, body)
   local shard, id = string.match(events, '^(.-}:)(.*):events$')
-  local watch, forgotten = unpack(id and redis.call('HMGET', shard .. id .. ':job', 'watch', 'forgotten') or {})
+  local watch, forgotten = unpack(redis.call('HMGET', shard .. id .. ':job', 'watch', 'forgotten'))
   if not watch then return end
   local count
-  local is_last = type == 'done' or type == 'failed' or type == 'cancelled'
+  local is_last = is_end(type)
   local function result_for(stream)
     local stored = shard .. id .. ':result'
     local bytes = type == 'done' and not forgotten and redis.pcall('STRLEN', stored)
@@ -66,7 +71,7 @@ local function pass_on(events, event_id, type, body)
   end
 end
 
--- Append an event to a stream of a job. What its watchers hear are the events, not the stream that holds its end alone.
+-- Append an event to the stream of a job, and tell it those who watch the job.
 local function tell_one(stream, type, body)
   local function add() return redis.pcall('XADD', stream, 'MAXLEN', '~', 1000, '*', 'type', type, 'body', body) end
   local event_id = add()
@@ -186,8 +191,8 @@ local function catch_up(job)
   if not read[1] or not is_over(work .. 'job') then return end
   local body = read[3]
   if not body then
-    local last = redis.pcall('XREVRANGE', work .. 'ended', '+', '-', 'COUNT', 1)[1]
-    body = last and last[2][4] or cjson.encode({type = 'failed', reason = read[2] or ''})
+    local last = redis.pcall('XREVRANGE', work .. 'events', '+', '-', 'COUNT', 1)[1]
+    body = last and is_end(last[2][2]) and last[2][4] or cjson.encode({type = 'failed', reason = read[2] or ''})
   end
   if redis.call('EXISTS', work .. 'result', work .. 'shared') > 0 then redis.call('SET', stem .. 'result', '@' .. leader) end
   -- The leader alone is the dead letter.

@@ -2,10 +2,10 @@
 -- With a step to close, end the job only if that attempt holds the step and no other is open.
 -- A job that changed what its collection holds is not ended before that is noted in every shard: return the collection.
 -- Otherwise return all that ended: id, state, kind, collection, ms, steps.
--- KEYS job steps events due hits queries request result ended
+-- KEYS job steps events due hits queries request result
 -- ARGV job_id state reason result event_type event ttl_ms keep_request(0|1) noted(0|1) readable_ms
 --   code kept_request_bytes [step attempt state reason facts event notes (query packed_hits)...]
-local job, steps, events, due, hits, queries, request, result, ended = unpack(KEYS)
+local job, steps, events, due, hits, queries, request, result = unpack(KEYS)
 -- Keep a key until its time is up, in the form of a key that was just loaded. A stream that grows takes 4 KB for its first
 -- entry, and a hash that has held a long text takes more than twice as much without it.
 local function keep_small(key, ttl)
@@ -42,13 +42,12 @@ if leader or ARGV[2] == 'cancelled' then
   elseif is_wanted then
     redis.call('HSET', job, 'left', now)
     tell_one(events, ARGV[5], ARGV[6])
-    tell_one(ended, ARGV[5], ARGV[6])
     found[1] = count_end(job)
   end
   if is_wanted or is_over(work .. 'job') then return found end
   if leader then
     id, job, steps, events, hits = leader, work .. 'job', work .. 'steps', work .. 'events', work .. 'hits'
-    queries, request, result, ended = work .. 'queries', work .. 'request', work .. 'result', work .. 'ended'
+    queries, request, result = work .. 'queries', work .. 'request', work .. 'result'
     reads, forgotten = unpack(redis.call('HMGET', job, 'reads', 'forgotten'))
     if holds_forgotten() then ttl = tonumber(ARGV[10]) end
   end
@@ -70,8 +69,6 @@ local shared, callers = own_stem(job) .. 'shared', own_stem(job) .. 'callers'
 if ARGV[4] ~= '' then redis.call('SET', released and shared or result, ARGV[4]) end
 if not left then
   tell_one(events, ARGV[5], ARGV[6])
-  -- A reader that waits only for the end wakes up once, not at every event.
-  tell_one(ended, ARGV[5], ARGV[6])
   found[#found + 1] = count_end(job)
 end
 local fields = redis.pcall('HKEYS', steps)
@@ -118,7 +115,7 @@ end
 keep({request, result, shared, callers})
 -- A job that ends with its only step drops no long text.
 if closes then keep({job, steps}) end
-for _, key in ipairs(closes and {events, ended} or {job, steps, events, ended}) do keep_small(key, ttl) end
+for _, key in ipairs(closes and {events} or {job, steps, events}) do keep_small(key, ttl) end
 if idempotency then redis.call('PEXPIRE', idempotency, ttl) end
 -- Followers live as long as their leader, so its time is set by now.
 for _, caller in ipairs(callers_of(callers)) do

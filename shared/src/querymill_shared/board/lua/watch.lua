@@ -1,7 +1,7 @@
 -- Register a watcher of a job, and return what it has missed: at once, so that no event falls between the two.
--- KEYS job events ended result
+-- KEYS job events result
 -- ARGV watcher mode(all|end) after most_watchers
-local job, events, ended, result = unpack(KEYS)
+local job, events, result = unpack(KEYS)
 local watcher, mode, after = ARGV[1], ARGV[2], ARGV[3]
 local state, leader, left, watched = unpack(redis.call('HMGET', job, 'state', 'leader', 'left', 'watch'))
 if not state and redis.call('EXISTS', job) == 0 then return {'unknown'} end
@@ -26,7 +26,6 @@ if ARGV[2] == 'all' then
   return {'events', redis.call('XLEN', events), redis.call('XRANGE', events, '(' .. after, '+')}
 end
 if not over then return {'events', 0, {}} end
-local last = redis.call('XREVRANGE', ended, '+', '-', 'COUNT', 1)
-if #last == 0 then last = redis.call('XREVRANGE', events, '+', '-', 'COUNT', 1) end
+local last = redis.call('XREVRANGE', events, '+', '-', 'COUNT', 1)
 local text, leader = result_of(job, result)
 return {'events', 0, last, text, leader}
