@@ -263,7 +263,7 @@ def settle(
 
 def release(job_id: str) -> Call[bool]:
     """Delete an ended job before its result expires. Return False if it has not ended or does not exist."""
-    names = keys.of_job(job_id, "job", "steps", "events", "hits", "queries", "request", "result", "ended")
+    names = keys.of_job(job_id, "job", "steps", "events", "hits", "queries", "request", "result", keys.ENDED_BEFORE)
     return Call("release", names, [], bool)
 
 

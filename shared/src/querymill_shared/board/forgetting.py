@@ -57,9 +57,8 @@ def jobs_of(client: redis.Redis, collection: str) -> Iterator[Listed]:
 
 def forget_job(job_id: str) -> Call[bool]:
     """Delete a job. Return whether it is there still: it has not ended, or ended just now."""
-    # The release before keeps the end in a stream of its own, "ended"; so also in the calls that release and drop a job.
     names = keys.of_job(
-        job_id, "job", "steps", "events", "hits", "queries", "request", "result", "ended", "rings", "dead"
+        job_id, "job", "steps", "events", "hits", "queries", "request", "result", keys.ENDED_BEFORE, "rings", "dead"
     )
     return Call("forget_job", names, [job_id, READABLE_MS], bool)
 

@@ -63,7 +63,7 @@ def report_hits(hits: Sequence[tuple[RankedHit, PassageText]], findings: Finding
     request = findings.request
     pending = {hit.key: hit for hit in findings.pending}
 
-    def explained(hit: RankedHit) -> Mapping[str, Any]:
+    def explained(hit: RankedHit) -> dict[str, Any]:
         if hit.fused is None and hit.by_words is None:
             return explain_pending(pending[hit.key], query=request.query)
         return explain_ranked(hit, inner_factor=request.inner_factor)
@@ -80,7 +80,7 @@ def report_hits(hits: Sequence[tuple[RankedHit, PassageText]], findings: Finding
             text=text.text,
             score=hit.score,
             similarity=hit.similarity,
-            explanation=dict(explained(hit)),
+            explanation=explained(hit),
             metadata=text.metadata if request.shows_metadata else None,
         )
 

@@ -138,13 +138,12 @@ def explain(hit: FusedHit, *, inner_factor: float = 1.0, agreement: float = 0.2)
 
 def _fused(key: HitKey, hits: list[QueryHit], inner_factor: float, agreement: float) -> tuple[float, HitKey, FusedHit]:
     """Fuse the hits of one key. What it is sorted by stands before it: the unrounded score, negated, and the key."""
-    nearest = sorted(hits, key=lambda hit: (-hit.inner_product, hit.query, hit.passage)) if len(hits) > 1 else hits
-    best = nearest[0]
-    queries = tuple(dict.fromkeys([hit.query for hit in nearest])) if len(hits) > 1 else (best.query,)
-    score = inner_factor * best.inner_product
-    score *= _agreement_factor(best.inner_product, len(queries), agreement)
-    shown = round(score, _SHOWN_PLACES)
-    return -score, key, FusedHit(key, shown, best.inner_product, len(queries), queries, best.passage)
+    if len(hits) > 1:
+        hits = sorted(hits, key=lambda hit: (-hit.inner_product, hit.query, hit.passage))
+    query, _, passage, similarity = hits[0]
+    queries = (query,) if len(hits) == 1 else tuple(dict.fromkeys([hit.query for hit in hits]))
+    score = inner_factor * similarity * _agreement_factor(similarity, len(queries), agreement)
+    return -score, key, FusedHit(key, round(score, _SHOWN_PLACES), similarity, len(queries), queries, passage)
 
 
 def _agreement_factor(similarity: float, count: int, agreement: float) -> float:
