@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import redis
 
@@ -123,14 +124,14 @@ def connections(count: int, url: str, callers: Callers) -> None:
     begun = threading.Semaphore(0)
 
     def wait(job_id: str) -> EmbedResult:
-        ended, result = keys.of_job(job_id, "ended", "result")
+        events, result = keys.of_job(job_id, "events", "result")
         with redis.Redis.from_url(url, socket_timeout=PATIENCE_S + 5, single_connection_client=True) as client:
-            client.ping()
+            seen: Any = client.xread({events: "0-0"})  # it was queued
             begun.release()
-            found = client.xread({ended: "0-0"}, block=int(PATIENCE_S * 1000))
-            text = client.get(result)
-            if not found or text is None:
-                raise TimeoutError
+            while (text := client.get(result)) is None:
+                seen = client.xread({events: seen[0][1][-1][0]}, block=int(PATIENCE_S * 1000))
+                if not seen:
+                    raise TimeoutError
             return EmbedResult.model_validate_json(text)
 
     def started() -> None:

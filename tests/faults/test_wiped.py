@@ -34,7 +34,8 @@ def test_new_work_goes_on_after_the_board_forgot_everything(ground: Ground, tall
 
     def answers() -> bool:
         try:
-            return ground.answers()
+            # Passages whose embedding was one of the jobs that are gone have no vector, which the result says.
+            return ground.answers(lacking={"pending"})
         except UnknownCollection:
             return False
 

@@ -10,6 +10,8 @@ Unit = Literal["page", "chunk"]
 
 _UNITS: Final[dict[str, Unit]] = {"page": "page", "chunk": "chunk"}
 _SHOWN_PLACES: Final = 4
+_FORMULA: Final = "inner_factor × max_inner_product"
+_REWARDED: Final = _FORMULA + " × (1 + agreement × (count − 1))"
 
 
 class HitKey(
@@ -120,10 +122,8 @@ def explain(hit: FusedHit, *, inner_factor: float = 1.0, agreement: float = 0.2)
     Returns:
         The formula in words, every number in it, and the queries that were counted.
     """
-    rewarded = hit.similarity >= 0
-    formula = "inner_factor × max_inner_product"
     return {
-        "formula": formula + " × (1 + agreement × (count − 1))" if rewarded else formula,
+        "formula": _REWARDED if hit.similarity >= 0 else _FORMULA,
         "max_inner_product": hit.similarity,
         "inner_factor": inner_factor,
         "agreement": agreement,
