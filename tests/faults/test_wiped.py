@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 import pytest
 
 from querymill import UnknownCollection
+from querymill_shared.contracts.reports.life import ReembedReports
 from tests.fixtures.faults import Ground
 from tests.fixtures.tallies import Tally, until
 
@@ -51,5 +52,9 @@ def test_new_work_goes_on_after_the_board_forgot_everything(ground: Ground, tall
             ground.ingest_report()
             ground.search()
         ground.settle(tally, within_s=60)
+        ground.mill.submit(ReembedReports(collection=ground.collection, model=ground.settings.embedding_model)).result(
+            timeout=60
+        )
+        assert ground.answers()
     assert (tally.submitted, tally.lost, tally.doubled) == (10, 0, 0)
     assert tally.recovery_s <= 30
