@@ -11,7 +11,7 @@ import redis
 from querymill.job import Job
 from querymill.watch import Watch
 from querymill_shared.board import Board, Outcome, ValkeyBoard, ValkeyWatchedBoard, Verdict, keys
-from querymill_shared.contracts.errors import JobCancelled, UnknownJob
+from querymill_shared.contracts.errors import JobCancelled, JobFailed, UnknownJob
 from querymill_shared.contracts.events import Done, Failed
 from querymill_shared.contracts.reports.search import ReportResult, ReportSearch, Routing
 from querymill_shared.settings import Settings
@@ -162,3 +162,43 @@ def test_a_failure_that_an_older_worker_wrote_without_its_event_ends_a_follower(
     server.hset(keys.of_job(leader, "job")[0], mapping={"state": "failed", "reason": "why"})
     assert on_valkey.picture(follower).record.state == "failed"
     assert on_valkey.events(follower)[-1][1] == Failed(reason="why")
+
+
+@pytest.mark.parametrize("key", ["deleted", "another program's"])
+@pytest.mark.parametrize("verdict", [Verdict("failed", reason="why", code="lost"), Verdict("cancelled"), None])
+def test_whoever_waits_hears_an_end_whose_event_is_gone(
+    on_valkey: ValkeyBoard, server: redis.Redis, settings: Settings, key: str, verdict: Verdict | None
+) -> None:
+    leader, follower = (on_valkey.submit(SEARCH)[0] for _ in range(2))
+    if verdict is None or verdict.state != "cancelled":
+        on_valkey.settle(leader, verdict or Verdict("done", result=result_of(leader)))
+    else:
+        on_valkey.settle(follower, verdict)
+        on_valkey.settle(leader, verdict)
+    assert on_valkey.picture(follower).record.is_over
+    for job_id in (leader, follower):
+        (events,) = keys.of_job(job_id, "events")
+        server.delete(events)
+        if key != "deleted":
+            server.set(events, "no stream")
+    watch = Watch(lambda: ValkeyWatchedBoard.connect(settings))
+    for job_id in (leader, follower):
+        job: Job[Any] = Job(job_id, on_valkey, watch)
+        if verdict is None:
+            assert job.result(timeout=30).job_id == job_id
+        else:
+            raised = JobCancelled if verdict.state == "cancelled" else JobFailed
+            with pytest.raises(raised, match=verdict.reason or "cancelled"):
+                job.result(timeout=30)
+    watch.close()
+
+
+def test_a_job_that_an_older_worker_ended_without_its_event_is_done_for_a_follower(
+    on_valkey: ValkeyBoard, server: redis.Redis
+) -> None:
+    leader, follower = (on_valkey.submit(SEARCH)[0] for _ in range(2))
+    job, result = keys.of_job(leader, "job", "result")
+    server.set(result, result_of(leader))
+    server.hset(job, mapping={"state": "done", "reason": ""})
+    assert on_valkey.picture(follower).record.state == "done"
+    assert on_valkey.events(follower)[-1][1] == Done(complete=True)

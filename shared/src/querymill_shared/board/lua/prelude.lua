@@ -180,6 +180,21 @@ local function end_alone(stem, state, reason, type, body, ttl)
   return count_end(stem .. 'job')
 end
 
+-- Return the entry of a job's end, as its events have it. If they lack it, as its record tells it: an older release may have
+-- written no event, and another program may have deleted or replaced the stream.
+local function end_of(job, has_left)
+  local last = redis.pcall('XREVRANGE', own_stem(job) .. 'events', '+', '-', 'COUNT', 1)[1]
+  if last and is_end(last[2][2]) then return last end
+  local state, reason, code, lacks = unpack(redis.call('HMGET', job, 'state', 'reason', 'code', 'lacks'))
+  local event = {type = 'failed', reason = reason or '', code = code or nil}
+  if has_left or state == 'cancelled' then
+    event = {type = 'cancelled'}
+  elseif state == 'done' then
+    event = {type = 'done', complete = not lacks}
+  end
+  return {'0-0', {'type', event.type, 'body', cjson.encode(event)}}
+end
+
 -- If the work of a follower is over, end the follower in the same way. An older release ends the leader alone, so each look
 -- at a follower runs this.
 local function catch_up(job)
@@ -189,11 +204,7 @@ local function catch_up(job)
   local read = redis.call('HMGET', work .. 'job', 'state', 'reason', 'last')
   if not read[1] then redis.call('DEL', stem .. 'job', stem .. 'steps', stem .. 'events') end
   if not read[1] or not is_over(work .. 'job') then return end
-  local body = read[3]
-  if not body then
-    local last = redis.pcall('XREVRANGE', work .. 'events', '+', '-', 'COUNT', 1)[1]
-    body = last and is_end(last[2][2]) and last[2][4] or cjson.encode({type = 'failed', reason = read[2] or ''})
-  end
+  local body = read[3] or end_of(work .. 'job')[2][4]
   if redis.call('EXISTS', work .. 'result', work .. 'shared') > 0 then redis.call('SET', stem .. 'result', '@' .. leader) end
   -- The leader alone is the dead letter.
   local state = read[1] == 'dead' and 'failed' or read[1]

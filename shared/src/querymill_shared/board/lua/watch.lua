@@ -26,6 +26,5 @@ if ARGV[2] == 'all' then
   return {'events', redis.call('XLEN', events), redis.call('XRANGE', events, '(' .. after, '+')}
 end
 if not over then return {'events', 0, {}} end
-local last = redis.call('XREVRANGE', events, '+', '-', 'COUNT', 1)
 local text, leader = result_of(job, result)
-return {'events', 0, last, text, leader}
+return {'events', 0, {end_of(job, left)}, text, leader}
