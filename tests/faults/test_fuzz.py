@@ -150,7 +150,7 @@ def write_stream(client: Any, key: str, field: str, value: str) -> None:
 
 RECORD: Final = ("id", "kind", "collection", "lane", "state", "created", "deadline", "open", "order", "queues", "told")
 STEP: Final = tuple(f"original.{field}" for field in ("state", "attempt", "lease", "life", "notes", "deaths", "left"))
-PARTS: Final = ("job", "steps", "request", "events", "hits", "queries", "result", "rings", "callers", "shared")
+PARTS: Final = ("job", "steps", "request", "events", "ended", "hits", "queries", "result", "rings", "callers", "shared")
 
 
 @FUZZ
