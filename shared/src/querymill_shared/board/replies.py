@@ -1,14 +1,16 @@
-"""How the hashes that scripts return are read: the record of a job, its steps, and the whole job as a picture."""
+"""How the server's replies are read: a job as a picture, its events, and lists of jobs and collections."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import redis
 from pydantic import ValidationError
 from pydantic_core import from_json
 
 from querymill_shared.board.picture import Counts, Picture, Record, Step
-from querymill_shared.contracts.errors import UnknownJob, broken_rules
+from querymill_shared.contracts.errors import UnknownJob, UnreadableJob, broken_rules
+from querymill_shared.contracts.events import Event, decode_event
 from querymill_shared.contracts.jobs import JobRequest, decode_request
 from querymill_shared.hits import PackedHits
 
@@ -111,3 +113,36 @@ def _steps(fields: Mapping[str, str], record: Mapping[str, str]) -> tuple[Step, 
         )
         for place, name in enumerate(names)
     )
+
+
+def unreadable(job_id: str, error: redis.ResponseError) -> Exception:
+    """Return the error of a job one of whose keys has a type that only another program can have given it."""
+    return UnreadableJob(job_id, "its record is malformed (WRONGTYPE)") if "WRONGTYPE" in str(error) else error
+
+
+def stream_entries(returned: Any) -> list[tuple[str, list[tuple[str, dict[str, str]]]]]:
+    """Return what a read of streams found: the streams, each with its entries (id and fields)."""
+    streams = returned.items() if isinstance(returned, dict) else returned or []
+    return [(stream, _flat(entries)) for stream, entries in streams if entries]
+
+
+def _flat(entries: Any) -> list[Any]:
+    # Version 3 of the protocol puts the entries of a stream into one more list.
+    return entries[0] if len(entries) == 1 and isinstance(entries[0], list) else list(entries)
+
+
+def events_of(entries: Sequence[tuple[str, Any]]) -> list[tuple[str, Event]]:
+    """Read the events. Those that only another release knows are left out."""
+    read = [(event_id, decode_event(fields.get("body", ""))) for event_id, fields in entries]
+    return [(event_id, event) for event_id, event in read if event is not None]
+
+
+def newest(shards: Sequence[Sequence[tuple[str, float]]], limit: int) -> list[str]:
+    """Return the ids with the highest scores of all shards."""
+    jobs = sorted((entry for shard in shards for entry in shard), key=lambda entry: -entry[1])
+    return [job_id for job_id, _ in jobs[:limit]]
+
+
+def of_kind(fields: Any, kind: str) -> set[str]:
+    """Return the collections among the fields "kind/collection" that hold something of a kind."""
+    return {field.removeprefix(f"{kind}/") for field in fields if field.startswith(f"{kind}/")}

@@ -17,11 +17,12 @@ from querymill_shared.board.endings import OnEnd, log_end
 from querymill_shared.board.exchanges import Exchange
 from querymill_shared.board.open_jobs import oldest, open_jobs
 from querymill_shared.board.picture import Cause, Claim, Claims, Due, Ended, Outcome, Picture, Verdict, WorkerLife
+from querymill_shared.board.replies import events_of, newest, of_kind, stream_entries, unreadable
 from querymill_shared.board.scripts import command_of, parsed, source
 from querymill_shared.board.submitting import Submitted
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.errors import UnreadableJob
-from querymill_shared.contracts.events import Event, ProgressEvent, decode_event
+from querymill_shared.contracts.events import Event, ProgressEvent
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
@@ -198,7 +199,7 @@ class ValkeyBoard:
         """See `Board.events`."""
         (stream,) = keys.of_job(job_id, "events")
         found = stream_entries(self._client.xread({stream: after}))
-        return [told for _, entries in found for told in _events(entries)]
+        return [told for _, entries in found for told in events_of(entries)]
 
     def collections_of(self, job_ids: Sequence[str]) -> list[str]:
         """Return the collection of each job, "" for one that is not there."""
@@ -331,36 +332,3 @@ class ValkeyBoard:
     def elect(self, candidate: str, *, term_s: float) -> bool:
         """Try to become, or stay, the only sweeper of the fleet for a term. Return whether the candidate is elected."""
         return self._run(sweeping.elect(candidate, term_s=term_s))
-
-
-def unreadable(job_id: str, error: redis.ResponseError) -> Exception:
-    """Return the error of a job one of whose keys has a type that only another program can have given it."""
-    return UnreadableJob(job_id, "its record is malformed (WRONGTYPE)") if "WRONGTYPE" in str(error) else error
-
-
-def stream_entries(returned: Any) -> list[tuple[str, list[tuple[str, dict[str, str]]]]]:
-    """Return what a read of streams found: the streams, each with its entries (id and fields)."""
-    streams = returned.items() if isinstance(returned, dict) else returned or []
-    return [(stream, _flat(entries)) for stream, entries in streams if entries]
-
-
-def _flat(entries: Any) -> list[Any]:
-    # Version 3 of the protocol puts the entries of a stream into one more list.
-    return entries[0] if len(entries) == 1 and isinstance(entries[0], list) else list(entries)
-
-
-def _events(entries: Sequence[tuple[str, Any]]) -> list[tuple[str, Event]]:
-    """Read the events. Those that only another release knows are left out."""
-    read = [(event_id, decode_event(fields.get("body", ""))) for event_id, fields in entries]
-    return [(event_id, event) for event_id, event in read if event is not None]
-
-
-def newest(shards: Sequence[Sequence[tuple[str, float]]], limit: int) -> list[str]:
-    """Return the ids with the highest scores of all shards."""
-    jobs = sorted((entry for shard in shards for entry in shard), key=lambda entry: -entry[1])
-    return [job_id for job_id, _ in jobs[:limit]]
-
-
-def of_kind(fields: Any, kind: str) -> set[str]:
-    """Return the collections among the fields "kind/collection" that hold something of a kind."""
-    return {field.removeprefix(f"{kind}/") for field in fields if field.startswith(f"{kind}/")}

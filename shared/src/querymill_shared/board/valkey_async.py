@@ -13,10 +13,10 @@ from querymill_shared.board.endings import log_end
 from querymill_shared.board.exchanges import Exchange
 from querymill_shared.board.open_jobs import oldest, open_jobs
 from querymill_shared.board.picture import Picture, Verdict
+from querymill_shared.board.replies import newest, of_kind, unreadable
 from querymill_shared.board.scripts import command_of, parsed, source
 from querymill_shared.board.submitting import Submitted
 from querymill_shared.board.summaries import Summary
-from querymill_shared.board.valkey import newest, of_kind, unreadable
 from querymill_shared.board.watching import Told
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.settings import Settings
