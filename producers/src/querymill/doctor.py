@@ -3,9 +3,11 @@
 import http.client
 import importlib.util
 import json
+import re
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
@@ -16,6 +18,7 @@ import redis
 
 from querymill_shared.addresses import HIDDEN, Host, mask, read_address
 from querymill_shared.board import ValkeyBoard, lives
+from querymill_shared.board.clock import MAX_APART_S, read_clock, server_ahead_s
 from querymill_shared.board.connections import open_commands
 from querymill_shared.contracts.errors import rule_text
 from querymill_shared.queues import Queue
@@ -92,8 +95,11 @@ def _services(settings: Settings) -> Iterator[Finding]:
     database, modules = settings.database_url.get_secret_value(), settings.mongodb_uri.get_secret_value()
     postgres = _tcp("PostgreSQL", database, "DATABASE_URL", schemes=_DATABASE_SCHEMES, rule=_DATABASE_RULE)
     yield postgres
-    if postgres.ok:
-        yield _walls()
+    walls, database_s = _walls() if postgres.ok else (None, None)
+    if walls is not None:
+        yield walls
+    if board.ok is not False:
+        yield _clocks(settings, database_s)
     yield _tcp("MongoDB", modules, "MONGODB_URI", schemes=_MONGODB_SCHEMES, rule=_MONGODB_RULE)
     yield from _models(settings)
 
@@ -143,6 +149,26 @@ def _workers(settings: Settings) -> Finding:
     return Finding("workers", value, ok=True)
 
 
+def _clocks(settings: Settings, database_s: float | None) -> Finding:
+    """Compare the clocks of this machine, of the workers and of the database with that of the board's server."""
+    with open_commands(settings.redis_url) as client:
+        server_s = server_ahead_s(client)
+        found = [(f"worker {life.name}", life.clock_ahead_s) for life in lives.read_lives(client)]
+        stepped_s = read_clock(client) - time.time() - server_s
+    ahead = [
+        ("this machine", -server_s), *found, ("PostgreSQL", None if database_s is None else database_s - server_s),
+        ("the board, since the clock of its server stepped back,", stepped_s),
+    ]  # fmt: skip
+    known = [(name, ahead_s) for name, ahead_s in ahead if ahead_s is not None]
+    furthest = max(abs(ahead_s) for _, ahead_s in known)
+    value = f"at most {furthest:.1f} s apart"
+    apart = [f"{name} is {abs(s):.1f} s {'ahead' if s > 0 else 'behind'}" for name, s in known if abs(s) > MAX_APART_S]
+    if apart:
+        mend = f"compared with the clock of the board's server: {'; '.join(apart)}; let NTP set the clocks"
+        return Finding("clocks", value, ok=False, mend=mend)
+    return Finding("clocks", value, ok=True)
+
+
 def _tcp(name: str, url: str, setting: str, *, schemes: Sequence[str] = (), rule: str = "be a URL") -> Finding:
     """Connect to one of the hosts that an address names; without ``schemes`` it may be a URL of any scheme."""
     read = read_address(url)
@@ -167,22 +193,26 @@ def _tcp(name: str, url: str, setting: str, *, schemes: Sequence[str] = (), rule
     return Finding(name, read.shown, ok=False, mend=mend)
 
 
-def _walls() -> Finding:
-    """Say what the database lacks: migrations, the role, pgvector, and the walls between collections."""
+def _walls() -> tuple[Finding, float | None]:
+    """Say what the database lacks: migrations, the role, pgvector, and the walls between collections.
+
+    Return also by how many seconds its clock is ahead of this machine's, or None.
+    """
     value = "migrations, role, pgvector, row-level security"
     if importlib.util.find_spec("querymill_workers") is None:
         mend = f"not probed: the workers are not installed here; run python {' '.join(_WALLS)} where they are"
-        return Finding("walls", value, mend=mend)
+        return Finding("walls", value, mend=mend), None
     try:
         checked = subprocess.run(
             [sys.executable, *_WALLS], capture_output=True, text=True, timeout=_WALLS_S, check=False
         )
     except subprocess.TimeoutExpired:
-        return Finding("walls", value, mend=f"not probed: no answer within {_WALLS_S:.0f} s")
+        return Finding("walls", value, mend=f"not probed: no answer within {_WALLS_S:.0f} s"), None
     if checked.returncode == 0:
-        return Finding("walls", value, ok=True)
+        clock = re.search(r"ahead of this machine's by (-?[\d.]+) s", checked.stdout)
+        return Finding("walls", value, ok=True), None if clock is None else float(clock[1])
     lines = checked.stderr.strip().splitlines()
-    return Finding("walls", value, ok=False, mend=lines[-1] if lines else "the check ended without a word")
+    return Finding("walls", value, ok=False, mend=lines[-1] if lines else "the check ended without a word"), None
 
 
 def _connect(host: Host, *, database: bool) -> None:

@@ -13,7 +13,7 @@ import redis
 from redis.client import NEVER_DECODE
 
 from querymill_shared import meters
-from querymill_shared.board import keys
+from querymill_shared.board import clock, keys
 from querymill_shared.board.connections import open_commands
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
@@ -92,11 +92,11 @@ class Backlog:
             pipeline.execute_command("HMGET", rings, f"^{queue}", f"@{step}", **{NEVER_DECODE: True})
         taken: Any = ("HMGET", meters.KEY, *(taken_from(queue) for queue in Queue))
         pipeline.execute_command(*taken, **{NEVER_DECODE: True})
-        pipeline.time()
-        *read, counts, (seconds, micros) = pipeline.execute(raise_on_error=False)
+        clock.ask(pipeline)
+        *read, counts, server, noted = pipeline.execute(raise_on_error=False)
         rung = [_rung_at(*read[place : place + 3]) for place in range(0, len(read), 3)]
         taken_sofar = [float(count or 0) for count in counts] if isinstance(counts, list) else [0.0] * len(Queue)
-        return seconds + micros / 1_000_000, rung, taken_sofar
+        return clock.board_s(server, noted), rung, taken_sofar
 
 
 def _named_by(element: object) -> tuple[str, str]:

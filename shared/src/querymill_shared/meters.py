@@ -13,6 +13,7 @@ from typing import Literal
 
 import redis
 
+from querymill_shared.board.clock import read_clock
 from querymill_shared.values import frozen
 
 KEY = "qm:meters"
@@ -78,8 +79,7 @@ class AccountState:
 
 def accounts(client: redis.Redis) -> list[AccountState]:
     """Return the state of every provider account that the fleet has used."""
-    seconds, micros = client.time()
-    now = seconds * 1000 + micros / 1000
+    now = read_clock(client) * 1000
     models = {_text(key): _text(model) for key, model in client.hgetall(ACCOUNTS).items()}
     return [_state(model, client.hgetall(key), now) for key, model in sorted(models.items(), key=itemgetter(1, 0))]
 

@@ -8,7 +8,7 @@ import sys
 import psycopg
 
 from querymill_workers import wiring
-from querymill_workers.postgres.migrate import SchemaMismatch, check, migrate
+from querymill_workers.postgres.migrate import SchemaMismatch, check, database_ahead_s, migrate
 
 
 def main() -> int:
@@ -18,6 +18,8 @@ def main() -> int:
         if "--check" in sys.argv[1:]:
             check(settings.database_url.get_secret_value())
             sys.stdout.write("the schema is up to date, and the walls between collections stand\n")
+            ahead_s = database_ahead_s(settings.database_url.get_secret_value())
+            sys.stdout.write(f"its clock is ahead of this machine's by {ahead_s:.3f} s\n")
             return 0
         dimensions = wiring.embedding_profile(settings).dimensions
         applied = migrate(settings.database_url.get_secret_value(), dimensions=dimensions)

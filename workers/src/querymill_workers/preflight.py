@@ -3,8 +3,9 @@
 import structlog
 
 from querymill_shared.board import ValkeyBoard
+from querymill_shared.board.clock import MAX_APART_S
 from querymill_shared.settings import Settings
-from querymill_workers.postgres.migrate import SchemaMismatch, check
+from querymill_workers.postgres.migrate import SchemaMismatch, check, database_ahead_s
 
 _log = structlog.get_logger(__name__)
 
@@ -26,7 +27,16 @@ def refuse_unsafe(settings: Settings, board: ValkeyBoard) -> None:
         )
     if board.server_setting("appendonly") == "no":
         _log.warning("REDIS_URL: appendonly is off: a restart of that server loses every open job")
+    database_url = settings.database_url.get_secret_value()
     try:
-        check(settings.database_url.get_secret_value())
+        check(database_url)
     except SchemaMismatch as error:
         raise Unsafe(str(error)) from error
+    warn_of_clocks(board.clock_ahead_s(), database_ahead_s(database_url))
+
+
+def warn_of_clocks(board_s: float, database_s: float) -> None:
+    """Log which clocks differ too much, of those that are ahead of this process's by so many seconds."""
+    for name, ahead_s in {"worker": -board_s, "PostgreSQL": database_s - board_s}.items():
+        if abs(ahead_s) > MAX_APART_S:
+            _log.warning("a clock differs from that of the board's server", clock=name, ahead_s=round(ahead_s, 1))

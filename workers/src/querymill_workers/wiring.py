@@ -107,7 +107,12 @@ def judge_of(chosen: Settings, chat_model: ChatModel) -> Judge:
 @cache
 def board() -> ValkeyBoard:
     """Return this process's board, opened once."""
-    return ValkeyBoard.connect(settings(), on_end=log_end)
+    return ValkeyBoard.connect(settings(), on_end=log_end, largest_stored=largest_stored)
+
+
+def largest_stored(at_least_us: int) -> int:
+    """Return the largest version in the stores of this process that is not below a number, or 0."""
+    return max(store.largest_version(at_least_us) for store in (ports().ledger, ports().conversations))
 
 
 #: The name of this worker, which it keeps when it is started again. Celery gives it before anything else.
@@ -301,8 +306,14 @@ def ports() -> Ports:
 def ports_in_memory() -> Ports:
     """Return ports that need neither a server nor a model."""
     messages, conversations, chosen = MemoryMessages(), MemoryConversations(), Settings()
-    memory_board, modules, words, reports = MemoryBoard(chosen), MemoryModules(), MemoryWords(), MemoryReports()
-    files = MemoryFiles()
+    modules, words, reports, files, ledger = (
+        MemoryModules(), MemoryWords(), MemoryReports(), MemoryFiles(), MemoryLedger(),
+    )  # fmt: skip
+
+    def largest(at_least_us: int) -> int:
+        return max(ledger.largest_version(at_least_us), conversations.largest_version(at_least_us))
+
+    memory_board = MemoryBoard(chosen, largest_stored=largest)
     report_life, set_aside, ranks = MemoryReportLife(reports), MemorySetAside(), MemoryRanks(conversations)
     built = Ports(
         board=memory_board,
@@ -332,7 +343,7 @@ def ports_in_memory() -> Ports:
         words=words,
         set_aside=set_aside,
         samples=NoSamples(),
-        ledger=MemoryLedger(),
+        ledger=ledger,
         shorthands=MODULE_SHORTHANDS,
         glossary=glossary.bundled(),
         count_tokens=estimate,

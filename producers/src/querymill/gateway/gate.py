@@ -16,6 +16,7 @@ from querymill.gateway.problems import Problem, no_collection, unavailable
 from querymill.keys import LOOPBACK_CALLER, NOBODY, STORED_AT, ApiKey, Scope, parts_of
 from querymill.watch import Watch
 from querymill_shared.board import AsyncValkeyBoard, keys
+from querymill_shared.board.clock import read_clock_later
 from querymill_shared.board.connections import AWAY, open_async_commands
 from querymill_shared.settings import Settings
 
@@ -99,8 +100,7 @@ class Gate:
 
     async def now(self) -> float:
         """Return the time by the board's clock, in seconds since the epoch."""
-        seconds, micros = await self._client.time()
-        return float(seconds) + float(micros) / 1_000_000
+        return await read_clock_later(self._client)
 
     async def remember(self, name: str, value: str, *, ttl_s: int) -> None:
         """Keep a value on the board for a while."""

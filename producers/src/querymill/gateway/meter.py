@@ -12,6 +12,8 @@ import redis.asyncio
 from querymill.gateway.problems import Problem
 from querymill.keys import ApiKey
 from querymill_shared.board import keys
+from querymill_shared.board.clock import read_clock_later
+from querymill_shared.board.scripts import with_prelude
 
 WINDOW_S: Final = 60
 #: A place that is not renewed for this long, in seconds, is free again: its gateway has died.
@@ -68,8 +70,8 @@ class Meter:
         """Keep a place."""
         if place:
             _, places = _keys(key)
-            now, _ = await self._client.time()
-            await self._client.zadd(places, {place: (now + LEASE_S) * 1000}, xx=True)
+            now = await read_clock_later(self._client)
+            await self._client.zadd(places, {place: int((now + LEASE_S) * 1000)}, xx=True)
             await self._client.pexpire(places, LEASE_S * 1000)
 
     async def leave(self, key: ApiKey, place: str) -> None:
@@ -85,4 +87,4 @@ def _keys(key: ApiKey) -> tuple[str, str]:
 
 @cache
 def _source() -> str:
-    return (resources.files("querymill.gateway") / "lua" / "admit.lua").read_text()
+    return with_prelude((resources.files("querymill.gateway") / "lua" / "admit.lua").read_text())

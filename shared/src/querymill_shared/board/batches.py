@@ -11,6 +11,7 @@ import redis
 from pydantic_core import to_json
 
 from querymill_shared.board import keys
+from querymill_shared.board.clock import read_clock
 
 #: How long a batch is kept, in seconds.
 BATCH_TTL_S: Final = 7 * 86_400
@@ -43,8 +44,7 @@ class BatchShelf:
 
     def now(self) -> float:
         """Return the time by the board's clock, in seconds since the epoch."""
-        seconds, micros = self._client.time()
-        return seconds + micros / 1_000_000
+        return read_clock(self._client)
 
     def keep(self, about: Mapping[str, Any], jobs: Iterable[tuple[str, int]], *, is_first: bool) -> None:
         """Keep a batch; the first time, list it, too."""

@@ -90,13 +90,25 @@ class Unread:
     life: str = ""
 
 
-def claim(job_id: str, step: str, *, lease_s: float, life: str = "", most: int = 1) -> Call[Claims | list[Unread]]:
+@frozen
+class Asked:
+    """The version of a write cannot be told before the stores were asked for larger ones, ``base_us`` or above."""
+
+    number: int
+    base_us: int
+
+
+def claim(
+    job_id: str, step: str, *, lease_s: float, life: str = "", most: int = 1
+) -> Call[Claims | list[Unread] | Asked]:
     """Claim a step, and up to ``most`` - 1 further ones of its queue."""
 
-    def parse(returned: list[Any]) -> Claims | list[Unread]:
+    def parse(returned: list[Any]) -> Claims | list[Unread] | Asked:
+        if returned[0] == "asked":
+            return Asked(int(returned[1]), int(returned[2]))
         if returned[0] != "claimed":
             return Claims()
-        _, claimed, left_ms, request, created, left, age_ms, accepted_us, alone_ms = returned
+        _, claimed, left_ms, request, created, left, age_ms, accepted_us, alone_ms, ahead_ms = returned
         now = time.monotonic()
         expires_at = None if left_ms < 0 else now + left_ms / 1000
         known, unreadable = request_of(request)
@@ -106,7 +118,21 @@ def claim(job_id: str, step: str, *, lease_s: float, life: str = "", most: int =
         together = Together(frozenset(name for name, _, _ in claimed))
         alone = Alone(int(created) / 1000, alone_ms / 1000, alone_ms / 1000 - now) if alone_ms else None
         held = tuple(
-            Claim(job_id, name, attempt, known, expires_at, accepted, life, counts_of(counts), age_s, together, alone)
+            Claim(
+                job_id,
+                name,
+                attempt,
+                known,
+                expires_at,
+                accepted,
+                life,
+                counts_of(counts),
+                age_s,
+                together,
+                alone,
+                accepted_us=int(accepted_us) if accepted_us else None,
+                ahead_s=ahead_ms / 1000,
+            )
             for name, attempt, counts in claimed
         )
         return Claims(held, left or None)

@@ -29,6 +29,11 @@ def reads_only(request: JobRequest) -> bool:
     return isinstance(request, Reads)
 
 
+def is_ordered(request: JobRequest) -> bool:
+    """Return whether a job's version orders it among the writes of documents and vectors."""
+    return not reads_only(request) or (isinstance(request, EmbedTexts) and request.into == "table")
+
+
 def join_s(request: JobRequest) -> float:
     """Return for how many seconds after its submission identical requests may join a job, 0 if none may."""
     if not _is_joined(request):

@@ -11,6 +11,8 @@ SHARDS = "0123456789abcdef"
 
 #: A hash whose fields "kind/collection" name the collections that hold something.
 COLLECTIONS = "qm:collections"
+#: What the board knows of time and versions. It is in the slot of a shard, where every user of the board may write.
+CLOCK = "qm:{0}:clock"
 #: Holds the name of the process that is elected to sweep.
 SWEEPER = "qm:sweeper"
 #: The part of a job in which the release before keeps how it ended, beside its events.

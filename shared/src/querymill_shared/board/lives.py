@@ -9,7 +9,7 @@ from typing import Any, Final
 import redis
 from redis.client import NEVER_DECODE
 
-from querymill_shared.board import keys
+from querymill_shared.board import clock, keys
 from querymill_shared.board.calls import Call
 from querymill_shared.board.picture import Claim, WorkerLife
 from querymill_shared.queues import Queue
@@ -38,12 +38,16 @@ def read_lives(client: redis.Redis) -> list[WorkerLife]:
     # A field that another program wrote may not be text.
     pipeline.execute_command("ZRANGE", keys.WORKERS, 0, -1, "WITHSCORES", withscores=True, **{NEVER_DECODE: True})
     pipeline.execute_command("HGETALL", keys.ABOUT_WORKERS, **{NEVER_DECODE: True})
-    pipeline.time()
-    beats, about, (seconds, micros) = pipeline.execute()
-    now = seconds + micros / 1_000_000
+    clock.ask(pipeline)
+    beats, about, server, noted = pipeline.execute()
+    now = clock.board_s(server, noted)
+    ahead_s = now - clock.board_s(server, None)
     found = [
         worker_life(
-            life.decode(errors="replace"), about.get(life, b"").decode(errors="replace"), now - float(at) / 1000
+            life.decode(errors="replace"),
+            about.get(life, b"").decode(errors="replace"),
+            now - float(at) / 1000,
+            beat_at=float(at) / 1000 - ahead_s,
         )
         for life, at in beats
     ]
@@ -73,15 +77,18 @@ def workers() -> Call[list[WorkerLife]]:
     return Call("workers", [keys.WORKERS, keys.ABOUT_WORKERS], [], parse)
 
 
-def worker_life(life: str, described: str, beat_age_s: float) -> WorkerLife:
-    """Read what a worker process says of itself. What this release cannot read is left out."""
+def worker_life(life: str, described: str, beat_age_s: float, *, beat_at: float | None = None) -> WorkerLife:
+    """Read what a worker process says of itself. What this release cannot read is left out.
+
+    ``beat_at`` is when it was last heard of by the clock of the board's server, None if nobody compares clocks.
+    """
     about: Any = {}
     with suppress(ValueError):
         about = json.loads(described)
     if not isinstance(about, dict):
         about = {}
-    names = ("queues", "slots", "pid", "started", "busy")
-    queues, slots, pid, started, busy = (about.get(name) for name in names)
+    names = ("queues", "slots", "pid", "started", "busy", "clock")
+    queues, slots, pid, started, busy, own_clock = (about.get(name) for name in names)
     return WorkerLife(
         life=life,
         name=str(about.get("name") or life.rpartition("#")[0]),
@@ -93,6 +100,7 @@ def worker_life(life: str, described: str, beat_age_s: float) -> WorkerLife:
         started=started if isinstance(started, (int, float)) else 0.0,
         release=str(about.get("release", "")),
         busy=busy if isinstance(busy, int) else None,
+        clock_ahead_s=own_clock - beat_at if isinstance(own_clock, (int, float)) and beat_at is not None else None,
     )
 
 

@@ -25,6 +25,8 @@ from querymill_shared.board.memory_counts import MemoryBacklog, MemoryCounts
 from querymill_shared.board.memory_job import DEADLINE, SETTLE, MemoryJob, dead_jobs, held_by, new_job, newest_jobs
 from querymill_shared.board.memory_joining import SharedWork
 from querymill_shared.board.memory_lives import MemoryLives
+from querymill_shared.board.memory_ordering import MemoryClock, MemoryVersions
+from querymill_shared.board.ordering import LargestStored, nothing_stored
 from querymill_shared.board.picture import (
     Cause,
     Claim,
@@ -48,10 +50,14 @@ from querymill_shared.settings import Settings
 class MemoryBoard(MemoryCollections):
     """`Board` without a server. ``clock`` returns seconds since the epoch."""
 
-    def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time, on_end: OnEnd = log_end) -> None:
+    def __init__(
+        self, settings: Settings, *, clock: Callable[[], float] = time.time, on_end: OnEnd = log_end,
+        largest_stored: LargestStored = nothing_stored,
+    ) -> None:  # fmt: skip
         super().__init__()
         self._settings = settings
-        self._clock = clock
+        self._clock = clock = MemoryClock(clock)
+        self._versions = MemoryVersions(largest_stored)
         self._on_end = on_end
         self._counts = MemoryCounts()
         self._jobs: dict[str, MemoryJob] = {}
@@ -78,10 +84,12 @@ class MemoryBoard(MemoryCollections):
             job_id = keys.new_job_id()
             starts_work = not self._shared.join(request, digest, job_id)
             if starts_work:
-                self._backlog.refuse_late(request, self._clock())
+                now = self._clock()
+                self._backlog.refuse_late(request, now)
                 self._shared.lead(request, digest, job_id)
                 grace_s = self._settings.querymill_ring_grace_s
-                self._jobs[job_id] = new_job(job_id, request, now=self._clock(), ring_grace_s=grace_s)
+                self._jobs[job_id] = new_job(job_id, request, now=now, ring_grace_s=grace_s)
+                self._jobs[job_id].accepted_us = self._versions.accept(request, now)
             if idempotency_key is not None:
                 self._idempotency[scope] = (job_id, digest)
             self._counts.add(f"submitted/{request.kind}")
@@ -117,7 +125,8 @@ class MemoryBoard(MemoryCollections):
 
     def _hold(self, job: MemoryJob, step: str, life: str, together: Together) -> Claim:
         lease_s = HELD_S if life else self._settings.querymill_lease_s
-        held = job.claim(step, life, self._clock(), lease_s, together)
+        version, ahead_s = self._versions.of(job.request, job.accepted_us), self._clock.ahead_s
+        held = replace(job.claim(step, life, self._clock(), lease_s, together), accepted_us=version, ahead_s=ahead_s)
         self._tell(job, StageStarted(stage=step, attempt=held.attempt))
         return held
 

@@ -48,6 +48,7 @@ class MemoryJob:
     callers: set[str] = field(default_factory=set)
     bells: MemoryBells = field(default_factory=MemoryBells)
     is_asked_kept: bool = True
+    accepted_us: int = 0
 
     @property
     def since(self) -> float:

@@ -186,7 +186,9 @@ class Claim:
     """A worker's exclusive right to run a step. It is valid until its lease expires or a later attempt starts.
 
     ``expires_at`` is the job's deadline on this process's monotonic clock (s), or None if the job has none.
-    ``submitted`` is when the board accepted the job, in seconds since the epoch by the board's clock. ``life`` names
+    ``submitted`` is when the board accepted the job, in seconds since the epoch by the board's clock, which is now
+    ``ahead_s`` ahead of its server's. ``accepted_us`` orders the job among all writes; without it, ``submitted`` does,
+    as for jobs of the release before. ``life`` names
     the worker process that holds the step until it dies; without one, the claim ends with its lease. ``age_s`` is how
     long ago the job was accepted, or replayed. ``together`` is shared by all claims of one call. ``alone`` is None if
     the job has other steps, or if the step was tried before.
@@ -203,6 +205,13 @@ class Claim:
     age_s: float = 0.0
     together: Together = field(default_factory=Together, compare=False)
     alone: Alone | None = field(default=None, compare=False)
+    accepted_us: int | None = None
+    ahead_s: float = field(default=0.0, compare=False)
+
+    @property
+    def asked_at(self) -> float:
+        """Return when the job was accepted by the clock of the board's server: what day it was for its caller."""
+        return self.submitted - self.ahead_s
 
 
 @frozen
@@ -222,7 +231,8 @@ class WorkerLife:
 
     ``name`` stays the same when it is started again, ``life`` does not. ``slots`` is how many steps it runs at once.
     ``beat_age_s`` is how long ago it was heard of. ``host`` and ``pid`` tell where it runs, ``started`` since when (s
-    since the epoch). ``busy`` is how many steps it runs now, None if it does not say.
+    since the epoch). ``busy`` is how many steps it runs now, and its machine's clock is ``clock_ahead_s`` ahead of that
+    of the board's server. Either is None if that is unknown.
     """
 
     life: str
@@ -235,6 +245,7 @@ class WorkerLife:
     started: float = 0.0
     release: str = ""
     busy: int | None = None
+    clock_ahead_s: float | None = None
 
 
 @frozen

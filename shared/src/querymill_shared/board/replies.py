@@ -64,8 +64,9 @@ def picture_of(returned: Sequence[Any], job_id: str, request: JobRequest | None)
 
 
 def accepted_s(created_ms: str, accepted_us: str) -> float:
-    """Return when a job was accepted, in seconds since the epoch. Jobs of the release before are known to the ms."""
-    return int(accepted_us) / 1_000_000 if accepted_us else int(created_ms) / 1000
+    """Return when a job was accepted, in seconds since the epoch, to the µs if its version tells the same moment."""
+    is_moment = accepted_us and int(accepted_us) // 1000 == int(created_ms)
+    return int(accepted_us) / 1_000_000 if is_moment else int(created_ms) / 1000
 
 
 def record_of(fields: Mapping[str, str], job_id: str) -> Record:
@@ -95,7 +96,7 @@ def _steps(fields: Mapping[str, str], record: Mapping[str, str]) -> tuple[Step, 
     names = record["order"].split(" ")
     # The first steps of a job are queued when it is accepted. Its field "created" may be a follower's.
     accepted, first = record.get("accepted"), int(record.get("first", 0))
-    since = accepted_s("", accepted) if accepted else None
+    since = int(accepted) / 1_000_000 if accepted else None
     return tuple(
         Step(
             name=name,

@@ -20,7 +20,11 @@ def source(script: str) -> str:
 
     A server runs all of a text at every call, and defining what is not used takes longer than most scripts do.
     """
-    text = _read(script)
+    return with_prelude(_read(script))
+
+
+def with_prelude(text: str) -> str:
+    """Return a script of the board's server with what it uses of the prelude in front."""
     # A definition can only use those before it.
     for name, definition in reversed(_definitions()):
         if re.search(rf"\b{name}\b", _COMMENT.sub("", text)):

@@ -85,6 +85,7 @@ def submit(
             DEAD_TTL_MS,
             Queued(stages=request.steps).model_dump_json(),
             watcher,
+            int(joining.is_ordered(request)),
             *[bell for _, bell in bells],
             *[f"{step}={request.queue_of(step)}" for step in request.steps],
         ],

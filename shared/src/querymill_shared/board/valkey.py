@@ -7,15 +7,17 @@ from typing import Any, Self, TypeVar
 import redis
 from redis.exceptions import NoScriptError
 
-from querymill_shared.board import calls, dead, exchanges, forgetting, keys, lives, results, sweeping
+from querymill_shared.board import calls, dead, exchanges, forgetting, keys, lives, ordering, results, sweeping
 from querymill_shared.board.attempts import Part
 from querymill_shared.board.batches import BatchShelf
-from querymill_shared.board.calls import NO_BACKLOG, Call
+from querymill_shared.board.calls import NO_BACKLOG, Asked, Call
+from querymill_shared.board.clock import server_ahead_s
 from querymill_shared.board.connections import COMMANDS, open_commands, run_command, run_commands
 from querymill_shared.board.counts import JobCounts, read_counts
 from querymill_shared.board.endings import OnEnd, log_end
 from querymill_shared.board.exchanges import Exchange
 from querymill_shared.board.open_jobs import oldest, open_jobs
+from querymill_shared.board.ordering import LargestStored, nothing_stored
 from querymill_shared.board.picture import Cause, Claim, Claims, Due, Ended, Outcome, Picture, Verdict, WorkerLife
 from querymill_shared.board.replies import events_of, newest, of_kind, stream_entries, unreadable
 from querymill_shared.board.scripts import command_of, parsed, source
@@ -35,16 +37,27 @@ _log = logging.getLogger(__name__)
 class ValkeyBoard:
     """`Board` on a Valkey or Redis server. Leases, grace and lifetimes come from the settings."""
 
-    def __init__(self, client: redis.Redis, settings: Settings, *, on_end: OnEnd = log_end) -> None:
+    def __init__(
+        self, client: redis.Redis, settings: Settings, *, on_end: OnEnd = log_end,
+        largest_stored: LargestStored = nothing_stored,
+    ) -> None:  # fmt: skip
         self._client = client
         self._settings = settings
         self._on_end = on_end
+        self._largest_stored = largest_stored
         self._is_one_server = True
 
     @classmethod
-    def connect(cls, settings: Settings, *, connections: int = COMMANDS, on_end: OnEnd = log_end) -> Self:
-        """Open a board at the settings' Redis URL; up to so many connections are made on first use."""
-        return cls(open_commands(settings.redis_url, most=connections), settings, on_end=on_end)
+    def connect(
+        cls, settings: Settings, *, connections: int = COMMANDS, on_end: OnEnd = log_end,
+        largest_stored: LargestStored = nothing_stored,
+    ) -> Self:  # fmt: skip
+        """Open a board at the settings' Redis URL; up to so many connections are made on first use.
+
+        Workers give what tells the largest version in their stores.
+        """
+        client = open_commands(settings.redis_url, most=connections)
+        return cls(client, settings, on_end=on_end, largest_stored=largest_stored)
 
     def close(self) -> None:
         """Close the connections."""
@@ -67,9 +80,14 @@ class ValkeyBoard:
         try:
             returned = run_command(self._client, run)
         except NoScriptError:
-            self._client.script_load(source(call.script))  # the server was restarted
+            self._load(call.script)  # the server was restarted
             returned = run_command(self._client, run)
         return call.parse(returned)
+
+    def _load(self, script: str) -> None:
+        if script == "submit":  # first: no write may be accepted before this
+            self._run(ordering.doubt())
+        self._client.script_load(source(script))
 
     def _run_all(self, asked: Sequence[Call[Any]]) -> list[Any]:
         """Run calls, one after the other, in one round trip."""
@@ -107,8 +125,13 @@ class ValkeyBoard:
 
     def claim_steps(self, job_id: str, step: str, *, life: str, most: int) -> Claims:
         """See `Board.claim_steps`."""
-        lease_s = self._settings.querymill_lease_s
-        claimed = self._run(calls.claim(job_id, step, lease_s=lease_s, life=life, most=most))
+        claiming = calls.claim(job_id, step, lease_s=self._settings.querymill_lease_s, life=life, most=most)
+        claimed = self._run(claiming)
+        if isinstance(claimed, Asked):
+            self._run(ordering.confirm(claimed, self._largest_stored(claimed.base_us)))
+            claimed = self._run(claiming)
+        if isinstance(claimed, Asked):  # the server was started again: the sweeper rings for the step
+            return Claims()
         if isinstance(claimed, Claims):
             return claimed
         left_ms = [self._run(calls.leave(unread)) for unread in claimed]
@@ -328,6 +351,10 @@ class ValkeyBoard:
         except redis.ResponseError:
             return None
         return None if returned.get(name) is None else str(returned[name])
+
+    def clock_ahead_s(self) -> float:
+        """Return by how many seconds the clock of the server is ahead of this process's."""
+        return server_ahead_s(self._client)
 
     def elect(self, candidate: str, *, term_s: float) -> bool:
         """Try to become, or stay, the only sweeper of the fleet for a term. Return whether the candidate is elected."""

@@ -6,7 +6,7 @@ from typing import Any, Self, TypeVar
 import redis.asyncio
 from redis.exceptions import NoScriptError, ResponseError
 
-from querymill_shared.board import calls, dead, exchanges, keys, results, summaries
+from querymill_shared.board import calls, dead, exchanges, keys, ordering, results, summaries
 from querymill_shared.board.calls import Call
 from querymill_shared.board.connections import CLIENT_COMMANDS, open_async_commands
 from querymill_shared.board.endings import log_end
@@ -45,9 +45,14 @@ class AsyncValkeyBoard:
         try:
             returned = await self._client.execute_command(*run)  # type: ignore[no-untyped-call]
         except NoScriptError:
-            await self._client.script_load(source(call.script))  # the server was restarted
+            await self._load(call.script)  # the server was restarted
             returned = await self._client.execute_command(*run)  # type: ignore[no-untyped-call]
         return call.parse(returned)
+
+    async def _load(self, script: str) -> None:
+        if script == "submit":  # first: no write may be accepted before this
+            await self._run(ordering.doubt())
+        await self._client.script_load(source(script))
 
     async def _run_all(self, asked: Sequence[Call[Any]]) -> list[Any]:
         """Run calls, one after the other, in one round trip."""

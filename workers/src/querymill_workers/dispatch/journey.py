@@ -90,6 +90,10 @@ def claim_steps(bell: Bell, ports: Ports, *, most: int) -> Claims:
         if error.left_for_s >= ports.outage_patience_s:
             ports.board.settle(bell.job_id, Verdict("dead", reason=NOBODY_READS + error.reason, code="pending"))
         return Claims()
+    except Unavailable as error:
+        # The stores cannot tell the largest version. The sweeper rings again.
+        _log.warning("the version of a write cannot be told yet", job_id=bell.job_id, step=bell.step, error=str(error))
+        return Claims()
 
 
 def run_claim(claim: Claim, ports: Ports) -> Sequence[Bell]:

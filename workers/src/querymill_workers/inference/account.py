@@ -14,6 +14,7 @@ from typing import Literal, assert_never
 
 import redis
 
+from querymill_shared.board.scripts import with_prelude
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.meters import ACCOUNTS, MAX_REFUSALS, Meters, Refusal, refusals_key
 from querymill_shared.values import frozen
@@ -281,4 +282,4 @@ def _sleep_about(ms: float) -> None:
 @cache
 def _script(*names: str) -> str:
     folder = resources.files("querymill_workers.inference") / "lua"
-    return "\n".join((folder / f"{name}.lua").read_text(encoding="utf-8") for name in names)
+    return with_prelude("\n".join((folder / f"{name}.lua").read_text(encoding="utf-8") for name in names))

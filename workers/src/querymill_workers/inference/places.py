@@ -14,6 +14,7 @@ from contextlib import contextmanager
 import redis
 import structlog
 
+from querymill_shared.board.clock import read_clock
 from querymill_shared.contracts.fields import Lane
 
 _log = structlog.get_logger(__name__)
@@ -111,6 +112,5 @@ class Places:
                 _log.warning("places were not renewed", error=type(error).__name__)
 
     def _renew(self, held: list[str]) -> None:
-        seconds, micros = self._client.time()
-        until = seconds * 1000 + micros // 1000 + LEASE_MS
+        until = int(read_clock(self._client) * 1000) + LEASE_MS
         self._client.zadd(self.key, dict.fromkeys(held, until), xx=True)

@@ -46,6 +46,8 @@ _ASK = """
 local value = redis.call('GET', KEYS[1])
 if value then return value end
 local held = redis.call('GET', KEYS[2])
+-- After a step back of the server's clock, a mark would outlive its leader.
+if held and redis.call('PTTL', KEYS[2]) > tonumber(ARGV[2]) then held = false end
 if held and string.sub(held, 1, 1) <= string.sub(ARGV[1], 1, 1) then return 0 end
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 return 1

@@ -106,7 +106,7 @@ class Heartbeat:
 
     def _beat(self) -> None:
         busy = {} if self._count_busy is None else {"busy": self._count_busy()}
-        silent = self._board.beat(self._life, self._about | busy)
+        silent = self._board.beat(self._life, self._about | busy | {"clock": time.time()})
         if self._may_judge():
             for life in silent:
                 self._bury(life)

@@ -106,6 +106,17 @@ class MemoryLedger:
                 if (in_collection, of_kind) == (collection, kind) and covered:
                     entry.written = None
 
+    def largest_version(self, at_least_us: int) -> int:
+        """See `Versioned.largest_version`."""
+        with self._lock:
+            entries, forgotten = self._entries.values(), self._forgotten.values()
+            stored = [
+                *(version for entry in entries for version in (entry.written or NEVER, entry.dropped, entry.parts)),
+                *(each.everything for each in forgotten),
+                *(tombstone.version for each in forgotten for tombstone in each.filters),
+            ]
+        return max((us for version in stored if (us := version.accepted_us) >= at_least_us), default=0)
+
     def _entry(self, place: _Place) -> _Entry:
         return self._entries.setdefault(place, _Entry())
 

@@ -99,7 +99,15 @@ def standing_of(
     return standing if buried is None else Standing(version, known, forgotten=True, buried=buried, filters=filters)
 
 
-class Ledger(Protocol):
+class Versioned(Protocol):
+    """What is stored with versions. A board that was moved or has lost its data must give larger ones."""
+
+    def largest_version(self, at_least_us: int) -> int:
+        """Return the largest version, in µs, that is not below a number, or 0 if there is none, in all collections."""
+        ...
+
+
+class Ledger(Versioned, Protocol):
     """The versions and tombstones of all documents. Every call names its collection and kind and sees no other.
 
     ``kind`` is the retriever that holds the document. An older version never replaces a newer one, whichever job runs
@@ -175,4 +183,5 @@ class Ledger(Protocol):
 
 def version_of(claim: Claim) -> Version:
     """Return the version of the write that a job makes."""
-    return Version(round(claim.submitted * 1_000_000), claim.job_id)
+    us = round(claim.submitted * 1_000_000) if claim.accepted_us is None else claim.accepted_us
+    return Version(us, claim.job_id)

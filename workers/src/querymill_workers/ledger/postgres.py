@@ -21,7 +21,7 @@ from querymill_workers.ledger.ports import (
     Version,
     standing_of,
 )
-from querymill_workers.postgres.connection import Pool, joined, take_lock, within
+from querymill_workers.postgres.connection import Pool, across, joined, take_lock, within
 from querymill_workers.postgres.queries import statements
 
 _SQL: Final = statements("querymill_workers.ledger", "postgres.sql")
@@ -111,6 +111,12 @@ class PostgresLedger:
                     connection.execute(_SQL["drop_buried_versions"], place)
                 for sweep in ("sweep_tombstones", "sweep_dropped"):
                     connection.execute(_SQL[sweep], place | {"days": TOMBSTONE_DAYS})
+
+    def largest_version(self, at_least_us: int) -> int:
+        """See `Versioned.largest_version`."""
+        with across(self._pool) as connection:
+            row = connection.execute(_SQL["largest_version"], {"at_least_us": at_least_us}).fetchone()
+        return 0 if row is None else int(row[0])
 
     @contextmanager
     def _holding(self, place: Mapping[str, Any], documents: Sequence[str]) -> Iterator[None]:

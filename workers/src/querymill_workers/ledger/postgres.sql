@@ -57,3 +57,11 @@ WHERE collection = %(collection)s AND kind = %(kind)s AND forgotten_at < now() -
 DELETE FROM document_versions
 WHERE collection = %(collection)s AND kind = %(kind)s AND dropped_at < now() - make_interval(days => %(days)s)
     AND written_us IS NULL;
+
+-- largest_version: the largest version of any collection that is not below a number, or 0
+SELECT greatest(
+    (SELECT max(written_us) FROM document_versions WHERE written_us >= %(at_least_us)s),
+    (SELECT max(dropped_us) FROM document_versions WHERE dropped_us >= %(at_least_us)s),
+    (SELECT max(forgotten_us) FROM tombstones WHERE forgotten_us >= %(at_least_us)s),
+    0
+);

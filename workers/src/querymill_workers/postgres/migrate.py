@@ -1,6 +1,7 @@
 """Apply numbered migrations to a database. Processes that start together apply each only once."""
 
 import re
+import time
 from collections.abc import Sequence
 from importlib import resources
 
@@ -67,6 +68,14 @@ def migrate(url: str, *, dimensions: int) -> list[str]:
         raise_walls(connection)
     check(url)
     return [migration.name for migration in missing]
+
+
+def database_ahead_s(url: str) -> float:
+    """Return by how many seconds the clock of a database's server is ahead of this process's."""
+    with psycopg.connect(url, connect_timeout=5) as connection:
+        before = time.time()
+        ((seconds,),) = connection.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchall()
+        return float(seconds) - (before + time.time()) / 2
 
 
 def check(url: str) -> None:

@@ -5,8 +5,7 @@
 -- Returns outcome(0 admitted, 1 rate, 2 concurrency) remaining reset_ms
 local windows, places = KEYS[1], KEYS[2]
 local limit, window, most, place, lease = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])
-local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local now = now_ms()
 local present = math.floor(now / window)
 local left = window - now % window
 local used, former = 0, 0

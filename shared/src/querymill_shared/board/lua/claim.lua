@@ -1,11 +1,12 @@
 -- Claim a step, and up to `most` - 1 further steps of its queue that nobody has tried yet, unless the job has ended or is
--- past its deadline, or the named step is closed or held. What a life claims is in its set until it is closed or put back.
+-- past its deadline, or the named step is closed or held, or the version of the write is to be confirmed first (see
+-- confirm.lua). What a life claims is in its set until it is closed or put back.
 -- KEYS job steps events due request held
 -- ARGV job_id step lease_ms life most
 local job, steps, events, due, request, held = unpack(KEYS)
 local id, step, lease, life, most = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])
-local its_state, its_deadline, its_queues, created, replayed, accepted, order =
-  unpack(redis.call('HMGET', job, 'state', 'deadline', 'queues', 'created', 'replayed', 'accepted', 'order'))
+local its_state, its_deadline, its_queues, created, replayed, accepted, order, asked =
+  unpack(redis.call('HMGET', job, 'state', 'deadline', 'queues', 'created', 'replayed', 'accepted', 'order', 'asked'))
 if is_final(its_state) then return {'over'} end
 
 local now = now_ms()
@@ -15,8 +16,14 @@ if deadline > 0 and now >= deadline then return {'late'} end
 local state = redis.call('HGET', steps, step .. '.state')
 if not state then return {'unknown'} end
 if state == 'done' or state == 'failed' then return {'closed'} end
-if state == 'running' then
-  if tonumber(redis.call('HGET', steps, step .. '.lease')) > now then return {'held'} end
+local is_running = state == 'running'
+if is_running and tonumber(redis.call('HGET', steps, step .. '.lease')) > now then return {'held'} end
+if asked then
+  local confirmed, raised, base = unpack(redis.call('HMGET', CLOCK, 'confirmed', 'raised/' .. asked, 'base'))
+  if (tonumber(confirmed) or 0) < tonumber(asked) then return {'asked', asked, base or '0'} end
+  if raised then accepted = string.format('%.0f', accepted + raised) end
+end
+if is_running then
   -- Its worker has died or hangs.
   redis.call('HINCRBY', steps, step .. '.deaths', 1)
   keep_attempt(job, steps, step, now, 'deaths', 'its lease ran out', '', now)
@@ -56,4 +63,4 @@ end
 local since = tonumber(replayed or created)
 local is_alone = order == step and claimed[1][2] == 1 and not replayed
 return {'claimed', claimed, deadline > 0 and deadline - now or -1, redis.call('GET', request) or '', created, left,
-  now - since, accepted or '', is_alone and now or 0}
+  now - since, accepted or '', is_alone and now or 0, ahead_ms()}

@@ -1,21 +1,55 @@
 -- In front of every script of the board stands what it uses of this: see scripts.py.
 
--- The whole fleet uses one clock: the server's. A script runs at one moment.
+-- Another program's key of a job's name must not keep the job from going on, or from its end.
+local function type_is_wrong(reply)
+  return type(reply) == 'table' and reply.err and string.find(reply.err, 'WRONGTYPE', 1, true)
+end
+
+-- What the board knows of time: see adr/0028. "at" is "board's µs, server's µs" when the clock was last noted. A cluster has
+-- this key on one server. The others answer with an error, and their scripts use their servers' clocks as they are.
+local CLOCK = 'qm:{0}:clock'
+
+-- The whole fleet uses one clock, the board's, in µs. It is the server's, but it never goes back: if that does, the board's
+-- clock goes on from where it was, by 1 % too slowly until the server's has caught up. A script runs at one moment.
 local moment
 local function read_clock()
-  moment = moment or redis.call('TIME')
-  return moment
+  if moment then return moment.board, moment.server end
+  local time = redis.call('TIME')
+  local server = time[1] * 1000000 + time[2]
+  local read = redis.pcall('HGET', CLOCK, 'at')
+  if type_is_wrong(read) then redis.call('DEL', CLOCK) end
+  local board, noted = string.match(type(read) == 'string' and read or '', '^(%d+) (%d+)$')
+  moment = {board = server, server = server}
+  if board then moment.board = math.max(server, board + math.floor(0.99 * math.max(0, server - noted))) end
+  if not board or server < tonumber(noted) or server - noted >= 1000000 then
+    redis.pcall('HSET', CLOCK, 'at', string.format('%.0f %.0f', moment.board, server))
+  end
+  return moment.board, server
 end
 
 local function now_ms()
-  local time = read_clock()
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+  return math.floor(read_clock() / 1000)
 end
 
--- When a job is accepted, in µs: two that a client submits one after the other are told apart.
-local function now_us()
-  local time = read_clock()
-  return string.format('%d%06d', time[1], time[2])
+-- By how many ms the board's clock is ahead of its server's.
+local function ahead_ms()
+  local board, server = read_clock()
+  return math.floor((board - server) / 1000)
+end
+
+-- Return the version of a write that is accepted now: the moment in µs, or one more than the largest so far. If nobody has
+-- confirmed that what is stored has no larger one, since the server was started or lost its data, return under which number
+-- that is asked, too: see confirm.lua.
+local function next_version()
+  local read = redis.pcall('HMGET', CLOCK, 'version', 'asked', 'confirmed')
+  if read.err then return (read_clock()) end
+  local version = math.max(read_clock(), (tonumber(read[1]) or 0) + 1)
+  local asked, confirmed = tonumber(read[2]) or 1, tonumber(read[3]) or 0
+  local written = string.format('%.0f', version)
+  redis.pcall('HSET', CLOCK, 'version', written, 'asked', asked)
+  if asked <= confirmed then return version end
+  redis.pcall('HSETNX', CLOCK, 'base', written)
+  return version, asked
 end
 
 local function is_final(state)
@@ -24,11 +58,6 @@ end
 
 local function is_over(job)
   return is_final(redis.call('HGET', job, 'state'))
-end
-
--- Another program's key of a job's name must not keep the job from going on, or from its end.
-local function type_is_wrong(reply)
-  return type(reply) == 'table' and reply.err and string.find(reply.err, 'WRONGTYPE', 1, true)
 end
 
 -- Whether an event is the last one of its job.

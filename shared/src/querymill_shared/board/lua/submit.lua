@@ -3,14 +3,13 @@
 -- with the time (ms) that its bell would wait.
 -- KEYS job steps events due recent request idempotency inflight corpus [queue...]
 -- ARGV job_id fingerprint kind collection lane request deadline_ms margin_ms grace_ms idempotency_ttl_ms reads(0|1) join_ms
---   follower_ttl_ms queued_event watcher [bell of each queue...] step=queue...
+--   follower_ttl_ms queued_event watcher is_ordered(0|1) [bell of each queue...] step=queue...
 local job, steps, events, due, recent, request, idempotency, inflight, corpus = unpack(KEYS)
 local id, fingerprint = ARGV[1], ARGV[2]
 local idempotency_ttl, join_ms = tonumber(ARGV[10]), tonumber(ARGV[12])
 local bells = #KEYS - 9
-local first = 16 + bells
-local accepted = now_us()
-local now = math.floor(tonumber(accepted) / 1000)
+local first = 17 + bells
+local now = now_ms()
 
 local function is_there(record)
   return redis.call('EXISTS', record) == 1 and redis.call('HEXISTS', record, 'released') == 0
@@ -91,6 +90,8 @@ if join_ms > 0 then
   version = type(version) == 'string' and version or '0'
   local known = redis.pcall('GET', inflight)
   local leader, its_version = string.match(type(known) == 'string' and known or '', '^(%S+) (%S+)$')
+  -- After a step back of the server's clock, this would outlive the time in which work is joined.
+  if leader and redis.call('PTTL', inflight) > join_ms then leader = nil end
   if leader and is_joinable(stem_of(job, leader), its_version == version) then
     redis.call('SET', inflight, leader .. ' ' .. version, 'KEEPTTL')
     follow(leader)
@@ -119,8 +120,12 @@ if idempotency_ttl > 0 then
   redis.call('SET', idempotency, id .. ' ' .. fingerprint, 'PX', idempotency_ttl)
   redis.call('HSET', job, 'idempotency', idempotency)
 end
+-- When a job is accepted, in µs: two that a client submits one after the other are told apart. That of a write is its version.
+local accepted, asked = read_clock(), nil
+if ARGV[16] == '1' then accepted, asked = next_version() end
+if asked then redis.call('HSET', job, 'asked', asked) end
 redis.call('HSET', job, 'id', id, 'kind', ARGV[3], 'collection', ARGV[4], 'lane', ARGV[5], 'state', 'queued',
-  'fingerprint', fingerprint, 'created', now, 'accepted', accepted, 'deadline', deadline > 0 and now + deadline or 0,
+  'fingerprint', fingerprint, 'created', now, 'accepted', string.format('%.0f', accepted), 'deadline', deadline > 0 and now + deadline or 0,
   'open', #ARGV - first + 1, 'first', #ARGV - first + 1, 'reads', ARGV[11],
   -- Which queue each step waits on.
   'queues', table.concat(ARGV, ' ', first),
@@ -131,6 +136,8 @@ redis.pcall('ZADD', (string.gsub(due, 'due$', 'open')), now, id)
 for i = first, #ARGV do
   local step = string.match(ARGV[i], '^[^=]+')
   redis.call('HSET', steps, step .. '.state', 'waiting', step .. '.attempt', 0)
+  -- It is queued when it is accepted, unless the version says another time.
+  if accepted ~= read_clock() then redis.call('HSET', steps, step .. '.queued', now) end
   redis.call('ZADD', due, now + tonumber(ARGV[9]), id .. ' ' .. step)
 end
 if deadline > 0 then
@@ -141,6 +148,6 @@ tell_one(events, 'queued', ARGV[14])
 local failed = 0
 for i = 1, bells do
   -- A queue's key that another program wrote must not keep the other bells from being pushed.
-  if type(redis.pcall('LPUSH', KEYS[9 + i], ARGV[15 + i])) ~= 'number' then failed = failed + 1 end
+  if type(redis.pcall('LPUSH', KEYS[9 + i], ARGV[16 + i])) ~= 'number' then failed = failed + 1 end
 end
 return {'created', id, failed}

@@ -7,8 +7,7 @@
 -- place is free now ('': a limit is set), 16 ms that it took, 17 its tokens if they say how long it should take (else 0),
 -- 18 what is kept of a refusal ('': it was none), 19 how many are kept. KEYS 4 the refusals.
 -- Returns {pause set in ms, whether this opened the breaker}.
-local time = redis.call('TIME')
-local now = time[1] * 1000 + time[2] / 1000
+local now = read_clock() / 1000
 local outcome = ARGV[1]
 if ARGV[18] ~= '' then
     redis.pcall('LPUSH', KEYS[4], string.format('%d ', now) .. ARGV[18])

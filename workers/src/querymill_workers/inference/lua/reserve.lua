@@ -7,8 +7,7 @@
 -- have to wait}, {'full', ms until to ask for a place again} or {'open', ms until the breaker allows a probe}.
 --
 -- A bucket is one number, the time at which it will be full again: at time s it holds burst - (full - s) / interval.
-local time = redis.call('TIME')
-local now = time[1] * 1000 + time[2] / 1000
+local now = read_clock() / 1000
 local account = {}
 local flat = redis.call('HGETALL', KEYS[1])
 for i = 1, #flat, 2 do account[flat[i]] = flat[i + 1] end

@@ -10,6 +10,7 @@ from querymill_shared.contracts.filters import Filterable
 from querymill_shared.contracts.sessions import ChatSession, message_key
 from querymill_shared.values import frozen
 from querymill_workers.jobs.revisions import Revision
+from querymill_workers.ledger.ports import Versioned
 from querymill_workers.retrievers.conversations.history import Acceptance, History, LiveMessage, Said
 from querymill_workers.retrievers.conversations.rules.rank import RankParts
 from querymill_workers.retrievers.conversations.rules.references import Reference
@@ -174,7 +175,7 @@ def filterable(conversation: Conversation) -> Filterable:
     )
 
 
-class Conversations(Protocol):
+class Conversations(Versioned, Protocol):
     """The conversations of all collections. Every call names its collection and sees no other.
 
     A session and its index entry change in the same transaction. A search that reads the entry before a drop and the

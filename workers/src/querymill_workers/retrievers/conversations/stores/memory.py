@@ -105,6 +105,14 @@ class MemoryConversations:
                 self.changed = {place: changed for place, changed in self.changed.items() if place[0] != collection}
                 self.known_references.pop(collection, None)
 
+    def largest_version(self, at_least_us: int) -> int:
+        """See `Versioned.largest_version`."""
+        with self.lock:
+            histories = [each.history for each in self.prepared.values() if each.history is not None]
+        versions = [live.version for history in histories for live in history.live]
+        versions += [said.version for history in histories for said in history.said.values()]
+        return max((us for us, _ in versions if us >= at_least_us), default=0)
+
     def _passing(self, collection: str, conditions: Mapping[str, Any]) -> list[Conversation]:
         with self.lock:
             ids = sorted(id_ for name, id_ in self.prepared if name == collection)

@@ -12,7 +12,7 @@ from psycopg.rows import TupleRow
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_workers.jobs.faults import Conflict
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.postgres.connection import Pool, lent, within
+from querymill_workers.postgres.connection import Pool, across, lent, within
 from querymill_workers.postgres.filters import Column, predicate
 from querymill_workers.postgres.lookups import Noted, Spelled
 from querymill_workers.postgres.queries import statements
@@ -148,6 +148,12 @@ class PostgresConversations:
         """See `Conversations.count`."""
         ((sessions,),) = self._filtered("conversations_count", conditions, {"collection": collection})
         return int(sessions)
+
+    def largest_version(self, at_least_us: int) -> int:
+        """See `Versioned.largest_version`."""
+        with across(self._pool) as connection:
+            row = connection.execute(_SQL["largest_version"], {"at_least_us": at_least_us}).fetchone()
+        return 0 if row is None else int(row[0])
 
     def leave(self, collection: str) -> None:
         """See `Conversations.leave`."""

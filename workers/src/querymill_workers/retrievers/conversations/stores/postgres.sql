@@ -190,3 +190,11 @@ DELETE FROM conversations WHERE collection = %(collection)s AND session_id = %(s
 -- drop_conversation_rank: drop the rank of a session
 DELETE FROM conversation_ranks
 WHERE collection = %(collection)s AND version = %(version)s AND session_id = %(session_id)s;
+
+-- largest_version: the largest version of what was added to a session of any collection that is not below a number, or 0
+SELECT greatest(
+    (SELECT max(accepted_us) FROM conversation_messages WHERE accepted_us >= %(at_least_us)s),
+    (SELECT max((heard ->> 0)::bigint) FROM conversations, jsonb_each(said) AS field (name, heard)
+        WHERE said <> '{}' AND (heard ->> 0)::bigint >= %(at_least_us)s),
+    0
+);

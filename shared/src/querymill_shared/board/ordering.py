@@ -1,0 +1,28 @@
+"""The versions of writes: the order in which the board accepted them, whatever its server's clock does.
+
+A server that was started may have lost its last writes or all of them, or be another one with another clock. So a write
+that is accepted then is begun only after a worker has looked for larger versions in the stores.
+"""
+
+from collections.abc import Callable
+
+from querymill_shared.board import keys
+from querymill_shared.board.calls import Asked, Call
+
+#: Returns the largest version (µs) that is stored and not below a number, or 0 if there is none.
+LargestStored = Callable[[int], int]
+
+
+def nothing_stored(at_least_us: int) -> int:  # noqa: ARG001
+    """Return 0, as for a board beside which nothing is stored."""
+    return 0
+
+
+def doubt() -> Call[bool]:
+    """Note that the server may have been started since the last write."""
+    return Call("doubt", [keys.CLOCK], [], bool)
+
+
+def confirm(asked: Asked, largest_us: int) -> Call[bool]:
+    """Give all writes since the question was asked versions above the largest that is stored, in the same order."""
+    return Call("confirm", [keys.CLOCK], [largest_us, asked.number], bool)

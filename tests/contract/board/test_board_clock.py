@@ -1,0 +1,229 @@
+"""The board's clock never goes back, and neither do the versions of writes, whatever the server's clock does."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+
+import pytest
+import redis
+
+from querymill_shared.board import Board, Claim, MemoryBoard, Outcome, ValkeyBoard, Verdict
+from querymill_shared.contracts.documents import DropDocuments
+from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
+from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_shared.settings import Settings
+from tests.fixtures.boards import KINDS, claimed
+from tests.fixtures.clocks import SteppedServer, stepped_server
+
+DROP = DropDocuments(retriever="reports", collection="acme", everything=True)
+EMBED = EmbedTexts(collection="acme", texts=(TextToEmbed(id="1", text="a"),), into="table")
+STEPS = (-3_600, -5, -1)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[SteppedServer]:
+    with stepped_server() as running:
+        yield running
+
+
+@dataclass
+class World:
+    """A board beside stores, and a clock to step."""
+
+    board: Board
+    step: Callable[[int], None]
+    #: The largest version that is stored, and how often that was asked.
+    stored_us: int = 0
+    asked: list[int] = field(default_factory=list)
+
+    def largest_stored(self, at_least_us: int) -> int:
+        self.asked.append(at_least_us)
+        return self.stored_us if self.stored_us >= at_least_us else 0
+
+    def claim(self, job_id: str, request: JobRequest) -> Claim:
+        return claimed(self.board, job_id, request.steps[0])
+
+    def version(self, request: JobRequest = DROP) -> int:
+        """Return the version of a write that is accepted now."""
+        version = self.claim(self.board.submit(request)[0], request).accepted_us
+        assert version is not None
+        self.stored_us = max(self.stored_us, version)
+        return version
+
+
+def open_world(kind: str, request: pytest.FixtureRequest, *, is_empty: bool = True, stored_us: int = 0) -> World:
+    settings = Settings(querymill_lease_s=2, querymill_ring_grace_s=1, querymill_result_ttl_s=30)
+    stepped = [0]
+
+    def step(seconds: int) -> None:
+        stepped[0] = seconds
+
+    if kind == "memory":
+        world = World(MemoryBoard(settings), step, stored_us)
+        world.board = MemoryBoard(settings, clock=lambda: time.time() + stepped[0], largest_stored=world.largest_stored)
+        return world
+    server: SteppedServer = request.getfixturevalue("server")
+    if is_empty:
+        server.kill()
+        server.lose_data()
+        server.step(0)
+        server.start()
+    on_server = settings.model_copy(update={"redis_url": server.url})
+    world = World(MemoryBoard(settings), server.step, stored_us)
+    board = ValkeyBoard.connect(on_server, largest_stored=world.largest_stored)
+    request.addfinalizer(board.close)
+    world.board = board
+    return world
+
+
+@pytest.fixture(params=KINDS)
+def world(request: pytest.FixtureRequest) -> World:
+    return open_world(request.param, request)
+
+
+@pytest.mark.parametrize("request_", [DROP, EMBED], ids=["drop", "embed"])
+@pytest.mark.parametrize("step", STEPS)
+def test_no_version_is_below_the_last_when_the_clock_steps_back(
+    world: World, step: int, request_: JobRequest
+) -> None:  # fmt: skip
+    before = [world.version(request_), world.version()]
+    world.step(step)
+    after = [world.version(request_), world.version(), world.version(request_)]
+    assert sorted(before + after) == before + after
+    assert len(set(before + after)) == 5
+
+
+def test_what_was_written_in_a_wrong_future_is_older_than_what_comes_after_it(world: World) -> None:
+    first = world.version()
+    world.step(3_600)
+    future = world.version()
+    world.step(0)
+    assert first < future < world.version()
+    assert future - first > 3_500_000_000
+
+
+def test_a_worker_that_is_killed_when_the_clock_steps_back_is_replaced_as_soon_as_ever(world: World) -> None:
+    job_id, _ = world.board.submit(DROP)
+    world.claim(job_id, DROP)
+    world.step(-3_600)
+    time.sleep(0.5)
+    assert world.board.claim(job_id, "drop") is None
+    until = time.monotonic() + 20
+    while (taken_over := world.board.claim(job_id, "drop")) is None:
+        assert time.monotonic() < until, "the lease lies in the future"
+        time.sleep(0.1)
+    assert (taken_over.attempt, taken_over.counts.deaths) == (2, 1)
+
+
+def test_what_is_due_and_a_deadline_come_when_they_should_have_come(world: World) -> None:
+    search = ReportSearch(query="ships", collection="acme", deadline=2)
+    job_id, _ = world.board.submit(search)
+    world.step(-3_600)
+    due: set[str | None] = set()
+    until = time.monotonic() + 20
+    while not {None, "original"} <= due:
+        assert time.monotonic() < until, due
+        due |= {entry.step for entry in world.board.due() if entry.job_id == job_id}
+        time.sleep(0.05)
+    assert time.monotonic() - (until - 20) < 10
+
+
+def test_a_life_that_falls_silent_after_the_step_is_noticed(world: World) -> None:
+    world.board.beat("dead", {})
+    world.step(-3_600)
+    until = time.monotonic() + 20
+    while "dead" not in world.board.beat("alive", {}):
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    assert all(life.beat_age_s >= 0 for life in world.board.workers())
+
+
+def test_the_times_of_a_job_are_in_order_and_the_day_is_that_of_the_server(world: World) -> None:
+    job_id, _ = world.board.submit(DROP)
+    world.step(-3_600)
+    held = world.claim(job_id, DROP)
+    world.board.finish(held, Outcome())
+    world.board.settle(job_id, Verdict("done", result="{}"))
+    record, (step,) = world.board.picture(job_id).record, world.board.picture(job_id).steps
+    assert record.ended is not None
+    assert step.started is not None
+    assert record.created <= step.started <= record.ended < record.created + 10
+    assert held.asked_at == pytest.approx(time.time() - 3_600, abs=20)
+
+
+def test_a_board_that_lost_its_data_gives_versions_above_what_is_stored(request: pytest.FixtureRequest) -> None:
+    """So does one that was moved to a server whose clock is behind: what it has no record of, the stores have."""
+    former = open_world("valkey", request)
+    former.step(60)
+    stored = [former.version(), former.version()][-1]
+    server: SteppedServer = request.getfixturevalue("server")
+    server.kill()
+    server.lose_data()
+    server.step(-3_600)
+    server.start()
+    world = open_world("valkey", request, is_empty=False, stored_us=stored)
+    writes: tuple[JobRequest, ...] = (DROP, EMBED, DROP)
+    jobs = [(world.board.submit(write)[0], write) for write in writes]
+    versions = [world.claim(job_id, write).accepted_us or 0 for job_id, write in jobs]
+    assert stored < versions[0] < versions[1] < versions[2] < world.version()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_writes_keep_their_order_whichever_is_begun_first_after_a_loss(
+    request: pytest.FixtureRequest, kind: str
+) -> None:  # fmt: skip
+    ahead_us = round((time.time() + 600) * 1_000_000)
+    world = open_world(kind, request, stored_us=ahead_us)
+    first, second = world.board.submit(DROP)[0], world.board.submit(DROP)[0]
+    late, early = world.claim(second, DROP), world.claim(first, DROP)
+    assert (early.accepted_us or 0) < (late.accepted_us or 0)
+    assert (early.accepted_us or 0) > ahead_us
+    assert len(world.asked) == 1
+
+
+def test_an_old_copy_of_the_board_gives_versions_above_what_was_stored_since(request: pytest.FixtureRequest) -> None:
+    """A replica that lagged behind, or a backup: the board has its record of versions, but not the last of them."""
+    former = open_world("valkey", request)
+    accepted_before, _ = former.board.submit(DROP)
+    known = former.version()
+    server: SteppedServer = request.getfixturevalue("server")
+    server.kill()
+    server.start()
+    world = open_world("valkey", request, is_empty=False, stored_us=known + 600_000_000)
+    version = world.version()
+    assert version > known + 600_000_000
+    # What was accepted before the loss keeps its place: a write that stands was accepted after it.
+    before = world.claim(accepted_before, DROP).accepted_us
+    assert before is not None
+    assert before < known
+
+
+def test_a_restart_alone_changes_no_version(request: pytest.FixtureRequest) -> None:
+    former = open_world("valkey", request)
+    former.stored_us = former.version()
+    server: SteppedServer = request.getfixturevalue("server")
+    server.kill()
+    server.start()
+    world = open_world("valkey", request, is_empty=False, stored_us=former.stored_us)
+    before = round(time.time() * 1_000_000)
+    assert before <= world.version() <= round(time.time() * 1_000_000)
+    assert len(world.asked) == 1
+    world.version()
+    assert len(world.asked) == 1
+
+
+def test_a_search_is_begun_though_nobody_knows_what_is_stored(world: World) -> None:
+    search = ReportSearch(query="ships", collection="acme")
+    world.claim(world.board.submit(search)[0], search)
+    assert world.asked == []
+
+
+def test_another_programs_key_in_the_place_of_the_clock_stops_nobody(request: pytest.FixtureRequest) -> None:
+    world = open_world("valkey", request)
+    first = world.version()
+    with closing(redis.Redis.from_url(request.getfixturevalue("server").url)) as client:
+        client.delete("qm:{0}:clock")
+        client.set("qm:{0}:clock", "of another program")
+    assert world.version() > first
