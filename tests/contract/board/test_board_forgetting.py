@@ -1,5 +1,6 @@
 """Jobs that hold a forgotten text: found by collection, and deleted with all that the board holds of them."""
 
+import json
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -7,11 +8,13 @@ from typing import Any
 import pytest
 import redis
 
-from querymill_shared.board import Board, Verdict
+from querymill_shared.board import Board, Outcome, Verdict
+from querymill_shared.board.forgetting import Scrubbed
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import UnknownJob
-from querymill_shared.contracts.events import Progress
-from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.events import Hits, PartialHit, Progress
+from querymill_shared.contracts.jobs import JobRequest, fingerprint
+from querymill_shared.contracts.messages.life import ForgetSession
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.settings import Settings
 from tests.fixtures.boards import KINDS, claimed, empty_board
@@ -204,3 +207,73 @@ def test_a_key_of_another_type_is_passed_over(settings: Settings) -> None:
         job_id = begin(board)
         assert [job.job_id for job in board.jobs_of("acme")] == [job_id]
         assert board.forget_jobs([job_id]) == 1
+
+
+WRITE = ForgetSession(collection="acme", session_id=CANARY)
+
+
+@pytest.mark.parametrize("names", [[CANARY], ['ünï \\ "quoted"', CANARY]])
+def test_how_a_write_under_way_ends_stays_without_what_was_forgotten(
+    board: Board, settings: Settings, names: list[str]
+) -> None:
+    job_id, _ = board.submit(WRITE, idempotency_key="key")
+    held = claimed(board, job_id, WRITE.steps[0])
+    board.postpone(held, delay_s=0, reason=f"{CANARY} is locked", cause="conflict")
+    held = claimed(board, job_id, WRITE.steps[0])
+    assert board.mark_forgotten(job_id, names, is_write=True)
+    assert board.forget_jobs([job_id]) == 1
+    result = json.dumps({"documents": [{"document": name} for name in [*names, CANARY + "2"]]}, ensure_ascii=False)
+    result = result.replace('": "', '":"')
+    board.finish(held, Outcome(notes={"of": CANARY}))
+    assert board.settle(job_id, Verdict("done", result=result))
+    time.sleep(2.2)
+    picture = board.picture(job_id)
+    assert (picture.record.state, picture.asked) == ("done", None)
+    told = json.loads(board.result(job_id) or "")
+    assert [document["document"] for document in told["documents"]] == ["forgotten"] * len(names) + [CANARY + "2"]
+    assert [event.type for _, event in board.events(job_id)] == ["done"]
+    assert board.submit(WRITE, idempotency_key="key") == (job_id, False)
+    assert board.submit(WRITE.model_copy(update={"session_id": "b"}), idempotency_key="key") == (job_id, False)
+    assert fingerprint(WRITE) not in raw(settings)
+    assert f'{CANARY}"' not in raw(settings)
+    assert not board.mark_forgotten(job_id, names, is_write=True)
+
+
+@pytest.mark.parametrize("named", [f'"{CANARY}"', f'"{CANARY}/page/3"', f'"11/{CANARY}/=m"'])
+@pytest.mark.parametrize("joined", [False, True])
+def test_a_search_under_way_goes_only_if_its_result_names_what_was_forgotten(
+    board: Board, named: str, joined: bool
+) -> None:  # fmt: skip
+    for text, goes in ((named, True), (f'"{CANARY}2"', False)):
+        search = SEARCH.model_copy(update={"query": f"who is {text}?"})
+        job_id, _ = board.submit(search)
+        followers = [board.submit(search)[0]] if joined else []
+        held = claimed(board, job_id)
+        board.tell(job_id, Hits(after_stage="original", total=1, hits=(PartialHit(key=CANARY, score=1),)), held=held)
+        for each in (job_id, *followers):
+            assert board.mark_forgotten(each, [CANARY], is_write=False)
+        board.finish(held, Outcome())
+        board.settle(job_id, Verdict("done", result=f'{{"job_id":"{job_id}","results":[{text}]}}'))
+        assert all(text in (board.result(each) or "") for each in (job_id, *followers))
+        for each in (job_id, *followers):
+            if goes:
+                wait_until_gone(board, each)
+            else:
+                assert [event.type for _, event in board.events(each)] == ["done"]
+        if not goes:
+            time.sleep(2.2)
+            assert all(board.picture(each).record.state == "done" for each in (job_id, *followers))
+
+
+def test_a_write_that_is_done_is_scrubbed_and_one_that_is_not_stays_as_it_is(board: Board, settings: Settings) -> None:
+    done, open_ = (board.submit(WRITE, idempotency_key=key)[0] for key in ("a", "b"))
+    board.settle(done, Verdict("done", result=f'{{"session_id":"{CANARY}"}}'))
+    kept = board.kept_of([done, open_, "0" * 32])
+    assert kept[done].result == f'{{"session_id":"{CANARY}"}}'
+    assert "done" in kept[done].rest
+    assert kept["0" * 32].result == ""
+    board.scrub_jobs([Scrubbed(job_id, is_write=True, result='{"session_id":"forgotten"}') for job_id in (done, open_)])
+    assert board.result(done) == '{"session_id":"forgotten"}'
+    assert board.picture(done).record.state == "done"
+    assert board.submit(WRITE, idempotency_key="a") == (done, False)
+    assert board.picture(open_).request == WRITE

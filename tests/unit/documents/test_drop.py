@@ -1,5 +1,6 @@
 """Dropping documents, in memory."""
 
+import json
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -9,7 +10,7 @@ from pydantic import ValidationError
 
 from querymill_shared.board import MemoryBoard, Verdict
 from querymill_shared.contracts.documents import DropDocuments, DropResult, ListDocuments
-from querymill_shared.contracts.errors import UnknownJob
+from querymill_shared.contracts.errors import IdempotencyConflict, UnknownJob
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.files.ingest import CompareFiles, EmbedFiles, IngestFiles, SourceFile
@@ -17,9 +18,11 @@ from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages.ingest import IngestSession
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_shared.contracts.sessions import ChatSession
+from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 from querymill_workers.documents import drop
 from querymill_workers.documents.holding import Forgotten
+from querymill_workers.jobs.bell import Bell
 from querymill_workers.ledger.ports import Subject, Version
 from querymill_workers.set_aside.ports import AsideText
 from tests.fakes.documents import KeptDocuments
@@ -185,10 +188,20 @@ def board(world: World, monkeypatch: pytest.MonkeyPatch) -> MemoryBoard:
     return board
 
 
-def ended(board: MemoryBoard, request: JobRequest, state: Any) -> str:
+def ended(board: MemoryBoard, request: JobRequest, state: Any, result: str = "{}") -> str:
     job_id, _ = board.submit(request)
-    board.settle(job_id, Verdict(state, result="{}" if state == "done" else ""))
+    board.settle(job_id, Verdict(state, result=result if state == "done" else ""))
     return job_id
+
+
+def found(*sessions: str) -> str:
+    """The result of a search that names sessions."""
+    return json.dumps({"results": [{"session_id": session_id, "content": "words of it"} for session_id in sessions]})
+
+
+def written(session_id: str) -> str:
+    """The result of a write."""
+    return json.dumps({"session_id": session_id, "outcome": "ingested", "total": 3})
 
 
 def there(board: MemoryBoard, job_id: str) -> bool:
@@ -202,21 +215,81 @@ def test_jobs_that_can_hold_a_text_go_and_writes_of_others_stay(
     world: World, kept: KeptDocuments, board: MemoryBoard
 ) -> None:
     gone = [
-        ended(board, SEARCH, "done"),
-        ended(board, SEARCH, "failed"),
-        ended(board, session("s2", "Bob"), "done"),
+        ended(board, SEARCH, "done", found("d0")),
+        ended(board, ListDocuments(collection="c", retriever="messages"), "done", '{"documents":[{"id":"d0"}]}'),
         ended(board, session("s1", "Ada"), "dead"),
         ended(board, session("s1", "Ada"), "failed"),
-        ended(board, ListDocuments(collection="c", retriever="messages"), "done"),
     ]
     stays = [
+        ended(board, SEARCH, "done", found("d1", "d00")),
+        ended(board, SEARCH, "failed"),
+        ended(board, session("s2", "Bob"), "done", written("s2")),
+        ended(board, session("d0", "Ada"), "done", written("d0")),
         ended(board, session("s2", "Bob"), "dead"),
         ended(board, session("s2", "Bob"), "cancelled"),
         ended(board, SEARCH.model_copy(update={"collection": "other"}), "done"),
     ]
+    kept.put("c", d0={"user_name": "Ada"})
     dropped(world, filter={"user_name": "Ada"})
-    assert [there(board, job_id) for job_id in gone] == [False] * 6
-    assert [there(board, job_id) for job_id in stays] == [True] * 3
+    assert [there(board, job_id) for job_id in gone] == [False] * 4
+    assert [there(board, job_id) for job_id in stays] == [True] * 7
+
+
+@pytest.mark.parametrize(
+    "fields", [{"ids": ["d0"]}, {"filter": {"even": True}}, {"everything": True}], ids=["id", "filter", "everything"]
+)
+def test_how_a_write_ended_stays_without_what_was_forgotten(
+    world: World, kept: KeptDocuments, board: MemoryBoard, fields: Mapping[str, Any]
+) -> None:
+    mine, _ = board.submit(session("d0", "Ada"), idempotency_key="mine")
+    board.settle(mine, Verdict("done", result=written("d0")))
+    loaded = {"documents": [{"document": "d0", "reason": "d0 is empty"}, {"document": "e1", "reason": "too long"}]}
+    many = ended(board, session("d0"), "done", json.dumps(loaded))
+    other, _ = board.submit(session("e1"), idempotency_key="other")
+    board.settle(other, Verdict("done", result=written("e1")))
+    dropped(world, **fields)
+    left = [json.loads(board.result(job_id) or "") for job_id in (mine, many, other)]
+    is_all = "everything" in fields
+    assert left[0] == {"session_id": "forgotten", "outcome": "ingested", "total": 3}
+    assert left[1]["documents"][0] == {"document": "forgotten", "reason": ""}
+    assert left[1]["documents"][1]["document"] == ("forgotten" if is_all else "e1")
+    assert left[2]["session_id"] == ("forgotten" if is_all else "e1")
+    assert board.picture(mine).asked is None
+    # What the first job asked is not known any more, so whoever has its key is led to it.
+    assert board.submit(session("d0", "Ada"), idempotency_key="mine") == (mine, False)
+    assert board.submit(session("d0", "Bob"), idempotency_key="mine") == (mine, False)
+    if not is_all:
+        with pytest.raises(IdempotencyConflict):
+            board.submit(session("e2"), idempotency_key="other")
+
+
+def test_a_search_under_way_stays_if_it_finds_nothing_of_what_was_forgotten(
+    world: World, kept: KeptDocuments, board: MemoryBoard
+) -> None:
+    without, within = (board.submit(SEARCH.model_copy(update={"limit": limit}))[0] for limit in (1, 2))
+    write, _ = board.submit(session("d0"))
+    dropped(world, ids=["d0"])
+    board.settle(without, Verdict("done", result=found("d1", "d00")))
+    board.settle(within, Verdict("done", result=found("d1", "d0")))
+    board.settle(write, Verdict("done", result=written("d0")))
+    assert [there(board, job_id) for job_id in (without, within, write)] == [True, False, True]
+    assert board.result(without) == found("d1", "d00")
+    assert json.loads(board.result(write) or "")["session_id"] == "forgotten"
+
+
+def test_a_later_attempt_that_does_not_know_all_ids_lets_no_result_name_them(
+    world: World, kept: KeptDocuments, board: MemoryBoard
+) -> None:
+    search = ended(board, SEARCH, "done", found("d0"))
+    write = ended(board, session("d0"), "done", written("d0"))
+    drop_job, _ = board.submit(request_of(filter={"even": True}))
+    claim = board.claim(drop_job, "drop")
+    assert claim is not None
+    kept.stored["c"].pop("d0")
+    board.postpone(claim, delay_s=0, reason="its worker was killed", cause="failure")
+    world.answer(Bell(drop_job, "drop", Queue.INGEST))
+    assert not there(board, search)
+    assert json.loads(board.result(write) or "")["session_id"] == "forgotten"
 
 
 def test_a_drop_by_id_finds_the_writes_of_that_document(world: World, kept: KeptDocuments, board: MemoryBoard) -> None:

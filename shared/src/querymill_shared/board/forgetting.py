@@ -3,11 +3,12 @@
 Nothing is listed by collection, so that a job costs nothing more. Who forgets looks at all keys, some at a time.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, TypeVar
 
 import redis
+from pydantic_core import to_json
 
 from querymill_shared.board import keys
 from querymill_shared.board.calls import READABLE_MS, Call
@@ -61,6 +62,54 @@ def forget_job(job_id: str) -> Call[bool]:
         job_id, "job", "steps", "events", "hits", "queries", "request", "result", keys.ENDED_BEFORE, "rings", "dead"
     )
     return Call("forget_job", names, [job_id, READABLE_MS], bool)
+
+
+@frozen
+class Kept:
+    """What the board still holds of a job that has ended: its result as JSON, and all else, such as events, as text."""
+
+    result: str
+    rest: str
+
+
+def read_kept(client: redis.Redis, job_ids: Sequence[str]) -> dict[str, Kept]:
+    """Return what is still held of jobs that have ended. That of a follower is in the result of its leader."""
+    pipeline: Any = client.pipeline(transaction=False)
+    for job_id in job_ids:
+        job, result, shared, events, hits, steps = keys.of_job(
+            job_id, "job", "result", "shared", "events", "hits", "steps"
+        )
+        pipeline.hget(job, "leader").get(result).get(shared).xrange(events).hkeys(hits).hvals(steps)
+    replies = pipeline.execute(raise_on_error=False)
+    found = {}
+    for place, job_id in enumerate(job_ids):
+        leader, result, shared, *rest = replies[6 * place : 6 * place + 6]
+        own = next((text for text in (result, shared) if isinstance(text, str) and not text.startswith("@")), "")
+        if not own and isinstance(leader, str):
+            own = "".join(kept.result for kept in read_kept(client, [leader]).values())
+        found[job_id] = Kept(own, str(rest))
+    return found
+
+
+@frozen
+class Scrubbed:
+    """A job that is done, of which only how it ended is to be kept. ``result`` replaces its own, unless it is ""."""
+
+    job_id: str
+    is_write: bool
+    result: str = ""
+
+
+def mark_forgotten(job_id: str, names: Collection[str], *, is_write: bool) -> Call[bool]:
+    """Note of a job that has not ended which documents were forgotten. Return False if it has ended."""
+    written = [to_json(name).decode()[1:-1] for name in names]
+    return Call("mark_forgotten", keys.of_job(job_id, "job"), [int(is_write), *written], bool)
+
+
+def scrub_job(scrubbed: Scrubbed) -> Call[bool]:
+    """Keep of a job that is done only how it ended. Return False if it is not done."""
+    names = keys.of_job(scrubbed.job_id, "job", "result")
+    return Call("scrub_job", names, [int(scrubbed.is_write), scrubbed.result], bool)
 
 
 def trim_job(job_id: str, request: JobRequest) -> Call[bool]:

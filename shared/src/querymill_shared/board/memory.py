@@ -3,7 +3,7 @@
 import math
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,10 +18,10 @@ from querymill_shared.board.calls import (
 )
 from querymill_shared.board.counts import JobCounts
 from querymill_shared.board.endings import OnEnd, log_end
-from querymill_shared.board.forgetting import Listed
 from querymill_shared.board.lives import CLAIM_LOST, SILENT, WORKER_DIED, WORKER_STOPPED
 from querymill_shared.board.memory_collections import MemoryCollections
 from querymill_shared.board.memory_counts import MemoryBacklog, MemoryCounts
+from querymill_shared.board.memory_forgetting import MemoryForgetting
 from querymill_shared.board.memory_job import DEADLINE, SETTLE, MemoryJob, dead_jobs, held_by, new_job, newest_jobs
 from querymill_shared.board.memory_joining import SharedWork
 from querymill_shared.board.memory_lives import MemoryLives
@@ -47,7 +47,7 @@ from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 
 
-class MemoryBoard(MemoryCollections):
+class MemoryBoard(MemoryForgetting, MemoryCollections):
     """`Board` without a server. ``clock`` returns seconds since the epoch."""
 
     def __init__(
@@ -78,7 +78,7 @@ class MemoryBoard(MemoryCollections):
             job_id, first = self._idempotency.get(scope, ("", ""))
             prior = self._live(job_id)
             if idempotency_key is not None and prior is not None and not prior.record.is_released:
-                if first != digest:
+                if first != digest and not prior.is_asked_forgotten:
                     raise IdempotencyConflict(idempotency_key, job_id)
                 return job_id, False
             job_id = keys.new_job_id()
@@ -367,26 +367,6 @@ class MemoryBoard(MemoryCollections):
         with self._changed:
             dead = sum(job.record.state == "dead" for job in self._jobs.values())
             return self._counts.read(dead)
-
-    def jobs_of(self, collection: str) -> Iterator[Listed]:
-        """See `Board.jobs_of`."""
-        with self._changed:
-            records = [job.record for job in self._jobs.values() if job.record.collection == collection]
-        yield from (Listed(record.job_id, record.kind, record.state) for record in records)
-
-    def forget_jobs(self, job_ids: Collection[str]) -> int:
-        """See `Board.forget_jobs`."""
-        with self._changed:
-            return sum(self._shared.forget(job) for job_id in job_ids if (job := self._live(job_id)) is not None)
-
-    def trim_job(self, job_id: str, request: JobRequest) -> bool:
-        """See `Board.trim_job`."""
-        with self._changed:
-            job = self._live(job_id)
-            if job is None or job.record.state == "done":
-                return False
-            job.request, job.forgotten = request, job.forgotten or "in part"
-            return True
 
     def _live(self, job_id: str) -> MemoryJob | None:
         job = self._jobs.get(job_id)

@@ -42,6 +42,11 @@ class MemoryJob:
     expires: float | None = None
     #: Whether it holds a forgotten text. If only in part, its request is without it by now.
     forgotten: Literal["", "in part", "wholly"] = ""
+    #: The ids of the documents that were forgotten since it was accepted, and whether it is a write of theirs.
+    forgets: tuple[str, ...] | None = None
+    is_forgotten_write: bool = False
+    #: Whether nobody knows any more what it asked: its idempotency key leads to it, whatever is asked with that.
+    is_asked_forgotten: bool = False
     reached: dict[str, int] = field(default_factory=dict)
     replayed: float | None = None
     #: Those who still want the work, once another job has joined it.
@@ -184,6 +189,15 @@ class MemoryJob:
         self.steps = {name: replace(step, notes={}) for name, step in self.steps.items()}
         self.is_asked_kept = reads_only(self.request) and len(self.request.model_dump_json()) <= MAX_KEPT_REQUEST_BYTES
         self.hits, self.queries, self.queues = {}, {}, {}
+
+    def scrub(self, *, is_write: bool) -> None:
+        """Keep only how the job ended."""
+        self.forgotten, self.forgets = "", None
+        self.is_asked_kept = self.is_asked_kept and not is_write
+        self.is_asked_forgotten = self.is_asked_forgotten or is_write
+        self.steps = {name: replace(step, reason="", facts="", past="", notes={}) for name, step in self.steps.items()}
+        self.events_before += len(self.events) - 1
+        self.events = self.events[-1:]
 
     def picture(self) -> Picture:
         """Return a snapshot. The request of a job that is done is dropped."""

@@ -1,8 +1,10 @@
 """Identical work in flight on the board in memory: who shares it, and how each of them ends."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
+
+from pydantic_core import to_json
 
 from querymill_shared.board import joining
 from querymill_shared.board.calls import DEAD_TTL_MS, READABLE_MS, last_event
@@ -15,6 +17,19 @@ from querymill_shared.settings import Settings
 from querymill_shared.values import frozen
 
 _DAY_S = 86_400
+
+
+def _is_named(result: str, names: Collection[str]) -> bool:
+    """Return whether a result names one of the documents: see `is_named` in prelude.lua."""
+    written = [to_json(name).decode()[1:-1] for name in names]
+    return any(form in result for name in written for form in (f'"{name}"', f'"{name}/', f"/{name}/"))
+
+
+def without_names(result: str, names: Collection[str]) -> str:
+    """Return a result without the names of forgotten documents."""
+    for name in names:
+        result = result.replace(to_json(name).decode(), '"forgotten"')
+    return result
 
 
 @frozen
@@ -127,16 +142,23 @@ class SharedWork:
             code=verdict.code or "",
             is_complete=verdict.state != "done" or verdict.complete,
         )
-        job.result = None if has_left else verdict.result or None
+        is_write, names = job.is_forgotten_write, job.forgets or ()
+        is_without = (
+            job.forgets is not None and verdict.state == "done" and (is_write or not _is_named(verdict.result, names))
+        )
+        result = without_names(verdict.result, names) if is_without and is_write else verdict.result
+        job.result = None if has_left else result or None
         job.due.clear()
         if verdict.state == "done":
             job.forget_work()
         ttl = DEAD_TTL_MS / 1000 if verdict.is_kept_long else self._settings.querymill_result_ttl_s
-        goes = job.forgotten == "wholly" or (job.forgotten and verdict.state == "done")
+        goes = not is_without and (job.forgotten == "wholly" or (job.forgotten and verdict.state == "done"))
         job.expires = now + (min(ttl, READABLE_MS / 1000) if goes else ttl)
         if not has_left:
             self._tell(job, last_event(verdict))
             self._on_end(job, verdict)
+        if is_without:
+            job.scrub(is_write=is_write)
 
     def release(self, job: MemoryJob) -> bool:
         """Delete an ended job, except what followers still want of it."""

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from querymill_shared.board.attempts import Part
 from querymill_shared.board.counts import JobCounts
-from querymill_shared.board.forgetting import Listed
+from querymill_shared.board.forgetting import Kept, Listed, Scrubbed
 from querymill_shared.board.picture import Cause, Claim, Claims, Due, Outcome, Picture, Verdict, WorkerLife
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.events import Event, ProgressEvent
@@ -232,6 +232,26 @@ class Board(Protocol):
         Return how many are there still: those that have not ended, and those that ended within the last two seconds.
         They are deleted two seconds after their end, so that those who wait for them learn how they ended.
         """
+        ...
+
+    def mark_forgotten(self, job_id: str, names: Collection[str], *, is_write: bool) -> bool:
+        """Note of a job that has not ended which documents were forgotten, by their ids.
+
+        If it is a write of theirs and is done, it stays without what it asked and with "forgotten" for those ids. If it
+        reads, it goes as `forget_jobs` says if its result names one of them, and stays without what was told on the way
+        if not. Return False if it has ended.
+        """
+        ...
+
+    def scrub_jobs(self, jobs: Sequence[Scrubbed]) -> None:
+        """Keep of jobs that are done only how they ended: no event on the way and, of a write, nothing that it asked.
+
+        An idempotency key of a write leads to the job still, whatever is asked with it.
+        """
+        ...
+
+    def kept_of(self, job_ids: Sequence[str]) -> Mapping[str, Kept]:
+        """Return what is still held of jobs that have ended."""
         ...
 
     def trim_job(self, job_id: str, request: JobRequest) -> bool:

@@ -336,6 +336,21 @@ class ValkeyBoard:
             forgetting.clear_watches(self._client, job_ids)
         return there
 
+    def mark_forgotten(self, job_id: str, names: Collection[str], *, is_write: bool) -> bool:
+        """See `Board.mark_forgotten`."""
+        return self._run(forgetting.mark_forgotten(job_id, names, is_write=is_write))
+
+    def scrub_jobs(self, jobs: Sequence[forgetting.Scrubbed]) -> None:
+        """See `Board.scrub_jobs`."""
+        for some in forgetting.some_at_a_time(jobs):
+            self._run_all([forgetting.scrub_job(scrubbed) for scrubbed in some])
+        if jobs:
+            forgetting.clear_watches(self._client, [scrubbed.job_id for scrubbed in jobs])
+
+    def kept_of(self, job_ids: Sequence[str]) -> Mapping[str, forgetting.Kept]:
+        """See `Board.kept_of`."""
+        return forgetting.read_kept(self._client, job_ids)
+
     def trim_job(self, job_id: str, request: JobRequest) -> bool:
         """See `Board.trim_job`."""
         return self._run(forgetting.trim_job(job_id, request))

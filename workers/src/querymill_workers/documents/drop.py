@@ -6,14 +6,14 @@ If a worker dies, the next attempt drops what is left. Each part does nothing wh
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from querymill_shared.board import Board, Claim, Picture
+from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.documents import DropDocuments, DropResult
-from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
 from querymill_shared.contracts.events import Progress
 from querymill_shared.values import frozen
 from querymill_workers.documents.burial import drop_document
+from querymill_workers.documents.cleaning import clean
 from querymill_workers.documents.holding import Forgotten
-from querymill_workers.documents.ports import CleaningPorts, DocumentPorts, Documents
+from querymill_workers.documents.ports import DocumentPorts, Documents
 from querymill_workers.documents.reading import documents_of
 from querymill_workers.documents.texts import ForgottenTexts, forgotten_texts
 from querymill_workers.jobs.notes import Notes
@@ -51,7 +51,10 @@ def step(claim: Claim, request: DropDocuments, ports: DocumentPorts) -> None:
             return  # cancelled: what is dropped is dropped
     if request.everything:
         leave_collection(stored, texts, ports)
-    forgotten = Forgotten(request.retriever, gone, request.filter, everything=request.everything, texts=texts)
+    knows_ids = claim.attempt == 1 or not request.filter
+    forgotten = Forgotten(
+        request.retriever, gone, request.filter, everything=request.everything, texts=texts, knows_ids=knows_ids
+    )
     clean(claim, forgotten, ports)
     if request.filter or request.everything:
         ports.samples.renew()
@@ -134,43 +137,6 @@ def _passing(batch: _Batch, stored: Documents, request: DropDocuments) -> Sequen
         if after >= last:
             break
     return [document for document in batch.ids if document in passing]
-
-
-def clean(claim: Claim, forgotten: Forgotten, ports: CleaningPorts) -> None:
-    """Delete what the board and the fleet's caches still hold of what was forgotten."""
-    clean_board(claim, forgotten, ports.board)
-    ports.fleet_caches.forget(claim.request.collection)
-
-
-def clean_board(claim: Claim, forgotten: Forgotten, board: Board) -> None:
-    """Delete the jobs of the collection that hold, or may come to hold, a forgotten text.
-
-    Writes that wait continue, and end without a trace: the ledger says that their document is forgotten.
-    Writes of other documents stay as they are, and so does what was accepted after this job.
-    """
-    found = [
-        job
-        for job in board.jobs_of(claim.request.collection)
-        if job.job_id != claim.job_id and forgotten.may_be_in(job.kind)
-    ]
-    gone = [
-        job.job_id
-        for job in found
-        if forgotten.goes_unseen(job.kind, job.state) or _goes_as_a_whole(job.job_id, claim, forgotten, board)
-    ]
-    board.forget_jobs(gone)
-
-
-def _goes_as_a_whole(job_id: str, claim: Claim, forgotten: Forgotten, board: Board) -> bool:
-    """Whether a write holds forgotten documents and no others. If it holds others, it is trimmed to these."""
-    try:
-        picture = board.picture(job_id)
-    except (UnknownJob, UnreadableJob):
-        return False  # what another release wrote is told by the ledger as well
-    if picture.request is None or picture.record.created > claim.submitted or not forgotten.is_in(picture.request):
-        return False
-    trimmed = forgotten.without(picture.request)
-    return trimmed is None or not board.trim_job(job_id, trimmed)
 
 
 def leave_collection(stored: Documents, texts: ForgottenTexts, ports: DocumentPorts) -> None:

@@ -195,6 +195,54 @@ local function is_followed(job)
   return false
 end
 
+-- Whether a result names a document, as a value or as the first part of one. Names are escaped as in JSON.
+local function is_named(result, name)
+  for _, written in ipairs({'"' .. name .. '"', '"' .. name .. '/', '/' .. name .. '/'}) do
+    if string.find(result, written, 1, true) then return true end
+  end
+  return false
+end
+
+-- Return a result without the names of forgotten documents.
+local function without_names(result, names)
+  for _, name in ipairs(names) do
+    local parts, start = {}, 1
+    local first, last = string.find(result, '"' .. name .. '"', start, true)
+    while first do
+      parts[#parts + 1] = string.sub(result, start, first - 1) .. '"forgotten"'
+      start = last + 1
+      first, last = string.find(result, '"' .. name .. '"', start, true)
+    end
+    result = table.concat(parts) .. string.sub(result, start)
+  end
+  return result
+end
+
+-- Delete what the board holds of a job that is done besides its record and its end, as it may hold a forgotten text: what its
+-- steps noted, and what was told on the way. Of a write, delete also what it asked, even as a hash. Its idempotency key still
+-- leads to it.
+local function scrub(job, is_write)
+  local stem = own_stem(job)
+  redis.call('DEL', stem .. 'hits', stem .. 'queries')
+  redis.call('HDEL', job, 'forgotten', 'forgets')
+  local key = is_write and redis.call('HGET', job, 'idempotency')
+  if is_write then
+    redis.call('DEL', stem .. 'request')
+    redis.call('HDEL', job, 'fingerprint')
+  end
+  if key and redis.call('EXISTS', key) == 1 then
+    redis.call('SET', key, string.match(job, '}:(.*):job$') .. ' *', 'KEEPTTL')
+  end
+  local fields = redis.pcall('HKEYS', stem .. 'steps')
+  for _, field in ipairs(type_is_wrong(fields) and {} or fields) do
+    for _, part in ipairs({'past', 'reason', 'facts', 'notes'}) do
+      if string.sub(field, -#part - 1) == '.' .. part then redis.call('HDEL', stem .. 'steps', field) end
+    end
+  end
+  -- The end stays.
+  redis.pcall('XTRIM', stem .. 'events', 'MAXLEN', 1)
+end
+
 -- Note in the record of a job that is done what its last event says: that its result lacks a part.
 local function note_lack(job, body)
   if string.find(body, '"complete":false', 1, true) then redis.call('HSET', job, 'lacks', 1) end

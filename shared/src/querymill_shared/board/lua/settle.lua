@@ -16,14 +16,28 @@ end
 
 local id, ttl, closes = ARGV[1], tonumber(ARGV[7]), ARGV[13]
 catch_up(job)
-local its_state, open, leader, collection, reads, forgotten =
-  unpack(redis.call('HMGET', job, 'state', 'open', 'leader', 'collection', 'reads', 'forgotten'))
+local its_state, open, leader, collection, reads, forgotten, forgets =
+  unpack(redis.call('HMGET', job, 'state', 'open', 'leader', 'collection', 'reads', 'forgotten', 'forgets'))
 if is_final(its_state) then return 0 end
 if closes and not (open == '1' and is_held(steps, 13)) then return 0 end
--- A job that holds a forgotten text stays no longer than those who wait for it need to read how it ended.
--- One that holds it in part has a request without it by now, which is kept if the job was not done.
+-- A job that holds a forgotten text stays no longer than those who wait for it need to read how it ended. But how a write
+-- ended stays, without the names of what was forgotten, and so does a search that found nothing of it: its record says which
+-- documents those are. One that holds it in part has a request without it by now, which is kept if the job was not done.
+local answer = ARGV[4]
+local function is_without()
+  if ARGV[2] ~= 'done' or not forgets then return false end
+  local known = cjson.decode(forgets)
+  if known.write then
+    answer = without_names(answer, known.names)
+    return true, true
+  end
+  for _, name in ipairs(known.names) do
+    if is_named(answer, name) then return false end
+  end
+  return true
+end
 local function holds_forgotten()
-  return forgotten and (forgotten ~= 'in part' or ARGV[2] == 'done')
+  return forgotten and not is_without() and (forgotten ~= 'in part' or ARGV[2] == 'done')
 end
 if holds_forgotten() then ttl = tonumber(ARGV[10]) end
 -- What ends now: this job, and those that follow it.
@@ -48,7 +62,7 @@ if leader or ARGV[2] == 'cancelled' then
   if leader then
     id, job, steps, events, hits = leader, work .. 'job', work .. 'steps', work .. 'events', work .. 'hits'
     queries, request, result = work .. 'queries', work .. 'request', work .. 'result'
-    reads, forgotten = unpack(redis.call('HMGET', job, 'reads', 'forgotten'))
+    reads, forgotten, forgets = unpack(redis.call('HMGET', job, 'reads', 'forgotten', 'forgets'))
     if holds_forgotten() then ttl = tonumber(ARGV[10]) end
   end
 elseif ARGV[2] == 'done' and ARGV[9] == '0' and reads ~= '1' and collection then
@@ -66,7 +80,8 @@ if ARGV[11] ~= '' then record[#record + 1], record[#record + 2] = 'code', ARGV[1
 redis.call('HSET', job, unpack(record))
 note_lack(job, ARGV[6])
 local shared, callers = own_stem(job) .. 'shared', own_stem(job) .. 'callers'
-if ARGV[4] ~= '' then redis.call('SET', released and shared or result, ARGV[4]) end
+local is_scrubbed, is_write = is_without()
+if answer ~= '' then redis.call('SET', released and shared or result, answer) end
 if not left then
   tell_one(events, ARGV[5], ARGV[6])
   found[#found + 1] = count_end(job)
@@ -103,6 +118,7 @@ local function is_kept()
   return type(bytes) == 'number' and bytes <= tonumber(ARGV[12])
 end
 if ARGV[8] == '0' and not is_kept() then redis.call('DEL', request) end
+if is_scrubbed then scrub(job, is_write) end
 local function keep(names)
   for _, key in ipairs(names) do redis.call('PEXPIRE', key, ttl) end
 end
@@ -121,5 +137,6 @@ if idempotency then redis.call('PEXPIRE', idempotency, ttl) end
 for _, caller in ipairs(callers_of(callers)) do
   redis.call('HSET', job, 'last', ARGV[6])
   if caller ~= id then found[#found + 1] = catch_up(stem_of(job, caller) .. 'job') end
+  if caller ~= id and is_scrubbed then redis.pcall('XTRIM', stem_of(job, caller) .. 'events', 'MAXLEN', 1) end
 end
 return found

@@ -80,7 +80,9 @@ if idempotency_ttl > 0 then
   if prior_id and string.sub(prior_id, 1, 1) ~= string.sub(id, 1, 1) then return {'elsewhere', prior} end
   -- A key lives no longer than its job: if that has expired or was released, the work starts again.
   if prior_id and is_there(stem_of(job, prior_id) .. 'job') then
-    return {prior_fingerprint == fingerprint and 'existing' or 'conflict', prior_id}
+    -- What the first job asked is not known any more if its document was forgotten: see scrub_job.lua.
+    local is_same = prior_fingerprint == fingerprint or prior_fingerprint == '*'
+    return {is_same and 'existing' or 'conflict', prior_id}
   end
 end
 
