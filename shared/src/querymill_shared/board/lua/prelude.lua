@@ -5,7 +5,7 @@ local function type_is_wrong(reply)
   return type(reply) == 'table' and reply.err and string.find(reply.err, 'WRONGTYPE', 1, true)
 end
 
--- What the board knows of time: see adr/0028. "at" is "board's µs, server's µs" when the clock was last noted. A cluster has
+-- What the board knows of time: see adr/0028-*.md. "at" is "board's µs, server's µs" when the clock was last noted. A cluster has
 -- this key on one server. The others answer with an error, and their scripts use their servers' clocks as they are.
 local CLOCK = 'qm:{0}:clock'
 
