@@ -2,15 +2,42 @@
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Trap:
+    """What happens to a connection on which a client sends some bytes, ``left`` times, the first ``spared`` times not.
+
+    ``act`` gets the port from which the server sees the connection. Without it the connection is closed, and the bytes
+    do not arrive.
+    """
+
+    needle: bytes
+    left: int
+    act: Callable[[int], None] | None = None
+    spared: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def springs(self, data: bytes) -> bool:
+        with self._lock:
+            if self.left == 0 or self.needle not in data:
+                return False
+            if self.spared:
+                self.spared -= 1
+                return False
+            self.left -= 1
+            return True
 
 
 class Network:
     """Passes bytes on between clients of ``port`` and a server, until it is told otherwise.
 
     ``swallow`` makes every open connection half open: bytes are taken and confirmed, and go nowhere, in both
-    directions. New connections work. ``cut`` closes all, and refuses new ones until ``mend``.
+    directions. New connections work. ``cut`` closes all, and refuses new ones until ``mend``. ``lay`` lays a trap for
+    one.
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -18,6 +45,7 @@ class Network:
         self._silent: set[int] = set()
         self._open: list[socket.socket] = []
         self._is_cut = False
+        self._trap: Trap | None = None
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._listener.getsockname()[1])
         self._passing: list[threading.Thread] = []
@@ -35,6 +63,10 @@ class Network:
 
     def mend(self) -> None:
         self._is_cut = False
+
+    def lay(self, needle: bytes, *, times: int, act: Callable[[int], None] | None = None, spared: int = 0) -> Trap:
+        self._trap = trap = Trap(needle, times, act, spared)
+        return trap
 
     def close(self) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
@@ -59,14 +91,26 @@ class Network:
                     client.close()
                     continue
                 self._open += [client, server]
-                for source, target in ((client, server), (server, client)):
-                    thread = threading.Thread(target=self._pass_on, args=(source, target), daemon=True)
+                for source, target, pass_on in (
+                    (client, server, self._pass_on_request),
+                    (server, client, self._pass_on),
+                ):
+                    thread = threading.Thread(target=pass_on, args=(source, target), daemon=True)
                     self._passing.append(thread)
                     thread.start()
 
-    def _pass_on(self, source: socket.socket, target: socket.socket) -> None:
+    def _pass_on_request(self, client: socket.socket, server: socket.socket) -> None:
+        self._pass_on(client, server, is_request=True)
+
+    def _pass_on(self, source: socket.socket, target: socket.socket, *, is_request: bool = False) -> None:
         with suppress(OSError):
             while data := source.recv(65_536):
+                trap = self._trap if is_request else None
+                if trap is not None and trap.springs(data):
+                    if trap.act is None:
+                        source.shutdown(socket.SHUT_RDWR)
+                        break
+                    trap.act(target.getsockname()[1])
                 if id(source) not in self._silent:
                     target.sendall(data)
         if id(source) in self._silent:

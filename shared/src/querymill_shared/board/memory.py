@@ -350,7 +350,7 @@ class MemoryBoard(MemoryForgetting, MemoryCollections):
             for job, name in taken:
                 job.rings[name] = job.rings.get(name, 0) + 1
                 wait = self._settings.querymill_ring_grace_s * 2 ** min(job.rings[name], 10)
-                job.due[name] = now + min(wait, 60)
+                job.due[name] = now + min(wait, 5 if name == SETTLE and job.record.deadline is not None else 60)
             return [
                 Due(job.record.job_id, None if name.startswith("@") else name, past_deadline=name == DEADLINE)
                 for job, name in taken

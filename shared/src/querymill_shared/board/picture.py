@@ -106,8 +106,9 @@ class Step:
 
     @property
     def code(self) -> Code | None:
-        """Why it failed or lacks something, None if that is unknown."""
-        return read_code(self.facts)
+        """Why it failed, lacks something or was put back, None if that is unknown."""
+        past = read_past(self.past) if self.state == "waiting" else ()
+        return past[-1].code if past else read_code(self.facts)
 
     @property
     def attempts(self) -> tuple[Attempt, ...]:

@@ -65,7 +65,7 @@ def test_a_plan_that_failed_ends_the_search_with_what_was_evaluated(code: World)
     assert (result.stop, result.complete) == ("a step failed", False)
 
 
-def test_a_context_that_cannot_be_fetched_is_named_and_the_files_are_returned(code: World) -> None:
+def test_a_context_that_cannot_be_fetched_by_the_deadline_is_named_and_the_files_are_returned(code: World) -> None:
     job_id = code.submit(ASKED.model_copy(update={"rounds": 1}))
     for step in ("search-1-words", "evaluate-1-01"):
         journey.run_step(Bell(job_id, step, ASKED.queue_of(step)), code.ports)
@@ -75,6 +75,8 @@ def test_a_context_that_cannot_be_fetched_is_named_and_the_files_are_returned(co
 
     code.files.contents = away  # type: ignore[method-assign, assignment]
     journey.run_step(Bell(job_id, "plan-1", ASKED.queue_of("plan-1")), code.ports)
+    assert not code.board.has_ended(job_id)
+    journey.settle_at_deadline(code.board.picture(job_id), code.ports)
     result = result_of(code, job_id)
     assert result.results[0].path == "transport/redis.py"
     assert (result.context, result.context_files) == ("", ())

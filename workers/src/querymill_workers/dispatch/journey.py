@@ -29,7 +29,7 @@ from querymill_workers.documents import flow as documents
 from querymill_workers.jobs import tally
 from querymill_workers.jobs.backoff import is_used_up, wait_s, within
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.faults import Refused, Unavailable
+from querymill_workers.jobs.faults import Refused, Unavailable, kinds_of
 from querymill_workers.jobs.flow import Flow
 from querymill_workers.jobs.log_lines import log_failure
 from querymill_workers.jobs.notes import FailureNotes
@@ -139,14 +139,29 @@ def insist(report: Callable[[], T], *, pause: Callable[[float], None] = time.sle
 
 
 def conclude(picture: Picture, ports: Ports) -> Sequence[Bell]:
-    """Continue after a step has closed: add the next steps, report progress, or settle the job."""
+    """Continue after a step has closed: add the next steps, report progress, or settle the job.
+
+    If a store that this reads is away, nothing changes: the job stays due, and the sweeper concludes it later.
+    """
     if picture.request is None:
         return []
     try:
         return flow_of(picture.request).conclude(picture, ports)
     except MALFORMED as error:
         end_malformed(picture, error, ports)
+    except Unavailable as error:
+        _log.info("the end of a job is put off", job_id=picture.record.job_id, fault=kinds_of(error))
+    except Refused as error:
+        ports.board.settle(picture.record.job_id, Verdict("failed", reason=str(error), code=error.code))
+    return []
+
+
+def conclude_again(job_id: str, ports: Ports) -> Sequence[Bell]:
+    """Conclude a job whose last step has closed, though what followed failed: a lost connection is replaced at once."""
+    if ports.board.has_ended(job_id):
         return []
+    picture = ports.board.picture(job_id)
+    return conclude(picture, ports) if picture.record.open_steps <= 0 else []
 
 
 def try_again_or_fail(
@@ -163,8 +178,8 @@ def try_again_or_fail(
     if delay is None or has_no_attempt_left(claim, cause, ports):
         return fail(claim, reason, ports, dead=is_durable, code=code)
     parts = tally.current().close()
-    ports.board.postpone(claim, delay_s=delay, reason=reason, cause=cause, code=code, parts=parts)
-    return []
+    is_held = ports.board.postpone(claim, delay_s=delay, reason=reason, cause=cause, code=code, parts=parts)
+    return [] if is_held else conclude_again(claim.job_id, ports)
 
 
 def has_no_attempt_left(claim: Claim, cause: Cause, ports: Ports) -> bool:
@@ -197,13 +212,19 @@ def fail_unreadable(picture: Picture, ports: Ports) -> None:
 
 
 def settle_at_deadline(picture: Picture, ports: Ports) -> None:
-    """Settle a job at its deadline, with the results that it has."""
+    """Settle a job at its deadline, with the results that it has. It fails if the store that holds them is away."""
     if picture.request is None:
         return
+    flow = flow_of(picture.request)
     try:
-        flow_of(picture.request).settle(picture, ports)
+        try:
+            flow.settle(picture, ports)
+        except Unavailable:  # it may be one connection that was lost, and no later attempt follows
+            flow.settle(picture, ports)
     except MALFORMED as error:
         end_malformed(picture, error, ports)
+    except (Unavailable, Refused) as error:
+        ports.board.settle(picture.record.job_id, Verdict("failed", reason=str(error), code=error.code))
 
 
 def end_malformed(picture: Picture, error: Exception, ports: Ports) -> None:

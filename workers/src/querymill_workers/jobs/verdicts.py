@@ -23,7 +23,7 @@ def lost(picture: Picture, reason: str) -> Verdict:
     One without a deadline stays: its caller may come back much later to read how it ended.
     """
     dead = any(FailureNotes.of(step).dead for step in picture.steps)
-    codes = [step.code for step in picture.steps if step.state == "failed" and step.code is not None]
+    codes = [step.code for step in picture.steps if step.state in ("failed", "waiting") and step.code is not None]
     return Verdict(
         "dead" if dead else "failed",
         reason=reason,

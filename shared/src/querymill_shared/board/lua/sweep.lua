@@ -42,7 +42,10 @@ end
 local function look_at(entry, id, step)
   local rings = redis.call('HINCRBY', ARGV[1] .. id .. ':rings', step, 1)
   redis.call('PEXPIRE', ARGV[1] .. id .. ':rings', 3600000)
-  redis.call('ZADD', due, now + math.min(tonumber(ARGV[2]) * 2 ^ math.min(rings, 10), 60000), entry)
+  -- A job that waits for a store to be settled is not to miss its deadline once the store is back.
+  local is_hurried = step == '@settle' and redis.call('HGET', ARGV[1] .. id .. ':job', 'deadline') ~= '0'
+  local longest = is_hurried and 5000 or 60000
+  redis.call('ZADD', due, now + math.min(tonumber(ARGV[2]) * 2 ^ math.min(rings, 10), longest), entry)
   return string.sub(step, 1, 1) == '@' or needs_a_bell(id, step)
 end
 

@@ -173,6 +173,8 @@ def compare_vectors(
         model = model_to_compare(request.collection, ports)
         vectors, _ = model.embed([request.query], input_type="query", caller=caller)
     except (Unavailable, Refused) as error:
+        if error.code == "store_down":
+            raise
         return {}, (Degradation(stage=claim.step, reason=f"judged by words alone: {error}", code=error.code),)
     near = ports.files.nearest(request.collection, vectors[0], model=model.model, limit=len(paths), paths=paths)
     return {hit.path: hit.cosine for hit in near.found}, ()

@@ -16,7 +16,7 @@ def flow_of(request: FileRequest) -> Flow[FilePorts]:
     """Return the flow of a request."""
     match request:
         case FileSearch():
-            return flow(request, search.step, search.conclude, results.settle, reads="PostgreSQL")
+            return flow(request, search.step, search.conclude, results.settle_late, reads="PostgreSQL")
         case CompareFiles():
             return one_step(request, compare.step, compare.ENDING)
         case IngestFiles():

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from querymill_shared.board import Picture
 from querymill_shared.contracts.files.search import (
@@ -14,6 +14,7 @@ from querymill_shared.contracts.files.search import (
     TokenAccount,
 )
 from querymill_shared.contracts.results import Degradation
+from querymill_shared.contracts.why_not import Absence
 from querymill_workers.jobs import verdicts
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.stages import missing, stage, timing, used, why_nothing
@@ -28,34 +29,50 @@ from querymill_workers.retrievers.files.rules.worth import ContextPart, share_of
 from querymill_workers.retrievers.files.stages import EvaluatedFile, Round, evaluated_files, rounds_of
 from querymill_workers.retrievers.files.why_not import explain_absence
 
+T = TypeVar("T")
+
 #: Files that an agent without this search would read whole.
 TOP_FILES: Final = 5
 #: Decimals of a relevance in the result.
 DECIMALS: Final = 4
 
 
-def settle(picture: Picture, request: FileSearch, ports: FilePorts) -> None:
-    """End the job with the files evaluated so far. If no search finished, the job fails and says why."""
+def settle_late(picture: Picture, request: FileSearch, ports: FilePorts) -> None:
+    """End the job at its deadline. The result names each part that is missing because a store is away."""
+    settle(picture, request, ports, is_late=True)
+
+
+def settle(picture: Picture, request: FileSearch, ports: FilePorts, *, is_late: bool = False) -> None:
+    """End the job with the files evaluated so far. If no search finished, the job fails and says why.
+
+    Raises:
+        Unavailable: A store that the result is read from is away, and the deadline has not passed.
+    """
     rounds = rounds_of(picture)
     if not any(step.state == "done" for round_ in rounds for step in round_.searches):
         verdict = verdicts.lost(picture, why_nothing(picture))
     else:
-        verdict = verdicts.done(result_of(picture, rounds, request, ports))
+        verdict = verdicts.done(result_of(picture, rounds, request, ports, is_late=is_late))
     ports.board.settle(picture.record.job_id, verdict)
 
 
-def result_of(picture: Picture, rounds: Sequence[Round], request: FileSearch, ports: FilePorts) -> FileResult:
+def result_of(
+    picture: Picture, rounds: Sequence[Round], request: FileSearch, ports: FilePorts, *, is_late: bool
+) -> FileResult:
     """Build the result."""
     files = evaluated_files(rounds, request)
     ranking = ranked(files, request)
     hits = tuple(hit_of(file, request, ports.file_profiles) for file in ranking)
     kept = tuple(hit for hit in hits if hit.band in RETURNED or request.mode == "oneshot")
-    returned = with_metadata(kept[: request.top_n], request, ports)
+    read = Reading(is_late=is_late)
+    shown = kept[: request.top_n]
+    returned = read.part("metadata", lambda: with_metadata(shown, request, ports), without=shown)
     is_aside = request.return_low and request.mode == "iterative"
     low = tuple(hit for hit in hits if hit.band == "low" and is_aside)
-    context, degraded = join_context(returned, files, request, ports)
-    ended, wanted = ended_by(rounds, request), request.why_not
-    lacking = (*missing_parts(picture), *degraded, *found_nothing(rounds, request))
+    context = read.part("context", lambda: join_context(returned, files, request, ports), without=Context("", ()))
+    ended = ended_by(rounds, request)
+    absence = read.part("why_not", lambda: why_not(request, rounds, ranking, ended, ports), without=None)
+    lacking = (*missing_parts(picture), *read.missing, *found_nothing(rounds, request))
     return FileResult(
         job_id=picture.record.job_id,
         query=request.query,
@@ -77,8 +94,38 @@ def result_of(picture: Picture, rounds: Sequence[Round], request: FileSearch, po
         token_account=token_account((*returned, *low), files, rounds, context, ports.count_tokens),
         context=context.text,
         context_files=tuple(dict.fromkeys(path for path, _ in context.parts)),
-        why_not=None if wanted is None else explain_absence(request, wanted, rounds, ranking, ended, ports),
+        why_not=absence,
     )
+
+
+class Reading:
+    """What is read from a store for a result. ``missing`` names the parts that could not be read."""
+
+    def __init__(self, *, is_late: bool) -> None:
+        self._is_late = is_late
+        self.missing: list[Degradation] = []
+
+    def part(self, stage: str, read: Callable[[], T], *, without: T) -> T:
+        """Return what is read, or what the result holds ``without`` it.
+
+        Raises:
+            Unavailable: The store is away, and there is time to wait for it.
+        """
+        try:
+            return read()
+        except (Unavailable, Refused) as error:
+            if isinstance(error, Unavailable) and error.cause != "failure" and not self._is_late:
+                raise
+            self.missing.append(Degradation(stage=stage, reason=str(error), code=error.code))
+            return without
+
+
+def why_not(
+    request: FileSearch, rounds: Sequence[Round], ranking: Sequence[EvaluatedFile], ended: str, ports: FilePorts
+) -> Absence | None:
+    """Explain why a file is not among the files returned, if the request asks for one."""
+    wanted = request.why_not
+    return None if wanted is None else explain_absence(request, wanted, rounds, ranking, ended, ports)
 
 
 def found_nothing(rounds: Sequence[Round], request: FileSearch) -> tuple[Degradation, ...]:
@@ -96,10 +143,7 @@ def with_metadata(hits: tuple[FileHit, ...], request: FileSearch, ports: FilePor
     """Add the metadata of files if the request has a filter; without one its sender may not know the field."""
     if not request.filter:
         return hits
-    try:
-        infos = ports.files.describe(request.collection, [hit.path for hit in hits])
-    except (Unavailable, Refused):
-        return hits
+    infos = ports.files.describe(request.collection, [hit.path for hit in hits])
     return tuple(
         hit.model_copy(update={"metadata": dict(infos[hit.path].metadata) if hit.path in infos else {}}) for hit in hits
     )
@@ -156,19 +200,16 @@ def why(file: EvaluatedFile) -> str:
 
 def join_context(
     hits: Sequence[FileHit], files: Mapping[str, EvaluatedFile], request: FileSearch, ports: FilePorts
-) -> tuple[Context, Sequence[Degradation]]:
+) -> Context:
     """Join the best definitions of the files returned, and a map of the others, into one text for a sub-agent.
 
     Contents are fetched here because the board holds no code.
     """
     if not hits or request.context_budget == 0:
-        return Context("", ()), ()
+        return Context("", ())
     paths = [hit.path for hit in hits]
-    try:
-        contents = ports.files.contents(request.collection, paths)
-        symbols = ports.files.symbols(request.collection, paths)
-    except (Unavailable, Refused) as error:
-        return Context("", ()), (Degradation(stage="context", reason=str(error), code=error.code),)
+    contents = ports.files.contents(request.collection, paths)
+    symbols = ports.files.symbols(request.collection, paths)
     defined = {
         path: [(symbol.name, symbol.line) for symbol in found if symbol.role == "definition"]
         for path, found in symbols.items()
@@ -176,14 +217,13 @@ def join_context(
     asked = kinds_asked(request.query) | frozenset(request.kinds)
     parts = [part for path in paths for part in parts_of(files[path], asked=asked, defines=bool(defined.get(path)))]
     uses = {path: [symbol.name for symbol in found if symbol.role != "definition"] for path, found in symbols.items()}
-    text = joined(
+    return joined(
         with_calls(parts, contents),
         contents,
         signatures_of(defined, uses),
         budget=request.context_budget,
         count_tokens=ports.count_tokens,
     )
-    return text, ()
 
 
 def parts_of(file: EvaluatedFile, *, asked: frozenset[FileKind], defines: bool) -> list[ContextPart]:

@@ -144,7 +144,7 @@ def search_vectors(claim: Claim, request: FileSearch, ports: FilePorts) -> Searc
         caller = caller_of(claim, request, ports, margin_s=0, what="the embedding model", patience_s=patience_s)
         vectors, usage = model.embed([request.query], input_type="query", caller=caller)
     except (Unavailable, Refused) as error:
-        if not words_answer:
+        if not words_answer or error.code == "store_down":
             raise
         return SearchNotes(degraded=name_missing(claim.step, [str(error)], error.code))
     by_words = search_words(request, ports).found["words"]

@@ -74,7 +74,11 @@ def without_frame(request: MessageSearch) -> MessageSearch:
 
 
 def find(claim: Claim, request: MessageSearch, laps: Laps, ports: MessagePorts) -> tuple[MessageMatches, Usage]:
-    """Choose the mode: with vectors if there are vectors to compare, else by text, saying why."""
+    """Choose the mode: with vectors if there are vectors to compare, else by text, saying why.
+
+    Raises:
+        Unavailable: A store is away. That is no reason to search by text: the next attempt finds it back.
+    """
     where = filter_of(request)
     if request.ranking == "best" and not has_words(request.query):
         return nothing_asked(), Usage()
@@ -87,6 +91,8 @@ def find(claim: Claim, request: MessageSearch, laps: Laps, ports: MessagePorts) 
             laps.lap("words")
         question, usage = embed_question(claim, request, model, ports) if embedding is None else embedding.result()
     except (Unavailable, Refused) as error:
+        if error.code == "store_down":
+            raise
         laps.lap("embed")
         if first is not None:
             return by_words_alone(first, why=str(error), code=error.code), Usage()

@@ -258,13 +258,17 @@ def conclude(picture: Picture, request: ModuleSearch, ports: ModulePorts) -> Non
 
 
 def settle(picture: Picture, request: ModuleSearch, ports: ModulePorts) -> None:
-    """End the job with the result of the best branch. Without a finished branch the job fails with the reason."""
+    """End the job with the result of the best branch. Without a finished branch the job fails with the reason.
+
+    Raises:
+        Unavailable: The store that the result is read from is away: the job is settled later.
+    """
     branch = best_branch(picture)
     try:
         ending = (
             lost(picture, why_nothing(picture)) if branch is None else done(to_result(picture, branch, request, ports))
         )
-    except (Unavailable, Refused) as error:
+    except Refused as error:
         ending = Verdict("failed", reason=str(error), code=error.code)
     ports.board.settle(picture.record.job_id, ending)
 

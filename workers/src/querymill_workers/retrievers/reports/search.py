@@ -283,10 +283,14 @@ def settle_found(findings: Findings, ports: ReportPorts) -> None:
 
 
 def ending_of(findings: Findings, ports: ReportPorts) -> Verdict:
-    """Return the verdict of what was found, or why its texts could not be read."""
+    """Return the verdict of what was found, or why its texts cannot be read.
+
+    Raises:
+        Unavailable: The store of the texts is away: the job is settled later.
+    """
     try:
         return verdict(findings, ports)
-    except (Unavailable, Refused) as error:
+    except Refused as error:
         return Verdict("failed", reason=str(error), code=error.code)
 
 
