@@ -1,6 +1,5 @@
 """How the fleet is doing, for people: its workers, queues, jobs and model providers. Machines read /metrics."""
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -13,14 +12,16 @@ from querymill_shared import meters
 from querymill_shared.backlog import Backlog, QueueState
 from querymill_shared.board import JobCounts, WorkerLife, lives
 from querymill_shared.board.connections import open_commands
-from querymill_shared.board.counts import read_counts
+from querymill_shared.board.counts import MINUTES, Ends, read_counts
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 
 #: Refusals of each model that are shown.
 REFUSALS = 50
 #: The ends of a job, in the order of the table.
-STATES = ("done", "failed", "cancelled", "dead")
+STATES = ("done", "incomplete", "failed", "cancelled", "dead")
+#: What failed by a mistake of its caller: it names what is not stored, or breaks a rule that only a worker can check.
+MISTAKES = ("not_found", "refused")
 
 
 def figures(settings: Settings) -> dict[str, Any] | None:
@@ -32,6 +33,7 @@ def figures(settings: Settings) -> dict[str, Any] | None:
             alive = [life for life in lives.read_lives(client) if life.beat_age_s < lives.ALIVE_S]
             return {
                 "jobs": _jobs(counts),
+                "lately": {"minutes": MINUTES, "jobs": _ends(counts.lately)},
                 "leases_lost": counts.leases_lost,
                 "dead_letters": counts.dead_letters,
                 "workers": [_worker(life) for life in alive],
@@ -46,11 +48,9 @@ def figures(settings: Settings) -> dict[str, Any] | None:
 
 def _jobs(counts: JobCounts) -> dict[str, dict[str, Any]]:
     """Return, for each kind, how many jobs were submitted and how they ended, and how long they took (s)."""
-    jobs: dict[str, dict[str, Any]] = defaultdict(lambda: {"submitted": 0, "ended": {}})
+    jobs: dict[str, dict[str, Any]] = {kind: {"submitted": 0} | ends for kind, ends in _ends(counts).items()}
     for kind, submitted in counts.submitted.items():
-        jobs[kind]["submitted"] = submitted
-    for (kind, state), ended in counts.ended.items():
-        jobs[kind]["ended"][state] = ended
+        jobs.setdefault(kind, {"ended": {}, "incomplete": 0})["submitted"] = submitted
     for kind, latency in counts.latency.items():
         jobs[kind]["seconds"] = {
             "mean": round(latency.total_s / latency.jobs, 3),
@@ -59,6 +59,14 @@ def _jobs(counts: JobCounts) -> dict[str, dict[str, Any]]:
             "95_percent_within": _finite(latency.within(0.95)),
         }
     return dict(sorted(jobs.items()))
+
+
+def _ends(counts: JobCounts | Ends) -> dict[str, dict[str, Any]]:
+    """Return, for each kind, how many jobs ended in each state, and how many of the done ones lack a part."""
+    jobs: dict[str, dict[str, Any]] = {}
+    for (kind, state), ended in counts.ended.items():
+        jobs.setdefault(kind, {"ended": {}, "incomplete": counts.incomplete.get(kind, 0)})["ended"][state] = ended
+    return jobs
 
 
 def _finite(seconds: float) -> float | None:
@@ -117,14 +125,19 @@ def tables(fleet: Mapping[str, Any]) -> list[Table]:
 
 
 def _table_of_jobs(fleet: Mapping[str, Any]) -> Table:
-    table = Table("jobs", "submitted", *STATES, "half within", "95 % within", box=None)
+    shown = [*STATES, *(state for state in MISTAKES if any(state in job["ended"] for job in fleet["jobs"].values()))]
+    names = [state.replace("_", " ") for state in shown]
+    table = Table("jobs", "submitted", *names, "half within", "95 % within", box=None)
     for kind, job in fleet["jobs"].items():
-        ends = [f"{job['ended'].get(state, 0):,}" for state in STATES]
+        counted = job["ended"] | {"incomplete": job.get("incomplete", 0)}
+        ends = [f"{counted.get(state, 0):,}" for state in shown]
         took = job.get("seconds")
         within = [_seconds(took[name]) for name in ("half_within", "95_percent_within")] if took else ["", ""]
         table.add_row(kind, f"{job['submitted']:,}", *ends, *within)
     lost, dead = fleet["leases_lost"], fleet["dead_letters"]
-    table.caption = f"steps taken from dead workers: {lost:,} · dead letters: {dead:,}"
+    table.caption = (
+        f"incomplete jobs are among those done · steps taken from dead workers: {lost:,} · dead letters: {dead:,}"
+    )
     table.caption_justify = "left"
     return table
 

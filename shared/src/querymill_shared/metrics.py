@@ -118,13 +118,18 @@ def _jobs(counts: JobCounts) -> Iterable[Metric]:
     ended = CounterMetricFamily("querymill_jobs_ended", "Jobs that ended, by how they ended", labels=["kind", "state"])
     for (kind, state), count in counts.ended.items():
         ended.add_metric([kind, state], count)
+    incomplete = CounterMetricFamily(
+        "querymill_jobs_incomplete", "Jobs that are done, with a result that lacks a part", labels=["kind"]
+    )
+    for kind in sorted({kind for kind, _ in counts.ended}):
+        incomplete.add_metric([kind], counts.incomplete.get(kind, 0))
     seconds = HistogramMetricFamily(
         "querymill_job_seconds", "Seconds from submission to end, without cancelled jobs", labels=["kind"]
     )
     for kind, latency in counts.latency.items():
         buckets = [("+Inf" if bound == float("inf") else str(bound), float(jobs)) for bound, jobs in latency.buckets]
         seconds.add_metric([kind], buckets, latency.total_s)
-    yield from (submitted, ended, seconds)
+    yield from (submitted, ended, incomplete, seconds)
     yield CounterMetricFamily(
         "querymill_leases_lost", "Steps taken from a worker that died or hung", value=counts.leases_lost
     )

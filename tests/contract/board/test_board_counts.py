@@ -65,6 +65,68 @@ def test_callers_that_share_work_count_each_for_itself(board: Board) -> None:
     assert counts.ended == {("reports", state): 1 for state in ("cancelled", "dead", "failed")}
 
 
+def test_a_job_that_is_done_without_a_part_is_incomplete(board: Board) -> None:
+    lacking, whole, failed, cancelled = submitted(board, 4)
+    board.settle(lacking, Verdict("done", result="{}", complete=False, degraded=2))
+    board.settle(whole, Verdict("done", result="{}"))
+    board.settle(failed, Verdict("failed", reason="r", complete=False))
+    board.settle(cancelled, Verdict("cancelled"))
+    counts = board.counts()
+    assert counts.incomplete == {"reports": 1}
+    assert counts.ended == {
+        ("reports", state): number for state, number in (("cancelled", 1), ("done", 2), ("failed", 1))
+    }
+
+
+def test_all_that_share_incomplete_work_are_incomplete_but_those_that_cancelled(board: Board) -> None:
+    leader, cancelled, *_ = [board.submit(SEARCH)[0] for _ in range(4)]
+    board.settle(cancelled, Verdict("cancelled"))
+    board.settle(leader, Verdict("done", result="{}", complete=False, degraded=1))
+    assert board.counts().incomplete == {"reports": 3}
+
+
+def test_what_failed_by_a_mistake_of_its_caller_is_counted_as_that_for_all_that_joined(board: Board) -> None:
+    looked_up, *_ = [board.submit(SEARCH)[0] for _ in range(3)]
+    board.settle(looked_up, Verdict("failed", reason="id: not there", code="invalid", counts_as="not_found"))
+    assert board.counts().ended == {("reports", "not_found"): 3}
+    # What its caller is told is that it failed.
+    assert board.picture(looked_up).record.state == "failed"
+
+
+def test_ends_of_the_last_minutes_are_the_same_for_all_that_look(board: Board) -> None:
+    lacking, failed, _ = submitted(board, 3)
+    board.settle(lacking, Verdict("done", result="{}", complete=False))
+    board.settle(failed, Verdict("failed", reason="r"))
+    lately = board.counts().lately
+    assert lately.ended == {("reports", "done"): 1, ("reports", "failed"): 1}
+    assert lately.incomplete == {"reports": 1}
+
+
+def test_an_end_counts_for_five_minutes_in_memory() -> None:
+    now = 1_795_269_731.0
+    board = MemoryBoard(Settings(), clock=lambda: now)
+    board.settle(board.submit(SEARCH)[0], Verdict("failed", reason="r"))
+    now += 299
+    assert board.counts().lately.ended == {("reports", "failed"): 1}
+    now += 62
+    assert board.counts().lately.ended == {}
+    assert board.counts().ended == {("reports", "failed"): 1}
+
+
+def test_the_counts_of_a_minute_leave_the_board_after_ten(valkey_url: str, settings: Settings) -> None:
+    with empty_board("valkey", settings) as board, redis.Redis.from_url(valkey_url) as client:
+        job_id, _ = board.submit(SEARCH)
+        board.settle(job_id, Verdict("done", result="{}", complete=False))
+        (minute,) = client.keys("qm:{*}:ends:*")
+        assert 0 < client.pttl(minute) <= 600_000
+        # An end of five minutes ago counts, one of seven minutes ago does not; nor what another program wrote.
+        stem, _, number = minute.decode().rpartition(":")
+        for ago in (5, 7):
+            client.hset(f"{stem}:{int(number) - ago}", "ended/reports/failed", ago)
+        client.set(f"{stem}:{int(number) - 1}", "no hash")
+        assert board.counts().lately.ended == {("reports", "done"): 1, ("reports", "failed"): 5}
+
+
 def test_a_latency_is_in_the_first_class_that_holds_it(board: Board) -> None:
     job_id, _ = board.submit(SEARCH)
     time.sleep(0.03)

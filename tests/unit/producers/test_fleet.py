@@ -50,12 +50,20 @@ def test_a_provider_shows_its_breaker_and_its_pause() -> None:
 
 def test_jobs_are_listed_by_how_they_ended_and_how_long_they_took() -> None:
     seconds = {"mean": 0.3, "half_within": 0.25, "95_percent_within": None}
-    jobs = {"reports": {"submitted": 1_204, "ended": {"done": 1_200, "dead": 1}, "seconds": seconds},
-            "embed": {"submitted": 1, "ended": {}}}  # fmt: skip
+    jobs = {"reports": {"submitted": 1_204, "ended": {"done": 1_200, "dead": 1}, "incomplete": 7,
+                        "seconds": seconds},
+            "embed": {"submitted": 1, "ended": {}, "incomplete": 0}}  # fmt: skip
     shown = printed({"jobs": jobs, "leases_lost": 3, "dead_letters": 1})
-    assert "reports 1,204 1,200 0 0 1 0.25 s longer" in shown
-    assert "embed 1 0 0 0 0" in shown
+    assert "reports 1,204 1,200 7 0 0 1 0.25 s longer" in shown
+    assert "embed 1 0 0 0 0 0" in shown
     assert "steps taken from dead workers: 3 · dead letters: 1" in shown
+
+
+def test_what_failed_by_a_mistake_of_its_caller_has_a_column_if_there_is_any() -> None:
+    jobs = {"show_document": {"submitted": 3, "ended": {"done": 1, "not_found": 2}, "incomplete": 0}}
+    shown = printed({"jobs": jobs})
+    assert "jobs submitted done incomplete failed cancelled dead not found half" in shown
+    assert "show_document 3 1 0 0 0 0 2" in shown
 
 
 def test_queues_show_their_workers_and_bells() -> None:

@@ -217,9 +217,13 @@ class Matches(BaseModel):
 
 
 class FleetBody(BaseModel):
-    """How the fleet is. ``jobs`` are by kind; ``counts`` are the fleet's counters since the board was empty."""
+    """How the fleet is. ``jobs`` are by kind; ``counts`` are the fleet's counters since the board was empty.
+
+    ``lately`` tells how jobs ended in the last ``minutes``, by kind.
+    """
 
     jobs: dict[str, dict[str, Any]]
+    lately: dict[str, Any]
     leases_lost: int
     dead_letters: int
     workers: list[dict[str, Any]]

@@ -280,6 +280,7 @@ def settle(
             READABLE_MS,
             verdict.code or "",
             MAX_KEPT_REQUEST_BYTES,
+            verdict.counts_as,
             # What the steps of a job that is done found and noted is in its result.
             *(() if closes is None else closing(*closes, is_kept=verdict.state != "done")),
         ],

@@ -2,10 +2,12 @@
 
 The scripts count in the same transaction that writes what is counted, so no count is lost with a process or made twice.
 Each shard has a hash of counts; their fields are joined here. The counts start at 0 when the board loses its data.
+Ends are also counted by the minute, in hashes that expire. A worker of the release before does not count those.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from itertools import accumulate
 from typing import Any, Final
 
@@ -15,6 +17,9 @@ from redis.client import NEVER_DECODE
 from querymill_shared.board import keys
 from querymill_shared.values import frozen
 
+#: The figures of the last minutes are of so many whole minutes, and of the one that runs. The scripts keep them
+#: for longer.
+MINUTES: Final = 5
 #: Upper bounds of the classes of latency, in seconds. The script `settle` has the same.
 BOUNDS: Final = (0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
 
@@ -40,10 +45,19 @@ class Latency:
 
 
 @frozen
+class Ends:
+    """How jobs ended in some time, by kind and state, and how many of those that are done lack a part, by kind."""
+
+    ended: Mapping[tuple[str, str], int]
+    incomplete: Mapping[str, int]
+
+
+@frozen
 class JobCounts:
     """Jobs by kind, and by kind and state; latencies by kind; claims that a worker lost; dead letters on the board.
 
-    ``due_dropped`` counts the entries of due lists that could not be read.
+    ``due_dropped`` counts the entries of due lists that could not be read. ``incomplete`` counts, of the jobs that are
+    done, those whose result lacks a part, by kind. ``lately`` is about the last five minutes.
     """
 
     submitted: Mapping[str, int]
@@ -52,40 +66,70 @@ class JobCounts:
     leases_lost: int
     dead_letters: int
     due_dropped: int = 0
+    incomplete: Mapping[str, int] = field(default_factory=dict)
+    lately: Ends = Ends({}, {})
 
 
 def read_counts(client: redis.Redis) -> JobCounts:
     """Return the counts of all shards."""
+    seconds: Any = client.time()
+    minutes = [f"ends:{minute}" for minute in last_minutes(seconds[0])]
     pipeline = client.pipeline(transaction=False)
     for shard in keys.SHARDS:
-        # A field that another program wrote may not be text.
-        counts: Any = ("HGETALL", keys.prefix(shard) + "counts")
-        pipeline.execute_command(*counts, **{NEVER_DECODE: True})  # type: ignore[no-untyped-call]
+        for name in ("counts", *minutes):
+            # A field that another program wrote may not be text.
+            counts: Any = ("HGETALL", keys.prefix(shard) + name)
+            pipeline.execute_command(*counts, **{NEVER_DECODE: True})  # type: ignore[no-untyped-call]
         pipeline.zcard(keys.prefix(shard) + "dead")
     returned = pipeline.execute(raise_on_error=False)
-    total: Counter[str] = Counter()
-    for fields in returned[::2]:
-        total.update(_numbers(fields))
-    dead = sum(count for count in returned[1::2] if isinstance(count, int))
-    return joined(total, dead)
+    total, lately, dead = Counter[str](), Counter[str](), 0
+    step = len(minutes) + 2
+    for start in range(0, len(returned), step):
+        of_all, *of_minutes, listed = returned[start : start + step]
+        total.update(_numbers(of_all))
+        for fields in of_minutes:
+            lately.update(_numbers(fields))
+        dead += listed if isinstance(listed, int) else 0
+    return joined(total, dead, lately)
 
 
-def joined(total: Mapping[str, int], dead_letters: int) -> JobCounts:
-    """Read the fields of a hash of counts: ``submitted/kind``, ``ended/kind/state``, ``took/kind/bound``."""
-    submitted, ended = {}, {}
+def last_minutes(now: float) -> range:
+    """Return the numbers of the last `MINUTES` and of the one that runs, in minutes since the epoch."""
+    return range(int(now) // 60 - MINUTES, int(now) // 60 + 1)
+
+
+def joined(total: Mapping[str, int], dead_letters: int, lately: Mapping[str, int]) -> JobCounts:
+    """Read the fields of a hash of counts: ``submitted/kind``, ``took/kind/bound``, and those that `ends_of` reads.
+
+    ``lately`` has the fields of the last minutes.
+    """
+    submitted: dict[str, int] = {}
     took: dict[str, dict[str, int]] = {}
-    for field, count in sorted(total.items()):
-        match field.split("/"):
+    for field_, count in sorted(total.items()):
+        match field_.split("/"):
             case ["submitted", kind]:
                 submitted[kind] = count
-            case ["ended", kind, state]:
-                ended[kind, state] = count
             case ["took", kind, bound]:
                 took.setdefault(kind, {})[bound] = count
             case _:
                 pass
     latency = {kind: _latency(counts, total.get(f"took_ms/{kind}", 0)) for kind, counts in took.items()}
-    return JobCounts(submitted, ended, latency, total.get("leases_lost", 0), dead_letters, total.get("due_dropped", 0))
+    lost, dropped, ends = total.get("leases_lost", 0), total.get("due_dropped", 0), ends_of(total)
+    return JobCounts(submitted, ends.ended, latency, lost, dead_letters, dropped, ends.incomplete, ends_of(lately))
+
+
+def ends_of(total: Mapping[str, int]) -> Ends:
+    """Read the fields ``ended/kind/state`` and ``incomplete/kind`` of a hash of counts."""
+    ended, incomplete = {}, {}
+    for name, count in sorted(total.items()):
+        match name.split("/"):
+            case ["ended", kind, state]:
+                ended[kind, state] = count
+            case ["incomplete", kind]:
+                incomplete[kind] = count
+            case _:
+                pass
+    return Ends(ended, incomplete)
 
 
 def bound_of(seconds: float) -> str:

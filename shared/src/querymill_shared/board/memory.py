@@ -366,7 +366,7 @@ class MemoryBoard(MemoryForgetting, MemoryCollections):
         """See `Board.counts`."""
         with self._changed:
             dead = sum(job.record.state == "dead" for job in self._jobs.values())
-            return self._counts.read(dead)
+            return self._counts.read(dead, self._clock())
 
     def _live(self, job_id: str) -> MemoryJob | None:
         job = self._jobs.get(job_id)

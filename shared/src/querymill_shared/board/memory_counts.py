@@ -1,10 +1,10 @@
 """What the board in memory counts, and what it knows of the backlog."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 from querymill_shared.board.calls import BACKLOG_TTL_MS
-from querymill_shared.board.counts import JobCounts, bound_of, joined
+from querymill_shared.board.counts import JobCounts, bound_of, joined, last_minutes
 from querymill_shared.board.picture import Ended, Record, Step, Verdict
 from querymill_shared.contracts.errors import Overloaded
 from querymill_shared.contracts.jobs import JobRequest
@@ -15,6 +15,7 @@ class MemoryCounts:
 
     def __init__(self) -> None:
         self._total: Counter[str] = Counter()
+        self._minutes: defaultdict[int, Counter[str]] = defaultdict(Counter)
 
     def add(self, field: str, amount: int = 1) -> None:
         """Add to a field."""
@@ -24,15 +25,21 @@ class MemoryCounts:
         """Count a job that has ended, and return what is said of it."""
         took_s = (record.ended or record.created) - record.created
         ms = round(took_s * 1000)
-        self.add(f"ended/{record.kind}/{verdict.state}")
+        state = verdict.counts_as or verdict.state
+        is_incomplete = state == "done" and not verdict.complete
+        minute = self._minutes[int(record.ended or record.left or record.created) // 60]
+        for field in (f"ended/{record.kind}/{state}", *((f"incomplete/{record.kind}",) if is_incomplete else ())):
+            self.add(field)
+            minute[field] += 1
         if verdict.state != "cancelled":
             self.add(f"took/{record.kind}/{bound_of(took_s)}")
             self.add(f"took_ms/{record.kind}", ms)
-        return Ended(record.job_id, record.kind, record.collection, verdict.state, ms, steps, verdict.degraded)
+        return Ended(record.job_id, record.kind, record.collection, state, ms, steps, verdict.degraded)
 
-    def read(self, dead_letters: int) -> JobCounts:
+    def read(self, dead_letters: int, now: float) -> JobCounts:
         """Return the counts."""
-        return joined(self._total, dead_letters)
+        lately = sum((self._minutes[minute] for minute in last_minutes(now)), Counter[str]())
+        return joined(self._total, dead_letters, lately)
 
 
 class MemoryBacklog:

@@ -267,6 +267,8 @@ class Verdict:
     """How a job ends. ``result`` is the result as JSON, or "" if there is none. It lacks ``degraded`` parts.
 
     A job that ``stays`` is kept for a week, like a dead one, because it did not do all that its caller left to it.
+    ``counts_as`` is what its end is counted as, if not as its state: "not_found" or "refused" if it failed by a mistake
+    of its caller.
     """
 
     state: Literal["done", "failed", "cancelled", "dead"]
@@ -276,6 +278,7 @@ class Verdict:
     degraded: int = 0
     code: Code | None = None
     stays: bool = False
+    counts_as: str = ""
 
     @property
     def is_kept_long(self) -> bool:
@@ -285,7 +288,10 @@ class Verdict:
 
 @frozen
 class Ended:
-    """What is logged of a job that has ended: no text of anybody. ``degraded`` counts the parts that it lacks."""
+    """What is logged of a job that has ended: no text of anybody.
+
+    ``state`` is what its end is counted as; see `Verdict`. ``degraded`` counts the parts that it lacks.
+    """
 
     job_id: str
     kind: str

@@ -116,7 +116,7 @@ def answer_to(error: Exception, claim: Claim, ports: Ports) -> Sequence[Bell]:
             claim, str(error), ports, cause=error.cause, code=error.code, not_before_s=error.again_in_s
         )
     if isinstance(error, Refused):
-        return fail(claim, str(error), ports, code=error.code)
+        return fail(claim, str(error), ports, code=error.code, counts_as=error.counts_as)
     if isinstance(error, AWAY):
         return try_again_or_fail(claim, f"board: {type(error).__name__}", ports, cause="outage", code="store_down")
     _log.error("step raised", job_id=claim.job_id, step=claim.step, attempt=claim.attempt, exc_info=error)
@@ -196,9 +196,11 @@ def has_no_attempt_left(claim: Claim, cause: Cause, ports: Ports) -> bool:
     )
 
 
-def fail(claim: Claim, reason: str, ports: Ports, *, code: Code, dead: bool = False) -> Sequence[Bell]:
+def fail(
+    claim: Claim, reason: str, ports: Ports, *, code: Code, dead: bool = False, counts_as: str = ""
+) -> Sequence[Bell]:
     """Close a step as failed, and continue without it."""
-    notes = FailureNotes(dead=dead).for_board()
+    notes = FailureNotes(dead=dead, counts_as=counts_as).for_board()
     outcome = Outcome("failed", reason, notes=notes, code=code, parts=tally.current().close())
     picture = ports.board.finish(claim, outcome)
     return [] if picture is None else conclude(picture, ports)

@@ -17,7 +17,7 @@ from querymill_shared.contracts.documents import (
 )
 from querymill_shared.contracts.filters import Retriever
 from querymill_workers.documents.ports import DocumentPorts, Documents
-from querymill_workers.jobs.faults import Refused
+from querymill_workers.jobs.faults import Mistaken, NotFound
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
 
@@ -52,10 +52,10 @@ def documents_of(retriever: Retriever, ports: DocumentPorts) -> Documents:
     """Return the documents of a retriever.
 
     Raises:
-        Refused: The retriever has none that can be listed.
+        Mistaken: The retriever has none that can be listed.
     """
     if retriever not in ports.documents:
-        raise Refused(f"retriever: {retriever} cannot list, show, export or drop documents yet")
+        raise Mistaken(f"retriever: {retriever} cannot list, show, export or drop documents yet")
     return ports.documents[retriever]
 
 
@@ -108,11 +108,11 @@ def show(claim: Claim, request: ShowDocument, ports: DocumentPorts) -> None:
     """Read one document.
 
     Raises:
-        Refused: It is not stored.
+        NotFound: It is not stored.
     """
     found = documents_of(request.retriever, ports).whole(request.collection, [request.id])
     if request.id not in found:
-        raise Refused(f"id: {request.id!r} is not among the {request.retriever} of {request.collection!r}")
+        raise NotFound(f"id: {request.id!r} is not among the {request.retriever} of {request.collection!r}")
     hand_in(claim, request, ShowNotes(document=found[request.id]), SHOWN, ports)
 
 

@@ -36,16 +36,32 @@ class Failed(Unavailable):
 
 
 class Refused(Exception):
-    """Another attempt would fail in the same way."""
+    """Another attempt would fail in the same way.
+
+    ``counts_as`` is what the end of its job is counted as; "" is a failure.
+    """
 
     code: Code = "invalid"
+    counts_as: ClassVar[str] = ""
 
     def __init__(self, reason: str, *, code: Code | None = None) -> None:
         super().__init__(reason)
         self.code = code or type(self).code
 
 
-class Unreadable(Refused):
+class NotFound(Refused):
+    """What the request names is not stored. The answer to its caller is that, and nothing has failed."""
+
+    counts_as = "not_found"
+
+
+class Mistaken(Refused):
+    """The request breaks a rule that only a worker can check. The mistake is its caller's."""
+
+    counts_as = "refused"
+
+
+class Unreadable(Mistaken):
     """An input is malformed, such as a pattern that does not compile."""
 
 

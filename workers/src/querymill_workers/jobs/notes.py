@@ -1,7 +1,7 @@
 """Notes: what a step leaves on the board for later steps and for the result. Typed, frozen, stable on the wire."""
 
 from functools import cache
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
@@ -39,6 +39,10 @@ class StepNotes(Notes):
 
 
 class FailureNotes(Notes):
-    """The notes of a failed step. ``dead``: it was given up because its workers kept dying."""
+    """The notes of a failed step. ``dead``: it was given up because its workers kept dying.
+
+    ``counts_as`` is what the end of the job is counted as; "" is a failure.
+    """
 
     dead: bool = False
+    counts_as: Annotated[str, Field(exclude_if=lambda counts_as: not counts_as)] = ""

@@ -23,10 +23,13 @@ def lost(picture: Picture, reason: str) -> Verdict:
     One without a deadline stays: its caller may come back much later to read how it ended.
     """
     dead = any(FailureNotes.of(step).dead for step in picture.steps)
+    mistakes = {FailureNotes.of(step).counts_as if step.state == "failed" else "" for step in picture.steps}
     codes = [step.code for step in picture.steps if step.state in ("failed", "waiting") and step.code is not None]
     return Verdict(
         "dead" if dead else "failed",
         reason=reason,
         code=codes[0] if codes else None,
+        # Of several steps, one that failed for a reason of its own makes the job a failure.
+        counts_as=mistakes.pop() if len(mistakes) == 1 and not dead else "",
         stays=picture.request is not None and picture.request.deadline is None,
     )

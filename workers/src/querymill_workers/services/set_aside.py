@@ -5,7 +5,7 @@ from typing import Final
 
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.set_aside import ListSetAside, RefusedText, SetAsideResult
-from querymill_workers.jobs.faults import Refused
+from querymill_workers.jobs.faults import Mistaken
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.services.ports import SetAsidePorts
@@ -24,7 +24,7 @@ def step(claim: Claim, request: ListSetAside, ports: SetAsidePorts) -> None:
     """List some texts and count all.
 
     Raises:
-        Refused: ``after`` is no cursor.
+        Mistaken: ``after`` is no cursor.
     """
     counts = ports.set_aside.counts(request.collection)
     entries = ports.set_aside.texts(
@@ -42,14 +42,14 @@ def key_of(cursor: str | None) -> AsideKey | None:
     """Read a cursor.
 
     Raises:
-        Refused: It is none.
+        Mistaken: It is none.
     """
     if cursor is None:
         return None
     try:
         return AsideKey(*map(str, json.loads(cursor)))
     except (TypeError, ValueError):
-        raise Refused("after: must be the cursor of an earlier result") from None
+        raise Mistaken("after: must be the cursor of an earlier result") from None
 
 
 def listed(entry: AsideEntry) -> RefusedText:

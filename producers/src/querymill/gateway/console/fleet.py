@@ -31,7 +31,7 @@ async def show_overview(request: Request) -> Response:
         "overview.html",
         findings=overview.findings(figures, operates=Scope.OPERATE in caller_of(request).scopes),
         queues=overview.queue_rows(figures, before, passed_s, view.seen()),
-        ends=overview.ends(figures, before, passed_s),
+        ends=overview.ends(figures),
         caches=overview.caches(figures["counts"]),
         kinds_of_job=overview.kind_rows(figures),
         providers=overview.by_model(figures["providers"]),

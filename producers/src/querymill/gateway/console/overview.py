@@ -12,6 +12,11 @@ from querymill_shared.board import Picture
 LONG_S: Final = 60.0
 #: Sentences of the verdict.
 SAID: Final = 3
+#: A larger share of the jobs that ended in the last minutes is worth a word, if it failed or if it lacks a part: at
+#: least so many jobs, of all kinds or of one, or else all that ended. One of two is none.
+FAILED_SHARE: Final = 0.05
+INCOMPLETE_SHARE: Final = 0.1
+MIN_JOBS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +81,9 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """How jobs ended within ``window_s`` seconds, or since the board was empty if that is None."""
+    """How jobs ended in the last ``minutes``. Those that are done are "complete" or "incomplete"."""
 
-    window_s: float | None
+    minutes: int
     by_state: Mapping[str, int]
 
     @property
@@ -89,10 +94,12 @@ class Ends:
 
 @dataclass(frozen=True, slots=True)
 class KindRow:
-    """A kind of job: how many were submitted, and within how long (s) half of them, and 95 %, ended."""
+    """A kind of job: how many were submitted, failed or lack a part, and within how long (s) 50 % and 95 % ended."""
 
     kind: str
     submitted: int
+    failed: int
+    incomplete: int
     half_within_s: float | None
     most_within_s: float | None
 
@@ -119,10 +126,16 @@ def findings(figures: Mapping[str, Any], *, operates: bool = True) -> list[Findi
     for provider in figures["providers"] if operates else ():
         if provider["breaker"] == "open":
             said = f"The provider of {provider['model']} failed {provider['failures']} times and is left alone."
-            found.append(Finding(said, "look at its address, key and status; it is tried again by itself"))
+            found.append(Finding(said, _LOOK))
         elif provider["paused_s"]:
             said = f"The provider of {provider['model']} asked for a pause of {duration(provider['paused_s'])}."
             found.append(Finding(said, "lower its limit (…_RPM, …_TPM) if this comes often", "warn"))
+        elif provider["breaker"] == "half-open":
+            often = "once" if provider["failures"] == 1 else f"{provider['failures']} times in a row"
+            said = f"The provider of {provider['model']} failed {often} and is being tried again."
+            found.append(Finding(said, _LOOK, "warn"))
+    if operates:
+        found += _of_jobs(figures)
     slow = [queue for queue in queues if queue["workers"] and (queue["oldest_s"] or 0) > LONG_S]
     found += [_slow(queue) for queue in sorted(slow, key=lambda queue: -queue["oldest_s"])]
     if figures["dead_letters"] and operates:
@@ -130,6 +143,44 @@ def findings(figures: Mapping[str, Any], *, operates: bool = True) -> list[Findi
         said = f"{count(dead)} {'job was' if dead == 1 else 'jobs were'} given up for good."
         found.append(Finding(said, "read why under Dead, and replay or drop", "warn", "/console/dead"))
     return found[:SAID]
+
+
+#: What to do about a provider that fails.
+_LOOK: Final = "look at its address, key and status; it is tried again by itself"
+
+
+def _of_jobs(figures: Mapping[str, Any]) -> list[Finding]:
+    """Return what is wrong with the jobs that ended in the last minutes: too many failed, or too many lack a part."""
+    jobs, minutes = figures["lately"]["jobs"], figures["lately"]["minutes"]
+    ended = {kind: sum(job["ended"].values()) - job["ended"].get("cancelled", 0) for kind, job in jobs.items()}
+    failed = {kind: sum(job["ended"].get(state, 0) for state in ("failed", "dead")) for kind, job in jobs.items()}
+    incomplete = {kind: job["incomplete"] for kind, job in jobs.items()}
+    found = []
+    if said := _too_many(failed, ended, FAILED_SHARE):
+        said = f"{said} failed in the last {minutes} min."
+        found.append(Finding(said, "read why under the failed jobs", at="/console/jobs?state=failed"))
+    if said := _too_many(incomplete, ended, INCOMPLETE_SHARE):
+        said = f"{said} ended in the last {minutes} min with a part missing."
+        found.append(Finding(said, "read which under the incomplete jobs", "warn", "/console/jobs?state=incomplete"))
+    return found
+
+
+def _too_many(some: Mapping[str, int], of: Mapping[str, int], share: float) -> str:
+    """Return how many jobs of which kinds are more than a share, of all kinds or of one, or "" if none are.
+
+    >>> _too_many({"reports": 28, "embed": 0}, {"reports": 30, "embed": 30}, 0.05)
+    '28 of 60 jobs (reports: 28 of 30)'
+    """
+    all_of, kinds = sum(of.values()), sorted(some, key=lambda kind: -some[kind])
+    lacking = sum(some.values())
+    is_all = 0 < lacking == all_of
+    if not is_all and not any(
+        number >= MIN_JOBS and number > share * ended
+        for number, ended in ((lacking, all_of), *((some[kind], of[kind]) for kind in kinds))
+    ):
+        return ""
+    named = ", ".join(f"{kind}: {count(some[kind])} of {count(of[kind])}" for kind in kinds[:3] if some[kind])
+    return f"{count(lacking)} of {count(all_of)} {'job' if all_of == 1 else 'jobs'} ({named})"
 
 
 def by_model(states: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -204,16 +255,15 @@ def queue_rows(
     return rows
 
 
-def ends(figures: Mapping[str, Any], before: Mapping[str, Any] | None, passed_s: float) -> Ends:
-    """Return how jobs ended since the figures ``before``, or since the board was empty."""
-    now = _ended(figures)
-    if before is None:
-        window, by_state = None, now
-    else:
-        earlier = _ended(before)
-        window = passed_s
-        by_state = {state: max(0, number - earlier.get(state, 0)) for state, number in now.items()}
-    return Ends(window, by_state)
+def ends(figures: Mapping[str, Any]) -> Ends:
+    """Return how jobs of all kinds ended in the last minutes."""
+    by_state: dict[str, int] = {}
+    for job in figures["lately"]["jobs"].values():
+        for state, number in job["ended"].items():
+            by_state[state] = by_state.get(state, 0) + number
+        by_state["incomplete"] = by_state.get("incomplete", 0) + job["incomplete"]
+    by_state["complete"] = by_state.pop("done", 0) - by_state.get("incomplete", 0)
+    return Ends(figures["lately"]["minutes"], by_state)
 
 
 def kind_rows(figures: Mapping[str, Any]) -> list[KindRow]:
@@ -221,16 +271,18 @@ def kind_rows(figures: Mapping[str, Any]) -> list[KindRow]:
     rows = []
     for kind, job in figures["jobs"].items():
         took = job.get("seconds") or {}
-        rows.append(KindRow(kind, job["submitted"], took.get("half_within"), took.get("95_percent_within")))
+        failed = sum(job["ended"].get(state, 0) for state in ("failed", "dead"))
+        rows.append(
+            KindRow(
+                kind,
+                job["submitted"],
+                failed,
+                job["incomplete"],
+                took.get("half_within"),
+                took.get("95_percent_within"),
+            )
+        )
     return sorted(rows, key=lambda row: -row.submitted)
-
-
-def _ended(figures: Mapping[str, Any]) -> dict[str, int]:
-    total: dict[str, int] = {}
-    for job in figures["jobs"].values():
-        for state, number in job["ended"].items():
-            total[state] = total.get(state, 0) + number
-    return total
 
 
 def caches(counts: Mapping[str, float]) -> Caches:

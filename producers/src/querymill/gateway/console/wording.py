@@ -26,11 +26,14 @@ SIGNS: Final = {
     "waiting": "○",
     "running": "●",
     "done": "✓",
+    "complete": "✓",
     "incomplete": "⚠",
     "failed": "✕",
     "dead": "☠",
     "cancelled": "⊘",
     "stopped": "⊘",
+    "not_found": "○",
+    "refused": "⊘",
 }
 
 

@@ -139,17 +139,24 @@ end
 -- Upper bounds in seconds, as in counts.py.
 local BOUNDS = {0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800}
 
--- Count the end of a job. Return its id, its state, its kind, its collection, how many ms it took, and how many steps it had.
+-- Count the end of a job, in all and in its minute. Return its id, the state that it counts as, its kind, its collection, how
+-- many ms it took, and how many steps it had.
 local function count_end(job)
   -- A record that another program wrote may lack any of these.
-  local read = redis.call('HMGET', job, 'kind', 'collection', 'created', 'order', 'state', 'left', 'id')
+  local read = redis.call('HMGET', job, 'kind', 'collection', 'created', 'order', 'state', 'left', 'id', 'lacks', 'counts_as')
   local kind, now = read[1] or 'unknown', now_ms()
-  local state, ms = read[6] and 'cancelled' or read[5], now - (tonumber(read[3]) or now)
+  local state, ms = read[6] and 'cancelled' or read[9] or read[5], now - (tonumber(read[3]) or now)
   local bound = 'inf'
   for _, seconds in ipairs(BOUNDS) do
     if ms <= seconds * 1000 then bound = tostring(seconds) break end
   end
-  count(job, 'ended/' .. kind .. '/' .. state)
+  -- Keys of this form are read by counts.py, for the last five minutes.
+  local minute = string.match(job, '^qm:{%x}:') .. 'ends:' .. string.format('%d', math.floor(now / 60000))
+  for _, field in ipairs({'ended/' .. kind .. '/' .. state, state == 'done' and read[8] and 'incomplete/' .. kind or nil}) do
+    count(job, field)
+    redis.pcall('HINCRBY', minute, field, 1)
+  end
+  redis.call('PEXPIRE', minute, 600000)
   -- A cancelled job took as long as its caller liked.
   if state ~= 'cancelled' then
     count(job, 'took/' .. kind .. '/' .. bound)
@@ -278,11 +285,12 @@ local function catch_up(job)
   local leader = redis.call('HGET', job, 'leader')
   if not leader or is_over(job) then return end
   local stem, work = own_stem(job), stem_of(job, leader)
-  local read = redis.call('HMGET', work .. 'job', 'state', 'reason', 'last')
+  local read = redis.call('HMGET', work .. 'job', 'state', 'reason', 'last', 'counts_as')
   if not read[1] then redis.call('DEL', stem .. 'job', stem .. 'steps', stem .. 'events') end
   if not read[1] or not is_over(work .. 'job') then return end
   local body = read[3] or end_of(work .. 'job')[2][4]
   if redis.call('EXISTS', work .. 'result', work .. 'shared') > 0 then redis.call('SET', stem .. 'result', '@' .. leader) end
+  if read[4] then redis.call('HSET', stem .. 'job', 'counts_as', read[4]) end
   -- The leader alone is the dead letter.
   local state = read[1] == 'dead' and 'failed' or read[1]
   local is_read, event = pcall(cjson.decode, body)

@@ -4,7 +4,7 @@
 -- Otherwise return all that ended: id, state, kind, collection, ms, steps.
 -- KEYS job steps events due hits queries request result
 -- ARGV job_id state reason result event_type event ttl_ms keep_request(0|1) noted(0|1) readable_ms
---   code kept_request_bytes [step attempt state reason facts event notes (query packed_hits)...]
+--   code kept_request_bytes counts_as [step attempt state reason facts event notes (query packed_hits)...]
 local job, steps, events, due, hits, queries, request, result = unpack(KEYS)
 -- Keep a key until its time is up, in the form of a key that was just loaded. A stream that grows takes 4 KB for its first
 -- entry, and a hash that has held a long text takes more than twice as much without it.
@@ -14,12 +14,12 @@ local function keep_small(key, ttl)
   if not restored or restored.err then redis.call('PEXPIRE', key, ttl) end
 end
 
-local id, ttl, closes = ARGV[1], tonumber(ARGV[7]), ARGV[13]
+local id, ttl, closes = ARGV[1], tonumber(ARGV[7]), ARGV[14]
 catch_up(job)
 local its_state, open, leader, collection, reads, forgotten, forgets =
   unpack(redis.call('HMGET', job, 'state', 'open', 'leader', 'collection', 'reads', 'forgotten', 'forgets'))
 if is_final(its_state) then return 0 end
-if closes and not (open == '1' and is_held(steps, 13)) then return 0 end
+if closes and not (open == '1' and is_held(steps, 14)) then return 0 end
 -- A job that holds a forgotten text stays no longer than those who wait for it need to read how it ended. But how a write
 -- ended stays, without the names of what was forgotten, and so does a search that found nothing of it: its record says which
 -- documents those are. One that holds it in part has a request without it by now, which is kept if the job was not done.
@@ -73,10 +73,11 @@ local released, left, idempotency = unpack(redis.call('HMGET', job, 'released', 
 local record = {'state', ARGV[2], 'reason', ARGV[3], 'ended', now}
 if closes then
   let_go(due, steps, id, closes)
-  close_step(steps, events, hits, 13)
+  close_step(steps, events, hits, 14)
   record[#record + 1], record[#record + 2] = 'open', 0
 end
 if ARGV[11] ~= '' then record[#record + 1], record[#record + 2] = 'code', ARGV[11] end
+if ARGV[13] ~= '' then record[#record + 1], record[#record + 2] = 'counts_as', ARGV[13] end
 redis.call('HSET', job, unpack(record))
 note_lack(job, ARGV[6])
 local shared, callers = own_stem(job) .. 'shared', own_stem(job) .. 'callers'

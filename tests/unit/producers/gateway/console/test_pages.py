@@ -36,6 +36,11 @@ def record(**fields: Any) -> Record:
     return replace(plain, **fields)
 
 
+def lately(**jobs: tuple[dict[str, int], int]) -> dict[str, Any]:
+    """Say how jobs ended in the last minutes, by kind, and how many of those that are done lack a part."""
+    return {"minutes": 5, "jobs": {kind: {"ended": ended, "incomplete": lack} for kind, (ended, lack) in jobs.items()}}
+
+
 def figures(**fields: Any) -> dict[str, Any]:
     names = ("search", "expand", "ingest", "embed", "rerank", "ranks")
     queues = [{"queue": name, "workers": 1, "bells": 0, "oldest_s": None} for name in names]
@@ -43,7 +48,8 @@ def figures(**fields: Any) -> dict[str, Any]:
               "beat_age_s": 0.4}  # fmt: skip
     plain = {
         "jobs": {"reports": {"submitted": 5, "ended": {"done": 4, "dead": 1}, "seconds": {
-            "mean": 0.2, "half_within": 0.25, "95_percent_within": None}}},
+            "mean": 0.2, "half_within": 0.25, "95_percent_within": None}, "incomplete": 1}},
+        "lately": lately(reports=({"done": 4}, 1)),
         "leases_lost": 0, "dead_letters": 0, "workers": [worker | {"release": "0.1.0"}], "queues": queues,
         "providers": [], "refusals": {}, "counts": {},
     }  # fmt: skip
@@ -53,7 +59,7 @@ def figures(**fields: Any) -> dict[str, Any]:
 def overview_page(found: dict[str, Any], caller: Any = LOOPBACK_CALLER, **more: Any) -> Page:
     page = {
         "findings": overview.findings(found), "queues": overview.queue_rows(found, None, 0),
-        "ends": overview.ends(found, None, 0), "caches": overview.caches(found["counts"]),
+        "ends": overview.ends(found), "caches": overview.caches(found["counts"]),
         "kinds_of_job": overview.kind_rows(found), "providers": found["providers"], "workers": found["workers"],
         "dead": found["dead_letters"], "waiting": [], "is_new": False, "collections": ["filings"],
         "gateway": "localhost:8080",
@@ -90,6 +96,37 @@ def test_all_is_well_in_one_line() -> None:
             "_RPM",
         ),
         ({"dead_letters": 2}, "2 jobs were given up for good.", "replay or drop"),
+        (
+            {"providers": [{"model": "m", "breaker": "half-open", "failures": 12, "paused_s": 0.0}]},
+            "The provider of m failed 12 times in a row and is being tried again.",
+            "address, key and status",
+        ),
+        (
+            {
+                "lately": lately(
+                    reports=({"done": 2, "failed": 56, "dead": 2}, 0), embed=({"done": 40, "cancelled": 9}, 0)
+                )
+            },
+            "58 of 100 jobs (reports: 58 of 60) failed in the last 5 min.",
+            "failed jobs",
+        ),
+        (
+            {"lately": lately(reports=({"done": 30}, 0), messages=({"done": 20}, 10))},
+            "10 of 50 jobs (messages: 10 of 20) ended in the last 5 min with a part missing.",
+            "incomplete jobs",
+        ),
+        # Many good jobs of one kind do not hide those of another.
+        (
+            {"lately": lately(list_documents=({"done": 1_000}, 0), messages=({"failed": 3}, 0))},
+            "3 of 1,003 jobs (messages: 3 of 3) failed in the last 5 min.",
+            "failed jobs",
+        ),
+        # A single job that failed is worth a word if there was no other.
+        (
+            {"lately": lately(files=({"failed": 1}, 0))},
+            "1 of 1 job (files: 1 of 1) failed in the last 5 min.",
+            "failed",
+        ),
     ],
 )
 def test_what_is_wrong_stands_first_with_what_mends_it(fields: dict[str, Any], said: str, mend: str) -> None:
@@ -97,6 +134,32 @@ def test_what_is_wrong_stands_first_with_what_mends_it(fields: dict[str, Any], s
     assert found.said == said
     assert mend in found.mend
     assert f"{said} Mend: {found.mend}" in overview_page(figures(**fields)).text
+
+
+@pytest.mark.parametrize("recent", [
+    lately(),
+    lately(reports=({"done": 1, "failed": 1}, 0)),
+    lately(reports=({"done": 1}, 0), files=({"failed": 1}, 0)),
+    lately(reports=({"done": 1, "failed": 2}, 0)),
+    lately(reports=({"done": 97, "failed": 3}, 0)),
+    lately(reports=({"done": 200}, 20)),
+    lately(show_document=({"not_found": 40}, 0), files=({"refused": 3}, 0)),
+    lately(reports=({"cancelled": 12}, 0)),
+])  # fmt: skip
+def test_few_failures_and_mistakes_of_callers_leave_all_well(recent: dict[str, Any]) -> None:
+    assert overview.findings(figures(lately=recent)) == []
+
+
+def test_who_does_not_operate_hears_of_no_failed_job() -> None:
+    failing = figures(lately=lately(reports=({"failed": 50}, 0)))
+    assert overview.findings(failing, operates=False) == []
+
+
+def test_the_ends_of_the_last_minutes_and_what_lacks_a_part_are_shown() -> None:
+    recent = lately(reports=({"done": 21, "failed": 6}, 10), show_document=({"not_found": 2}, 0))
+    page = overview_page(figures(lately=recent))
+    assert "Last 5 min ended29 complete✓ 11incomplete⚠ 10failed✕ 6not found○ 2" in page.text
+    assert "kindsubmittedincompletefailedhalf within95 % within reports5110.25 s" in page.text
 
 
 def test_a_model_that_was_reached_at_several_addresses_is_one_row_in_its_worst_state() -> None:
@@ -128,11 +191,11 @@ def test_what_waits_says_what_it_waits_for() -> None:
 
 
 def test_rates_and_windows_come_from_counters() -> None:
-    before = figures(counts={"bells_taken/search": 10.0}, jobs={"reports": {"submitted": 1, "ended": {"done": 1}}})
+    before = figures(counts={"bells_taken/search": 10.0})
     now = figures(counts={"bells_taken/search": 40.0})
     assert overview.queue_rows(now, before, 30.0)[0].per_minute == pytest.approx(60)
-    assert overview.ends(now, before, 30.0).by_state == {"done": 3, "dead": 1}
-    assert overview.ends(now, None, 0).total == 5
+    ends = overview.ends(now)
+    assert (ends.minutes, ends.total, ends.by_state) == (5, 4, {"complete": 3, "incomplete": 1})
     assert overview.caches({"vector_hit": 3, "vector_miss": 1}).vectors == pytest.approx(0.75)
 
 
@@ -142,7 +205,7 @@ def test_who_may_not_operate_sees_no_provider_and_no_worker() -> None:
     page = overview_page(found, SEARCHER, findings=overview.findings(found, operates=False))
     assert "secret-model" not in page.text
     assert "given up" not in page.text
-    assert "Since the board was empty" not in page.text
+    assert "Last 5 min" not in page.text
     assert "secret-model" in overview_page(found).text
     assert page.all("a", href="/console/workers") == []
     assert overview_page(found).all("a", href="/console/workers") != []

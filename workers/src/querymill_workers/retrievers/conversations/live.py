@@ -11,7 +11,7 @@ from collections.abc import Sequence, Set
 from querymill_shared.contracts.conversations.ingest import SessionUpdate
 from querymill_shared.contracts.sessions import MAX_MESSAGES, ChatMessage
 from querymill_shared.values import frozen
-from querymill_workers.jobs.faults import Refused
+from querymill_workers.jobs.faults import Mistaken
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.conversations.history import (
     Acceptance,
@@ -64,7 +64,7 @@ def add_messages(
     """Add updates of different sessions that nothing has replaced since, or begin sessions with them.
 
     Raises:
-        Refused: A session would have too many messages.
+        Mistaken: A session would have too many messages.
     """
     growing = find_growing(collection, updates, version, ports)
     held = extend_entries(collection, growing, ports.words)
@@ -83,7 +83,7 @@ def find_growing(
     """Return the sessions that need not be read to grow.
 
     Raises:
-        Refused: A session would have too many messages.
+        Mistaken: A session would have too many messages.
     """
     vocabulary = ports.technical_keywords
     current = facts_version(vocabulary)
@@ -163,9 +163,9 @@ def extend_outline(
 
 
 def refuse_too_many(session_id: str, messages: int) -> None:
-    """Raise Refused for a session that would have too many messages."""
+    """Raise Mistaken for a session that would have too many messages."""
     if messages > MAX_MESSAGES:
-        raise Refused(f"messages: session {session_id!r} would have more than {MAX_MESSAGES} messages")
+        raise Mistaken(f"messages: session {session_id!r} would have more than {MAX_MESSAGES} messages")
 
 
 def _add_by_history(

@@ -10,7 +10,7 @@ from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.conversations.life import ReembedConversations, ReembedConversationsResult
 from querymill_shared.contracts.events import Progress
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.faults import Conflict, Refused
+from querymill_workers.jobs.faults import Conflict, Mistaken, NotFound
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.usage import Usage
@@ -32,14 +32,15 @@ def step(claim: Claim, request: ReembedConversations, ports: ConversationPorts) 
     """Embed all passages that have no vector of the model, also those that its provider refused before, and switch.
 
     Raises:
-        Refused: The workers use another model, or the collection has no sessions.
+        Mistaken: The workers use another model.
+        NotFound: The collection has no sessions.
         Conflict: Sessions were ingested meanwhile; their passages are embedded by the next attempt.
     """
     collection, model, stored = request.collection, ports.embeddings, ports.conversation_passages
     if request.model != model.model:
-        raise Refused(f"model: must be the workers' embedding model {model.model!r} (got {request.model!r})")
+        raise Mistaken(f"model: must be the workers' embedding model {model.model!r} (got {request.model!r})")
     if ports.conversations.count(collection, {}) == 0:
-        raise Refused(f"collection: no conversations in {collection!r}")
+        raise NotFound(f"collection: no conversations in {collection!r}")
     if claim.attempt == 1:
         index_in_passages(collection, ports)
         ports.set_aside.drop(collection, KIND, None, model=model.model)

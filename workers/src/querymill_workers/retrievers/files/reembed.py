@@ -11,7 +11,7 @@ from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.files.reembed import ReembedFiles, ReembedFilesResult
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.faults import Conflict, Refused
+from querymill_workers.jobs.faults import Conflict, Mistaken, NotFound
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.usage import Usage
@@ -30,15 +30,16 @@ def step(claim: Claim, request: ReembedFiles, ports: FilePorts) -> None:
     """Embed all chunks that have no vector of the model, also those that its provider refused before, and switch.
 
     Raises:
-        Refused: The workers use another model, or the collection has no files.
+        Mistaken: The workers use another model.
+        NotFound: The collection has no files.
         Conflict: Files were ingested meanwhile; their chunks are embedded by the next attempt.
     """
     collection, model = request.collection, ports.embeddings
     if request.model != model.model:
-        raise Refused(f"model: must be the workers' embedding model {model.model!r} (got {request.model!r})")
+        raise Mistaken(f"model: must be the workers' embedding model {model.model!r} (got {request.model!r})")
     total = ports.files.counts(collection, model=model.model).chunks
     if total == 0:
-        raise Refused(f"collection: no files in {collection!r}")
+        raise NotFound(f"collection: no files in {collection!r}")
     ask_for_vectors(collection, ports)
     if claim.attempt == 1:
         ports.set_aside.drop(collection, KIND, None, model=model.model)

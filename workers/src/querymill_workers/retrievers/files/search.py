@@ -70,7 +70,8 @@ def step(claim: Claim, request: FileSearch, ports: FilePorts) -> Sequence[Bell]:
     try:
         notes = carry_out(place, claim, request, ports)
     except Unreadable as error:  # only RE2 can tell that the request holds an invalid pattern
-        ports.board.settle(claim.job_id, Verdict("failed", reason=f"patterns: {error}", code=error.code))
+        ending = Verdict("failed", reason=f"patterns: {error}", code=error.code, counts_as=error.counts_as)
+        ports.board.settle(claim.job_id, ending)
         return []
     laps.lap(place.stage)
     notes = notes.model_copy(update={"timing": laps.ms})

@@ -14,7 +14,7 @@ from querymill_shared.contracts.messages.grow import GrowSessions, GrowSessionsR
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
 from querymill_workers.inference.ports import Embeddings
 from querymill_workers.jobs.bell import Bell, one_per_queue
-from querymill_workers.jobs.faults import Refused
+from querymill_workers.jobs.faults import Mistaken
 from querymill_workers.jobs.loading import Loading, LoadNotes, ending_of, load_slices
 from querymill_workers.jobs.one_step import hand_in
 from querymill_workers.ledger.ports import Standing, Subject, Version, version_of
@@ -82,7 +82,7 @@ def grown_session(stored: Mapping[str, Any] | None, growth: SessionGrowth) -> Ch
     ``a b`` grown by ``c`` after 2 is ``a b c``, and so is ``a b c``, to which that was added before.
 
     Raises:
-        Refused: The session breaks a rule with them.
+        Mistaken: The session breaks a rule with them.
     """
     if stored is None:
         return None
@@ -96,7 +96,7 @@ def grown_session(stored: Mapping[str, Any] | None, growth: SessionGrowth) -> Ch
             {**stored, "messages": [*stored["messages"], *map(_as_given, growth.messages)]}
         )
     except pydantic.ValidationError as error:
-        raise Refused(f"messages: session {growth.session_id!r} cannot grow: {error.errors()[0]['msg']}") from error
+        raise Mistaken(f"messages: session {growth.session_id!r} cannot grow: {error.errors()[0]['msg']}") from error
 
 
 def _as_given(message: ChatMessage) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from querymill_shared.board import Claim, Outcome, Picture
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.messages.life import PARTS, ReembedMessages, ReembedResult
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.faults import Conflict, Refused
+from querymill_workers.jobs.faults import Conflict, Mistaken, NotFound
 from querymill_workers.jobs.later_steps import add_steps
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.stages import stage, used
@@ -42,14 +42,15 @@ def step(claim: Claim, request: ReembedMessages, ports: MessagePorts) -> Sequenc
     """Embed one part of the collection, or what the parts missed.
 
     Raises:
-        Refused: The workers use another model, or the collection has no messages.
+        Mistaken: The workers use another model.
+        NotFound: The collection has no messages.
         Conflict: Messages were ingested meanwhile; they are embedded by the next attempt.
     """
     model, collection = ports.embeddings, request.collection
     if request.model != model.model:
-        raise Refused(f"model: must be the workers' embedding model {model.model!r} (got {request.model!r})")
+        raise Mistaken(f"model: must be the workers' embedding model {model.model!r} (got {request.model!r})")
     if ports.sessions.searched_by(collection) is None:
-        raise Refused(f"collection: no messages in {collection!r}")
+        raise NotFound(f"collection: no messages in {collection!r}")
     part, parts = (0, 1) if claim.step == REST else (request.steps.index(claim.step), PARTS)
     sessions = ports.sessions.lacking(collection, model=model.model, part=part, parts=parts)
     refused: list[str] = []

@@ -10,7 +10,7 @@ from typing import Final
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.faults import Refused
+from querymill_workers.jobs.faults import NotFound
 from querymill_workers.jobs.follow_up import submit_once
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.ledger.ports import Subject
@@ -28,13 +28,13 @@ def step(claim: Claim, request: LearnLexicon, ports: ModulePorts) -> Sequence[Be
     """Learn a lexicon from every description, and publish it.
 
     Raises:
-        Refused: The collection holds no document.
+        NotFound: The collection holds no document.
     """
     collection = request.collection
     repair_unsettled(collection, ports)
     before = ports.modules.vocabulary(collection)
     if before.changes == 0:
-        raise Refused(f"collection: no code documents in {collection!r}")
+        raise NotFound(f"collection: no code documents in {collection!r}")
     if request.background and claim.counts.pauses == 0:
         delay = DEBOUNCE_S + DEBOUNCE_S_PER_DOCUMENT * before.changes
         ports.board.postpone(claim, delay_s=delay, reason="waiting for more documents", cause="pause")

@@ -9,7 +9,7 @@ from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.modules.embed import ReembedModules, ReembedModulesResult
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.faults import Refused
+from querymill_workers.jobs.faults import Mistaken, NotFound
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.retrievers.modules.describe import describe
@@ -22,14 +22,15 @@ def step(claim: Claim, request: ReembedModules, ports: ModulePorts) -> None:
     """Embed all descriptions without a vector of the workers' model, also those that its provider refused before.
 
     Raises:
-        Refused: The workers use another model, or the collection has no documents.
+        Mistaken: The workers use another model.
+        NotFound: The collection has no documents.
     """
     collection, model = request.collection, ports.embeddings.model
     if request.model != model:
-        raise Refused(f"model: must be the workers' embedding model {model!r} (got {request.model!r})")
+        raise Mistaken(f"model: must be the workers' embedding model {model!r} (got {request.model!r})")
     documents = [summary.document for summary in ports.modules.describe_all(collection)]
     if not documents:
-        raise Refused(f"collection: no code documents in {collection!r}")
+        raise NotFound(f"collection: no code documents in {collection!r}")
     if claim.attempt == 1:
         describe(collection, documents, ports)
         ports.set_aside.drop(collection, KIND, None, model=model)

@@ -12,7 +12,7 @@ from querymill_shared.board import Claim, Outcome, Picture
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.reports.life import PARTS, ReembedReports, ReembedReportsResult
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.faults import Conflict, Refused
+from querymill_workers.jobs.faults import Conflict, Mistaken, NotFound
 from querymill_workers.jobs.later_steps import add_steps
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.stages import stage, used
@@ -36,14 +36,15 @@ def step(claim: Claim, request: ReembedReports, ports: ReportPorts) -> Sequence[
     """Embed one part of the collection, or what the parts missed.
 
     Raises:
-        Refused: The workers use another model, or the collection has no reports.
+        Mistaken: The workers use another model.
+        NotFound: The collection has no reports.
         Conflict: Reports were ingested meanwhile; they are embedded by the next attempt.
     """
     model, collection, life = ports.embeddings, request.collection, ports.report_life
     if request.model != model.model:
-        raise Refused(f"model: must be the workers' embedding model {model.model!r} (got {request.model!r})")
+        raise Mistaken(f"model: must be the workers' embedding model {model.model!r} (got {request.model!r})")
     if ports.reports.searched_by(collection) is None:
-        raise Refused(f"collection: no reports in {collection!r}")
+        raise NotFound(f"collection: no reports in {collection!r}")
     part, parts = (0, 1) if claim.step == REST else (request.steps.index(claim.step), PARTS)
     reports, embedded = life.lacking(collection, model=model.model, part=part, parts=parts), Embedded()
     for number, document in enumerate(reports, start=1):

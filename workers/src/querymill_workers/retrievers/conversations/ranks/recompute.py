@@ -12,7 +12,7 @@ from querymill_shared.board import Claim, Outcome, Picture
 from querymill_shared.contracts.conversations.ranks import RanksResult, RecomputeRanks
 from querymill_workers.jobs import one_step, verdicts
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.faults import Refused
+from querymill_workers.jobs.faults import NotFound
 from querymill_workers.jobs.follow_up import is_over, submit_once
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending
@@ -100,7 +100,8 @@ def rebuild_part(claim: Claim, request: RecomputeRanks, ports: ConversationPorts
     One rebuild of a collection runs at a time. A part of another waits.
 
     Raises:
-        Refused: The collection never held a session, or another rebuild has begun since.
+        NotFound: The collection never held a session.
+        Refused: Another rebuild has begun since.
     """
     refuse_unknown(request.collection, ports.conversations)
     collection, rebuild = request.collection, claim.job_id
@@ -164,9 +165,9 @@ def conclude(picture: Picture, request: RecomputeRanks, ports: Common) -> None:
 
 
 def refuse_unknown(collection: str, conversations: Conversations) -> None:
-    """Raise Refused for a collection that never held a session."""
+    """Raise NotFound for a collection that never held a session."""
     if conversations.generation(collection) == 0:
-        raise Refused(f"collection: no conversations in {collection!r}")
+        raise NotFound(f"collection: no conversations in {collection!r}")
 
 
 def part_notes(published: Published) -> PartNotes:
