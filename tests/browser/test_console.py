@@ -103,6 +103,26 @@ def test_a_dead_job_is_replayed(
         expect(page.locator("#s-head")).to_contain_text("○ queued")
 
 
+def test_failed_jobs_are_not_well_and_lead_to_their_list(
+    open_page: OpenPage, quiet: Settings, quiet_mill: Querymill, quiet_gateway: GatewayHere
+) -> None:
+    with closing(ValkeyBoard.connect(quiet)) as board:
+        for number in range(12):
+            job_id = open_job(quiet_mill)
+            done = Verdict("done", result="{}", complete=number % 2 == 0)
+            board.settle(
+                job_id, Verdict("failed", reason="the model is away", code="provider_down") if number < 8 else done
+            )
+    with open_page("/console", at=quiet_gateway.url) as page:
+        verdict = page.get_by_role("region", name="Verdict")
+        expect(verdict).to_contain_text(re.compile(r"[0-9]+ of [0-9]+ jobs \(.*\) failed in the last 5 min\."))
+        expect(verdict).not_to_contain_text("All is well")
+        expect(page.locator("main")).to_contain_text("Last 5 min")
+        verdict.get_by_role("link", name="read why under the failed jobs").click()
+        expect(page.locator("main")).to_contain_text("✕ failed")
+        expect(page.locator("main")).not_to_contain_text("✓ done")
+
+
 def test_a_page_goes_on_after_the_gateway_was_restarted(
     open_page: OpenPage, quiet: Settings, quiet_mill: Querymill
 ) -> None:

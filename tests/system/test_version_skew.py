@@ -25,6 +25,7 @@ from querymill import (
     IngestModule,
     IngestReport,
     Job,
+    JobFailed,
     MessageSearch,
     ModuleDocument,
     ModuleSearch,
@@ -35,7 +36,7 @@ from querymill import (
     Settings,
     SourceFile,
 )  # fmt: skip
-from querymill_shared.board import ValkeyBoard, keys
+from querymill_shared.board import ValkeyBoard, Verdict, keys
 from querymill_shared.contracts.answer import AnswerHit
 from querymill_shared.contracts.conversations.ingest import IngestConversation
 from querymill_shared.contracts.embed import TextToEmbed
@@ -194,6 +195,21 @@ def test_a_new_client_is_served_by_a_former_worker(fleet: Fleet) -> None:
     done_by(mill, stored(collection))
     results = done_by(mill, mixed(collection, "1"))
     assert [lost for result in results if (lost := lacks(result.model_dump()))] == []
+
+
+def test_ends_that_a_former_worker_writes_count_as_it_counts_them(fleet: Fleet) -> None:
+    fleet.former_worker()
+    mill, collection = fleet.mill(), new_collection()
+    done_by(mill, stored(collection))
+    with pytest.raises(JobFailed, match="is not among the reports"):
+        mill.show("reports", "nobody", collection=collection)
+    with closing(ValkeyBoard.connect(fleet.settings)) as board:
+        counts = board.counts()
+        # It counts nothing by the minute, and no look-up apart.
+        assert counts.ended["show_document", "failed"] == 1
+        assert (counts.lately.ended, counts.incomplete) == ({}, {})
+        board.settle(board.submit(ReportSearch(query="q", collection=collection))[0], Verdict("failed", reason="r"))
+        assert board.counts().lately.ended == {("reports", "failed"): 1}
 
 
 def test_a_former_client_is_served_by_a_new_worker(fleet: Fleet) -> None:
