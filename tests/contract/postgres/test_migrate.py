@@ -10,7 +10,7 @@ import pytest
 from querymill_workers.postgres import migrate as migrating
 from querymill_workers.postgres.migrate import SchemaMismatch, check, migrate, migrations
 from tests.fakes.vectors import DIMENSIONS
-from tests.fixtures.databases import own_database
+from tests.fixtures.databases import drop_database, own_database
 
 NAMES = [migration.name for migration in migrations()]
 
@@ -110,3 +110,20 @@ def test_a_database_is_dropped_although_a_session_that_we_may_not_end_is_left(da
         closing.start()
     closing.join()
     database.execute(f"DROP ROLE {role}".encode())
+
+
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1", "EUC_JP"])
+def test_a_database_of_another_encoding_is_refused_in_one_line(
+    database_url: str, database: psycopg.Connection, encoding: str
+) -> None:
+    name = f"t{uuid4().hex}"
+    database.execute(
+        f"CREATE DATABASE {name} TEMPLATE template0 ENCODING '{encoding}' LOCALE_PROVIDER libc LOCALE 'C'".encode()
+    )
+    url = f"{database_url.rsplit('/', 1)[0]}/{name}"
+    try:
+        for refused in (lambda: migrate(url, dimensions=DIMENSIONS), lambda: check(url)):
+            with pytest.raises(SchemaMismatch, match=rf"^DATABASE_URL: .* {encoding} and must be UTF8.*$"):
+                refused()
+    finally:
+        drop_database(database, name)

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from types import MappingProxyType
 from typing import Any, ClassVar, Final, LiteralString, TypeVar
 
 import numpy as np
@@ -14,6 +15,7 @@ import psycopg_pool
 from pgvector.psycopg.vector import VectorBinaryDumper
 from psycopg import Connection
 from psycopg.abc import PQGen
+from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool
 
@@ -50,20 +52,19 @@ UNHURRIED_S = 3_600.0
 #: Both sides notice within about ten seconds that the other host is gone.
 _CLIENT_OPTIONS: Final = {
     "connect_timeout": 5,
-    "keepalives": 1,
-    "keepalives_idle": 5,
-    "keepalives_interval": 2,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 10_000,
-}
-_SERVER_OPTIONS: Final = {
-    "statement_timeout": STATEMENT_TIMEOUT_MS,
-    "lock_timeout": LOCK_TIMEOUT_MS,
-    "idle_in_transaction_session_timeout": SILENCE_MS,
-    "tcp_keepalives_idle": 5,
-    "tcp_keepalives_interval": 2,
-    "tcp_keepalives_count": 3,
-    "tcp_user_timeout": 10_000,
+    "keepalives": 1, "keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000,
+}  # fmt: skip
+_SERVER_KEEPALIVE: Final = {
+    "tcp_keepalives_idle": "5", "tcp_keepalives_interval": "2", "tcp_keepalives_count": "3",
+    "tcp_user_timeout": "10000",
+}  # fmt: skip
+#: What holds in every transaction, whatever the role, the database or the environment has set.
+_KEPT: Final = {
+    "statement_timeout": str(STATEMENT_TIMEOUT_MS),
+    "lock_timeout": str(LOCK_TIMEOUT_MS),
+    "idle_in_transaction_session_timeout": str(SILENCE_MS),
+    "querymill.walled": "on",
+    "querymill.across": "off",
 }
 #: A pool gives up connecting after this long, in seconds; the next caller makes it connect again. With the library's
 #: own limit of five minutes, the waits between its attempts grow to two minutes.
@@ -85,6 +86,15 @@ class CheckedConnection(Connection[TupleRow]):
     #: Whether no reply came within the limit.
     fell_silent: bool = False
     limits_transactions: bool = False
+    #: Settings that hold in every transaction.
+    kept: Mapping[str, str] = MappingProxyType({})
+    #: Whether the session keeps them. A pooler such as PgBouncer lends it to other clients, too.
+    has_own_session: bool = True
+
+    def keep_settings(self) -> None:
+        """Begin a transaction with the settings that hold in every one, unless the session keeps them."""
+        if not self.has_own_session:
+            self.execute(SESSION["keep_in_transaction"], _listed(self.kept))
 
     def limit_transaction(self, limit_ms: int) -> None:
         """Replace the time limit of the current transaction; 0 lifts it."""
@@ -152,33 +162,37 @@ class Pool(ConnectionPool[CheckedConnection]):
 
 def open_pool(url: str, *, max_size: int = 16, timeout_s: float = 5.0) -> Pool:
     """Open a pool. Idle connections are checked before use, so a server restart costs a retry instead of an error."""
-    options = {
-        "options": " ".join(f"-c {name}={value}" for name, value in _SERVER_OPTIONS.items()),
-        "autocommit": True,  # transactions begin where they are asked for
-    }
     return Pool(
         url,
         min_size=1,
         max_size=max_size,
         timeout=timeout_s,
         reconnect_timeout=_RECONNECT_S,
-        kwargs=options | _CLIENT_OPTIONS,
+        kwargs={"autocommit": True, **_CLIENT_OPTIONS},  # transactions begin where they are asked for
         open=True,
     )
 
 
 def _prepare(connection: CheckedConnection) -> None:
-    """Accept arrays as vectors, limit the time of transactions, look names up in our schemas alone, keep to the walls.
+    """Accept arrays as vectors, and set what holds in every transaction: a pooler refuses or ignores startup options.
 
     No type is named, so the server is not asked for one.
     """
     connection.adapters.register_dumper(np.ndarray, VectorBinaryDumper)
     connection.limits_transactions = connection.info.server_version >= 170_000
-    if connection.limits_transactions:
-        connection.execute(SESSION["every_transaction_limit"], {"limit": str(TRANSACTION_MS)})
-    connection.execute(SESSION["safe_path"])
-    connection.execute(SESSION["walled"])
+    limits = {"transaction_timeout": str(TRANSACTION_MS)} if connection.limits_transactions else {}
+    path = connection.execute(SESSION["safe_path"]).fetchall()
+    connection.kept = {**_KEPT, **limits, "search_path": path[0][0]}
+    # A pooler makes up the process that it names to a client.
+    values = _listed(connection.kept | _SERVER_KEEPALIVE) | {"pid": connection.info.backend_pid}
+    connection.has_own_session = bool(connection.execute(SESSION["keep_in_session"], values).fetchall())
+    if not connection.has_own_session:
+        connection.prepare_threshold = None  # another client's statement may have the name, or the server not know ours
     connection.opened_at = time.monotonic()
+
+
+def _listed(settings: Mapping[str, str]) -> dict[str, Any]:
+    return {"names": list(settings), "values": list(settings.values())}
 
 
 @contextmanager
@@ -242,7 +256,10 @@ def holding(pool: Pool) -> Iterator[CheckedConnection]:
 @contextmanager
 def transaction_on(connection: CheckedConnection) -> Iterator[None]:
     """Open a transaction. What ends one that failed is not waited for long."""
+    is_first = connection.info.transaction_status == TransactionStatus.IDLE
     with connection.transaction():
+        if is_first:
+            connection.keep_settings()
         try:
             yield
         except BaseException:

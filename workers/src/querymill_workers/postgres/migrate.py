@@ -2,21 +2,31 @@
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import resources
+from typing import Final
 
 import psycopg
 from psycopg import sql
 
 from querymill_shared.values import frozen
+from querymill_workers.postgres.connection import lent, open_pool
+from querymill_workers.postgres.queries import SESSION
 from querymill_workers.postgres.walls import lower_walls, missing_walls, prepare_role, raise_walls
 
 #: The key of the advisory lock that serialises migrations.
 _LOCK = 7_203_041
+#: What a pooler says that cannot serve workers, and what to do about it.
+_POOLERS: Final[Mapping[str, str]] = {
+    "unsupported startup parameter": "take the options out of the address and out of PGOPTIONS,"
+    " or add them to ignore_startup_parameters of the pooler",
+    "statement pooling": "its pool_mode is statement, and workers need transactions: set it to transaction or session",
+}
 
 
 class SchemaMismatch(Exception):
-    """Raised when the schema does not fit this release. The message says what to do."""
+    """Raised when the database, or what is in front of it, does not fit this release. The message says what to do."""
 
 
 @frozen
@@ -43,7 +53,7 @@ def migrate(url: str, *, dimensions: int) -> list[str]:
     Raises:
         SchemaMismatch: An administrator must act first.
     """
-    with psycopg.connect(url, connect_timeout=5) as connection:
+    with _connected(url) as connection:
         connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
         if to_run := prepare_role(connection):
             raise SchemaMismatch(
@@ -79,12 +89,12 @@ def database_ahead_s(url: str) -> float:
 
 
 def check(url: str) -> None:
-    """Check that a database has every migration and every wall.
+    """Check that a database has every migration and every wall, and that the limits of workers hold on a connection.
 
     Raises:
-        SchemaMismatch: A migration or a wall is missing. The message says what to do.
+        SchemaMismatch: Something is missing. The message says what to do.
     """
-    with psycopg.connect(url, connect_timeout=5) as connection:
+    with _connected(url) as connection:
         known = connection.execute("SELECT to_regclass('schema_migrations') IS NOT NULL").fetchone() == (True,)
         rows = connection.execute("SELECT number FROM schema_migrations").fetchall() if known else []
         done = {number for (number,) in rows}
@@ -93,3 +103,45 @@ def check(url: str) -> None:
             raise SchemaMismatch(f"DATABASE_URL: missing migrations {', '.join(missing)}; run querymill migrate")
         if walls := missing_walls(connection):
             raise SchemaMismatch(f"DATABASE_URL: {'; '.join(walls)}; run querymill migrate")
+    with open_pool(url, max_size=1) as pool, lent(pool) as connection:
+        rows = connection.execute(SESSION["in_force"], {"names": list(connection.kept)}).fetchall()
+        if lost := lost_settings(connection.kept, dict(rows)):
+            raise SchemaMismatch(f"DATABASE_URL: {lost}")
+
+
+def lost_settings(wanted: Mapping[str, str], found: Mapping[str, str | None]) -> str | None:
+    """Say which settings of a transaction are not those that workers set, and what to do, or None."""
+    lost = [f"{name} is {found.get(name) or 'not set'} instead of {value}" for name, value in wanted.items()
+            if found.get(name) != value]  # fmt: skip
+    if not lost:
+        return None
+    return f"{'; '.join(lost)}: something between workers and server drops settings; connect to the server directly"
+
+
+@contextmanager
+def _connected(url: str) -> Iterator[psycopg.Connection]:
+    """Connect in one transaction.
+
+    Raises:
+        SchemaMismatch: The database is of another encoding, or a pooler in front of it cannot serve workers.
+    """
+    try:
+        # Behind a pooler, a prepared statement may be another client's.
+        with psycopg.connect(url, connect_timeout=5, prepare_threshold=None) as connection:
+            encoding = connection.info.parameter_status("server_encoding")
+            if encoding != "UTF8":
+                raise SchemaMismatch(
+                    f"DATABASE_URL: the encoding of the database is {encoding} and must be UTF8: make one with"
+                    " CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8'"
+                )
+            yield connection
+    except psycopg.OperationalError as error:
+        for said, remedy in _POOLERS.items():
+            if said in str(error):
+                raise SchemaMismatch(f"DATABASE_URL: the pooler says {_reason(error)}: {remedy}") from error
+        raise
+
+
+def _reason(error: psycopg.Error) -> str:
+    """Return the server's own words, without the address."""
+    return str(error).strip().splitlines()[0].rpartition("FATAL: ")[2].strip()

@@ -13,8 +13,8 @@ import structlog
 from cachetools import TTLCache
 from psycopg import sql
 
-from querymill_workers.postgres.connection import Pool, borrowed, within
-from querymill_workers.postgres.queries import statements
+from querymill_workers.postgres.connection import Pool, lent, within
+from querymill_workers.postgres.queries import SESSION, statements
 
 _log = structlog.get_logger(__name__)
 _SQL: Final = statements("querymill_workers.postgres", "near.sql")
@@ -46,7 +46,7 @@ class NearIndexes:
         with self._lock:
             known = self._known.get((collection, model))
         if known is None:
-            with borrowed(self._pool) as connection:
+            with lent(self._pool) as connection:
                 known = self._state(connection, self.name(collection, model)) is True
             with self._lock:
                 self._known[collection, model] = known
@@ -61,10 +61,10 @@ class NearIndexes:
         if self.exists(collection, model) or not self._is_large(collection, model):
             return False
         name = self.name(collection, model)
+        definition = self._definition(name, collection, model, dimensions)
         try:
-            # Not from the pool, whose connections limit the time of statements.
-            with psycopg.connect(self._pool.url, autocommit=True, connect_timeout=5) as connection:
-                made = self._make_alone(connection, name, self._definition(name, collection, model, dimensions))
+            with self._unlimited() as holder, self._unlimited(autocommit=True) as connection:
+                made = self._has_right(holder) and self._make_alone(connection, name, definition)
         except psycopg.Error as error:
             _log.warning("could not make an index of near vectors", index=name, error=type(error).__name__)
             return False
@@ -72,11 +72,25 @@ class NearIndexes:
             self._known.pop((collection, model), None)
         return made
 
+    def _unlimited(self, *, autocommit: bool = False) -> psycopg.Connection:
+        """Connect. Not by the pool, whose connections limit the time of statements."""
+        # Behind a pooler, a prepared statement may be another client's.
+        return psycopg.connect(self._pool.url, autocommit=autocommit, connect_timeout=5, prepare_threshold=None)
+
+    def _has_right(self, holder: psycopg.Connection) -> bool:
+        """Take the right to make an index of the table, unless another worker has it.
+
+        It ends with the transaction, also behind a pooler, which does not end a session when its client closes it.
+        """
+        holder.execute(SESSION["silence_limit"], {"limit": "0"})
+        # With a literal: a statement with values leaves its portal open, for whose snapshot the new index would wait.
+        statement = sql.SQL(_SQL["try_to_make"]).format(table=sql.Literal(self._table))
+        return holder.execute(statement).fetchone() == (True,)
+
     def _make_alone(self, connection: psycopg.Connection, name: str, definition: sql.Composed) -> bool:
-        """Make an index unless another worker makes one of the table. The end of the connection ends the lock."""
-        row = connection.execute(_SQL["try_to_make"], {"table": self._table}).fetchone()
+        """Make an index if there is none. No other worker makes one of the table."""
         state = self._state(connection, name)
-        if row != (True,) or state is True:
+        if state is True:
             return False
         if state is False:  # a worker died over it
             connection.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(name)))
@@ -88,7 +102,7 @@ class NearIndexes:
         with self._lock:
             self._known.pop((collection, model), None)
         name = sql.Identifier(self.name(collection, model))
-        with borrowed(self._pool) as connection:
+        with lent(self._pool) as connection:
             connection.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(name))
 
     def _is_large(self, collection: str, model: str) -> bool:

@@ -8,8 +8,8 @@ SELECT FROM {table}
 WHERE collection = %(collection)s AND model = %(model)s AND embedding IS NOT NULL
 LIMIT 1 OFFSET %(rows)s;
 
--- try_to_make: take the right to make an index of a table until the connection ends
-SELECT pg_try_advisory_lock(hashtextextended('near/' || %(table)s, 0));
+-- try_to_make: take the right to make an index of a table until the transaction ends
+SELECT pg_try_advisory_xact_lock(hashtextextended('near/' || {table}, 0));
 
 -- make_near_index: the index of one collection and model; its predicate has literals, which the planner matches
 CREATE INDEX CONCURRENTLY {name} ON {table} USING hnsw ((embedding::halfvec({dimensions})) halfvec_cosine_ops)

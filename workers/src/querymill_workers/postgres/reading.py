@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from psycopg import IsolationLevel
+from psycopg import Cursor, IsolationLevel
 from psycopg.rows import TupleRow
 
 from querymill_workers.postgres.connection import CheckedConnection, Pool, borrowed, transaction_on
@@ -39,12 +39,14 @@ def fetch_all(pool: Pool, *asked: tuple[Any, Mapping[str, Any]]) -> list[list[Tu
     """
     with borrowed(pool) as connection:
         if connection is pool.own.connection:
-            with connection.transaction(force_rollback=True):
-                return _fetched(connection, asked)
-        return _fetched(connection, asked)
+            with connection.transaction(force_rollback=True), connection.pipeline():
+                cursors = _execute(connection, asked)
+        else:
+            with connection.pipeline():  # statements between two syncs of a pipeline are one transaction
+                connection.keep_settings()
+                cursors = _execute(connection, asked)
+        return [cursor.fetchall() for cursor in cursors]
 
 
-def _fetched(connection: CheckedConnection, asked: Sequence[tuple[Any, Mapping[str, Any]]]) -> list[list[TupleRow]]:
-    with connection.pipeline():  # statements between two syncs of a pipeline are one transaction
-        cursors = [connection.execute(statement, values) for statement, values in asked]
-    return [cursor.fetchall() for cursor in cursors]
+def _execute(connection: CheckedConnection, asked: Sequence[tuple[Any, Mapping[str, Any]]]) -> list[Cursor[TupleRow]]:
+    return [connection.execute(statement, values) for statement, values in asked]

@@ -8,7 +8,7 @@ import structlog
 from psycopg import sql
 
 from querymill_workers.jobs.faults import Conflict, Failed, Unavailable
-from querymill_workers.postgres.connection import Pool, across, borrowed
+from querymill_workers.postgres.connection import Pool, across, lent
 
 _log = structlog.get_logger(__name__)
 
@@ -107,12 +107,14 @@ class PostgresSamples:
 
     def _take(self) -> None:
         try:
-            with borrowed(self._pool) as connection:
+            with lent(self._pool) as connection:
                 can_clear = connection.execute(_CAN_CLEAR).fetchone() == (True,)
-                for table, columns in connection.execute(_SAMPLED).fetchall():
-                    statement = sql.SQL("ANALYZE {} ({})").format(
-                        sql.Identifier(table), sql.SQL(", ").join(map(sql.Identifier, columns))
-                    )
+                sampled = connection.execute(_SAMPLED).fetchall()
+            for table, columns in sampled:
+                statement = sql.SQL("ANALYZE {} ({})").format(
+                    sql.Identifier(table), sql.SQL(", ").join(map(sql.Identifier, columns))
+                )
+                with lent(self._pool) as connection:
                     connection.execute(statement)
                     if can_clear:
                         connection.execute(_CLEAR, {"table": table, "columns": columns})

@@ -4,9 +4,6 @@ SELECT set_config('statement_timeout', %(limit)s, true);
 -- transaction_limit: change the time limit of the current transaction; a limit that runs is only replaced by way of 0
 SELECT set_config('transaction_timeout', '0', true), set_config('transaction_timeout', %(limit)s, true);
 
--- every_transaction_limit: set the time limit of every transaction of a connection
-SELECT set_config('transaction_timeout', %(limit)s, false);
-
 -- lock_limit: change the time limit of waiting for a lock until the transaction ends
 SELECT set_config('lock_timeout', %(limit)s, true);
 
@@ -18,14 +15,22 @@ SELECT
     set_config('querymill.collection', %(collection)s, true),
     set_config('role', 'querymill_messages', true);
 
--- safe_path: look names up in the schema of the tables and in that of pgvector; a temporary table hides none of them
-SELECT set_config('search_path', concat_ws(', ', quote_ident(current_schema()), (
+-- safe_path: the schema of the tables and that of pgvector, where names are looked up; a temporary table hides none of them
+SELECT concat_ws(', ', quote_ident(current_schema()), (
     SELECT quote_ident(nspname) FROM pg_extension JOIN pg_namespace AS n ON n.oid = extnamespace
     WHERE extname = 'vector' AND nspname <> current_schema()
-), 'pg_temp'), false);
+), 'pg_temp');
 
--- walled: say that this session is of a release whose statements keep to the walls, also as the owner
-SELECT set_config('querymill.walled', 'on', false);
+-- keep_in_session: change settings for the session if it is this client's alone, else change none and return no row
+SELECT set_config(name, value, false) FROM unnest(%(names)s::text[], %(values)s::text[]) AS kept (name, value)
+WHERE pg_backend_pid() = %(pid)s;
+
+-- keep_in_transaction: change settings until the transaction ends
+SELECT set_config(name, value, true) FROM unnest(%(names)s::text[], %(values)s::text[]) AS kept (name, value);
+
+-- in_force: the values of settings, of times in milliseconds
+SELECT name, coalesce(setting, current_setting(name, true))
+FROM unnest(%(names)s::text[]) AS kept (name) LEFT JOIN pg_settings USING (name);
 
 -- across: let the owner see the rows of all collections, or no longer
 SELECT set_config('querymill.across', %(state)s, true);

@@ -16,7 +16,7 @@ from cachetools import LRUCache
 from psycopg import sql
 
 from querymill_workers.jobs.faults import Conflict, Failed
-from querymill_workers.postgres.connection import Pool, borrowed
+from querymill_workers.postgres.connection import Pool, lent
 
 _log = structlog.get_logger(__name__)
 
@@ -54,7 +54,7 @@ class Statistics:
                 return False
             growth.next_at = 2 * growth.rows
         try:
-            with borrowed(self._pool) as connection:
+            with lent(self._pool) as connection:
                 connection.execute(self._statement)
         except (Conflict, Failed) as error:  # it took too long, for example: statements are slower, not wrong
             _log.warning("could not take statistics", fault=str(error))

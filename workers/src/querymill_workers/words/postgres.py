@@ -252,9 +252,10 @@ class PostgresWords:
         """Return the rows of one statement, which sees one snapshot, in one round trip."""
         with borrowed(self._pool) as connection:
             with connection.pipeline():
-                connection.execute(SESSION["as_reader"], {"collection": collection})
                 if self._pool.own.connection is None:  # until the transaction ends, which has no other statement
+                    connection.keep_settings()
                     connection.execute(_SQL["plan_once"])
+                connection.execute(SESSION["as_reader"], {"collection": collection})
                 cursor = connection.execute(statement, values, binary=True)
             return cursor.fetchall()
 
