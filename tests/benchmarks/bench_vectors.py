@@ -174,7 +174,7 @@ def load(connection: psycopg.Connection, loaded: Loaded) -> None:
         copy.set_types(["int4", "text", "vector"])
         for number, (session, vector) in enumerate(zip(loaded.sessions, loaded.vectors, strict=True)):
             copy.write_row((number, str(session), vector))
-    connection.execute("SELECT set_config('querymill.collection', %s, false)", [label])
+    connection.execute("SET querymill.across = on")
     connection.execute(
         "INSERT INTO chat_message_vectors (collection, vector_id, model, session_id, message_key, vector_type,"
         " content, embedding, created_at)"

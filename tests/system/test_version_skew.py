@@ -232,7 +232,6 @@ def test_a_mixed_fleet_under_kills_loses_no_job_and_does_none_twice(fleet: Fleet
     assert [line for line in lines if "error" in line or line["done"] != 1] == []
     assert len(results) == len(lines) == 50
     until_all_jobs_are_over(fleet)
-    database.execute("SELECT set_config('querymill.collection', %s, false)", [collection])
     counted = {
         table: database.execute(f"SELECT count(*) FROM {table} WHERE collection = %s", [collection]).fetchone()
         for table in ("report_pages", "report_passages", "chat_messages", "text_vectors")

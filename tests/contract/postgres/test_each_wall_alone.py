@@ -138,7 +138,7 @@ KEPT: Final = {
 #: Tables of the present schema that belong to collections, with or without a column for it.
 WALLED: Final = (
     "SELECT c.relname, EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = c.oid AND a.attname = 'collection')"
-    " FROM pg_class AS c WHERE c.relrowsecurity AND c.relkind IN ('r', 'p') ORDER BY 1"
+    " FROM pg_class AS c WHERE c.relforcerowsecurity AND c.relkind IN ('r', 'p') ORDER BY 1"
 )
 
 

@@ -19,7 +19,7 @@ from querymill_workers.postgres.samples import PostgresSamples
 TEXTS: Final = """
 SELECT c.relname || '.' || attname FROM pg_attribute AS a
 JOIN pg_class AS c ON c.oid = attrelid
-WHERE relkind = 'r' AND relrowsecurity AND attnum > 0 AND NOT attisdropped AND attstattarget IS DISTINCT FROM 0
+WHERE relkind = 'r' AND relforcerowsecurity AND attnum > 0 AND NOT attisdropped AND attstattarget IS DISTINCT FROM 0
     AND (
         atttypid IN ('json'::regtype, 'jsonb'::regtype)
         OR attname IN (
@@ -34,7 +34,7 @@ COMPUTED: Final = """
 SELECT i.relname || ': ' || pg_get_indexdef(i.oid, attnum, true) FROM pg_index
 JOIN pg_class AS c ON c.oid = indrelid JOIN pg_class AS i ON i.oid = indexrelid
 JOIN pg_attribute ON attrelid = i.oid
-WHERE c.relrowsecurity AND indkey[attnum - 1] = 0 AND attstattarget IS DISTINCT FROM 0
+WHERE c.relforcerowsecurity AND indkey[attnum - 1] = 0 AND attstattarget IS DISTINCT FROM 0
     AND i.relname <> 'code_files_known_language'
 ORDER BY 1
 """

@@ -48,6 +48,7 @@ def test_words_of_a_former_database_are_found_after_the_migration(
         migrate(empty_url, dimensions=DIMENSIONS)
     units, brute = some_units(300), MemoryWords()
     with psycopg.connect(empty_url, autocommit=True) as connection:
+        connection.execute("SET querymill.across = on")
         write_as_former(connection, "chats", SPACE, units)
         write_as_former(connection, "talks", SPACE, [WordUnit("t", "ship soup", "g")])
         write_as_former(connection, "old", SPACE, [WordUnit("o", "ship")], version=0)

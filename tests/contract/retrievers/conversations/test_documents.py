@@ -142,6 +142,7 @@ def collection() -> str:
 def noted(database_url: str, collection: str) -> list[str]:
     """The sessions of whose changes something is noted."""
     with psycopg.connect(database_url) as connection:
+        connection.execute("SET LOCAL querymill.across = on")
         query = "SELECT session_id FROM conversation_changes WHERE collection = %s ORDER BY 1"
         return [session_id for (session_id,) in connection.execute(query, [collection])]
 

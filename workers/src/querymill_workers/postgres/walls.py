@@ -3,6 +3,9 @@
 The tables are read from the catalogue, so no migration can forget one. In a transaction of `connection.within`, a
 statement runs as `ROLE` and sees the rows of one collection, whatever its predicates say. The owner sees no row either,
 unless its transaction says that it goes over all collections (`connection.across`).
+
+A session of the owner that is not a worker's, such as that of `pg_dump`, gets an error in place of no rows: a dump
+without its rows would look like a dump. Sessions of workers have the mark `querymill.walled`.
 """
 
 import re
@@ -26,7 +29,7 @@ OPEN: Final[Mapping[str, str]] = {
     "chat_models": "names of collections and models only; a worker that starts lists the collections",
     "conversation_collections": "names of collections and counts only; the daily rebuild lists what is due",
 }
-#: The last migration of the release that had no walls yet, whose workers may still run. A test compares.
+#: The last migration of the release that had no walls yet. A test compares.
 FORMER_MIGRATION: Final[int] = 11
 
 _OWN: Final = "own_collection"
@@ -39,8 +42,12 @@ _WORD_ROWS: Final = (
     "space = ANY (ARRAY(SELECT number FROM word_spaces"
     " WHERE collection = current_setting('querymill.collection', true)))"
 )
-_ALL_ROWS: Final = "current_setting('querymill.across', true) = 'on'"
-_FORMER_ROWS: Final = "current_setting('querymill.walled', true) IS DISTINCT FROM 'on'"
+_ALL_ROWS: Final = (
+    "CASE WHEN current_setting('querymill.across', true) = 'on' THEN true"
+    " WHEN current_setting('querymill.walled', true) = 'on' THEN false ELSE refuse_to_hide_rows() END"
+)
+#: Workers of the release before look for the policy by its name, and do not start without it.
+_FORMER_ROWS: Final = "false"
 _MADE: Final = re.compile(r"(?:\bCREATE TABLE(?: IF NOT EXISTS)?|\bRENAME TO)\s+(\w+)", re.IGNORECASE)
 _FORCED: Final = re.compile(r"\bALTER TABLE (\w+) FORCE ROW LEVEL SECURITY", re.IGNORECASE)
 _FUNCTION: Final = re.compile(r"\bCREATE (?:OR REPLACE )?FUNCTION\s+(\w+)", re.IGNORECASE)
@@ -141,6 +148,10 @@ def lower_walls(connection: psycopg.Connection) -> None:
 
 def raise_walls(connection: psycopg.Connection) -> None:
     """Bring every table to its wall. What stands already is not touched."""
+    if not _has(connection, "has_refusal"):
+        connection.execute(_SQL["make_refusal"])
+    if not _has(connection, "has_guard"):
+        connection.execute(_SQL["make_guard"])
     for table in _tables(connection):
         if table.lacks is not None:
             name, role = sql.Identifier(table.name), sql.Identifier(ROLE)
@@ -156,6 +167,8 @@ def missing_walls(connection: psycopg.Connection) -> list[str]:
     found = [table.lacks for table in tables if table.lacks is not None]
     found += [table.is_wrongly_owned for table in tables if table.is_wrongly_owned is not None]
     found += _loose_functions(connection)
+    if not _has(connection, "has_guard"):
+        found.append("the table schema_migrations lacks the policy that makes a dump without rows fail")
     return [f"an administrator must run {statement}" for statement in missing] or found
 
 
@@ -166,10 +179,9 @@ def tables_made() -> frozenset[str]:
 
 @cache
 def former_tables() -> frozenset[str]:
-    """Return the tables that workers of the release before read as the owner, while a fleet is updated.
+    """Return the tables on which the release before has a policy for workers of the one before it.
 
-    It forced no wall upon them, and does not name a collection. The wall binds the owner here, too, in sessions of this
-    release (`connection` marks them). Triggers on these tables write to others, with the rights of those workers.
+    That one forced no wall upon them, and did not name a collection. Triggers on these tables write to others.
     """
     made = _named(_MADE, FORMER_MIGRATION)
     if not made:
@@ -181,7 +193,8 @@ def former_tables() -> frozenset[str]:
 
 def _loose_functions(connection: psycopg.Connection) -> Iterator[str]:
     """Return our functions, and those of triggers on our tables, that another role could make act on its behalf."""
-    values = {"functions": sorted(_named(_FUNCTION)), "tables": sorted(tables_made())}
+    functions = _named(_FUNCTION) | {"refuse_to_hide_rows"}
+    values = {"functions": sorted(functions), "tables": sorted(tables_made())}
     for name, takes_rights, has_path in connection.execute(_SQL["wall_functions"], values).fetchall():
         if takes_rights:
             yield f"the function {name} runs with the rights of its owner: alter it to SECURITY INVOKER"
@@ -218,7 +231,10 @@ def _raise_wall(connection: psycopg.Connection, table: _Table) -> None:
 def _add_policy(
     connection: psycopg.Connection, table: _Table, policy: str, role: sql.Composable, rows: sql.Composable
 ) -> None:
-    statement = sql.SQL("CREATE POLICY {policy} ON {table} TO {role} USING ({rows})")
+    # A restored table may have the policy for the owner of the database that was dumped.
+    statement = sql.SQL(
+        "DROP POLICY IF EXISTS {policy} ON {table}; CREATE POLICY {policy} ON {table} TO {role} USING ({rows})"
+    )
     name = {"policy": sql.Identifier(policy), "table": sql.Identifier(table.name)}
     connection.execute(statement.format(role=role, rows=rows, **name))
 
@@ -235,12 +251,16 @@ def _tables(connection: psycopg.Connection) -> list[_Table]:
 
 def _prerequisites(connection: psycopg.Connection) -> Iterator[sql.Composable]:
     """Yield the statements that may be an administrator's to run."""
-    if connection.execute(_SQL["has_pgvector"]).fetchone() != (True,):
+    if not _has(connection, "has_pgvector"):
         yield sql.SQL("CREATE EXTENSION vector")
     # Since PostgreSQL 16 a member may lack the right to take the role on.
     right = "SET" if connection.info.server_version >= 160_000 else "MEMBER"
     for row in connection.execute(_SQL["wall_role"], {"role": ROLE, "right": right}).fetchall():
         yield from _Standing(*row).lacks()
+
+
+def _has(connection: psycopg.Connection, question: str) -> bool:
+    return connection.execute(_SQL[question]).fetchone() == (True,)
 
 
 def _try(connection: psycopg.Connection, statement: str) -> None:
