@@ -35,7 +35,7 @@ class ScriptedAccount(Account):
 
     def reserve(
         self, *, lane: Lane, tokens: int, until: float | None, requests: int = 1, collection: str = "",
-        has_left: Callable[[], bool] = lambda: False,
+        has_left: Callable[[], bool] = lambda: False, beside: bool = False,
     ) -> Grant:  # fmt: skip
         if self._refuse_after is not None and len(self.reserved) >= self._refuse_after:
             raise LimitReached("no call can start before the deadline")

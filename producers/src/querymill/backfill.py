@@ -67,7 +67,7 @@ class Order:
 class EmbedProgress:
     """How far the file is: ``size`` bytes are through, and what became of the piece that ended there, if one did.
 
-    ``there`` counts its texts whose vectors were in the file before; ``reason`` says why the others have none.
+    ``there`` counts its texts whose vectors were in the file before; ``reason`` says why others have none.
     """
 
     size: float
@@ -75,6 +75,13 @@ class EmbedProgress:
     there: int = 0
     result: EmbedResult | None = None
     reason: str = ""
+
+    @property
+    def refused(self) -> int:
+        """Texts of a finished job that the provider refused."""
+        if self.result is None or not self.reason:
+            return 0
+        return self.result.total - (len(self.result.vectors) or self.result.written + self.result.unchanged)
 
 
 class _Line(pydantic.BaseModel):
@@ -186,10 +193,11 @@ class Backfill:
             return EmbedProgress(piece.end, piece, there, reason=error.reason)
         if self._out is not None:
             self._refuse_other_model(result)
-            self._out.write((text.id, result.embedding(text.id)) for text in piece.texts)
+            self._out.write((text.id, result.embedding(text.id)) for text in piece.texts if text.id in result.vectors)
         # Fetched results are deleted: thousands of vectors must not fill the board until they expire.
         job.release()
-        return EmbedProgress(piece.end, piece, there, result)
+        reason = "; ".join(missing.reason for missing in result.degraded if missing.code == "provider_refused")
+        return EmbedProgress(piece.end, piece, there, result, reason)
 
     def _fetched(self, handed: _Handed) -> tuple[Job[EmbedResult], EmbedResult]:
         for _ in range(HANDED_OVER):

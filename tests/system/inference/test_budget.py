@@ -297,6 +297,9 @@ class Growing:
     def tokens(self) -> int:
         return 10
 
+    def parts(self) -> int:
+        return 1
+
     def expect(self, at: float) -> None:
         pass
 

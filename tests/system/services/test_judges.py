@@ -20,7 +20,13 @@ from querymill_workers.inference.account import Account
 from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.chat_judge import ChatJudge
 from querymill_workers.inference.gateway import Gateway
-from querymill_workers.inference.http_judge import HttpJudge, RelevanceByIndex, RerankShape, open_endpoint
+from querymill_workers.inference.http_judge import (
+    HttpJudge,
+    RelevanceByIndex,
+    RerankEndpoint,
+    RerankShape,
+    open_endpoint,
+)
 from querymill_workers.inference.ports import Judge
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
@@ -68,8 +74,11 @@ def endpoint(provider: Provider) -> Iterator[Endpoint]:
 def http_judge(
     endpoint: Endpoint, url: str, shape: RerankShape = "cohere", *, timeout_s: float = 5.0, tokens: int = 1000
 ) -> HttpJudge:
-    gateway: Gateway[RelevanceByIndex] = Gateway(endpoint.account, "rerank endpoint", timeout_s=timeout_s)
-    return HttpJudge(endpoint.client, gateway, url, model="judge-1", shape=shape, passage_tokens=tokens)
+    asked = RerankEndpoint(endpoint.client, url, model="judge-1", shape=shape)
+    gateway: Gateway[RelevanceByIndex] = Gateway(
+        endpoint.account, "rerank endpoint", timeout_s=timeout_s, probe=asked.probe
+    )
+    return HttpJudge(asked, gateway, passage_tokens=tokens)
 
 
 # The chat model.
@@ -390,10 +399,8 @@ def test_the_key_is_sent_to_the_endpoint_and_stands_in_no_message(endpoint: Endp
 
 @pytest.mark.usefixtures("wired")
 def test_the_settings_choose_the_judge(chat: ChatModel, openai_server: OpenAIServer) -> None:
-    assert isinstance(judge_of(Settings(), chat), ChatJudge)
+    openai_server.script.chat = judging(lambda text: 0.9)
+    assert judged(judge_of(Settings(), chat)) == {"left": 0.9, "right": 0.9}
     fields: dict[str, Any] = {"rerank_base_url": openai_server.url, "querymill_rerank_shape": "tei"}
     openai_server.script.rerank = lambda request: Answer(b'[{"index": 0, "score": 0.5}]')
-    chosen = judge_of(Settings(**fields), chat)
-    assert isinstance(chosen, HttpJudge)
-    assert judged(chosen) == {"left": 0.5}
-    chosen._client.close()
+    assert judged(judge_of(Settings(**fields), chat)) == {"left": 0.5}

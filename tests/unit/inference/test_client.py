@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from querymill_workers.inference.account import RateLimitHeaders
+from querymill_workers.inference.bounded import TooLong
 from querymill_workers.inference.client import (
     Limited,
     NoResponse,
@@ -43,9 +44,16 @@ REQUEST: Any = httpx.Request("POST", "http://provider/v1")
         ({"retry-after-ms": "soon", "retry-after": "3"}, 3.0),
         ({"retry-after": "86400"}, 600.0),
         ({"retry-after-ms": "86400000"}, 600.0),
-        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
-        ({"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, 600.0),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, None),
+        ({"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, None),
+        ({"retry-after": "Fri, 31 Dec 99999 23:59:59 GMT"}, None),
+        ({"retry-after": "99999999999999999999"}, None),
+        ({"retry-after": "9" * 5_000}, None),
+        ({"retry-after-ms": "9" * 5_000}, None),
+        ({"retry-after": "86401"}, None),
+        ({"retry-after": "0"}, None),
         ({"retry-after": "soon"}, None),
+        ({"retry-after": "nan"}, None),
         ({"retry-after": "-3"}, None),
         ({"retry-after": ""}, None),
     ],
@@ -57,6 +65,14 @@ def test_how_long_to_wait_is_read_from_any_of_its_forms(headers: dict[str, str],
 def test_a_date_is_read_by_the_clock_of_this_machine() -> None:
     in_a_minute = email.utils.formatdate(time.time() + 60, usegmt=True)
     assert retry_after_s({"retry-after": in_a_minute}) == pytest.approx(60, abs=2)
+
+
+@pytest.mark.parametrize("left", ["9" * 5_000, "-1", "nan", "٣", "1e9"])
+@pytest.mark.parametrize("reset", ["9" * 5_000, "-1", "nan", "1e999s", "99999999999d", "1767225600"])
+def test_a_limit_beyond_reason_counts_as_not_said(left: str, reset: str) -> None:
+    names = ("remaining-requests", "reset-requests", "remaining-tokens", "reset-tokens")
+    headers = dict(zip((f"x-ratelimit-{name}" for name in names), (left, reset) * 2, strict=True))
+    assert rate_limit_headers(headers) == RateLimitHeaders()
 
 
 def test_all_headers_of_a_limit_are_read() -> None:
@@ -120,6 +136,10 @@ def status_error(status: int) -> openai.APIStatusError:
         (httpx.RemoteProtocolError("cut"), NoResponse, "no connection"),
         (json.JSONDecodeError("no", "<html>", 0), NoResponse, "unreadable response (JSONDecodeError)"),
         (KeyError("choices"), NoResponse, "unreadable response (KeyError)"),
+        (RecursionError(), NoResponse, "unreadable response (RecursionError)"),
+        (OverflowError(), NoResponse, "unreadable response (OverflowError)"),
+        (MemoryError(), NoResponse, "unreadable response (MemoryError)"),
+        (TooLong("a response of more than 9 bytes"), NoResponse, "a response of more than 9 bytes"),
         (openai.OpenAIError("the caller's own words"), NoResponse, "unreadable response (OpenAIError)"),
         (status_error(429), Limited, "HTTP 429"),
         (status_error(502), NoResponse, "HTTP 502"),

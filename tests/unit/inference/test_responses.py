@@ -44,7 +44,7 @@ def test_a_wrong_dimension_is_never_stored() -> None:
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf, 1e39])
 def test_a_number_that_is_not_finite_as_a_float32_is_never_stored(number: float) -> None:
-    with pytest.raises(Refused, match="NaN or infinity"), np.errstate(over="ignore"):
+    with pytest.raises(NoResponse, match="NaN or infinity"), np.errstate(over="ignore"):
         vectors_of(embedded((0, [1.0, number])), 1, 2)
 
 

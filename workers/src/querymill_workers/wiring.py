@@ -24,10 +24,11 @@ from querymill_workers.inference.client import open_client
 from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.embeddings import OpenAIEndpoint, SharedEmbeddings
 from querymill_workers.inference.gateway import Gateway
-from querymill_workers.inference.http_judge import HttpJudge, open_endpoint
+from querymill_workers.inference.http_judge import HttpJudge, RelevanceByIndex, RerankEndpoint, open_endpoint
 from querymill_workers.inference.memory import WordAnswers, WordEmbeddings, WordJudge, WordRewriter
 from querymill_workers.inference.ports import FormerModel, Judge
 from querymill_workers.inference.profiles import EmbeddingProfile, profile_of
+from querymill_workers.inference.refusals import HalvingJudge
 from querymill_workers.inference.rewriter import ChatRewriter
 from querymill_workers.inference.sharing import FleetCache, FleetCaches, NoFleetCaches
 from querymill_workers.jobs.heartbeat import Heartbeat, NoHeartbeat
@@ -91,17 +92,17 @@ def judge_of(chosen: Settings, chat_model: ChatModel) -> Judge:
     """Return the relevance judge: the rerank endpoint if the settings name one, else the chat model."""
     tokens = chosen.querymill_rerank_tokens
     if not chosen.rerank_base_url:
-        return ChatJudge(chat_model, passage_tokens=tokens)
+        return HalvingJudge(ChatJudge(chat_model, passage_tokens=tokens))
     base_url, key = chosen.rerank_base_url, chosen.rerank_api_key.get_secret_value()
     account = account_with(base_url, key, chosen.rerank_model)
-    return HttpJudge(
-        open_endpoint(key),
-        Gateway(account, "rerank endpoint", timeout_s=chosen.querymill_rerank_timeout_s),
-        base_url,
-        model=chosen.rerank_model,
-        shape=chosen.querymill_rerank_shape,
-        passage_tokens=tokens,
+    endpoint = RerankEndpoint(
+        open_endpoint(key), base_url, model=chosen.rerank_model, shape=chosen.querymill_rerank_shape
     )
+    timeout_s = chosen.querymill_rerank_timeout_s
+    gateway: Gateway[RelevanceByIndex] = Gateway(
+        account, "rerank endpoint", timeout_s=timeout_s, probe=endpoint.probe
+    )  # fmt: skip
+    return HalvingJudge(HttpJudge(endpoint, gateway, passage_tokens=tokens))
 
 
 @cache
@@ -184,9 +185,11 @@ def embeddings_of(
     """Return the adapter for an embedding model at a given provider."""
     timeout_s = chosen.querymill_embedding_timeout_s
     account = account_with(base_url, key, profile.model, rpm=rpm, tpm=tpm, sized=True)
+    client = open_client(base_url, key, timeout_s=timeout_s, most_bytes=profile.most_bytes)
+    endpoint = OpenAIEndpoint(client, profile)
     return SharedEmbeddings(
-        OpenAIEndpoint(open_client(base_url, key, timeout_s=timeout_s), profile),
-        Gateway(account, "embedding", timeout_s=timeout_s),
+        endpoint,
+        Gateway(account, "embedding", timeout_s=timeout_s, probe=endpoint.probe),
         FleetCache(cache_client(), label="vector", ttl_s=chosen.querymill_vector_ttl_s, meters=meters()),
         DailyTokens(cache_client(), chosen.querymill_collection_tokens_per_day),
         profile,
@@ -220,9 +223,10 @@ def chat(chosen: Settings) -> ChatModel:
     base_url, key = chosen.openai_base_url, chosen.openai_api_key.get_secret_value()
     timeout_s = chosen.querymill_chat_timeout_s
     account = account_with(base_url, key, chosen.chat_model, rpm=chosen.chat_rpm, tpm=chosen.chat_tpm)
+    endpoint = OpenAIChat(open_client(base_url, key, timeout_s=timeout_s), chosen.chat_model)
     return ChatModel(
-        OpenAIChat(open_client(base_url, key, timeout_s=timeout_s), chosen.chat_model),
-        Gateway(account, "chat model", timeout_s=timeout_s),
+        endpoint,
+        Gateway(account, "chat model", timeout_s=timeout_s, probe=endpoint.probe),
         FleetCache(cache_client(), label="chat", ttl_s=chosen.querymill_expansion_ttl_s, meters=meters()),
         DailyTokens(cache_client(), chosen.querymill_collection_tokens_per_day),
         scoped=chosen.querymill_cache_scope == "collection",

@@ -72,7 +72,8 @@ class Tally:
             self.failed.append({"lines": f"{piece.first}-{piece.last}", "reason": advance.reason})
         if (result := advance.result) is not None:
             self.unchanged += result.unchanged
-            self.embedded += len(piece.texts) - advance.there - result.unchanged
+            lost = advance.refused
+            self.embedded += max(len(piece.texts) - advance.there - result.unchanged - lost, 0)
             self.model, self.dimensions = result.model, result.dimensions
             self.usage.update(result.usage)
 

@@ -115,7 +115,7 @@ class Account:
 
     def reserve(
         self, *, lane: Lane, tokens: int, until: float | None, requests: int = 1, collection: str = "",
-        has_left: Callable[[], bool] = _nobody,
+        has_left: Callable[[], bool] = _nobody, beside: bool = False,
     ) -> Grant:  # fmt: skip
         """Reserve the earliest possible call. The caller then waits for the grant with `still_holds`.
 
@@ -130,6 +130,8 @@ class Account:
             requests: 0 adds tokens to a request that was already granted.
             collection: On whose behalf the call is made. Collections take turns.
             has_left: Whether nobody wants the call any more; looked at while it waits.
+            beside: The call is made in the place of one that has just failed, to learn whether the provider is well.
+                So it takes no turn and no place, and the circuit breaker does not keep it back.
 
         Raises:
             LimitReached: The call cannot start before ``until``.
@@ -148,8 +150,8 @@ class Account:
                 raise LimitReached(f"{self.model} is busy: no call can start before the deadline")
 
         # Only the highest lane books ahead, and a call on nobody's behalf has nobody to take turns with.
-        if requests == 0 or (not self._adapts and (LANES[lane][1] or not collection)):
-            return self._ask(lane, requests, tokens, until, go_on)
+        if requests == 0 or beside or (not self._adapts and (LANES[lane][1] or not collection)):
+            return self._ask(lane, requests, tokens, until, go_on, beside=beside)
         if not self._adapts:
             with self._line.first(lane, collection, go_on=go_on):
                 self._bookings.wait_for_room(lane, collection, go_on=go_on)
@@ -161,7 +163,8 @@ class Account:
             return self._ask(lane, requests, tokens, until, go_on, call)
 
     def _ask(
-        self, lane: Lane, requests: int, tokens: int, until: float | None, go_on: Callable[[], None], call: str = ""
+        self, lane: Lane, requests: int, tokens: int, until: float | None, go_on: Callable[[], None], call: str = "",
+        *, beside: bool = False,
     ) -> Grant:  # fmt: skip
         """Ask until the call is granted or refused; see `reserve`."""
         share, floor = LANES[lane]
@@ -170,7 +173,7 @@ class Account:
             max_wait_ms = -1 if until is None else max(int((until - now) * 1000), 0)
             reply = self._reserve(
                 keys=self._keys,
-                args=[lane.value, share, floor, requests, tokens, max_wait_ms, *self._paces(), call, LEASE_MS],
+                args=[lane.value, share, floor, requests, tokens, max_wait_ms, *self._paces(), call, LEASE_MS, int(beside)],
             )
             verdict, ms = reply[0].decode(), int(reply[1])
             match verdict:
@@ -215,7 +218,8 @@ class Account:
 
         A ``refusal`` is kept with the last of the account.
 
-        A call that its caller's deadline ``cut`` is charged, but does not count for or against the circuit breaker.
+        A call that its caller's deadline ``cut`` is charged, but does not count for or against the circuit breaker. Nor
+        does one ``beside`` a call that failed, if it fails too: the provider has one failure then.
         """
         self._places.leave(grant.call)
         limits = limits or RateLimitHeaders()

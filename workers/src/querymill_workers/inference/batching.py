@@ -11,8 +11,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import zip_longest
 
 import numpy as np
@@ -112,20 +113,38 @@ class MicroBatcher:
                 self._gather(collection)
 
     def _deliver(self, batch: "Batch") -> None:
+        suspects: list[Batch] = []
+        self._deliver_most(batch, suspects)
+        # The others have their vectors. To be sure of a text takes several requests, with waits between them.
+        for start in range(0, len(suspects), MAX_UNDER_WAY):
+            some = suspects[start : start + MAX_UNDER_WAY]
+            wait([carry(partial(self._deliver_alone, one), name=f"embed {self._lane}") for one in some])
+
+    def _deliver_most(self, batch: "Batch", suspects: list["Batch"]) -> None:
+        """Send a batch. If a text in it cannot be embedded, halve it until that text is alone: a suspect."""
         try:
             response = self._gateway.call(batch)
         except Unacceptable:
             if len(batch.texts) < 2:
                 raise
-            # A text that cannot be embedded must not fail the others.
-            for half in batch.halves():
-                try:
-                    self._deliver(half)
-                except Exception as error:  # noqa: BLE001  # as above
-                    half.fail(error)
+        else:
+            if response is not None:
+                batch.resolve(response)
             return
-        if response is not None:
-            batch.resolve(response)
+        for half in batch.halves():
+            if len(half.texts) == 1:
+                suspects.append(half)
+                continue
+            try:
+                self._deliver_most(half, suspects)
+            except Exception as error:  # noqa: BLE001  # one text must not fail the others
+                half.fail(error)
+
+    def _deliver_alone(self, batch: "Batch") -> None:
+        try:
+            self._deliver_most(batch, [])
+        except Exception as error:  # noqa: BLE001  # as above
+            batch.fail(error)
 
     def send(self, texts: Sequence[Waiting], timeout_s: float) -> ProviderResponse[Vectors]:
         """Send a batch and return its vectors."""
@@ -232,6 +251,10 @@ class Batch:
         """Return the latest deadline of the texts, or None if one of them has none."""
         times = [text.until for text in self._known()]
         return None if None in times else max((time for time in times if time is not None), default=0.0)
+
+    def parts(self) -> int:
+        """Return how many texts would be sent now."""
+        return len(self._known())
 
     def tokens(self) -> int:
         """Return the estimated tokens of the texts that would be sent now."""

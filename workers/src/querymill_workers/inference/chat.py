@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import json_repair
@@ -35,6 +36,8 @@ _REASONING_TOKENS = 2_000
 _STREAMED: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
 #: Tokens that the role and the separators add to a message.
 _TURN_TOKENS = 4
+#: A prompt that no model and no filter objects to, and the most tokens of its reply.
+HARMLESS, PROBE_TOKENS = "Say hello.", 10
 
 
 class OpenAIChat:
@@ -81,6 +84,11 @@ class OpenAIChat:
             return ProviderResponse(said, tokens_of(reply), rate_limit_headers(raw.headers))
 
         return make_call(call)
+
+    def probe(self, timeout_s: float) -> None:
+        """Ask for a word; see `Gateway`. An empty reply shows as well that the model is there."""
+        with suppress(Refused):
+            self.ask([Turn(role="user", content=HARMLESS)], self.options(PROBE_TOKENS, None), timeout_s)
 
     def begin(self, turns: Sequence[Turn], options: dict[str, Any], timeout_s: float) -> ProviderResponse[ChatStream]:
         """Request a reply in parts, and wait for the first.

@@ -5,27 +5,45 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import httpx
 import openai
 
 from querymill_shared.values import frozen
 from querymill_workers.inference.account import RateLimitHeaders
+from querymill_workers.inference.bounded import BoundedClient, TooLong
 
 T = TypeVar("T")
 U = TypeVar("U")
 
-#: What a client raises for a malformed response: garbage, invalid UTF-8, JSON of another shape.
-UNREADABLE = (json.JSONDecodeError, UnicodeDecodeError, ValueError, TypeError, AttributeError, KeyError, IndexError)
+#: What a client raises for a malformed response: garbage, invalid UTF-8, JSON of another shape, too deep or too long.
+UNREADABLE = (
+    json.JSONDecodeError, UnicodeDecodeError, ValueError, TypeError, AttributeError, LookupError, RecursionError,
+    OverflowError, MemoryError,
+)  # fmt: skip
+#: A response of a chat model has at most so many bytes: thousands of tokens with all that a stream says of each.
+MAX_RESPONSE_BYTES = 16_000_000
+#: Of what a provider says of an error, so many characters are looked at.
+MAX_WORDS_CHARS = 1_000
+#: A provider's pause is cut to this, in seconds. One that asks for more than a day says nothing about its limit.
+MAX_PAUSE_S, DAY_S = 600.0, 86_400.0
 #: Statuses that may be due to one of several texts.
 _OF_CONTENT = (400, 413, 422)
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_NUMBER = r"\d{1,15}(?:\.\d{1,15})?"
+_DURATION = re.compile(rf"({_NUMBER})(ms|s|m|h|d)", re.ASCII)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
 class NoResponse(Exception):
-    """There was no response, or an unreadable one. Another try may help."""
+    """There was no response, or an unusable one. Another try may help.
+
+    ``words`` is what the provider said, which may quote a text.
+    """
+
+    def __init__(self, reason: str, *, words: str = "") -> None:
+        super().__init__(reason)
+        self.words = words
 
 
 class TimedOut(NoResponse):
@@ -65,17 +83,16 @@ class ProviderResponse(Generic[T]):
     limits: RateLimitHeaders
 
 
-def open_client(base_url: str, key: str, *, timeout_s: float) -> openai.OpenAI:
-    """Open a client that neither retries nor follows redirects.
+def open_client(
+    base_url: str, key: str, *, timeout_s: float, most_bytes: int = MAX_RESPONSE_BYTES
+) -> openai.OpenAI:  # fmt: skip
+    """Open a client that neither retries nor follows redirects, and reads responses of at most ``most_bytes``.
 
     By default the library retries twice and waits ten minutes. The gateway retries instead, within the deadline.
     """
+    http_client: Any = BoundedClient(timeout_s=timeout_s, most_bytes=most_bytes)  # of either release of httpx
     return openai.OpenAI(
-        base_url=base_url,
-        api_key=key or "none",
-        max_retries=0,
-        timeout=timeout_s,
-        http_client=openai.DefaultHttpxClient(follow_redirects=False, timeout=timeout_s),
+        base_url=base_url, api_key=key or "none", max_retries=0, timeout=timeout_s, http_client=http_client
     )
 
 
@@ -94,9 +111,15 @@ def make_call(call: Callable[[], U]) -> U:
     except openai.APIStatusError as error:
         raise error_of_status(error.status_code, error.response.headers, words=_words_of(error.body)) from error
     except (openai.APIConnectionError, httpx.HTTPError) as error:
-        raise NoResponse("no connection") from error
+        raise NoResponse(reason_of(error)) from error
     except (openai.OpenAIError, *UNREADABLE) as error:
         raise NoResponse(f"unreadable response ({type(error).__name__})") from error
+
+
+def reason_of(error: Exception) -> str:
+    """Return why no response arrived. It quotes nothing of a request."""
+    told = next((cause for cause in (error, error.__cause__) if isinstance(cause, TooLong)), None)
+    return "no connection" if told is None else str(told)
 
 
 def error_of_status(status: int, headers: Mapping[str, str], *, words: str = "") -> Exception:
@@ -104,7 +127,7 @@ def error_of_status(status: int, headers: Mapping[str, str], *, words: str = "")
     if status == 429:
         return Limited(rate_limit_headers(headers))
     if status >= 500 or status in (408, 409, 425):
-        return NoResponse(f"HTTP {status}")
+        return NoResponse(f"HTTP {status}", words=words)
     redirected = " (redirects are not followed)" if 300 <= status < 400 else ""
     return Rejected(f"HTTP {status}{redirected}", of_content=status in _OF_CONTENT, words=words)
 
@@ -112,7 +135,7 @@ def error_of_status(status: int, headers: Mapping[str, str], *, words: str = "")
 def _words_of(body: object) -> str:
     """Return what a provider said about an error; the client has unwrapped ``{"error": …}`` already."""
     said = body.get("message", body.get("detail")) if isinstance(body, Mapping) else body
-    return said if isinstance(said, str) else ""
+    return said[:MAX_WORDS_CHARS] if isinstance(said, str) else ""
 
 
 def tokens_of(response: object, name: str = "total_tokens") -> int | None:
@@ -133,31 +156,41 @@ def rate_limit_headers(headers: Mapping[str, str]) -> RateLimitHeaders:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Return how many seconds to wait, at most 600, or None if the headers do not say.
+    """Return how many seconds to wait, at most `MAX_PAUSE_S`, or None if the headers say nothing of use.
 
-    Reads ``retry-after-ms``, and ``retry-after`` as seconds or as an HTTP date (RFC 9110 §10.2.3).
+    Reads ``retry-after-ms``, and ``retry-after`` as seconds or as an HTTP date (RFC 9110 §10.2.3). Without a time to
+    come, the account chooses a pause, which grows from one HTTP 429 to the next.
     """
-    exact = _duration_s(headers.get("retry-after-ms"))
+    exact = _seconds(headers.get("retry-after-ms"))
     if exact is not None:
-        return min(exact / 1000, 600.0)
+        return _within_reason(exact / 1000)
     text = headers.get("retry-after")
-    seconds = _duration_s(text)
+    seconds = _seconds(text)
     if seconds is None and text:
         try:
-            seconds = max(email.utils.parsedate_to_datetime(text).timestamp() - time.time(), 0.0)
-        except ValueError:
+            seconds = email.utils.parsedate_to_datetime(text).timestamp() - time.time()
+        except (ValueError, TypeError, OverflowError, OSError):
             return None
-    return None if seconds is None else min(seconds, 600.0)
+    return _within_reason(seconds)
+
+
+def _within_reason(seconds: float | None) -> float | None:
+    return None if seconds is None or not 0 < seconds <= DAY_S else min(seconds, MAX_PAUSE_S)
 
 
 def _count(text: str | None) -> int | None:
-    return int(text) if text and text.isascii() and text.isdigit() else None
+    return int(text) if text and re.fullmatch(r"\d{1,15}", text, re.ASCII) else None
 
 
 def _duration_s(text: str | None) -> float | None:
+    """Return the seconds until a limit has room again, as `_within_reason` has them."""
+    return _within_reason(_seconds(text))
+
+
+def _seconds(text: str | None) -> float | None:
     if not text:
         return None
-    if re.fullmatch(r"\d+(\.\d+)?", text):
+    if re.fullmatch(_NUMBER, text, re.ASCII):
         return float(text)
     parts = _DURATION.findall(text)
     if "".join(number + unit for number, unit in parts) != text:

@@ -26,7 +26,6 @@ from querymill_workers.inference.sharing import FleetCache, StillComing, cache_k
 from querymill_workers.inference.work import Misfit, Unacceptable
 from querymill_workers.jobs import tally
 from querymill_workers.jobs.deadline import Caller, naming_lateness
-from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.queries import normalise
 from querymill_workers.text.tokens import cut, estimate
@@ -34,6 +33,8 @@ from querymill_workers.text.tokens import cut, estimate
 #: Vectors in the process's cache: 20,000 × 384 × 4 bytes is 30 MB.
 CACHED_VECTORS = 20_000
 CACHE_TTL_S = 3_600.0
+#: A text that no model and no filter objects to.
+HARMLESS = "hello"
 #: A request of the interactive lane holds this part of the tokens that a request may hold: one in so many.
 QUESTION_SHARE = 4
 
@@ -50,7 +51,7 @@ class OpenAIEndpoint:
 
         Raises:
             Limited, NoResponse, Rejected: See `make_call`.
-            Refused: The vectors are wrong; see `vectors_of`.
+            Misfit: The vectors are of another model.
         """
         extra = {"input_type": input_type} if self._profile.asymmetric else None
 
@@ -68,6 +69,10 @@ class OpenAIEndpoint:
 
         return make_call(call)
 
+    def probe(self, timeout_s: float) -> None:
+        """Have a harmless text embedded; see `Gateway`."""
+        self.ask([HARMLESS], "passage", timeout_s)
+
 
 @frozen
 class PendingText:
@@ -76,6 +81,20 @@ class PendingText:
     key: str
     text: str
     tokens: int
+
+
+class TextsRefused(Unacceptable):
+    """The provider refuses some texts, named by their cache keys."""
+
+    def __init__(self, errors: Mapping[str, Unacceptable]) -> None:
+        self.errors = errors
+        first = next(iter(errors.values()))
+        super().__init__(str(first), words=first.words)
+
+    def in_order_of(self, keys: Sequence[str]) -> Unacceptable:
+        """Return the error that names the texts by their index."""
+        refused = {index: self.errors[key] for index, key in enumerate(keys) if key in self.errors}
+        return Unacceptable(str(self), words=self.words, refused=refused)
 
 
 class SharedEmbeddings:
@@ -127,8 +146,11 @@ class SharedEmbeddings:
             return self._embed_in_batches([missing[key] for key in led], input_type, caller, spent)
 
         if missing:
-            with naming_lateness(caller):
-                came = self._fleet_cache.obtain(list(missing), compute, lane=caller.lane, until=caller.expires_at)
+            try:
+                with naming_lateness(caller):
+                    came = self._fleet_cache.obtain(list(missing), compute, lane=caller.lane, until=caller.expires_at)
+            except TextsRefused as error:
+                raise error.in_order_of(keys) from error
             fresh = {key: np.frombuffer(value, dtype="<f4") for key, value in came.items()}
             known |= fresh
             with self._lock:
@@ -173,24 +195,26 @@ class SharedEmbeddings:
         }
         self._batcher(caller.lane, input_type).add(list(waiting.values()))
         keys = {text.vector: key for key, text in waiting.items()}
-        open_, refused = set(keys), None
+        open_, refused = set(keys), dict[str, Unacceptable]()
         while open_:
             left = None if caller.expires_at is None else max(caller.expires_at - self._gateway.clock(), 0)
             done, open_ = wait(open_, timeout=left, return_when=FIRST_COMPLETED)
             if not done:
                 coming = {keys[future]: then(future, lambda came: _packed(came[0])) for future in open_}
                 raise StillComing("embedding unavailable: no response in time", coming)
-            for future in [future for future in done if isinstance(future.exception(), Unacceptable)]:
-                refused = future.exception()
-                done.discard(future)
+            for future in list(done):
+                error = future.exception()
+                if isinstance(error, Unacceptable):
+                    refused[keys[future]] = error
+                    done.discard(future)
             came = {keys[future]: future.result() for future in done}
             spent += [usage for _, usage in came.values()]
             tally.current().calls += sum(usage.calls for _, usage in came.values())
             yield {key: _packed(vector) for key, (vector, _) in came.items()}
         began = min(text.added for text in waiting.values())
         tally.current().waited_ms += (max(text.sent or began for text in waiting.values()) - began) * 1000
-        if refused is not None:
-            raise refused
+        if refused:
+            raise TextsRefused(refused)
 
     def _batcher(self, lane: Lane, input_type: InputType) -> MicroBatcher:
         with self._lock:
@@ -217,9 +241,8 @@ def vectors_of(response: CreateEmbeddingResponse, count: int, dimensions: int) -
     """Return the vectors of a response as rows, in the order of the texts.
 
     Raises:
-        NoResponse: The response does not hold one vector per text.
+        NoResponse: The response does not hold one vector of finite numbers per text.
         Misfit: A vector has the wrong dimension.
-        Refused: A vector has numbers that are not finite.
     """
     items = sorted(response.data or (), key=lambda item: item.index)
     if [item.index for item in items] != list(range(count)):
@@ -229,5 +252,5 @@ def vectors_of(response: CreateEmbeddingResponse, count: int, dimensions: int) -
         raise Misfit(f"embedding rejected: the provider returned {sorted(wrong)[0]} dimensions, expected {dimensions}")
     vectors = np.asarray([item.embedding for item in items], dtype=np.float32)
     if not np.isfinite(vectors).all():
-        raise Refused("embedding rejected: a vector contains NaN or infinity", code="provider_refused")
+        raise NoResponse("a vector contains NaN or infinity")
     return vectors

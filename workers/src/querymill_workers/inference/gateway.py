@@ -1,4 +1,9 @@
-"""Every call to a provider: reserve it with the account, make it with retries, and report its outcome."""
+"""Every call to a provider: reserve it with the account, make it with retries, and report its outcome.
+
+A call that fails is no proof that the provider is unwell: one text may be at fault. So a harmless call is made right
+after it. If that is answered, the failure does not count against the provider, and the text is given up after it has
+failed again and again in the same way.
+"""
 
 import random
 import threading
@@ -6,13 +11,14 @@ import time
 from collections.abc import Callable
 from contextvars import copy_context
 from dataclasses import replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, Literal, TypeVar
 
+from querymill_shared.contracts.fields import Lane
 from querymill_shared.meters import Refusal
-from querymill_workers.inference.account import Account, Grant, LimitReached, Outcome
+from querymill_workers.inference.account import Account, Grant, LimitReached, Outcome, RateLimitHeaders
 from querymill_workers.inference.carrying import carry
 from querymill_workers.inference.client import Limited, NoResponse, ProviderResponse, Rejected
-from querymill_workers.inference.work import CutShort, Misfit, OneCall, Streamed, Unacceptable, Work
+from querymill_workers.inference.work import CutShort, Misfit, OneCall, Streamed, Unacceptable, Unanswerable, Work
 from querymill_workers.jobs import tally
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Failed, Refused, Unavailable
@@ -27,22 +33,34 @@ TRIES = 3
 MAX_LIMITED = 10
 #: Wait before the second and third try, in seconds, randomly up to half longer or shorter.
 BACKOFF_S = (0.2, 0.8)
+#: So many tries of one text fail in the same way, each beside harmless calls that are answered, before a caller without
+#: a deadline gives the text up. Of others, `TRIES` do.
+SAME_FAILURES: Final = 4
+#: A harmless call gets so many seconds, costs so many tokens at most, and waits so long for a limit.
+PROBE_TIMEOUT_S, PROBE_TOKENS, PROBE_WAIT_S = 5.0, 50, 600.0
+
+Health = Literal["well", "limited", "unwell"]
 
 
 class Gateway(Generic[T]):
     """Calls one provider and charges the calls to its ``account``. ``clock`` returns monotonic seconds.
+
+    ``probe`` makes a harmless call, within so many seconds; it raises what a call raises. Without one, every failure
+    counts against the provider.
 
     A call that was sent gets all of ``timeout_s``, whether or not its caller waits that long. So a provider that is
     silent for all that time is known to have failed, even if every caller is in a hurry.
     """
 
     def __init__(
-        self, account: Account, name: str, *, timeout_s: float, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+        self, account: Account, name: str, *, timeout_s: float, probe: Callable[[float], object] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
         self.account = account
         self.clock = clock
         self._name = name
         self._timeout_s = timeout_s
+        self._probe = probe
 
     def call(self, work: Work[T]) -> ProviderResponse[T] | None:
         """Make a call within the rate limit. Return None if nothing was left to ask.
@@ -52,7 +70,7 @@ class Gateway(Generic[T]):
         Raises:
             LimitReached: The rate limit allows no call before the deadline.
             CircuitOpen: The circuit breaker is open.
-            Unacceptable: The provider rejected the texts, or its response must not be used.
+            Unacceptable: The provider rejected the texts, or does not answer them, or its response must not be used.
             Refused: The provider rejected the call, or the deadline has passed.
             Unavailable: No response. Only callers without a deadline get this error; they may try again later.
         """
@@ -93,7 +111,7 @@ class Gateway(Generic[T]):
                 pass
             outcome = "cut" if ear.has_left else "answered"
         except NoResponse as error:
-            outcome = "failed"
+            outcome = "failed" if self._health(work.lane) == "unwell" else "cut"
             raise Failed(f"{self._name}: the reply broke off: {error}") from error
         finally:
             reply.close()
@@ -121,6 +139,7 @@ class Gateway(Generic[T]):
     def _retry(self, work: Work[Any], ask: Callable[[Grant], U]) -> U | None:
         """Try until there is a response, within the rate limit and the deadline; see `call`."""
         tries = limited = 0
+        same: list[str] = []
         while True:
             asked = self.clock()
             try:
@@ -135,19 +154,40 @@ class Gateway(Generic[T]):
                 limited += 1
                 if limited >= MAX_LIMITED and work.until() is None:
                     raise Unavailable(f"{self._name}: HTTP 429 on {limited} attempts", code="limit") from None
+            except Unanswerable as error:
+                tries += 1
+                same = [*same, str(error)] if str(error) in same[-1:] else [str(error)]
+                if not self._is_well_before_next_try(work, tries, len(same), error):
+                    same = []
             except NoResponse as error:
                 tries += 1
+                same = []
                 self._back_off_or_give_up(work, tries, error)
 
+    def _is_well_before_next_try(self, work: Work[Any], tries: int, same: int, error: Unanswerable) -> bool:
+        """Wait for the next try of a call that the provider does not answer. Return whether it is well until then.
+
+        Raises:
+            Unacceptable: The call has several texts, or its only one has failed often enough.
+        """
+        needed = SAME_FAILURES if work.until() is None else TRIES
+        if work.parts() > 1 or same >= needed:
+            time.sleep(_backoff_s(1) if same < needed else 0)  # one that is overloaded is not asked for the halves at once
+            raise Unacceptable(f"{self._name} rejected: {error}", words=error.words) from error
+        self._back_off_or_give_up(work, tries, error, most=needed)
+        # One harmless call more each time: among up to eight servers that take turns, an ill one does not look like an
+        # ill text.
+        return all(self._health(work.lane) == "well" for _ in range(same - 1))
+
     def call_once(
-        self, caller: Caller, tokens: int, ask: Callable[[float], ProviderResponse[T]]
+        self, caller: Caller, tokens: int, ask: Callable[[float], ProviderResponse[T]], *, parts: int = 1
     ) -> ProviderResponse[T]:
-        """Make the call of a single caller; see `call`.
+        """Make the call of a single caller, which has so many texts that could be sent apart; see `call`.
 
         Raises:
             CutShort: The caller's deadline has passed. The call continues.
         """
-        work = OneCall(caller, tokens, ask)
+        work = OneCall(caller, tokens, ask, parts)
         response = self._wait_for(caller, lambda: self.call(work), f"{self._name} unavailable: no response in time")
         if response is None:
             raise RuntimeError("a call of a single caller was not made")
@@ -198,7 +238,13 @@ class Gateway(Generic[T]):
             self.account.report(grant, "limited", limits=error.limits, refusal=refusal_of(error, step))
             raise
         except NoResponse as error:
-            self.account.report(grant, "failed", refusal=refusal_of(error, step))
+            health = self._health(work.lane)
+            outcome: Outcome = "failed" if health == "unwell" else "cut" if health == "limited" else "rejected"
+            self.account.report(grant, outcome, refusal=refusal_of(error, step))
+            if health == "well":
+                raise Unanswerable(str(error), words=error.words) from error
+            if health == "limited":
+                raise Limited(RateLimitHeaders()) from error
             raise
         except Rejected as error:
             self.account.report(grant, "rejected", refusal=refusal_of(error, step))
@@ -208,18 +254,51 @@ class Gateway(Generic[T]):
                 if error.of_content
                 else Refused(reason, code="provider_refused")
             ) from error
-        except Misfit:
+        except Misfit as error:
             self.account.report(grant, "answered")
+            if work.until() is None:
+                raise Failed(str(error)) from error  # another model may have been loaded for a moment
             raise
         except Refused as error:
             self.account.report(grant, "answered")
             raise Unacceptable(str(error)) from error
+        except BaseException as error:
+            self.account.report(grant, "failed", refusal=Refusal(type(error).__name__, step.step, step.job_id))
+            raise
 
-    def _back_off_or_give_up(self, work: Work[Any], tries: int, error: NoResponse) -> None:
+    def _health(self, lane: Lane) -> Health:
+        """Make a harmless call in the place of one that has just failed. Return what that says of the provider."""
+        try:
+            return "unwell" if self._probe is None else self._probed(lane, self._probe)
+        except Exception:  # noqa: BLE001  # whatever it is, it does not show that the provider is well
+            return "unwell"
+
+    def _probed(self, lane: Lane, probe: Callable[[float], object]) -> Health:
+        grant = self._grant_beside(lane)
+        outcome: Outcome = "cut"
+        limits = None
+        try:
+            probe(min(self._timeout_s, PROBE_TIMEOUT_S))
+            outcome = "answered"
+        except Limited as error:
+            outcome, limits = "limited", error.limits
+            return "limited"
+        finally:
+            self.account.report(grant, outcome, limits=limits)
+        return "well"
+
+    def _grant_beside(self, lane: Lane) -> Grant:
+        while True:
+            until = self.clock() + PROBE_WAIT_S
+            grant = self.account.reserve(lane=lane, tokens=PROBE_TOKENS, until=until, beside=True)
+            if self.account.still_holds(grant):
+                return grant
+
+    def _back_off_or_give_up(self, work: Work[Any], tries: int, error: NoResponse, *, most: int = TRIES) -> None:
         until, reason = work.until(), f"{self._name} unavailable: {error}"
-        if tries >= TRIES:
+        if tries >= most:
             raise (Unavailable if until is None else Refused)(reason, code="provider_down") from error
-        wait = BACKOFF_S[tries - 1] * random.uniform(0.5, 1.5)  # noqa: S311  # jitter is no secret
+        wait = _backoff_s(tries)
         if until is not None and self.clock() + wait >= until:
             raise Refused(reason, code="provider_down") from error
         time.sleep(wait)
@@ -227,6 +306,10 @@ class Gateway(Generic[T]):
     def _is_late(self, work: Work[Any]) -> bool:
         until = work.until()
         return until is not None and self.clock() >= until
+
+
+def _backoff_s(tries: int) -> float:
+    return BACKOFF_S[min(tries, len(BACKOFF_S)) - 1] * random.uniform(0.5, 1.5)  # noqa: S311  # jitter is no secret
 
 
 def refusal_of(error: Exception, step: tally.Tally) -> Refusal:

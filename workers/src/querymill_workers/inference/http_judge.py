@@ -1,6 +1,5 @@
 """Judge the relevance of passages with a rerank endpoint: Cohere's or Jina's API, or Text Embeddings Inference's."""
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
@@ -8,16 +7,19 @@ import httpx
 from pydantic import AliasChoices, BaseModel, Field, StrictFloat, StrictInt, TypeAdapter, ValidationError
 
 from querymill_workers.inference.account import RateLimitHeaders
+from querymill_workers.inference.bounded import BoundedClient
 from querymill_workers.inference.client import (
+    MAX_WORDS_CHARS,
     NoResponse,
     ProviderResponse,
     TimedOut,
     error_of_status,
     rate_limit_headers,
+    reason_of,
 )
 from querymill_workers.inference.gateway import Gateway
+from querymill_workers.inference.work import Misfit
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.tokens import cut
 
@@ -25,6 +27,10 @@ RerankShape = Literal["cohere", "tei"]
 
 #: A response is a few numbers. A longer one than this, in bytes, is not read to its end.
 MAX_RESPONSE_BYTES = 1_000_000
+#: Seconds that a request without a limit of its own may take.
+TIMEOUT_S = 20.0
+#: What no model and no filter objects to.
+HARMLESS = "hello"
 #: Relevance of each passage, by its index in the request.
 RelevanceByIndex = dict[int, float]
 
@@ -52,40 +58,29 @@ class Reply(BaseModel):
 _BARE = TypeAdapter(list[Entry])
 
 
-class HttpJudge:
-    """`Judge` by the rerank endpoint at ``base_url`` + ``/rerank``."""
+class RerankEndpoint:
+    """Sends one request to the rerank endpoint at ``base_url`` + ``/rerank`` and checks the reply."""
 
-    def __init__(
-        self,
-        client: httpx.Client,
-        gateway: Gateway[RelevanceByIndex],
-        base_url: str,
-        *,
-        model: str,
-        shape: RerankShape,
-        passage_tokens: int,
-    ) -> None:
+    def __init__(self, client: httpx.Client, base_url: str, *, model: str, shape: RerankShape) -> None:
         self._client = client
-        self._gateway = gateway
         self._url = f"{base_url.rstrip('/')}/rerank"
         self._model = model
         self._shape = shape
-        self._passage_tokens = passage_tokens
 
-    def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:
-        """See `Judge.judge`."""
-        ids = list(passages)
-        share = self._passage_tokens // len(ids)
-        shown = [cut(text, max_tokens=share) for text in passages.values()]
-        body = self._body(cut(query, max_tokens=share), shown)
+    def ask(self, query: str, passages: Sequence[str], timeout_s: float) -> ProviderResponse[RelevanceByIndex]:
+        """Have passages judged in one request.
 
-        def ask(timeout_s: float) -> ProviderResponse[RelevanceByIndex]:
-            content, limits = post(self._client, self._url, body, limit_s=timeout_s)
-            reply = read(content, shape=self._shape)
-            return ProviderResponse(relevance_by_index(reply.results, count=len(ids)), reply.tokens, limits)
+        Raises:
+            Limited, NoResponse, Rejected: See `post` and `read`.
+            Misfit: The numbers are wrong; see `relevance_by_index`.
+        """
+        content, limits = post(self._client, self._url, self._body(query, passages), limit_s=timeout_s)
+        reply = read(content, shape=self._shape)
+        return ProviderResponse(relevance_by_index(reply.results, count=len(passages)), reply.tokens, limits)
 
-        response = self._gateway.call_once(caller, self._passage_tokens, ask)
-        return {ids[index]: relevance for index, relevance in response.value.items()}, Usage(1, response.tokens or 0)
+    def probe(self, timeout_s: float) -> None:
+        """Have a harmless passage judged; see `Gateway`."""
+        self.ask(HARMLESS, [HARMLESS], timeout_s)
 
     def _body(self, query: str, passages: Sequence[str]) -> dict[str, Any]:
         if self._shape == "tei":
@@ -95,9 +90,33 @@ class HttpJudge:
         return named | {"query": query, "documents": passages, "top_n": len(passages)}
 
 
+class HttpJudge:
+    """`Judge` by a rerank endpoint. The passages of one call are cut to ``passage_tokens`` tokens in total."""
+
+    def __init__(self, endpoint: RerankEndpoint, gateway: Gateway[RelevanceByIndex], *, passage_tokens: int) -> None:
+        self._endpoint = endpoint
+        self._gateway = gateway
+        self._passage_tokens = passage_tokens
+
+    def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:
+        """See `Judge.judge`."""
+        ids = list(passages)
+        share = self._passage_tokens // len(ids)
+        asked = cut(query, max_tokens=share)
+        shown = [cut(text, max_tokens=share) for text in passages.values()]
+        response = self._gateway.call_once(
+            caller,
+            self._passage_tokens,
+            lambda timeout_s: self._endpoint.ask(asked, shown, timeout_s),
+            parts=len(ids),
+        )
+        return {ids[index]: relevance for index, relevance in response.value.items()}, Usage(1, response.tokens or 0)
+
+
 def open_endpoint(key: str) -> httpx.Client:
     """Open a client for a rerank endpoint. It follows no redirects, because every request carries the key."""
-    return httpx.Client(headers={"Authorization": f"Bearer {key}"} if key else {}, follow_redirects=False)
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    return BoundedClient(timeout_s=TIMEOUT_S, most_bytes=MAX_RESPONSE_BYTES, headers=headers)
 
 
 def post(client: httpx.Client, url: str, body: Mapping[str, Any], *, limit_s: float) -> tuple[bytes, RateLimitHeaders]:
@@ -108,24 +127,15 @@ def post(client: httpx.Client, url: str, body: Mapping[str, Any], *, limit_s: fl
         NoResponse: No response in time (`TimedOut`), or another error that may pass.
         Rejected: Another try would get the same status, or the response is a redirect.
     """
-    until = time.monotonic() + limit_s
-    content = bytearray()
     try:
-        with client.stream("POST", url, json=body, timeout=limit_s) as response:
-            if not response.is_success:
-                raise error_of_status(response.status_code, response.headers)
-            for part in response.iter_bytes():
-                content += part
-                if len(content) > MAX_RESPONSE_BYTES:
-                    raise NoResponse(f"a response of more than {MAX_RESPONSE_BYTES} bytes")
-                # httpx limits the wait for each part, not for the whole response.
-                if time.monotonic() > until:
-                    raise TimedOut
-            return bytes(content), rate_limit_headers(response.headers)
+        response = client.post(url, json=body, timeout=limit_s)
     except httpx.TimeoutException as error:
         raise TimedOut from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise NoResponse(f"no connection ({type(error).__name__})") from error
+        raise NoResponse(reason_of(error)) from error
+    if not response.is_success:
+        raise error_of_status(response.status_code, response.headers, words=response.text[:MAX_WORDS_CHARS])
+    return response.content, rate_limit_headers(response.headers)
 
 
 def read(content: bytes, *, shape: RerankShape) -> Reply:
@@ -144,17 +154,17 @@ def relevance_by_index(entries: Sequence[Entry], *, count: int) -> RelevanceByIn
     """Return the relevance by index. A passage that the endpoint left out is missing.
 
     Raises:
-        Refused: An index is out of range or repeated, or a relevance is outside 0 to 1. If the model uses another
+        Misfit: An index is out of range or repeated, or a relevance is outside 0 to 1. If the model uses another
             scale, all its numbers are wrong.
     """
     relevances: RelevanceByIndex = {}
     for entry in entries:
         if not 0 <= entry.index < count or entry.index in relevances:
-            raise Refused(
+            raise Misfit(
                 f"rerank endpoint: invalid or repeated index {entry.index} in the response"
                 f" (expected 0 to {count - 1}, once each)"
             )
         if not 0 <= entry.relevance <= 1:
-            raise Refused(f"rerank endpoint: relevance {entry.relevance} in the response (expected 0 to 1)")
+            raise Misfit(f"rerank endpoint: relevance {entry.relevance} in the response (expected 0 to 1)")
         relevances[entry.index] = entry.relevance
     return relevances

@@ -37,9 +37,9 @@ class Embeddings(Protocol):
         """Return one vector per text, as rows of a float32 array.
 
         Raises:
-            Unavailable: The provider is unreachable or slow.
-            Refused: The vectors are wrong and must not be used, or the provider's rate limit allows no call before
-                the caller's deadline.
+            Unavailable: The provider is unreachable or slow, or its vectors are of no use.
+            Unacceptable: The provider refuses texts. If the error names them, the others have vectors by then.
+            Refused: The provider refuses the call, or its rate limit allows none before the caller's deadline.
         """
         ...
 

@@ -3,6 +3,7 @@
 import openai
 from openai.types.chat import ChatCompletionChunk
 
+from querymill_workers.inference.bounded import renew
 from querymill_workers.inference.client import NoResponse, make_call, tokens_of
 from querymill_workers.jobs.faults import Refused
 
@@ -68,6 +69,7 @@ class ChatStream:
             self.completion_tokens = tokens_of(chunk, "completion_tokens") or self.completion_tokens
             text = self._text_of(chunk)
             if text:
+                renew(self._chunks)
                 return text
         return None
 

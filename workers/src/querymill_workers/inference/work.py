@@ -1,12 +1,12 @@
 """What callers ask of the gateway: a call, alone or shared, or a stream; and the errors that it answers with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any, Generic, Protocol, TypeVar
 
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.values import frozen
-from querymill_workers.inference.client import ProviderResponse
+from querymill_workers.inference.client import NoResponse, ProviderResponse
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
 
@@ -26,14 +26,20 @@ class CutShort(Refused):
 class Unacceptable(Refused):
     """The provider rejected the texts, or its response must not be used. It may accept fewer of them.
 
-    ``words`` is what the provider said, which may quote a text.
+    ``words`` is what the provider said, which may quote a text. ``refused`` has the error of each text that it rejects
+    alone, by the index of the text in the call, if that is known.
     """
 
     code = "provider_refused"
 
-    def __init__(self, reason: str, *, words: str = "") -> None:
+    def __init__(self, reason: str, *, words: str = "", refused: "Mapping[int, Unacceptable] | None" = None) -> None:
         super().__init__(reason)
         self.words = words
+        self.refused = refused or {}
+
+
+class Unanswerable(NoResponse):
+    """The provider did not answer this call, but it answered a harmless one right after it."""
 
 
 class Misfit(Refused):
@@ -67,6 +73,10 @@ class Work(Protocol[T]):
         """Estimate the tokens of the call if it were made now."""
         ...
 
+    def parts(self) -> int:
+        """Return how many texts the call has that could be sent apart."""
+        ...
+
     def expect(self, at: float) -> None:
         """Take note of when the call will be made, so that callers who cannot wait may leave."""
         ...
@@ -94,6 +104,7 @@ class OneCall(Generic[T]):
     caller: Caller
     estimated_tokens: int
     ask: Callable[[float], ProviderResponse[T]]
+    count: int = 1
 
     @property
     def lane(self) -> Lane:
@@ -116,6 +127,10 @@ class OneCall(Generic[T]):
     def tokens(self) -> int:
         """Return the estimate."""
         return self.estimated_tokens
+
+    def parts(self) -> int:
+        """Return how many texts the call has."""
+        return self.count
 
     def expect(self, at: float) -> None:
         """Do nothing: a caller that cannot wait has been refused already."""

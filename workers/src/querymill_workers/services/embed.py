@@ -8,13 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import Field
 
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed, pack_vector
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.results import Degradation
-from querymill_workers.inference.ports import Vectors
+from querymill_workers.inference.refusals import Refusal, embed_each
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
@@ -23,6 +25,9 @@ from querymill_workers.ledger.ports import Subject, version_of
 from querymill_workers.ledger.texts import KIND, keys_of
 from querymill_workers.services.ports import EmbedPorts, TextVector, content_of
 
+Rows = Sequence[npt.NDArray[np.float32]]
+#: Refused texts that a result names.
+NAMED: Final = 5
 #: Texts of one embedding call. After each slice the job may be cancelled, and a kill loses at most one slice.
 SLICE_TEXTS = 32
 
@@ -37,6 +42,7 @@ class EmbedNotes(Notes):
     unchanged: int
     usage: dict[str, int]
     forgotten: int = Field(default=0, exclude_if=lambda forgotten: not forgotten)
+    refused: Mapping[str, str] = Field(default_factory=dict, exclude_if=lambda refused: not refused)
 
 
 def step(claim: Claim, request: EmbedTexts, ports: EmbedPorts) -> None:
@@ -45,20 +51,27 @@ def step(claim: Claim, request: EmbedTexts, ports: EmbedPorts) -> None:
     to_embed = [text for text in request.texts if text.id not in unchanged]
     gone = assign([text for text in request.texts if text.id in unchanged], claim, request, ports)
     vectors: dict[str, str] = {}
+    refused: dict[str, str] = {}
     usage, written = Usage(), 0
     for start in range(0, len(to_embed), SLICE_TEXTS):
-        texts = to_embed[start : start + SLICE_TEXTS]
-        rows, spent = ports.embeddings.embed(
-            [text.text for text in texts],
+        asked = to_embed[start : start + SLICE_TEXTS]
+        found, spent = embed_each(
+            [text.text for text in asked],
+            ports.embeddings,
             input_type=request.input_type,
             caller=Caller.of(claim, request, ports),
         )
         usage += spent
+        refused |= {
+            text.id: one.reason for text, one in zip(asked, found, strict=True) if isinstance(one, Refusal)
+        }  # fmt: skip
+        rows = [one for one in found if not isinstance(one, Refusal)]
+        texts = [text for text in asked if text.id not in refused]
         if request.into == "table":
             written += store(claim, texts, rows, request, ports)
         else:
             vectors |= packed(texts, rows)
-        done = len(unchanged) + start + len(texts)
+        done = len(unchanged) + start + len(asked)
         if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=done, total=len(request.texts))):
             return  # cancelled; the vectors so far stay cached, or stored
     notes = EmbedNotes(
@@ -68,7 +81,8 @@ def step(claim: Claim, request: EmbedTexts, ports: EmbedPorts) -> None:
         written=written,
         unchanged=len(unchanged) - gone,
         usage=usage.noted(),
-        forgotten=gone + len(to_embed) - written if request.into == "table" else 0,
+        forgotten=gone + len(to_embed) - len(refused) - written if request.into == "table" else 0,
+        refused=refused,
     )
     hand_in(claim, request, notes, ENDING, ports)
 
@@ -95,7 +109,7 @@ def assign(texts: Sequence[TextToEmbed], claim: Claim, request: EmbedTexts, port
     return len(named) - len(documents)
 
 
-def store(claim: Claim, texts: Sequence[TextToEmbed], rows: Vectors, request: EmbedTexts, ports: EmbedPorts) -> int:
+def store(claim: Claim, texts: Sequence[TextToEmbed], rows: Rows, request: EmbedTexts, ports: EmbedPorts) -> int:
     """Store vectors under the ids of their texts, except of what was forgotten since. Return how many."""
     with unforgotten(texts, claim, request, ports) as standing:
         found = [
@@ -118,19 +132,19 @@ def unforgotten(
         yield {text_id for text_id, known_as in keys.items() if not any(standings[key].forgotten for key in known_as)}
 
 
-def packed(texts: Sequence[TextToEmbed], rows: Vectors) -> dict[str, str]:
+def packed(texts: Sequence[TextToEmbed], rows: Rows) -> dict[str, str]:
     """Return vectors packed for the wire, by the ids of their texts."""
     return {text.id: pack_vector(row.astype("<f4").tobytes()) for text, row in zip(texts, rows, strict=True)}
 
 
 def to_result(request: EmbedTexts, picture: Picture, notes: EmbedNotes) -> EmbedResult:
-    """Build the result: the vectors, or how many were written."""
-    forgotten = Degradation(stage="embed", reason=f"{notes.forgotten} texts were forgotten since", code="invalid")
+    """Build the result: the vectors, or how many were written, and what is missing."""
+    degraded = tuple(missing(notes))
     return EmbedResult(
         job_id=picture.record.job_id,
         total=len(request.texts),
-        complete=not notes.forgotten,
-        degraded=(forgotten,) if notes.forgotten else (),
+        complete=not degraded,
+        degraded=degraded,
         model=notes.model,
         dimensions=notes.dimensions,
         vectors=notes.vectors,
@@ -138,6 +152,17 @@ def to_result(request: EmbedTexts, picture: Picture, notes: EmbedNotes) -> Embed
         unchanged=notes.unchanged,
         usage=notes.usage,
     )
+
+
+def missing(notes: EmbedNotes) -> Iterator[Degradation]:
+    """Say which texts have no vector, and why."""
+    if notes.forgotten:
+        yield Degradation(stage="embed", reason=f"{notes.forgotten} texts were forgotten since", code="invalid")
+    if notes.refused:
+        named = [f"{text_id} ({reason})" for text_id, reason in list(notes.refused.items())[:NAMED]]
+        more = ", …" if len(notes.refused) > NAMED else ""
+        reason = f"{len(notes.refused)} texts have no vector: {', '.join(named)}{more}"
+        yield Degradation(stage="embed", reason=reason, code="provider_refused")
 
 
 ENDING: Final = Ending(EmbedNotes, to_result)

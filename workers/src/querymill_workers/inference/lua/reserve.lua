@@ -2,7 +2,8 @@
 --
 -- KEYS 1 the account, 2-3 see places.lua. ARGV 1 lane, 2 share of the burst or of the places the lane may use, 3 floor
 -- of the lane (0: it waits in line), 4 requests, 5 tokens, 6 max. ms to wait (-1: no limit), 7-8 interval and burst of
--- requests, 9-10 of tokens, 11 the call to give a place ('': a limit is set, so there are no places), 12 ms of its lease.
+-- requests, 9-10 of tokens, 11 the call to give a place ('': a limit is set, so there are no places), 12 ms of its lease,
+-- 13 whether the breaker lets it through ('1': it is made in the place of a call that has just failed).
 -- Returns {'granted', ms until the call may start, epoch}, {'later', ms until to try again}, {'refused', ms it would
 -- have to wait}, {'full', ms until to ask for a place again} or {'open', ms until the breaker allows a probe}.
 --
@@ -16,7 +17,7 @@ local lane, share, floor = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local max_wait = tonumber(ARGV[6])
 
 local opens = number('open_until')
-if opens > 0 then
+if opens > 0 and ARGV[13] ~= '1' then
     local wait = math.max(opens, number('probe_until')) - now
     if wait > 0 then return { 'open', math.ceil(wait) } end
 end
