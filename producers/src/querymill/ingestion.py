@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol, TypeVar, cast
 from querymill.job import Job
 from querymill.lines import GoodLine, Ingested, Packing
 from querymill_shared.contracts.errors import JobEnded
-from querymill_shared.contracts.events import Progress
+from querymill_shared.contracts.events import Progress, StageFinished
 from querymill_shared.contracts.fields import Request
 from querymill_shared.contracts.loading import LoadedDocument, LoadResult
 from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult
@@ -21,6 +21,8 @@ from querymill_shared.contracts.results import Asks, JobResult
 R = TypeVar("R", bound=JobResult)
 #: Jobs in flight at once: enough to keep the workers busy, few enough for the board.
 IN_FLIGHT: Final = 8
+#: Seconds without news of a job after which a caller is told what it waits for.
+QUIET_S: Final = 5.0
 #: Documents, and bytes of their lines, that are packed into one job: a second or so of work.
 PACKED_DOCUMENTS, PACKED_BYTES = 64, 400_000
 
@@ -39,12 +41,16 @@ class Submits(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LoadProgress:
-    """How far the documents are: ``size`` bytes are in, the last by this ``result`` or lost for this ``reason``."""
+    """How far the documents are: ``size`` bytes are in, the last by this ``result`` or lost for this ``reason``.
+
+    ``waits_for`` says why nothing has advanced, such as a provider that does not respond.
+    """
 
     size: float
     result: Ingested | None = None
     document: str | None = None
     reason: str = ""
+    waits_for: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +120,39 @@ def ingest(
             names |= held.names
             held = next(parcels, None)
         parcel, job = flying.popleft()
-        yield from _followed(job, before, parcel.size)
+        yield from _followed(job, parcel, before)
         yield from _arrived(mill, parcel, job, before, vectors=vectors)
         before += parcel.size
 
 
-def _followed(job: Job[Any], before: int, size: int) -> Iterator[LoadProgress]:
-    for event in job.events():
-        if isinstance(event, Progress):
-            yield LoadProgress(before + size * event.done / max(event.total, 1))
+def _followed(job: Job[Any], parcel: Parcel, before: int) -> Iterator[LoadProgress]:
+    """Follow a job to its end. Yield how far it is, and what it waits for when it is put back or says nothing."""
+    after, size, is_over = None, float(before), False
+    while not is_over:
+        last = after
+        try:
+            for event in job.events(timeout=QUIET_S, after=after):
+                after = event.id
+                if isinstance(event, Progress):
+                    size = before + parcel.size * event.done / max(event.total, 1)
+                    yield LoadProgress(size)
+                elif isinstance(event, StageFinished) and event.state == "retrying":
+                    yield LoadProgress(size, waits_for=f"{parcel.name}: {event.stage} is tried again: {event.reason}")
+            is_over = True
+        except TimeoutError:
+            if after == last:
+                yield LoadProgress(size, waits_for=f"{parcel.name}: {_open_steps(job)}")
+
+
+def _open_steps(job: Job[Any]) -> str:
+    """Say what the steps of a job are at, and why those were put back that had begun before."""
+    said = []
+    for step in job.picture().steps:
+        if not step.is_closed:
+            doing = "waits for a worker" if step.state == "waiting" else "is under way"
+            reasons = [attempt.reason for attempt in step.attempts if attempt.reason]
+            said.append(f"{step.name} {doing}" + (f", after: {reasons[-1]}" if reasons else ""))
+    return "; ".join(said) or "it ends"
 
 
 def _arrived(mill: Submits, parcel: Parcel, job: Job[Any], before: int, *, vectors: bool) -> Iterator[LoadProgress]:
@@ -135,7 +165,7 @@ def _arrived(mill: Submits, parcel: Parcel, job: Job[Any], before: int, *, vecto
     lost = ""
     embeddings = _embeddings_after(mill, parcel, job, result)
     for embedding in embeddings if vectors else ():
-        yield from _followed(embedding, before, parcel.size)
+        yield from _followed(embedding, parcel, before)
         lost = lost or _why_not_embedded(embedding)
     if not isinstance(result, LoadResult):
         why = f"{parcel.lines[0].unit} {parcel.lines[0].number}: {lost}" if lost else ""

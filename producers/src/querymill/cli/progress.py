@@ -39,7 +39,11 @@ def outcomes_with_bar(
     size: float | None,
     packing: Packing | None = None,
 ) -> Iterator[LoadProgress]:
-    """Ingest with a progress bar, over ``size`` bytes if that is known; yields one outcome per document."""
+    """Ingest with a progress bar, over ``size`` bytes if that is known; yields one outcome per document.
+
+    What the ingestion waits for is printed, each reason once.
+    """
+    said: set[str] = set()
     bar = progress_bar(
         TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeElapsedColumn(),
         TimeRemainingColumn(), console=console,
@@ -48,6 +52,9 @@ def outcomes_with_bar(
         task = bar.add_task("ingesting", total=size)
         for advance in ingest(mill, lines, packing=packing):
             bar.update(task, completed=advance.size)
+            if advance.waits_for and advance.waits_for not in said:
+                said.add(advance.waits_for)
+                console.print(advance.waits_for, style="yellow")
             if advance.document is not None:
                 yield advance
         bar.update(task, total=bar.tasks[task].completed)  # bad lines and what is left out count as read
