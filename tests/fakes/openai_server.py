@@ -88,6 +88,11 @@ def embedded(request: dict[str, Any]) -> Answer:
     return embedding_answer([vector_of(text).tolist() for text in request["input"]])
 
 
+def ill(word: str, answer: Answer) -> Callable[[dict[str, Any]], Answer]:
+    """Embed honestly, but answer every request that has a word in one of its texts like this."""
+    return lambda request: answer if any(word in text for text in request["input"]) else embedded(request)
+
+
 def held(opened: threading.Event, script: Callable[[dict[str, Any]], Answer]) -> Callable[[dict[str, Any]], Answer]:
     """Answer as scripted, but not before something has happened. In vain it waits for a minute."""
 
@@ -142,15 +147,30 @@ class Script:
     chat: Callable[[dict[str, Any]], Answer] = reworded
     embeddings: Callable[[dict[str, Any]], Answer] = embedded
     rerank: Callable[[dict[str, Any]], Answer] = lambda request: Answer(b"{}", status=404)
+    #: Whether harmless requests are answered by the functions above. Else each gets what the last request got: a server
+    #: that fails, fails for everything.
+    is_well: bool = False
+
+
+def is_harmless(request: dict[str, Any]) -> bool:
+    """Tell the requests by which workers see whether a server is well."""
+    turns_ = request.get("messages") or [{}]
+    said = request.get("input") or request.get("documents") or request.get("texts") or [turns_[-1].get("content")]
+    return said in (["hello"], ["Say hello."])
 
 
 class OpenAIServer:
-    """The server, its script, every request it saw as (path, body), and how many streams were heard to their end."""
+    """The server, its script, what it saw as (path, body), and how many streams were heard to their end.
+
+    Harmless requests are in ``probes``, all others in ``requests``.
+    """
 
     def __init__(self) -> None:
         self.script = Script()
         self.requests: list[tuple[str, dict[str, Any]]] = []
+        self.probes: list[tuple[str, dict[str, Any]]] = []
         self.streamed_whole = 0
+        self._last: dict[str, Answer] = {}
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._http.daemon_threads = True
 
@@ -158,7 +178,9 @@ class OpenAIServer:
         """Forget the requests and the script."""
         self.script = Script()
         self.requests = []
+        self.probes = []
         self.streamed_whole = 0
+        self._last = {}
 
     @property
     def url(self) -> str:
@@ -169,10 +191,16 @@ class OpenAIServer:
         return [body for seen_path, body in self.requests if seen_path.endswith(path)]
 
     def answer(self, path: str, request: dict[str, Any]) -> Answer:
-        self.requests.append((path, request))
+        harmless = is_harmless(request)
+        (self.probes if harmless else self.requests).append((path, request))
+        if harmless and not self.script.is_well and path in self._last:
+            return self._last[path]
         if path.endswith("/rerank"):
-            return self.script.rerank(request)
-        return self.script.chat(request) if path.endswith("completions") else self.script.embeddings(request)
+            answer = self.script.rerank(request)
+        else:
+            answer = self.script.chat(request) if path.endswith("completions") else self.script.embeddings(request)
+        self._last[path] = answer
+        return answer
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         server = self

@@ -53,6 +53,11 @@ PASSING = {
     "two vectors for one text": embedding_answer([[1.0] * DIMENSIONS] * 2),
     "no vector": embedding_answer([]),
     "another index": Answer(embedding_answer([[1.0] * DIMENSIONS]).body.replace(b'"index": 0', b'"index": 7')),
+    "NaN": Answer(embedding_answer([[1.0] * DIMENSIONS]).body.replace(b"1.0", b"NaN", 1)),
+    "infinity": Answer(embedding_answer([[1.0] * DIMENSIONS]).body.replace(b"1.0", b"1e999", 1)),
+    "nested without end": Answer(b"[" * 100_000),
+    "a number without end": Answer(b'{"data": [], "usage": {"total_tokens": ' + b"9" * 100_000 + b"}}"),
+    "no UTF-8": Answer(b'{"data": "\xff"}'),
 }
 
 
@@ -78,11 +83,10 @@ def test_what_does_not_pass_is_given_up_with_its_reason(
 
 FINAL = {
     "400": Answer(b"{}", status=400),
+    "413": Answer(b"{}", status=413),
     "401": Answer(b"{}", status=401),
     "404": Answer(b"{}", status=404),
     "a wrong dimension": embedding_answer([[1.0, 2.0]]),
-    "NaN": Answer(embedding_answer([[1.0] * DIMENSIONS]).body.replace(b"1.0", b"NaN", 1)),
-    "infinity": Answer(embedding_answer([[1.0] * DIMENSIONS]).body.replace(b"1.0", b"1e999", 1)),
 }
 
 

@@ -403,4 +403,6 @@ def test_the_settings_choose_the_judge(chat: ChatModel, openai_server: OpenAISer
     assert judged(judge_of(Settings(), chat)) == {"left": 0.9, "right": 0.9}
     fields: dict[str, Any] = {"rerank_base_url": openai_server.url, "querymill_rerank_shape": "tei"}
     openai_server.script.rerank = lambda request: Answer(b'[{"index": 0, "score": 0.5}]')
-    assert judged(judge_of(Settings(**fields), chat)) == {"left": 0.5}
+    chosen: Any = judge_of(Settings(**fields), chat)
+    assert judged(chosen) == {"left": 0.5}
+    chosen._judge._endpoint._client.close()

@@ -11,9 +11,9 @@ from querymill_workers.inference import gateway as module
 from querymill_workers.inference.account import LimitReached, RateLimitHeaders
 from querymill_workers.inference.client import Limited, NoResponse, ProviderResponse, Rejected, TimedOut
 from querymill_workers.inference.gateway import MAX_LIMITED, Gateway
-from querymill_workers.inference.work import CutShort, OneCall
+from querymill_workers.inference.work import CutShort, Misfit, OneCall, Unacceptable
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.faults import Refused, Unavailable
+from querymill_workers.jobs.faults import Failed, Refused, Unavailable
 from tests.fakes.accounts import ScriptedAccount
 from tests.fakes.jobs import Clock
 
@@ -182,6 +182,104 @@ def test_a_grant_that_a_pause_made_void_is_asked_for_again() -> None:
     account = ScriptedAccount(void=2)
     gateway(account).call_once(in_time(), 10, replies(FINE))
     assert (len(account.reserved), account.outcomes) == (3, ["answered"])
+
+
+class Probe:
+    """A harmless call, answered as the script says, and at last for ever like its last entry."""
+
+    def __init__(self, *script: Exception | None) -> None:
+        self.asked = 0
+        self._left = list(script)
+
+    def __call__(self, timeout_s: float) -> None:
+        self.asked += 1
+        entry = self._left.pop(0) if len(self._left) > 1 else self._left[0]
+        if entry is not None:
+            raise entry
+
+
+def probing(account: ScriptedAccount, probe: Probe) -> Gateway[str]:
+    return Gateway(account, "model", timeout_s=20.0, probe=probe)
+
+
+ILL = NoResponse("HTTP 500", words="NaN")
+
+
+@pytest.mark.parametrize(("caller", "tries", "probes"), [(NO_DEADLINE, 4, 7), (None, 3, 4)])
+def test_a_call_that_fails_beside_answered_ones_is_given_up_and_nobody_else_is(
+    caller: Caller | None, tries: int, probes: int
+) -> None:
+    account, probe = ScriptedAccount(), Probe(None)
+    with pytest.raises(Unacceptable, match=r"^model rejected: HTTP 500$") as caught:
+        probing(account, probe).call_once(caller or in_time(), 10, replies(ILL))
+    assert caught.value.words == "NaN"
+    assert (account.outcomes.count("rejected"), account.outcomes.count("answered")) == (tries, probes)
+    assert set(account.outcomes) == {"rejected", "answered"}
+    assert probe.asked == probes
+
+
+def test_a_call_of_several_texts_is_halved_after_its_first_failure() -> None:
+    account = ScriptedAccount()
+    with pytest.raises(Unacceptable):
+        probing(account, Probe(None)).call_once(NO_DEADLINE, 10, replies(ILL), parts=2)
+    assert account.outcomes == ["answered", "rejected"]
+
+
+@pytest.mark.parametrize(
+    "unwell", [NoResponse("HTTP 500"), TimedOut(), Rejected("HTTP 401"), Refused("NaN"), OSError()]
+)
+def test_where_a_harmless_call_fails_too_it_is_an_outage(unwell: Exception) -> None:
+    account = ScriptedAccount()
+    with pytest.raises(Unavailable, match="model unavailable: HTTP 500"):
+        probing(account, Probe(unwell)).call_once(NO_DEADLINE, 10, replies(ILL))
+    assert account.outcomes == ["failed"] * 3
+
+
+@pytest.mark.parametrize("at", range(7))
+def test_one_harmless_call_that_fails_is_enough_to_give_no_text_up(at: int) -> None:
+    probe = Probe(*[None] * at, NoResponse("HTTP 500"), None)
+    with pytest.raises(Unavailable):
+        probing(ScriptedAccount(), probe).call_once(NO_DEADLINE, 10, replies(ILL))
+
+
+def test_failures_of_several_kinds_give_no_text_up() -> None:
+    others = [NoResponse("HTTP 500"), NoResponse("no connection"), NoResponse("HTTP 500"), TimedOut()]
+    with pytest.raises(Unavailable):
+        probing(ScriptedAccount(), Probe(None)).call_once(NO_DEADLINE, 10, replies(*others))
+
+
+def test_a_harmless_call_that_is_limited_pauses_all_and_says_nothing_of_the_text() -> None:
+    account = ScriptedAccount()
+    assert probing(account, Probe(Limited(LIMITS), None)).call_once(NO_DEADLINE, 10, replies(ILL, FINE)) is FINE
+    assert account.outcomes == ["limited", "cut", "answered"]
+
+
+def test_whatever_a_call_raises_its_place_is_given_back() -> None:
+    account = ScriptedAccount()
+    with pytest.raises(ZeroDivisionError):
+        gateway(account).call_once(NO_DEADLINE, 10, replies(ZeroDivisionError()))
+    assert account.outcomes == ["failed"]
+
+
+@pytest.mark.parametrize(("caller", "kind"), [(NO_DEADLINE, Failed), (None, Misfit)])
+def test_another_model_may_be_gone_at_the_next_attempt_of_a_caller_without_a_deadline(
+    caller: Caller | None, kind: type[Exception]
+) -> None:
+    with pytest.raises(kind, match="2 dimensions"):
+        gateway(ScriptedAccount()).call_once(caller or in_time(), 10, replies(Misfit("2 dimensions")))
+
+
+@pytest.mark.parametrize(("probe", "outcomes"), [(None, ["answered", "cut"]), (TimedOut(), ["failed"])])
+def test_a_reply_that_breaks_off_counts_against_a_provider_that_is_unwell(
+    probe: Exception | None, outcomes: list[str]
+) -> None:
+    account = ScriptedAccount()
+    begun = ProviderResponse(Parts("a", NoResponse("no connection")), None, LIMITS)
+    with pytest.raises(Failed, match="broke off"):
+        Gateway[str](account, "model", timeout_s=1, probe=Probe(probe)).listen(
+            in_time(), 10, lambda _: begun, lambda _: True
+        )
+    assert account.outcomes == outcomes
 
 
 class Growing(OneCall[str]):

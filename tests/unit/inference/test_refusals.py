@@ -1,13 +1,13 @@
 """Texts of which a provider refuses some, with a model that refuses what a test says."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
 
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.ports import InputType, Vectors
-from querymill_workers.inference.refusals import MAX_REASON_CHARS, Refusal, embed_each
+from querymill_workers.inference.refusals import MAX_REASON_CHARS, HalvingJudge, Refusal, embed_each
 from querymill_workers.inference.work import Misfit, Unacceptable
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
@@ -47,6 +47,24 @@ def embedded(texts: Sequence[str], model: Picky) -> list[float | str]:
 def test_the_others_of_a_refused_batch_get_their_vectors() -> None:
     found = embedded(["a", "bb", "bad", "dddd", "eeeee"], Picky("bad"))
     assert found == [1, 2, "embedding rejected: HTTP 400", 4, 5]
+
+
+class Naming(Picky):
+    """Names the texts that it refuses, as a model does that found them by itself."""
+
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
+        try:
+            return super().embed(texts, input_type=input_type, caller=caller)
+        except Unacceptable as error:
+            bad = [index for index, text in enumerate(texts) if any(one in text for one in self.refused)]
+            raise Unacceptable(str(error), refused={i: Unacceptable(f"{error} {texts[i]}") for i in bad}) from error
+
+
+def test_texts_that_the_model_names_are_not_looked_for() -> None:
+    model = Naming("bad")
+    found = embedded(["a", "bad", "ccc", "bad too", "eeeee"], model)
+    assert found == [1, "embedding rejected: HTTP 400 bad", 3, "embedding rejected: HTTP 400 bad too", 5]
+    assert model.requests == [["a", "bad", "ccc", "bad too", "eeeee"], ["a", "ccc", "eeeee"]]
 
 
 def test_a_batch_that_is_accepted_is_one_request() -> None:
@@ -103,3 +121,47 @@ def test_an_outage_is_no_refusal(error: Exception) -> None:
     with pytest.raises(type(error)):
         embedded(["a", "b"], model)
     assert len(model.requests) == 1
+
+
+class PickyJudge:
+    """Judges a passage as 0.5; refuses what holds "bad", and is away from its so-manieth call on."""
+
+    def __init__(self, away_from: int = 1_000) -> None:
+        self.asked: list[list[str]] = []
+        self._away_from = away_from
+
+    def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:
+        self.asked.append(list(passages))
+        if len(self.asked) >= self._away_from:
+            raise Refused("no call can start before the deadline")
+        if "bad" in query or any("bad" in text for text in passages.values()):
+            raise Unacceptable("rejected: HTTP 500")
+        return dict.fromkeys(passages, 0.5), Usage(1, 1)
+
+
+PASSAGES = {"a": "ships", "b": "soup", "c": "bad", "d": "rain", "e": "wood"}
+
+
+def test_the_passages_beside_a_refused_one_are_judged_and_every_call_is_paid() -> None:
+    judged, usage = HalvingJudge(PickyJudge()).judge("q", PASSAGES, caller=CALLER)
+    assert (judged, usage) == (dict.fromkeys("abde", 0.5), Usage(3, 3))
+
+
+def test_a_question_that_is_refused_is_not_asked_for_every_passage() -> None:
+    judge = PickyJudge()
+    with pytest.raises(Unacceptable):
+        HalvingJudge(judge).judge("bad", PASSAGES, caller=CALLER)
+    assert len(judge.asked) == 2
+
+
+def test_what_was_judged_before_the_time_was_up_is_kept() -> None:
+    assert HalvingJudge(PickyJudge(away_from=4)).judge("q", PASSAGES, caller=CALLER)[0] == {"a": 0.5, "b": 0.5}
+    with pytest.raises(Refused, match="deadline"):
+        HalvingJudge(PickyJudge(away_from=3)).judge("q", PASSAGES, caller=CALLER)
+
+
+def test_a_single_passage_is_not_halved() -> None:
+    judge = PickyJudge()
+    with pytest.raises(Unacceptable):
+        HalvingJudge(judge).judge("q", {"c": "bad"}, caller=CALLER)
+    assert len(judge.asked) == 1

@@ -1,13 +1,14 @@
 """Documents submitted one after the other, on a mill in memory."""
 
 import io
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from querymill import IngestReport, ReportSearch
+from querymill import IngestReport, ReportSearch, ingestion
 from querymill.ingestion import IN_FLIGHT, ingest, outcome_of_each, pack
 from querymill.kinds.messages.lines import LINES as SESSIONS
 from querymill.kinds.reports.lines import LINES as REPORTS
@@ -15,6 +16,8 @@ from querymill.lines import BadLine, GoodLine
 from querymill.testing import MemoryMill
 from querymill_shared.contracts.loading import LoadedDocument
 from querymill_shared.contracts.reports.load import LoadReportsResult
+from querymill_workers.inference.memory import WordEmbeddings
+from querymill_workers.jobs.faults import Unavailable
 
 
 @pytest.fixture
@@ -104,3 +107,27 @@ def test_lines_are_read_while_others_are_ingested(mill: MemoryMill) -> None:
             # Those in flight, the one that waits, and the one that is being read.
             assert len(read) <= arrived + IN_FLIGHT + 1
     assert arrived == len(read)
+
+
+def test_what_an_ingestion_waits_for_is_said_when_it_is_put_back_and_when_it_says_nothing(
+    tmp_path: Path, mill: MemoryMill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingestion, "QUIET_S", 0.2)
+    lines, failed, may_end = good(read(tmp_path, report_line("r1", "nine ships"))), [0], threading.Event()
+    honest = WordEmbeddings.embed
+
+    def away_at_first(*arguments: Any, **options: Any) -> Any:
+        failed[0] += 1
+        if failed[0] == 1:
+            raise Unavailable("embedding unavailable: HTTP 503")
+        assert may_end.wait(30)
+        return honest(*arguments, **options)
+
+    monkeypatch.setattr(WordEmbeddings, "embed", away_at_first)
+    said: list[str] = []
+    for advance in ingest(mill, lines):
+        said += [advance.waits_for] if advance.waits_for and advance.waits_for not in said else []
+        if any("under way" in reason for reason in said):
+            may_end.set()
+    assert said[0] == "r1: embed is tried again: embedding unavailable: HTTP 503"
+    assert said[-1] == "r1: embed is under way, after: embedding unavailable: HTTP 503"

@@ -1,9 +1,13 @@
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pytest
 
 from querymill_shared.board import Verdict
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
 from querymill_shared.contracts.events import Progress
+from querymill_workers.inference.work import Unacceptable
 from querymill_workers.jobs.faults import Refused, Unavailable
 from tests.fakes.vectors import DIMENSIONS, vector_of
 from tests.fixtures.world import World
@@ -128,3 +132,25 @@ def test_a_killed_step_asks_for_no_row_that_is_in_the_table(world: World) -> Non
     result = outcome(world, job_id)
     assert (result.written, result.unchanged) == (6, 64)
     assert len(world.embeddings.asked) == 70
+
+
+def test_a_text_that_the_provider_refuses_is_named_and_the_others_have_their_vectors(world: World) -> None:
+    honest = world.embeddings.embed
+
+    def picky(texts: Sequence[str], **kwargs: Any) -> Any:
+        refused = {index: Unacceptable("HTTP 500") for index, text in enumerate(texts) if text.endswith("7")}
+        if refused:
+            raise Unacceptable("HTTP 500", refused=refused)
+        return honest(texts, **kwargs)
+
+    world.embeddings.embed = picky  # type: ignore[method-assign]
+    result = outcome(world, world.run(embed_of(TEXTS)))
+    assert list(result.vectors) == [text_id for text_id in TEXTS if not text_id.endswith("7")]
+    assert not result.complete
+    (missing,) = result.degraded
+    assert (missing.stage, missing.code) == ("embed", "provider_refused")
+    named = ", ".join(f"t{number} (HTTP 500)" for number in (7, 17, 27, 37, 47))
+    assert missing.reason == f"7 texts have no vector: {named}, …"
+
+    stored = outcome(world, world.run(embed_of(TEXTS, into="table")))
+    assert (stored.written, stored.complete, len(stored.degraded)) == (63, False, 1)

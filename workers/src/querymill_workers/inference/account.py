@@ -171,10 +171,19 @@ class Account:
         while True:
             now = self._clock()
             max_wait_ms = -1 if until is None else max(int((until - now) * 1000), 0)
-            reply = self._reserve(
-                keys=self._keys,
-                args=[lane.value, share, floor, requests, tokens, max_wait_ms, *self._paces(), call, LEASE_MS, int(beside)],
-            )
+            asked = [
+                lane.value,
+                share,
+                floor,
+                requests,
+                tokens,
+                max_wait_ms,
+                *self._paces(),
+                call,
+                LEASE_MS,
+                int(beside),
+            ]
+            reply = self._reserve(keys=self._keys, args=asked)
             verdict, ms = reply[0].decode(), int(reply[1])
             match verdict:
                 case "granted":
@@ -218,8 +227,8 @@ class Account:
 
         A ``refusal`` is kept with the last of the account.
 
-        A call that its caller's deadline ``cut`` is charged, but does not count for or against the circuit breaker. Nor
-        does one ``beside`` a call that failed, if it fails too: the provider has one failure then.
+        A call that its caller's deadline ``cut`` is charged, but does not count for or against the circuit breaker. One
+        ``beside`` a call that failed is not reported if it fails too: the provider has one failure then.
         """
         self._places.leave(grant.call)
         limits = limits or RateLimitHeaders()

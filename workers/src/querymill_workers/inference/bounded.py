@@ -132,8 +132,9 @@ class _Body(httpx.SyncByteStream):
             raise httpx.DecodingError("a content encoding that was not asked for")
         unpack = zlib.decompressobj(_GZIP)
         try:
-            for packed in self._response.iter_raw():
+            for part in self._response.iter_raw():
                 self._limit.check()
+                packed = part
                 while packed and not unpack.eof:
                     yield unpack.decompress(packed, UNPACKED_AT_ONCE)
                     packed = unpack.unconsumed_tail

@@ -171,12 +171,12 @@ class Gateway(Generic[T]):
             Unacceptable: The call has several texts, or its only one has failed often enough.
         """
         needed = SAME_FAILURES if work.until() is None else TRIES
+        if work.parts() > 1:
+            time.sleep(_backoff_s(1))  # a provider that is overloaded is not asked for the halves at once
         if work.parts() > 1 or same >= needed:
-            time.sleep(_backoff_s(1) if same < needed else 0)  # one that is overloaded is not asked for the halves at once
             raise Unacceptable(f"{self._name} rejected: {error}", words=error.words) from error
         self._back_off_or_give_up(work, tries, error, most=needed)
-        # One harmless call more each time: among up to eight servers that take turns, an ill one does not look like an
-        # ill text.
+        # One more harmless call each time: of servers that take turns, one that is ill does not look like an ill text.
         return all(self._health(work.lane) == "well" for _ in range(same - 1))
 
     def call_once(
@@ -234,37 +234,40 @@ class Gateway(Generic[T]):
         step.calls += 1
         try:
             return work.send(self._timeout_s)
-        except Limited as error:
-            self.account.report(grant, "limited", limits=error.limits, refusal=refusal_of(error, step))
-            raise
-        except NoResponse as error:
-            health = self._health(work.lane)
-            outcome: Outcome = "failed" if health == "unwell" else "cut" if health == "limited" else "rejected"
-            self.account.report(grant, outcome, refusal=refusal_of(error, step))
-            if health == "well":
-                raise Unanswerable(str(error), words=error.words) from error
-            if health == "limited":
-                raise Limited(RateLimitHeaders()) from error
-            raise
-        except Rejected as error:
-            self.account.report(grant, "rejected", refusal=refusal_of(error, step))
-            reason = f"{self._name} rejected: {error}"
-            raise (
-                Unacceptable(reason, words=error.words)
-                if error.of_content
-                else Refused(reason, code="provider_refused")
-            ) from error
-        except Misfit as error:
-            self.account.report(grant, "answered")
-            if work.until() is None:
-                raise Failed(str(error)) from error  # another model may have been loaded for a moment
-            raise
-        except Refused as error:
-            self.account.report(grant, "answered")
-            raise Unacceptable(str(error)) from error
         except BaseException as error:
-            self.account.report(grant, "failed", refusal=Refusal(type(error).__name__, step.step, step.job_id))
-            raise
+            outcome, raised = self._blame(error, work)
+            limits = error.limits if isinstance(error, Limited) else None
+            refusal = None if outcome == "answered" else refusal_of(error, step)
+            self.account.report(grant, outcome, limits=limits, refusal=refusal)
+            if raised is error:
+                raise
+            raise raised from error
+
+    def _blame(self, error: BaseException, work: Work[Any]) -> tuple[Outcome, BaseException]:
+        """Return what the account is told of a failed try, and the error that its caller gets."""
+        match error:
+            case NoResponse():
+                return self._provider_or_text(error, work.lane)
+            case Rejected():
+                reason = f"{self._name} rejected: {error}"
+                if error.of_content:
+                    return "rejected", Unacceptable(reason, words=error.words)
+                return "rejected", Refused(reason, code="provider_refused")
+            case Misfit() if work.until() is None:
+                return "answered", Failed(str(error))  # another model may have been loaded for a moment
+            case Refused():
+                return "answered", error if isinstance(error, Misfit) else Unacceptable(str(error))
+            case _:
+                return "limited" if isinstance(error, Limited) else "failed", error
+
+    def _provider_or_text(self, error: NoResponse, lane: Lane) -> tuple[Outcome, BaseException]:
+        match self._health(lane):
+            case "well":
+                return "rejected", Unanswerable(str(error), words=error.words)
+            case "limited":
+                return "cut", Limited(RateLimitHeaders())
+            case _:
+                return "failed", error
 
     def _health(self, lane: Lane) -> Health:
         """Make a harmless call in the place of one that has just failed. Return what that says of the provider."""
@@ -275,16 +278,12 @@ class Gateway(Generic[T]):
 
     def _probed(self, lane: Lane, probe: Callable[[float], object]) -> Health:
         grant = self._grant_beside(lane)
-        outcome: Outcome = "cut"
-        limits = None
         try:
             probe(min(self._timeout_s, PROBE_TIMEOUT_S))
-            outcome = "answered"
         except Limited as error:
-            outcome, limits = "limited", error.limits
+            self.account.report(grant, "limited", limits=error.limits)
             return "limited"
-        finally:
-            self.account.report(grant, outcome, limits=limits)
+        self.account.report(grant, "answered")
         return "well"
 
     def _grant_beside(self, lane: Lane) -> Grant:
@@ -312,9 +311,10 @@ def _backoff_s(tries: int) -> float:
     return BACKOFF_S[min(tries, len(BACKOFF_S)) - 1] * random.uniform(0.5, 1.5)  # noqa: S311  # jitter is no secret
 
 
-def refusal_of(error: Exception, step: tally.Tally) -> Refusal:
-    """Return what is kept of a call that the provider did not answer. The message quotes no text of the caller."""
-    return Refusal(str(error), step.step, step.job_id)
+def refusal_of(error: BaseException, step: tally.Tally) -> Refusal:
+    """Return what is kept of a call that the provider did not answer. It quotes no text of the caller."""
+    what = str(error) if isinstance(error, Limited | NoResponse | Rejected) else type(error).__name__
+    return Refusal(what, step.step, step.job_id)
 
 
 class _Ear:

@@ -97,7 +97,9 @@ class HalvingJudge:
         spent = self._halve(query, list(passages.items()), judged, caller)
         return judged, usage + spent
 
-    def _halve(self, query: str, passages: Sequence[tuple[str, str]], judged: dict[str, float], caller: Caller) -> Usage:
+    def _halve(
+        self, query: str, passages: Sequence[tuple[str, str]], judged: dict[str, float], caller: Caller
+    ) -> Usage:
         """Judge the halves of refused passages. When the provider fails or the time is up, the rest is left out."""
         usage = Usage()
         for half in (passages[: len(passages) // 2], passages[len(passages) // 2 :]):

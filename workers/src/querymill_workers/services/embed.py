@@ -63,9 +63,9 @@ def step(claim: Claim, request: EmbedTexts, ports: EmbedPorts) -> None:
         )
         usage += spent
         refused |= {
-            text.id: one.reason for text, one in zip(asked, found, strict=True) if isinstance(one, Refusal)
-        }  # fmt: skip
-        rows = [one for one in found if not isinstance(one, Refusal)]
+            text.id: result.reason for text, result in zip(asked, found, strict=True) if isinstance(result, Refusal)
+        }
+        rows = [result for result in found if not isinstance(result, Refusal)]
         texts = [text for text in asked if text.id not in refused]
         if request.into == "table":
             written += store(claim, texts, rows, request, ports)
