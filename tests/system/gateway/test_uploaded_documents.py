@@ -3,6 +3,7 @@
 import asyncio
 import os
 import time
+import zipfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,22 @@ def test_a_document_goes_in_as_it_is_and_its_text_is_stored(http: httpx.Client, 
     stored = http.get(f"{AT}/{told['id']}").json()
     assert "the tide turns at noon" in stored["pages"][0]["text"]
     assert (stored["title"], stored["source"]) == (told["title"], "nordhav-2022.pdf")
+
+
+def test_a_damaged_part_costs_itself_and_the_answer_names_its_place(
+    board: ValkeyBoard, quiet_http: httpx.Client, tmp_path: Path
+) -> None:
+    documents.write_xlsx(tmp_path / "a.xlsx")
+    whole = quiet_http.post(AT, files={"file": ("tolls.xlsx", (tmp_path / "a.xlsx").read_bytes())})
+    assert whole.json()["documents"][0]["remarks"] == []
+    with zipfile.ZipFile(tmp_path / "a.xlsx") as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    members["docProps/core.xml"] = b"<lost"
+    answer = quiet_http.post(AT, files={"file": ("tolls.xlsx", documents.zipped(members))})
+    report = asked(board, quiet_http, answer)
+    assert "| Tinn | 12.5 |" in report.pages[0].text
+    (told,) = answer.json()["documents"]
+    assert [remark.startswith("properties: ") for remark in told["remarks"]] == [True]
 
 
 @pytest.mark.parametrize("named_by", ["media type", "name", "form"])

@@ -78,6 +78,21 @@ def test_a_file_that_needs_too_much_memory_costs_that_file(tmp_path: Path) -> No
         assert frugal.read(small).pages[0].text == "all is well"
 
 
+@pytest.mark.parametrize("limits", [Limits(memory_bytes=400 << 20), Limits(seconds_a_page=2)], ids=["memory", "time"])
+def test_a_page_that_ends_the_process_costs_itself(tmp_path: Path, limits: Limits) -> None:
+    heavy = documents.heavy_pdf("one", "two", "three", heavy=2, size=200_000_000)
+    with Reader(limits) as reading:
+        document = reading.read(written(tmp_path / "heavy.pdf", heavy))
+    assert [page.text for page in document.pages] == ["one", "three"]
+    assert [str(remark).startswith("page 2: ") for remark in document.remarks] == [True]
+
+
+def test_the_time_of_a_file_bounds_what_its_pages_cost(tmp_path: Path) -> None:
+    heavy = documents.heavy_pdf("one", "two", "three", heavy=2, size=200_000_000)
+    with Reader(Limits(seconds=1.0)) as hurried, pytest.raises(Unreadable, match="longer than"):
+        hurried.read(written(tmp_path / "heavy.pdf", heavy))
+
+
 def test_an_archive_is_unpacked_within_limits(tmp_path: Path) -> None:
     bomb = written(tmp_path / "bomb.zip", documents.zipped({"a.txt": b"0" * 5_000_000}))
     into = tmp_path / "into"

@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from querymill.reading.archives import unpack
-from querymill.reading.document import Document, Limits, Page, Remark, Unreadable
+from querymill.reading.document import Document, Limits, Page, Remark, Unreadable, reason_of
 from querymill.reading.formats import BY_NAME, Asked
 from querymill.reading.recognising import recognise
 
+#: Remarks about one document.
+MAX_REMARKS: Final = 1_000
 _EXTRA: Final = "pip install 'querymill[documents]'"
 
 
@@ -58,8 +60,11 @@ def _bound(limits: Limits) -> None:
 
 def _answered(request: Mapping[str, Any], limits: Limits, answers: BinaryIO) -> dict[str, Any]:
     reached = [0]
+    lost: dict[int, str] = dict(request.get("lost", ()))
 
     def on_page(number: int) -> None:
+        if number in lost:
+            raise Unreadable(lost[number], number)
         reached[0] = number
         _write(answers, {"page": number})
 
@@ -72,10 +77,8 @@ def _answered(request: Mapping[str, Any], limits: Limits, answers: BinaryIO) -> 
         return {"unreadable": reason, "page": reached[0], "exhausted": True}
     except ImportError as error:
         return {"unreadable": f"{error.name} is not installed: {_EXTRA}", "page": 0, "missing": True}
-    except RecursionError:
-        return {"unreadable": "nested too deeply", "page": reached[0]}
     except Exception as error:  # noqa: BLE001  # whatever an engine raises costs this file only
-        return {"unreadable": f"cannot be read: {type(error).__name__}: {str(error)[:200]}", "page": reached[0]}
+        return {"unreadable": reason_of(error), "page": reached[0]}
 
 
 def _done(request: Mapping[str, Any], limits: Limits, on_page: Any) -> dict[str, Any]:
@@ -137,7 +140,9 @@ def bounded(document: Document, limits: Limits) -> Document:
         characters += len(page.text)
         if characters > limits.characters:
             raise Unreadable(f"more than {limits.characters} characters", page.number)
-    remarks = [Remark(storable(remark.reason), remark.page) for remark in document.remarks]
+    remarks = [Remark(storable(remark.reason), remark.page) for remark in document.remarks[:MAX_REMARKS]]
+    if (more := len(document.remarks) - MAX_REMARKS) > 0:
+        remarks.append(Remark(f"and {more} more remarks"))
     return Document(document.format, pages, document.proposed, document.metadata, remarks)
 
 

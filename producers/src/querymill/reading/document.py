@@ -1,11 +1,12 @@
 """What reading a file gives: pages with text, proposals, and remarks about what is missing. Plain data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Self
 
 #: Raise it with every change of the rules, so that files that were read before are read again.
-READING_VERSION: Final = 5
+READING_VERSION: Final = 6
 #: The fields that are proposed, and that options and `metadata.csv` override.
 FIELDS: Final = ("title", "company", "period", "published_at")
 
@@ -67,6 +68,42 @@ class Unreadable(Exception):
 
 class EngineMissing(Unreadable):
     """Raised when the engine of a format is not installed here: the file may be good."""
+
+
+def reason_of(error: Exception) -> str:
+    """Return why something was not read, on one line."""
+    match error:
+        case Unreadable():
+            return error.reason
+        case RecursionError():
+            return "nested too deeply"
+        case _:
+            return f"cannot be read: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+
+
+@dataclass(slots=True)
+class Remarks:
+    """Gathers what is missing of one file while its parts are read."""
+
+    noted: list[Remark] = field(default_factory=list)
+
+    @contextmanager
+    def part(self, place: str = "", page: int = 0) -> Iterator[None]:
+        """Read one part of a file, such as a page, a table or a chart. What it raises costs this part alone.
+
+        Raises:
+            MemoryError, ImportError: These concern the process, not the part.
+        """
+        try:
+            yield
+        except (MemoryError, ImportError):
+            raise
+        except Exception as error:  # noqa: BLE001  # whatever an engine or a rule raises
+            self.note(reason_of(error), place, page)
+
+    def note(self, reason: str, place: str = "", page: int = 0) -> None:
+        """Add a remark about a place."""
+        self.noted.append(Remark(f"{place}: {reason}" if place else reason, page))
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,12 @@ FILES_A_PROCESS: Final = 200
 MAX_ANSWER_BYTES: Final = 256 << 20
 #: Seconds in which a new process answers its first request: it imports the engines.
 START_S: Final = 30.0
+#: Pages of a file that may end the process or take too long. Each is left out, and the file is read again without it.
+MAX_LOST: Final = 2
+
+
+class _Lost(Unreadable):
+    """Raised when the process was lost over a page, or must be ended."""
 
 
 class Reader:
@@ -69,11 +75,21 @@ class Reader:
     ) -> Document:
         """Read a file. ``name`` is what its owner calls it; ``on_page`` is told of each page.
 
+        Pages that end the process or take too long are remarks, as long as they are few and the time of the file lasts.
+
         Raises:
             Unreadable: It gives no document, or reading it exceeded a limit; `EngineMissing` if its engine is missing.
         """
-        asked = {"path": str(path), "name": name or path.name, "password": password}
-        return Document.from_json(self._asked(asked, on_page)["document"])
+        lost: dict[int, str] = {}
+        ends = time.monotonic() + self.limits.seconds
+        while True:
+            asked = {"path": str(path), "name": name or path.name, "password": password, "lost": list(lost.items())}
+            try:
+                return Document.from_json(self._asked(asked, on_page, ends)["document"])
+            except _Lost as error:
+                if not error.page or len(lost) == MAX_LOST or time.monotonic() >= ends:
+                    raise
+                lost[error.page] = error.reason
 
     def unpack(self, archive: Path, into: Path) -> list[tuple[str, str]]:
         """Unpack an archive into a folder; returns its members, each with the reason why it was left out, or "".
@@ -94,19 +110,20 @@ class Reader:
         answer = self._asked({"path": str(path), "draw": number, "sha256": sha256}, lambda _: None)
         return b64decode(answer["picture"])
 
-    def _asked(self, request: Mapping[str, Any], on_page: Callable[[int], None]) -> dict[str, Any]:
+    def _asked(
+        self, request: Mapping[str, Any], on_page: Callable[[int], None], ends: float | None = None
+    ) -> dict[str, Any]:
         process = self._started()
         self._files += 1
         page = 0
-        began = time.monotonic()
+        ends = time.monotonic() + self.limits.seconds if ends is None else ends
         patience = self.limits.seconds_a_page + START_S
         try:
             assert process.stdin is not None  # noqa: S101  # it was made with a pipe
             process.stdin.write(json.dumps(request).encode() + b"\n")
             process.stdin.flush()
             while True:
-                left = began + self.limits.seconds - time.monotonic()
-                answer = self._line(process, min(patience, left), page)
+                answer = self._line(process, min(patience, ends - time.monotonic()), page)
                 patience = self.limits.seconds_a_page
                 if "page" in answer and "unreadable" not in answer:
                     page = answer["page"]
@@ -117,11 +134,11 @@ class Reader:
             self.close()
             if isinstance(error, Unreadable):
                 raise
-            raise Unreadable(f"the process that read it ended: {error}", page) from error
+            raise _Lost(f"the process that read it ended: {error}", page) from error
         if "exhausted" in answer or self._files >= FILES_A_PROCESS:
             self.close()
         if "unreadable" in answer:
-            raised = EngineMissing if "missing" in answer else Unreadable
+            raised = EngineMissing if "missing" in answer else _Lost if "exhausted" in answer else Unreadable
             raise raised(answer["unreadable"], answer["page"])
         return dict(answer)
 
@@ -137,10 +154,10 @@ class Reader:
             if searched > MAX_ANSWER_BYTES:
                 raise Unreadable("its text is too long", page)
             if not waiting.poll(max(ends - time.monotonic(), 0) * 1000):
-                raise Unreadable(f"reading it took longer than {max(seconds, 0):.0f} s", page)
+                raise _Lost(f"reading it took longer than {max(seconds, 0):.0f} s", page)
             piece = os.read(process.stdout.fileno(), 1 << 20)
             if not piece:
-                raise Unreadable(_how_it_ended(process, self.limits), page)
+                raise _Lost(_how_it_ended(process, self.limits), page)
             self._unread += piece
         line = bytes(self._unread[:end])
         del self._unread[: end + 1]

@@ -12,6 +12,8 @@ from querymill.reading.rules.proposals import day_in, merged
 SOURCE, ROOT, STAMP = "source", "source_root", "source_stamp"
 #: Characters of metadata that a report takes over from its file; labels and remarks only if they fit.
 MAX_OWN_CHARS: Final = 8_000
+#: Remarks that a report keeps; a remark has some 250 characters at most.
+MAX_REMARKS: Final = 20
 _ALIASES: Final = "aliases"
 
 
@@ -50,7 +52,9 @@ def asked_hash(given: Mapping[str, Any]) -> str:
 
 def _notes(document: Document) -> dict[str, Any]:
     labels = {str(page.number): page.label for page in document.pages if page.label}
-    remarks = [str(remark) for remark in document.remarks]
+    remarks = [str(remark) for remark in document.remarks[:MAX_REMARKS]]
+    if (more := len(document.remarks) - len(remarks)) > 0:
+        remarks.append(f"and {more} more")
     return ({"page_labels": labels} if labels else {}) | ({"remarks": remarks} if remarks else {})
 
 

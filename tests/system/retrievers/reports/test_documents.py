@@ -57,6 +57,24 @@ def test_a_folder_is_ingested_found_by_words_not_read_again_and_synchronised(
 
 
 @pytest.mark.usefixtures("worker", "openai_server")
+def test_a_damaged_page_costs_itself_and_its_place_is_shown(
+    querymill: CommandLine, mill: Querymill, tmp_path: Path
+) -> None:
+    whole = documents.pdf(*(documents.lines(text) for text in ("The first mole", "lost", "The third mole")))
+    damaged = tmp_path / "moles.pdf"
+    damaged.write_bytes(whole.replace(b"6 0 obj\n<< /Type /Page", b"6 0 obj\n<< /Type /Font"))
+    run = querymill("ingest", "reports", damaged, *OPTIONS)
+    assert run.returncode == 0, run.stderr
+    assert f"{damaged}: page 2: " in run.stderr.replace("\n", "")
+    (told,) = json.loads(run.stdout)["documents"]
+    assert (told["outcome"], told["pages"]) == ("ingested", 2)
+    assert [remark.startswith("page 2: ") for remark in told["remarks"]] == [True]
+    hit = next(hit for hit in found_by(mill, "the third mole") if hit.title == "moles")
+    assert hit.page == 3
+    assert (hit.metadata or {})["remarks"] == told["remarks"]
+
+
+@pytest.mark.usefixtures("worker", "openai_server")
 def test_a_line_that_has_only_pages_is_ingested_found_listed_and_shown(
     querymill: CommandLine, mill: Querymill, tmp_path: Path
 ) -> None:

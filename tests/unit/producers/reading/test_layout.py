@@ -41,7 +41,30 @@ def test_a_page_that_is_turned_is_read_along_its_lines() -> None:
 
 def test_a_page_that_is_upside_down_is_read_along_its_lines() -> None:
     around = [(ord(letter), 100 - 5.0 * at, 0.0, 105 - 5.0 * at, 10.0) for at, letter in enumerate("around")]
-    assert [word.text for word in words_of(around)] == ["around"]
+    (only,) = apart(around, [180.0] * 6)
+    assert [word.text for word in words_of(only)] == ["around"]
+
+
+def test_words_that_are_drawn_from_their_end_are_read_from_their_beginning() -> None:
+    def backwards(text: str, x: float) -> list[Letter]:
+        return letters(text, x=x)[::-1]
+
+    words = words_of([*backwards("quay", 50), *backwards("(1,452.5)", 80), *letters("usual", x=140)])
+    assert [(word.text, word.x0, word.x1) for word in words] == [
+        ("quay", 50, 70), ("(1,452.5)", 80, 125), ("usual", 140, 165),
+    ]  # fmt: skip
+    assert [word.text for word in words_of(backwards("a whole line, i", 50))] == ["i", "line,", "whole", "a"][::-1]
+
+
+def test_a_break_between_letters_that_touch_ends_no_word() -> None:
+    drawn = [each for letter in letters("quay") for each in (letter, (13, letter[3], 0, letter[3], 0))]
+    below = letters("mole", y=-12)
+    assert [word.text for word in words_of([*drawn, (10, 20, 0, 20, 0), *below])] == ["quay", "mole"]
+
+
+def test_a_side_without_running_text_is_no_column_of_text() -> None:
+    narrow = [Segment("a text of many letters", x, x, y, 10) for x in (0.0, 300.0) for y in range(0, 120, 12)]
+    assert [text for column in columns(narrow) for text in column]
 
 
 def test_hebrew_is_read_from_the_right_and_figures_in_it_from_the_left() -> None:

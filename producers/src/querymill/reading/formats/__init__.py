@@ -3,18 +3,22 @@
 Modules of formats import their engines, so they are imported only where a file is read.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from querymill.reading.document import Document, Limits
+from querymill.reading.document import Document, Limits, Remarks
+from querymill.reading.rules.proposals import propose
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A file to read. ``name`` is what its owner calls it. ``on_page`` is told of each page before it is read."""
+    """A file to read. ``name`` is what its owner calls it. ``on_page`` is told of each page before it is read.
+
+    It raises `Unreadable` for a page that is to be left out.
+    """
 
     path: Path
     name: str
@@ -39,6 +43,15 @@ class Format:
         module: Any = import_module(f"{__name__}.{self.name}")
         found: Document = module.read(asked)
         return found
+
+
+def proposals(
+    remarks: Remarks, name: str, pages: Sequence[str], *, title: str = "", heading: str = ""
+) -> dict[str, str]:
+    """Propose fields of a report, as `propose` does; none if that fails."""
+    with remarks.part("title, company, period and date"):
+        return propose(name, pages, title=title, heading=heading)
+    return {}
 
 
 FORMATS: Final = (

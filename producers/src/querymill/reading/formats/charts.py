@@ -48,9 +48,10 @@ def _points(series: Any, *names: str) -> dict[int, str]:
         is_day = any(_OF_DAYS.search(code.text or "") for code in part.iter(f"{_CHART}formatCode"))
         for point in part.iter(f"{_CHART}pt"):
             value = _plain(point.findtext(f"{_CHART}v") or "", is_day=is_day)
-            place = int(point.get("idx", -1))
-            if place < 0:  # a damaged chart must not cost its document
+            index = point.get("idx") or ""
+            if not index.isascii() or not index.isdecimal():  # a damaged point costs itself
                 continue
+            place = int(index)
             found[place] = f"{value} {found[place]}" if place in found else value
     return found
 

@@ -1,7 +1,6 @@
 """DOCX: the sections under its headings, with its tables; text boxes, notes and what was inserted belong to it."""
 
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import docx
@@ -9,12 +8,13 @@ from docx.document import Document as Opened
 from docx.oxml.ns import qn
 from docx.table import Table
 
-from querymill.reading.document import Document, Page, Unreadable
-from querymill.reading.formats import Asked
+from querymill.reading.document import Document, Page, Remarks
+from querymill.reading.formats import Asked, proposals
 from querymill.reading.formats.charts import texts_of_chart
-from querymill.reading.formats.zipped import checked, transitional, xml_of
+from querymill.reading.formats.packages import opened_by
+from querymill.reading.formats.zipped import checked, xml_of
 from querymill.reading.rules.grids import grid_table
-from querymill.reading.rules.proposals import merged, propose
+from querymill.reading.rules.proposals import merged
 from querymill.reading.rules.sections import Part, sections
 
 _PARAGRAPH, _TABLE, _CONTENT, _CONTROL = qn("w:p"), qn("w:tbl"), qn("w:sdtContent"), qn("w:sdt")
@@ -38,44 +38,58 @@ _TITLES: Final = ("title",)
 def read(asked: Asked) -> Document:
     """See `Format.read`."""
     checked(asked.path, asked.limits)
-    try:
-        opened = docx.Document(transitional(asked.path))
-    except (KeyError, ValueError) as error:
-        raise Unreadable(f"a broken DOCX file: {str(error)[:200]}") from error
-    parts = list(_parts(opened))
-    parts.extend(_notes(opened))
-    parts.extend(_comments(opened))
+    remarks = Remarks()
+    opened, damaged = opened_by(docx.Document, asked.path, "DOCX")
+    for member, why in damaged.items():
+        remarks.note(why, member)
+    parts = list(_parts(opened, remarks))
+    parts.extend(_notes(opened, remarks))
+    parts.extend(_comments(opened, remarks))
     pages = [Page(number, section) for number, section in enumerate(sections(parts), 1)]
-    about = opened.core_properties
+    title, metadata = "", {}
+    with remarks.part("properties"):
+        about = opened.core_properties
+        title = about.title or ""
+        metadata = {name: value for name in ("author", "subject", "keywords") if (value := getattr(about, name))}
     heading = next((part.text for part in parts if part.level == 1), "")
-    proposed = propose(asked.name, [page.text for page in pages[:3]], title=about.title or "", heading=heading)
-    metadata = {"author": about.author, "subject": about.subject, "keywords": about.keywords}
-    kept = {name: value for name, value in metadata.items() if value and value != "python-docx"}
-    return Document("docx", pages, merged(proposed), kept)
+    proposed = proposals(remarks, asked.name, [page.text for page in pages[:3]], title=title, heading=heading)
+    kept = {name: value for name, value in metadata.items() if value != "python-docx"}
+    return Document("docx", pages, merged(proposed), kept, remarks.noted)
 
 
-def _parts(opened: Opened) -> Iterator[Part]:
-    levels = _levels(opened)
+def _parts(opened: Opened, remarks: Remarks) -> Iterator[Part]:
+    levels: dict[str | None, int] = {}
+    with remarks.part("styles"):
+        levels = _levels(opened)
+    counts = dict.fromkeys((_TABLE, _PARAGRAPH), 0)
     for element in _blocks(opened.element.body):
+        counts[element.tag] += 1
         if element.tag == _TABLE:
-            table = grid_table(list(_grid(Table(element, opened))))
-            if table is not None:
-                yield Part(table.markdown())
+            with remarks.part(f"table {counts[_TABLE]}"):
+                table = grid_table(list(_grid(Table(element, opened))))
+                if table is not None:
+                    yield Part(table.markdown())
         else:
-            text = text_of(element)
-            if text.strip():
-                style = element.find(f"{qn('w:pPr')}/{_STYLE}")
-                level = levels.get(style.get(qn("w:val")), 0) if style is not None else 0
-                yield Part(" ".join(text.split()) if level else text.strip(), level)
-            yield from _charts(element, opened)
+            with remarks.part(f"paragraph {counts[_PARAGRAPH]}"):
+                yield from _of_paragraph(element, levels)
+            yield from _charts(element, opened, remarks)
 
 
-def _charts(paragraph: Any, opened: Opened) -> Iterator[Part]:
+def _of_paragraph(element: Any, levels: Mapping[str | None, int]) -> Iterator[Part]:
+    text = text_of(element)
+    if text.strip():
+        style = element.find(f"{qn('w:pPr')}/{_STYLE}")
+        level = levels.get(style.get(qn("w:val")), 0) if style is not None else 0
+        yield Part(" ".join(text.split()) if level else text.strip(), level)
+
+
+def _charts(paragraph: Any, opened: Opened, remarks: Remarks) -> Iterator[Part]:
     """Yield the title and the figures of each chart that is drawn in a paragraph."""
     for chart in paragraph.iter(_CHART):
-        relation = opened.part.rels.get(chart.get(_RELATED) or "")
-        if relation is not None and not relation.is_external:
-            with suppress(Unreadable):  # a damaged chart must not cost its document
+        related = chart.get(_RELATED) or ""
+        with remarks.part(f"chart {related}"):
+            relation = opened.part.rels.get(related)
+            if relation is not None and not relation.is_external:
                 yield from map(Part, texts_of_chart(xml_of(relation.target_part.blob)))
 
 
@@ -160,25 +174,29 @@ def _levels(opened: Opened) -> dict[str | None, int]:
     return levels
 
 
-def _notes(opened: Opened) -> Iterator[Part]:
+def _related(opened: Opened, kinds: str | tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
+    """Yield the kind and the content of the parts of some kinds that belong to the document."""
+    for relation in opened.part.rels.values():
+        if not relation.is_external and relation.reltype.endswith(kinds):
+            yield relation.reltype.rpartition("/")[2], relation.target_part.blob
+
+
+def _notes(opened: Opened, remarks: Remarks) -> Iterator[Part]:
     """Yield the footnotes and endnotes."""
-    for relation in opened.part.rels.values():
-        if relation.is_external or not relation.reltype.endswith(_NOTES):
-            continue
-        root = xml_of(relation.target_part.blob)
-        for paragraph in root.iter(_PARAGRAPH):
-            text = text_of(paragraph).strip()
-            if text:
-                yield Part(text)
+    for kind, content in _related(opened, _NOTES):
+        with remarks.part(kind):
+            for paragraph in xml_of(content).iter(_PARAGRAPH):
+                text = text_of(paragraph).strip()
+                if text:
+                    yield Part(text)
 
 
-def _comments(opened: Opened) -> Iterator[Part]:
+def _comments(opened: Opened, remarks: Remarks) -> Iterator[Part]:
     """Yield what people wrote in the margin, each with its author."""
-    for relation in opened.part.rels.values():
-        if relation.is_external or not relation.reltype.endswith(_COMMENTS):
-            continue
-        for comment in xml_of(relation.target_part.blob).iter(qn("w:comment")):
-            lines = (" ".join(text_of(paragraph).split()) for paragraph in comment.iter(_PARAGRAPH))
-            text = " ".join(filter(None, lines))
-            if text:
-                yield Part(f"Comment by {comment.get(qn('w:author')) or 'a reader'}: {text}")
+    for kind, content in _related(opened, _COMMENTS):
+        with remarks.part(kind):
+            for comment in xml_of(content).iter(qn("w:comment")):
+                lines = (" ".join(text_of(paragraph).split()) for paragraph in comment.iter(_PARAGRAPH))
+                text = " ".join(filter(None, lines))
+                if text:
+                    yield Part(f"Comment by {comment.get(qn('w:author')) or 'a reader'}: {text}")

@@ -2,14 +2,15 @@
 
 import posixpath
 import zipfile
+import zlib
 from typing import Any, Final
 from urllib.parse import unquote
 
-from querymill.reading.document import Document, Page, Remark, Unreadable
-from querymill.reading.formats import Asked
+from querymill.reading.document import Document, Page, Remarks, Unreadable
+from querymill.reading.formats import Asked, proposals
 from querymill.reading.formats.html import Walk, parsed
 from querymill.reading.formats.zipped import checked, xml_of
-from querymill.reading.rules.proposals import day_in, merged, propose
+from querymill.reading.rules.proposals import day_in, merged
 from querymill.reading.rules.sections import Part, sections
 
 _CONTAINER: Final = "META-INF/container.xml"
@@ -28,27 +29,34 @@ def read(asked: Asked) -> Document:
         package_at = _package(archive)
         package = xml_of(_member(archive, package_at))
         parts: list[Part] = []
-        remarks: list[Remark] = []
+        remarks = Remarks()
+        is_encrypted = _ENCRYPTION in archive.namelist()
         for number, name in enumerate(_chapters(package, package_at), 1):
-            asked.on_page(number)
-            try:
-                parts.extend(part for part in Walk().parts(parsed(_member(archive, name))) if part.text != "\f")
-            except Unreadable as error:
-                why = "encrypted" if _ENCRYPTION in archive.namelist() else str(error)
-                remarks.append(Remark(f"{name}: {why}"))
+            with remarks.part(name):
+                asked.on_page(number)
+                walk = Walk(Remarks())
+                try:
+                    root = parsed(_member(archive, name))
+                except Unreadable as error:
+                    raise Unreadable("encrypted" if is_encrypted else error.reason) from error
+                parts.extend(part for part in walk.parts(root) if part.text != "\f")
+                for remark in walk.remarks.noted:
+                    remarks.note(remark.reason, name)
     pages = [Page(number, section) for number, section in enumerate(sections(parts), 1)]
     about = {name: _said(package, name) for name in ("title", "creator", "publisher", "language", "date", "identifier")}
-    proposed = propose(asked.name, [page.text for page in pages[:3]], title=about["title"])
-    own = {"published_at": day_in(about["date"])}
+    proposed = proposals(remarks, asked.name, [page.text for page in pages[:3]], title=about["title"])
+    own = {}
+    with remarks.part("date"):
+        own = {"published_at": day_in(about["date"])}
     metadata = {"author": about["creator"], "publisher": about["publisher"], "language": about["language"]}
     kept = {name: value for name, value in metadata.items() if value}
-    return Document("epub", pages, merged(proposed, own), kept, remarks)
+    return Document("epub", pages, merged(proposed, own), kept, remarks.noted)
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:
     try:
         return archive.read(name)
-    except (KeyError, zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
+    except (KeyError, zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError) as error:
         raise Unreadable(f"{name} cannot be read: {error}") from error
 
 

@@ -1,19 +1,20 @@
 """HTML, and inline XBRL as the SEC has it: its pages where it breaks them, else the sections under its headings."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from lxml import etree, html
 
-from querymill.reading.document import Document, Page, Unreadable
-from querymill.reading.formats import Asked
+from querymill.reading.document import Document, Page, Remarks, Unreadable
+from querymill.reading.formats import Asked, proposals
 from querymill.reading.formats.mathml import formula
 from querymill.reading.formats.text import decoded
 from querymill.reading.rules.furniture import without_furniture
 from querymill.reading.rules.layout import glued_on
-from querymill.reading.rules.proposals import day_in, merged, propose
+from querymill.reading.rules.proposals import day_in, merged
 from querymill.reading.rules.sections import Part, sections
 from querymill.reading.rules.tables import Cell, is_value, tables
 
@@ -52,15 +53,19 @@ _PAGE_BREAK: Final = Part("\f")
 def read(asked: Asked) -> Document:
     """See `Format.read`."""
     root = parsed(asked.path.read_bytes())
-    facts = _facts(root)
-    parts = list(Walk().parts(root))
+    remarks = Remarks()
+    facts, about, own = {}, {}, ""
+    parts = Walk(remarks).parts(root)
     pages = pages_of(parts)
     heading = next((part.text for part in parts if part.level == 1), "")
-    own = "".join(root.xpath("//head/title//text()")[:3]).strip() if root.tag == "html" else ""
-    about = _meta(root)
-    proposed = propose(asked.name, [page.text for page in pages[:3]], title=own, heading=heading)
+    said: list[dict[str, str]] = []
+    with remarks.part("properties"):
+        facts, about = _facts(root), _meta(root)
+        own = "".join(root.xpath("//head/title//text()")[:3]).strip() if root.tag == "html" else ""
+        said = [_said(about), _of_facts(facts)]
+    proposed = proposals(remarks, asked.name, [page.text for page in pages[:3]], title=own, heading=heading)
     metadata = {name: about[name] for name in ("author", "description", "keywords", "lang") if about.get(name)}
-    return Document("html", pages, merged(proposed, _said(about), _of_facts(facts)), metadata | _filing(facts))
+    return Document("html", pages, merged(proposed, *said), metadata | _filing(facts), remarks.noted)
 
 
 def parsed(raw: bytes) -> Any:
@@ -107,11 +112,16 @@ def pages_of(parts: Sequence[Part]) -> list[Page]:
 
 @dataclass(slots=True)
 class Walk:
-    """Walks through a document and gathers its paragraphs, headings, tables and page breaks."""
+    """Walks through a document and gathers its paragraphs, headings, tables and page breaks.
 
+    A table or a formula that cannot be read is a remark.
+    """
+
+    remarks: Remarks
     done: list[Part] = field(default_factory=list)
     held: list[str] = field(default_factory=list)
     level: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
 
     def parts(self, root: Any) -> list[Part]:
         """Return the parts of a document, in order."""
@@ -135,18 +145,27 @@ class Walk:
             self._break()
 
     def _content(self, element: Any, tag: str, depth: int) -> None:
-        if tag == "table" and (written := table_texts(element)) is not None:
+        if tag == "table" and (written := self._table(element)) is not None:
             self.done.extend(Part(text) for text in written)
         elif tag == "br":
             self.held.append("\n")
         elif tag == "math":
-            self.held.append(formula(element))
+            self.counts[tag] += 1
+            with self.remarks.part(f"formula {self.counts[tag]}"):
+                self.held.append(formula(element))
         elif tag == "sup" and (sign := "".join(element.itertext()).strip()).isdecimal():
             self.held.append(glued_on("".join(self.held)[-20:], sign))
         elif tag == "pre":
             self.done.append(Part("".join(element.itertext()).strip("\n")))
         else:
             self._inside(element, tag, depth)
+
+    def _table(self, element: Any) -> list[str] | None:
+        """Return the texts of a table, or None if its cells are to be read as paragraphs."""
+        self.counts["table"] += 1
+        with self.remarks.part(f"table {self.counts['table']}"):
+            return table_texts(element)
+        return None
 
     def _inside(self, element: Any, tag: str, depth: int) -> None:
         before = self.level

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import yaml
 
-from querymill.reading.document import FIELDS, Document, Page
-from querymill.reading.formats import Asked
+from querymill.reading.document import FIELDS, Document, Page, Remarks
+from querymill.reading.formats import Asked, proposals
 from querymill.reading.formats.text import decoded
-from querymill.reading.rules.proposals import day_in, propose
+from querymill.reading.rules.proposals import day_in
 from querymill.reading.rules.sections import Part, sections
 
 _FRONT: Final = re.compile(r"\s*---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|$)", re.S)
@@ -33,13 +33,20 @@ _NAMES: Final = {
 
 def read(asked: Asked) -> Document:
     """See `Format.read`."""
-    front, text = front_matter(decoded(asked.path.read_bytes()))
+    text = decoded(asked.path.read_bytes())
+    remarks = Remarks()
+    front: dict[str, Any] = {}
+    own: dict[str, str] = {}
+    with remarks.part("front matter"):
+        front, text = front_matter(text)
+        own = _proposed(front)
     parts = list(parts_of(text))
     pages = [Page(number, section) for number, section in enumerate(sections(parts), 1)]
     heading = next((part.text for part in parts if part.level == 1), "")
-    proposed = propose(asked.name, [page.text for page in pages], title=heading) | _proposed(front)
+    proposed = proposals(remarks, asked.name, [page.text for page in pages], title=heading) | own
     known = {name for names in _NAMES.values() for name in names}
-    return Document("markdown", pages, proposed, {name: value for name, value in front.items() if name not in known})
+    metadata = {name: value for name, value in front.items() if name not in known}
+    return Document("markdown", pages, proposed, metadata, remarks.noted)
 
 
 def front_matter(text: str) -> tuple[dict[str, Any], str]:

@@ -7,6 +7,7 @@ files, opens those with an empty password, and has permissive licences and wheel
 import io
 from collections.abc import Iterator, Sequence
 from ctypes import byref, c_float, c_int
+from dataclasses import dataclass, field
 from itertools import pairwise
 from math import degrees
 from pathlib import Path
@@ -16,17 +17,16 @@ from typing import Any, Final
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from querymill.reading.document import Document, Page, Remark, Unreadable
-from querymill.reading.formats import Asked
+from querymill.reading.document import Document, Page, Remarks, Unreadable
+from querymill.reading.formats import Asked, proposals
 from querymill.reading.formats.pdf_forms import letters_of_fields, open_form
 from querymill.reading.rules.directions import apart
 from querymill.reading.rules.doubles import drawn_once
-from querymill.reading.rules.furniture import without_furniture
+from querymill.reading.rules.furniture import Cleaned, without_furniture
 from querymill.reading.rules.lattice import Post, with_tables
-from querymill.reading.rules.layout import Line, Rule, Segment, columns, lines_of, segments_of
+from querymill.reading.rules.layout import Line, Rule, Word, columns, lines_of, segments_of
 from querymill.reading.rules.letters import Letter, is_turned, words_of
 from querymill.reading.rules.paragraphs import blocks
-from querymill.reading.rules.proposals import propose
 
 NO_TEXT: Final = "no text: a scanned picture? It needs a text layer (OCR)"
 #: Letters of a page; more are no text that anybody reads.
@@ -43,28 +43,37 @@ MAX_SIDE_PX: Final = 1_600
 
 def read(asked: Asked) -> Document:
     """See `Format.read`."""
+    remarks = Remarks()
+    has_form, about = False, {}
     with _opened(asked.path, asked.password) as document:
-        has_form = open_form(document)
+        with remarks.part("form"):
+            has_form = open_form(document)
         count = len(document)
         if count > asked.limits.pages:
             raise Unreadable(f"{count} pages, at most {asked.limits.pages} are read")
-        sheets: list[list[list[Segment]]] = []
-        rules: list[list[Rule]] = []
-        remarks: list[Remark] = []
-        for number in range(1, count + 1):
-            asked.on_page(number)
-            sheet, drawn, why = _sheet(document, number - 1, has_form=has_form)
-            sheets.append(sheet)
-            rules.append(drawn)
-            if why:
-                remarks.append(Remark(why, number))
-        labels = [document.get_page_label(at) for at in range(count)]
-        about = document.get_metadata_dict(skip_empty=True)
-    pages = list(_pages(sheets, rules, labels))
-    covers = ["\n".join(line.text for column in sheet for line in lines_of(column)) for sheet in sheets[:3]]
-    proposed = propose(asked.name, covers, title=about.get("Title", ""), heading=_heading(sheets))
+        sheets = [_Sheet() for _ in range(count)]
+        for number, sheet in enumerate(sheets, 1):
+            with remarks.part(page=number):
+                asked.on_page(number)
+                _read_page(document, number, sheet, remarks, has_form=has_form)
+        labels = [""] * count
+        with remarks.part("page labels"):
+            labels = [document.get_page_label(at) for at in range(count)]
+        with remarks.part("properties"):
+            about = document.get_metadata_dict(skip_empty=True)
+    pages = list(_pages(sheets, labels, remarks))
+    covers = ["\n".join(line.text for column in sheet.columns for line in column) for sheet in sheets[:3]]
+    proposed = proposals(remarks, asked.name, covers, title=about.get("Title", ""), heading=_heading(sheets))
     metadata = {name.lower(): about[name] for name in ("Author", "Subject", "Keywords") if _is_said(about.get(name))}
-    return Document("pdf", pages, proposed, metadata, remarks)
+    return Document("pdf", pages, proposed, metadata, remarks.noted)
+
+
+@dataclass(slots=True)
+class _Sheet:
+    """The lines of a page, by columns, and the horizontal rules on it."""
+
+    columns: list[list[Line]] = field(default_factory=list)
+    rules: list[Rule] = field(default_factory=list)
 
 
 def _is_said(value: str | None) -> bool:
@@ -102,36 +111,40 @@ def _opened(source: Path | bytes, password: str | None = None) -> Any:
         raise Unreadable(f"a broken PDF file: {error}") from error
 
 
-def _sheet(document: Any, at: int, *, has_form: bool) -> tuple[list[list[Segment]], list[Rule], str]:
-    """Return the columns of a page, the horizontal rules on it, and why there are none."""
+def _read_page(document: Any, number: int, sheet: _Sheet, remarks: Remarks, *, has_form: bool) -> None:
+    """Read a page, from 1, into ``sheet``."""
+    before = len(remarks.noted)
+    posts: list[Post] = []
+    page = document[number - 1]
     try:
-        page = document[at]
-    except pypdfium2.PdfiumError as error:
-        return [], [], f"cannot be read: {error}"
-    try:
-        rules, posts = _drawn(page)
+        with remarks.part("lines of tables", number):
+            sheet.rules, posts = _drawn(page)
         letters = page.get_textpage()
         try:
             found = list(_letters(letters))
             angles = _angles(letters, len(found))
-            if has_form:
-                found.extend(letters_of_fields(document, page))
-                angles.extend([0.0] * (len(found) - len(angles)) if angles else ())
         finally:
             letters.close()
-    except pypdfium2.PdfiumError as error:
-        return [], [], f"cannot be read: {error}"
+        if has_form:
+            with remarks.part("form", number):
+                found.extend(list(letters_of_fields(document, page)))
+            angles.extend([0.0] * (len(found) - len(angles)) if angles else ())
     finally:
         page.close()
-    directions = map(drawn_once, apart(found, angles) if angles else [found])
-    written = [(words_of(few), is_turned(few)) for few in directions]
-    sheet = [
-        column
-        for words, turned in written
-        if words
-        for column in columns(segments_of(words) if turned else with_tables(words, rules, posts))
-    ]
-    return (sheet, rules, "") if sheet else ([], [], NO_TEXT)
+    for few in apart(found, angles) if angles else [found]:
+        with remarks.part(page=number):
+            once = drawn_once(few)
+            if words := words_of(once):
+                sheet.columns.extend(_columns(words, sheet.rules, posts, is_turned=is_turned(once)))
+    if not sheet.columns:
+        sheet.rules = []
+        if len(remarks.noted) == before:
+            remarks.note(NO_TEXT, page=number)
+
+
+def _columns(words: Sequence[Word], rules: list[Rule], posts: list[Post], *, is_turned: bool) -> list[list[Line]]:
+    segments = segments_of(words) if is_turned else with_tables(words, rules, posts)
+    return [lines_of(column) for column in columns(segments)]
 
 
 def _angles(text: Any, count: int) -> list[float]:
@@ -194,27 +207,28 @@ def _letters(text: Any) -> Iterator[Letter]:
         yield code, box.left, box.bottom, box.right, box.top
 
 
-def _pages(
-    sheets: Sequence[Sequence[Sequence[Segment]]], rules: Sequence[Sequence[Rule]], labels: Sequence[str]
-) -> Iterator[Page]:
-    lined = [[lines_of(column) for column in sheet] for sheet in sheets]
-    texts = [[line.text for column in sheet for line in column] for sheet in lined]
-    read = zip(lined, without_furniture(texts), rules, labels, strict=True)
-    for number, (sheet, cleaned, drawn, label) in enumerate(read, 1):
+def _pages(sheets: Sequence[_Sheet], labels: Sequence[str], remarks: Remarks) -> Iterator[Page]:
+    texts = [[line.text for column in sheet.columns for line in column] for sheet in sheets]
+    cleaned_pages = [Cleaned(tuple(range(len(lines))), "") for lines in texts]
+    with remarks.part("headers and footers"):
+        cleaned_pages = without_furniture(texts)
+    for number, (sheet, cleaned, label) in enumerate(zip(sheets, cleaned_pages, labels, strict=True), 1):
         kept = set(cleaned.kept)
         written: list[str] = []
         first = 0
-        for column in sheet:
+        for column in sheet.columns:
             stay = [line for at, line in enumerate(column, first) if at in kept]
             first += len(column)
-            written.extend(blocks(stay, drawn))
+            with remarks.part(page=number):
+                written.extend(blocks(stay, sheet.rules))
         shown = label or cleaned.label
         yield Page(number, "\n\n".join(written), "" if shown == str(number) else shown)
 
 
-def _heading(sheets: Sequence[Sequence[Sequence[Segment]]]) -> str:
+def _heading(sheets: Sequence[_Sheet]) -> str:
     """Return what stands largest on the first page that has text, if it stands out."""
-    lines: list[Line] = next(([line for column in sheet for line in lines_of(column)] for sheet in sheets if sheet), [])
+    filled = (sheet.columns for sheet in sheets if sheet.columns)
+    lines = [line for column in next(filled, []) for line in column]
     if len(lines) < 2:
         return ""
     largest = max(line.size for line in lines)

@@ -6,10 +6,9 @@ from typing import Final
 
 from charset_normalizer import from_bytes
 
-from querymill.reading.document import Document, Page, Unreadable
-from querymill.reading.formats import Asked
+from querymill.reading.document import Document, Page, Remarks, Unreadable
+from querymill.reading.formats import Asked, proposals
 from querymill.reading.rules.beginnings import LOOKED_AT, looks_like_text, wide_encoding
-from querymill.reading.rules.proposals import propose
 from querymill.reading.rules.sections import packed
 
 _BLANK_LINES: Final = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
@@ -26,7 +25,9 @@ def read(asked: Asked) -> Document:
     text = decoded(raw)
     sheets = text.split("\f") if "\f" in text else [_joined(group) for group in packed(_BLANK_LINES.split(text))]
     pages = [Page(number, sheet.strip("\n")) for number, sheet in enumerate(sheets, 1) if sheet.strip()]
-    return Document("text", pages, propose(asked.name, [page.text for page in pages]))
+    remarks = Remarks()
+    proposed = proposals(remarks, asked.name, [page.text for page in pages])
+    return Document("text", pages, proposed, remarks=remarks.noted)
 
 
 def decoded(raw: bytes) -> str:

@@ -1,19 +1,16 @@
 """XLSX: the tables of each sheet; long ones are cut into pages that repeat the names of the columns."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time
-from typing import Any, Final
-from zipfile import BadZipFile
+from typing import Any, BinaryIO, Final
 
-import openpyxl
-from openpyxl.utils.exceptions import InvalidFileException
-
-from querymill.reading.document import Document, Page, Remark, Unreadable
-from querymill.reading.formats import Asked
+from querymill.reading.document import Document, Page, Remarks
+from querymill.reading.formats import Asked, proposals
+from querymill.reading.formats.packages import opened_by
+from querymill.reading.formats.xlsx_book import Book
 from querymill.reading.formats.xlsx_parts import beside, merged_names
-from querymill.reading.formats.zipped import checked, transitional
+from querymill.reading.formats.zipped import checked
 from querymill.reading.rules.grids import grid_table
-from querymill.reading.rules.proposals import propose
 from querymill.reading.rules.tables import Table
 
 #: Rows of a table on one page, columns and cells of a sheet that are read.
@@ -25,30 +22,49 @@ MAX_CELLS: Final = 2_000_000
 def read(asked: Asked) -> Document:
     """See `Format.read`."""
     checked(asked.path, asked.limits)
-    try:
-        book = openpyxl.load_workbook(transitional(asked.path), read_only=True, data_only=True, keep_links=False)
-    except (KeyError, ValueError, InvalidFileException, BadZipFile) as error:
-        raise Unreadable(f"a broken XLSX file: {str(error)[:200]}") from error
+    with asked.path.open("rb") as stream:
+        return _read(asked, stream)
+
+
+def _read(asked: Asked, stream: BinaryIO) -> Document:
+    remarks = Remarks()
+
+    def opened(source: str | BinaryIO) -> Book:
+        # Of a path the engine wants a known ending, which an uploaded file lacks.
+        return Book(stream if isinstance(source, str) else source, remarks=remarks)
+
+    book, damaged = opened_by(opened, asked.path, "XLSX")
+    for member, why in damaged.items():
+        remarks.note(why, member)
     texts: list[str] = []
-    remarks: list[Remark] = []
-    for number, sheet in enumerate(book.worksheets, 1):
-        asked.on_page(number)
-        rows, is_cut = _rows(sheet)
-        texts.extend(_pages(sheet.title, rows, list(beside(sheet))))
-        if is_cut:
-            remarks.append(Remark(f"sheet {sheet.title}: only the first {MAX_CELLS} cells are read"))
+    sheets: list[str] = []
+    for number, (name, make) in enumerate(book.sheets(), 1):
+        place = f"sheet {name}"
+        rows: list[list[str]] = []
+        others: list[str] = []
+        with remarks.part(place):
+            asked.on_page(number)
+            sheet = make()
+            sheets.append(name)
+            with remarks.part(place):
+                if not _read_rows(sheet, rows, remarks, place):
+                    remarks.note(f"only the first {MAX_CELLS} cells are read", place)
+            others.extend(beside(sheet, remarks, place))
+        with remarks.part(place):
+            texts.extend(_pages(name, rows, others))
     pages = [Page(number, text) for number, text in enumerate(texts, 1)]
-    about = book.properties
-    proposed = propose(asked.name, [], title=about.title or "")
-    metadata = {"author": about.creator, "sheets": [sheet.title for sheet in book.worksheets]}
+    title, author = book.title_and_author()
+    proposed = proposals(remarks, asked.name, [], title=title)
+    metadata = {"author": author, "sheets": sheets}
     kept = {name: value for name, value in metadata.items() if value and value != "openpyxl"}
-    return Document("xlsx", pages, proposed, kept, remarks)
+    return Document("xlsx", pages, proposed, kept, remarks.noted)
 
 
-def _rows(sheet: Any) -> tuple[list[list[str]], bool]:
-    sheet.reset_dimensions()  # what a file says about its size may be wrong
-    names = merged_names(sheet)
-    rows: list[list[str]] = []
+def _read_rows(sheet: Any, rows: list[list[str]], remarks: Remarks, place: str) -> bool:
+    """Add the rows of a sheet to ``rows``. Return False if there are more than are read."""
+    names: Mapping[int, Sequence[tuple[int, int]]] = {}
+    with remarks.part(f"{place}, merged cells"):
+        names = merged_names(sheet)
     cells = 0
     before: object = None
     for number, row in enumerate(sheet.iter_rows(max_col=MAX_COLUMNS), 1):
@@ -65,17 +81,25 @@ def _rows(sheet: Any) -> tuple[list[list[str]], bool]:
             texts.pop()
         cells += len(texts) + 1
         if cells > MAX_CELLS:
-            return rows, True
+            return False
         rows.append(texts)
-    return rows, False
+    return True
 
 
 def shown(cell: Any) -> str:
     """Return a cell as it is read: a share in percent if that is its form."""
     value = cell.value
-    if isinstance(value, int | float) and not isinstance(value, bool) and "%" in (cell.number_format or ""):
+    if isinstance(value, int | float) and not isinstance(value, bool) and "%" in _form(cell):
         return f"{100 * value:.10g}%"
     return written(value)
+
+
+def _form(cell: Any) -> str:
+    """Return the form in which a figure is shown, or nothing if the workbook lacks the style of the cell."""
+    try:
+        return cell.number_format or ""
+    except (IndexError, KeyError):
+        return ""
 
 
 def written(value: object) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from openpyxl.utils import range_boundaries
 
-from querymill.reading.document import Unreadable
+from querymill.reading.document import Remarks
 from querymill.reading.formats.zipped import xml_of
 
 _MERGED: Final = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*?ref=[\"']([A-Z]+[0-9]+:[A-Z]+[0-9]+)[\"']")
@@ -33,19 +33,26 @@ def merged_names(sheet: Any) -> dict[int, list[tuple[int, int]]]:
     return names
 
 
-def beside(sheet: Any) -> Iterator[str]:
+def beside(sheet: Any, remarks: Remarks, place: str) -> Iterator[str]:
     """Yield the text boxes of a sheet, a paragraph each, and the notes on its cells under the names of these."""
-    for kind, root in _related(sheet):
-        if kind == "drawing":
-            for box in root.iter(f"{_DRAWING}p"):
-                text = "".join(box.itertext(f"{_DRAWING}t")).strip()
-                if text:
-                    yield text
-        elif kind == "comments":
-            for note in root.iter(f"{_CELL_TEXT}comment"):
-                text = " ".join("".join(note.itertext(f"{_CELL_TEXT}t")).split())
-                if text:
-                    yield f"Note on {note.get('ref')}: {text}"
+    for kind, member in _related(sheet):
+        with remarks.part(f"{place}, {kind}"):
+            root = xml_of(sheet.parent._archive.read(member))  # noqa: SLF001
+            yield from _boxes(root) if kind == "drawing" else _notes(root)
+
+
+def _boxes(drawing: Any) -> Iterator[str]:
+    for box in drawing.iter(f"{_DRAWING}p"):
+        text = "".join(box.itertext(f"{_DRAWING}t")).strip()
+        if text:
+            yield text
+
+
+def _notes(comments: Any) -> Iterator[str]:
+    for note in comments.iter(f"{_CELL_TEXT}comment"):
+        text = " ".join("".join(note.itertext(f"{_CELL_TEXT}t")).split())
+        if text:
+            yield f"Note on {note.get('ref')}: {text}"
 
 
 def _after_cells(sheet: Any) -> bytes:
@@ -59,21 +66,17 @@ def _after_cells(sheet: Any) -> bytes:
     return kept
 
 
-def _related(sheet: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the parts that the part of a sheet names: the last word of their kind, and their XML."""
+def _related(sheet: Any) -> Iterator[tuple[str, str]]:
+    """Yield the parts that the part of a sheet names: the last word of their kind, and the member."""
     archive, path = sheet.parent._archive, sheet._worksheet_path.lstrip("/")  # noqa: SLF001
     folder, name = posixpath.split(path)
-    try:
-        relations = xml_of(archive.read(f"{folder}/_rels/{name}.rels"))
-    except (KeyError, Unreadable):
+    rels = f"{folder}/_rels/{name}.rels"
+    if rels not in archive.NameToInfo:
         return
+    relations = xml_of(archive.read(rels))
     for relation in relations.iter(_RELATIONS):
         target = relation.get("Target") or ""
         kind = (relation.get("Type") or "").rpartition("/")[2]
         if kind not in ("drawing", "comments") or relation.get("TargetMode") == "External":
             continue
-        where = target.lstrip("/") if target.startswith("/") else posixpath.normpath(posixpath.join(folder, target))
-        try:
-            yield kind, xml_of(archive.read(where))
-        except (KeyError, Unreadable):
-            continue
+        yield kind, target.lstrip("/") if target.startswith("/") else posixpath.normpath(posixpath.join(folder, target))

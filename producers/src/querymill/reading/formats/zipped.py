@@ -3,6 +3,8 @@
 import io
 import re
 import zipfile
+import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -29,7 +31,9 @@ def checked(path: Path, limits: Limits, *, plain_xml: bool = True) -> None:
             check_members(archive, limits)
             for member in archive.infolist() if plain_xml else ():
                 if member.filename.lower().endswith((".xml", ".rels", ".vml")):
-                    with archive.open(member) as file:
+                    head = b""
+                    # A damaged member is a matter of the engine, which may not need it.
+                    with suppress(zipfile.BadZipFile, zlib.error, EOFError), archive.open(member) as file:
                         head = file.read(_LOOKED_AT)
                     if any(declared in head for declared in _DECLARED):
                         raise Unreadable(f"{member.filename} declares XML entities")
@@ -37,14 +41,14 @@ def checked(path: Path, limits: Limits, *, plain_xml: bool = True) -> None:
         raise Unreadable(f"a broken file: {error}") from error
 
 
-def transitional(path: Path) -> str | BinaryIO:
-    """Return what an engine can open: the path, or the file with the names that it knows.
+def transitional(package: Path | BinaryIO) -> str | BinaryIO:
+    """Return what an engine can open: the package, or a copy of it with the names that the engine knows.
 
     "Strict Open XML", in which Office can save too, says the same under other namespaces.
     """
-    with zipfile.ZipFile(path) as archive:
+    with zipfile.ZipFile(package) as archive:
         if "_rels/.rels" not in archive.namelist() or _STRICT not in archive.read("_rels/.rels"):
-            return str(path)
+            return str(package) if isinstance(package, Path) else package
         written = io.BytesIO()
         with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as copy:
             for name in archive.namelist():
@@ -76,3 +80,13 @@ def xml_of(raw: bytes) -> Any:
         return etree.fromstring(raw, parser)
     except etree.XMLSyntaxError as error:
         raise Unreadable(f"broken XML: {str(error)[:200]}") from error
+
+
+def recovered(raw: bytes) -> Any:
+    """Parse as much as possible of XML that may be broken; the root is ``lost`` if that is nothing."""
+    parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+    try:
+        root = etree.fromstring(raw, parser)
+    except etree.XMLSyntaxError:
+        root = None
+    return etree.Element("lost") if root is None else root

@@ -220,7 +220,7 @@ def _is_prose(side: Sequence[Segment]) -> bool:
         return False
     width = max(each.x1 for each in side) - min(each.x0 for each in side)
     texts = [each for each in side if _is_running(each.text)]
-    if _width_of(texts) < _LEAST_RUNNING * _width_of(side):
+    if not texts or _width_of(texts) < _LEAST_RUNNING * _width_of(side):
         return False
     return median(each.x1 - each.x0 for each in texts) >= 0.55 * width or _gutter(side) is not None
 

@@ -18,8 +18,8 @@ RAISED: Final = 0.12
 #: One pair of letters in so many is asked which way the lines run; on a page of few letters every pair.
 EVERY: Final = 5
 FEW: Final = 500
-#: The share of the way back in lines that are upside down.
-UPSIDE_DOWN: Final = 0.8
+#: Line breaks, which the engine puts between letters that are drawn one at a time, too.
+_BREAKS: Final = (0x0A, 0x0D)
 #: Signs that are remembered: those of a page are few.
 _SIGNS: Final = 10_000
 _LAM: Final = 0x644
@@ -32,11 +32,12 @@ def words_of(letters: Sequence[Letter]) -> list[Word]:
     words: list[Word] = []
     held: list[str] = []
     start = end = bottom = top = 0.0
-    glued = is_leftwards = False
-    for code, left, low, right, high in _turned(list(_whole(letters))):
+    glued = is_leftwards = is_broken = False
+    for code, left, low, right, high in forwards(_turned(list(_whole(letters)))):
         text = _text(code)
         if not text:
-            if code and held:
+            is_broken = is_broken or code in _BREAKS
+            if code and held and code not in _BREAKS:
                 _close(words, held, start, end, bottom, top, glued=glued)
                 held, glued = [], False
             continue
@@ -44,15 +45,16 @@ def words_of(letters: Sequence[Letter]) -> list[Word]:
             step, usual = abs(low - bottom), top - bottom
             gap = start - right if is_leftwards else left - end
             stands_out = step > RAISED * usual and not _is_as_high((low, high), (bottom, top), step)
-            if stands_out or gap > BLANK * usual or gap < -0.9 * usual:
+            near = -0.3 * usual < gap <= BLANK * usual
+            if stands_out or gap > BLANK * usual or gap < -0.9 * usual or (is_broken and not near):
                 _close(words, held, start, end, bottom, top, glued=glued)
                 held = []
-                near = -0.3 * usual < gap <= BLANK * usual
-                glued = near and RAISED * usual < step < usual and high - low < 0.9 * usual
+                glued = near and not is_broken and RAISED * usual < step < usual and high - low < 0.9 * usual
         if not held:
             start, end, bottom, top = left, right, low, max(high, low + 0.1)
             is_leftwards = runs_leftwards(text)
         held.append(text)
+        is_broken = False
         start, end = (left, end) if is_leftwards else (start, right)
     if held:
         _close(words, held, start, end, bottom, top, glued=glued)
@@ -71,7 +73,43 @@ def _is_as_high(letter: tuple[float, float], word: tuple[float, float], step: fl
 def _close(
     words: list[Word], held: list[str], start: float, end: float, bottom: float, top: float, *, glued: bool
 ) -> None:
-    words.append(Word("".join(held), start, end, -bottom, max(top - bottom, 0.1), glued=glued and bool(words)))
+    x0, x1 = sorted((start, end))
+    words.append(Word("".join(held), x0, x1, -bottom, max(top - bottom, 0.1), glued=glued and bool(words)))
+
+
+def forwards(letters: Sequence[Letter]) -> Iterator[Letter]:
+    """Yield letters of scripts that run to the right in that order, where a line or a word is drawn from its end.
+
+    For example, ``yauq`` whose last letter stands leftmost is ``quay``. Letters that run to the left stay as they are,
+    and so does a sign between them.
+    """
+    run: list[Letter] = []
+    beside_leftwards = False
+    for letter in letters:
+        text = _text(letter[0])
+        if runs_leftwards(text):
+            yield from _read(run, within_leftwards=True)
+            yield letter
+            run, beside_leftwards = [], True
+            continue
+        if run and not _is_before(letter, run[-1]):
+            yield from _read(run, within_leftwards=beside_leftwards)
+            run, beside_leftwards = [], beside_leftwards and not text
+        run.append(letter)
+    yield from _read(run, within_leftwards=beside_leftwards)
+
+
+def _is_before(letter: Letter, drawn: Letter) -> bool:
+    """Return whether a letter ends where the one that was drawn before it begins, on the same height."""
+    size = max(drawn[4] - drawn[2], letter[4] - letter[2])
+    is_level = abs(letter[2] - drawn[2]) <= RAISED * size
+    return is_level and letter[1] < drawn[1] and abs(drawn[1] - letter[3]) <= BLANK * size
+
+
+def _read(run: list[Letter], *, within_leftwards: bool) -> list[Letter]:
+    """Turn a run that was drawn from its end; signs alone are none, and neither is a letter amid others' script."""
+    signs = sum(_text(code).isalnum() for code, *_ in run)
+    return run[::-1] if signs > within_leftwards else run
 
 
 @lru_cache(_SIGNS)
@@ -104,7 +142,7 @@ def _whole(letters: Iterable[Letter]) -> Iterator[Letter]:
 
 
 def is_turned(letters: Sequence[Letter]) -> bool:
-    """Return whether the lines of a page run upwards, downwards or upside down, so that places in them are others."""
+    """Return whether the lines of a page run upwards or downwards, so that places in them are others."""
     return _turn(list(_whole(letters))) != 0
 
 
@@ -115,16 +153,14 @@ def _turned(letters: Sequence[Letter]) -> Sequence[Letter]:
 
 def _turn(letters: Sequence[Letter]) -> int:
     """Return by how many degrees a page is to be turned."""
-    across = back = up = down = 0.0
+    across = up = down = 0.0
     for one, other in islice(pairwise(letters), 0, None, EVERY if len(letters) > FEW else 1):
         right, above = other[1] - one[1], other[2] - one[2]
         if abs(right) + abs(above) > 3 * max(one[4] - one[2], one[3] - one[1]):
             continue  # to another line
         across += abs(right)
-        if not runs_leftwards(_text(one[0])):
-            back += max(-right, 0.0)
         up += max(above, 0.0)
         down += max(-above, 0.0)
     if max(up, down) > 2 * across:
         return 270 if up > down else 90
-    return 180 if back > UPSIDE_DOWN * across else 0
+    return 0
