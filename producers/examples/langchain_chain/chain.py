@@ -1,7 +1,8 @@
 """A LangChain chain: Querymill retrieves, a prompt numbers the passages, a chat model answers and cites them.
 
 The model is scripted, so that this runs without a key. Put yours in its place, such as ChatOpenAI(model="…").
-  pip install "querymill[langchain]"
+Run it in this folder of a checkout:
+  pip install ../../../shared "../..[langchain]"
   REDIS_URL=redis://127.0.0.1:6379/0 python chain.py filings "How many ships does Nordhav have?"
 """
 

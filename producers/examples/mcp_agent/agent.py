@@ -1,7 +1,8 @@
 """An agent that finds its answer with Querymill's tools over MCP: it searches, reads what it found, and says where.
 
 The model is scripted, so that this runs without a key. Put yours in its place: it gets the messages and the tools.
-  pip install "querymill[mcp]"
+Run it in this folder of a checkout:
+  pip install ../../../shared "../..[mcp]"
   REDIS_URL=redis://127.0.0.1:6379/0 python agent.py filings "How many ships does Nordhav have?"
 """
 

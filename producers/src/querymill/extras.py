@@ -3,6 +3,7 @@
 from importlib import import_module
 from types import ModuleType
 
+from querymill.install_hints import install_hint
 from querymill_shared.contracts.errors import QuerymillError
 
 
@@ -21,4 +22,4 @@ def require(module: str, *, extra: str, what: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is not None and error.name.startswith("querymill"):
             raise
-        raise NotInstalled(f"{what} needs {error.name}: pip install 'querymill[{extra}]'") from error
+        raise NotInstalled(f"{what} needs {error.name}; {install_hint(extra)}") from error

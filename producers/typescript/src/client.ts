@@ -15,6 +15,7 @@ import type {
   JobResult,
   Matches,
   UploadBody,
+  UploadOutcome,
 } from "./openapi.js";
 import { linesOf, type Rows } from "./rows.js";
 
@@ -99,16 +100,22 @@ export class Querymill {
   }
 
   /**
-   * Ingest rows, as fast as the workers store them. Rows that break rules are named, the others are ingested.
+   * Ingest rows, as fast as the workers store them. Rows that break rules are named, the others are ingested. With
+   * `wait`, in seconds, the answer says what was `stored`, if the ingestion ends in time.
    *
    * @throws ProblemError: 422 if no row was good. What the caller's rows throw.
    */
-  async ingest(kind: Retriever, collection: string, rows: Rows, { signal }: CallOptions = {}): Promise<UploadBody> {
+  async ingest(
+    kind: Retriever,
+    collection: string,
+    rows: Rows,
+    { wait, signal }: CallOptions & { wait?: number } = {},
+  ): Promise<UploadBody | UploadOutcome> {
     const { body, failure, end } = await linesOf(rows);
     const again = body instanceof Blob;
-    const sent = { method: "POST", headers: LINES, body, again, signal } as const;
+    const sent = { method: "POST", query: { wait }, headers: LINES, body, again, signal } as const;
     try {
-      return await this.#connection.json<UploadBody>(pathOf("collections", collection, kind), sent);
+      return await this.#connection.json<UploadBody | UploadOutcome>(pathOf("collections", collection, kind), sent);
     } catch (error) {
       const failed = failure();
       throw failed ? failed.error : error;

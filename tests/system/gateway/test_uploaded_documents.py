@@ -14,6 +14,7 @@ import pytest
 from querymill.gateway import receiving
 from querymill.gateway.readers import ReadingRoom
 from querymill.gateway.receiving import Received
+from querymill.install_hints import install_hint
 from querymill.reading import process
 from querymill.reading.document import EngineMissing, Limits
 from querymill_shared.board import ValkeyBoard
@@ -141,11 +142,11 @@ def test_without_the_engines_the_answer_names_the_extra(
     quiet_http: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(*_: Any, **__: Any) -> None:
-        raise EngineMissing("pypdfium2 is not installed: pip install 'querymill[documents]'")
+        raise EngineMissing(f"pypdfium2 is not installed; {install_hint('documents')}")
 
     monkeypatch.setattr(process.Reader, "read", missing)
     answer = quiet_http.post(AT, content=TIDES, headers=PDF)
-    assert (answer.status_code, "querymill[documents]" in answer.json()["detail"]) == (415, True)
+    assert (answer.status_code, install_hint("documents") in answer.json()["detail"]) == (415, True)
 
 
 def test_a_caller_who_goes_away_costs_nobody_else_a_document(tmp_path: Path) -> None:

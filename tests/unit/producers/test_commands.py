@@ -16,6 +16,7 @@ from querymill import cli
 from querymill.cli.exits import WrongUse
 from querymill.cli.installed import add_commands
 from querymill.cli.main import COMMANDS, app
+from querymill.install_hints import install_hint
 from tests.unit.producers.test_installed import command_line
 
 HEAVY = "sorted({'querymill.client', 'querymill_shared.contracts.jobs', 'celery', 'kombu'} & set(sys.modules))"
@@ -91,4 +92,4 @@ def test_a_command_of_an_extra_that_is_not_installed_says_what_to_install() -> N
     add_commands(line, [], lacking={"eval": "eval"})
     run = CliRunner().invoke(line, ["eval", "set", "folder", "--kind", "reports"])
     assert isinstance(run.exception, WrongUse)
-    assert str(run.exception) == "eval is not installed: pip install 'querymill[eval]'"
+    assert str(run.exception) == f"eval is not installed; {install_hint('eval')}"

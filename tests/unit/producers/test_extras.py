@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from querymill.install_hints import install_hint
+
 LACKING = {
     "broker": ("celery", ("jobs",), "a CELERY_BROKER_URL other than REDIS_URL needs celery"),
     "watch": ("watchfiles", ("ingest", "reports", ".", "--collection", "c", "--watch"), "--watch needs watchfiles"),
@@ -31,5 +33,5 @@ def test_a_command_that_lacks_a_library_names_the_extra(extra: str, tmp_path: Pa
         check=False,
     )
     assert run.returncode == 2, run.stderr
-    assert run.stderr.splitlines()[-1].endswith(f"{said}: pip install 'querymill[{extra}]'")
+    assert run.stderr.splitlines()[-1].endswith(f"{said}; {install_hint(extra)}")
     assert "Traceback" not in run.stderr

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from querymill.cli.exits import WrongUse
 from querymill.cli.installed import GROUP, add_commands
+from querymill.install_hints import install_hint
 
 
 def command_line(*entries: EntryPoint) -> typer.Typer:
@@ -87,4 +88,4 @@ def test_a_gateway_that_is_not_installed_is_named_without_a_traceback(tmp_path: 
         capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     assert done.returncode == 1
-    assert done.stderr == "the gateway is not installed (uvicorn is missing): pip install 'querymill[gateway]'\n"
+    assert done.stderr == f"the gateway is not installed (uvicorn is missing); {install_hint('gateway')}\n"

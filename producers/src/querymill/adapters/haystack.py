@@ -13,6 +13,7 @@ from querymill.adapters.conditions import conditions_of
 from querymill.adapters.passages import Passage
 from querymill.adapters.searching import Searching
 from querymill.client import AsyncQuerymill, Querymill
+from querymill.install_hints import install_hint
 from querymill_shared.contracts.jobs import Search
 
 try:
@@ -21,7 +22,7 @@ try:
     from haystack.errors import FilterError
     from haystack.utils import Secret
 except ModuleNotFoundError as error:
-    raise ImportError("haystack-ai is not installed: pip install 'querymill[haystack]'") from error
+    raise ImportError(f"haystack-ai is not installed; {install_hint('haystack')}") from error
 
 _BOARD: Final = Secret.from_env_var("REDIS_URL", strict=False)
 

@@ -13,13 +13,14 @@ from querymill.adapters.clients import Clients
 from querymill.adapters.passages import Passage
 from querymill.adapters.searching import Searching
 from querymill.client import AsyncQuerymill, Querymill
+from querymill.install_hints import install_hint
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
 except ModuleNotFoundError as error:
-    raise ImportError("langchain-core is not installed: pip install 'querymill[langchain]'") from error
+    raise ImportError(f"langchain-core is not installed; {install_hint('langchain')}") from error
 
 
 class QuerymillRetriever(BaseRetriever):

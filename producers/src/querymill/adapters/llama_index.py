@@ -13,6 +13,7 @@ from querymill.adapters.conditions import conditions_of
 from querymill.adapters.passages import Passage
 from querymill.adapters.searching import Searching
 from querymill.client import AsyncQuerymill, Querymill
+from querymill.install_hints import install_hint
 
 try:
     from llama_index.core.base.base_retriever import BaseRetriever
@@ -28,7 +29,7 @@ try:
     )
     from llama_index.core.vector_stores import FilterCondition, MetadataFilters
 except ModuleNotFoundError as error:
-    raise ImportError("llama-index-core is not installed: pip install 'querymill[llama-index]'") from error
+    raise ImportError(f"llama-index-core is not installed; {install_hint('llama-index')}") from error
 
 #: What a model that reads a node does not need of its metadata.
 _NOT_SHOWN: Final = [

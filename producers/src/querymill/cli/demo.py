@@ -19,6 +19,7 @@ from querymill.cli.exits import WrongUse
 from querymill.cli.stack import services
 from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
+from querymill.install_hints import install_hint
 from querymill.kinds import KINDS
 from querymill.kinds.kind import DemoStep
 from querymill.kinds.reports.demo import questions
@@ -123,5 +124,5 @@ def sample_folder() -> Path:
     try:
         folder = Path(str(resources.files("querymill_embedded") / "sample"))
     except ImportError as error:
-        raise WrongUse("the demo needs the embedded stack: pip install 'querymill[embedded]'") from error
+        raise WrongUse(f"the demo needs the embedded stack; {install_hint('embedded')}") from error
     return folder

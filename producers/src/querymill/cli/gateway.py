@@ -7,6 +7,7 @@ import typer
 
 from querymill.cli.exits import WrongUse
 from querymill.cli.terminal import echo
+from querymill.install_hints import install_hint
 from querymill_shared.settings import Settings
 
 
@@ -23,7 +24,7 @@ def gateway(
     try:
         from querymill.gateway.server import UnguardedHost, serve
     except ImportError as error:
-        raise WrongUse("the gateway is not installed: pip install 'querymill[gateway]'") from error
+        raise WrongUse(f"the gateway is not installed; {install_hint('gateway')}") from error
     try:
         serve(Settings(), host=host, port=port, tell=_tell)
     except UnguardedHost as error:

@@ -6,6 +6,7 @@ from importlib.metadata import EntryPoint
 import typer
 
 from querymill.cli.exits import WrongUse
+from querymill.install_hints import install_hint
 
 #: The entry points that are commands. Each is named as its command and refers to a function ``register(app)``.
 GROUP = "querymill.commands"
@@ -20,7 +21,7 @@ def add_commands(app: typer.Typer, entries: Iterable[EntryPoint], *, lacking: Ma
     found = sorted(entries, key=lambda entry: entry.name)
     for name, extra in (lacking or {}).items():
         if extra and name not in {entry.name for entry in found}:
-            _add_refusing(app, name, "Not installed.", f"{name} is not installed: pip install 'querymill[{extra}]'")
+            _add_refusing(app, name, "Not installed.", f"{name} is not installed; {install_hint(extra)}")
     for entry in found:
         try:
             register = entry.load()

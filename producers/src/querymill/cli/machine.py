@@ -8,6 +8,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from querymill.cli.exits import WrongUse
+from querymill.install_hints import WORKERS, install_hint
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 
@@ -67,7 +68,7 @@ def read_queues(written: str) -> list[Queue]:
 def _replace_by(*arguments: str) -> NoReturn:
     """Replace this process by another program, under the same process id, so that signals reach it."""
     if importlib.util.find_spec("querymill_workers") is None:
-        raise WrongUse("the workers are not installed: pip install 'querymill[all]', or querymill-workers")
+        raise WrongUse(f"the workers are not installed; {install_hint(WORKERS)}")
     Settings()  # a setting that breaks a rule is named here, in one line
     sys.stdout.flush()
     os.execv(sys.executable, [sys.executable, *arguments])  # noqa: S606 - a list, no shell

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from querymill.cli.exits import WrongUse
+from querymill.install_hints import install_hint
 
 
 def register(app: typer.Typer) -> None:
@@ -23,7 +24,7 @@ def mcp(
     try:
         from querymill.agents.server import serve_tools
     except ImportError as error:
-        raise WrongUse("the MCP server is not installed: pip install 'querymill[mcp]'") from error
+        raise WrongUse(f"the MCP server is not installed; {install_hint('mcp')}") from error
     asyncio.run(_serve(serve_tools, collection, may_ingest=ingest))
 
 

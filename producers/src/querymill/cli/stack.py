@@ -21,6 +21,7 @@ from querymill.cli.machine import read_queues, worker_command
 from querymill.cli.readiness import await_gateway, await_listeners
 from querymill.cli.terminal import Console, echo
 from querymill.doctor import broken_settings, diagnose
+from querymill.install_hints import install_hint
 from querymill_shared.addresses import mask_text
 from querymill_shared.given import given, given_settings, instead_of_files, names_given
 
@@ -281,7 +282,7 @@ def _library() -> Any:
         import querymill_embedded
     except ImportError as error:
         raise WrongUse(
-            "the embedded stack is not installed: pip install 'querymill[embedded]', "
+            f"the embedded stack is not installed; {install_hint('embedded')}, "
             "or name your services by REDIS_URL and DATABASE_URL"
         ) from error
     return querymill_embedded

@@ -3,6 +3,7 @@
 import argparse
 import sys
 
+from querymill.install_hints import install_hint
 from querymill_shared.settings import Settings
 
 try:
@@ -10,7 +11,7 @@ try:
 except ModuleNotFoundError as error:
     if str(error.name).startswith("querymill"):
         raise
-    sys.exit(f"the gateway is not installed ({error.name} is missing): pip install 'querymill[gateway]'")
+    sys.exit(f"the gateway is not installed ({error.name} is missing); {install_hint('gateway')}")
 
 
 def main() -> None:

@@ -16,6 +16,7 @@ from querymill.gateway.problems import Problem, invalid, no_collection, not_foun
 from querymill.gateway.routing import JSON, GatewayRoute, answers, takes
 from querymill.gateway.shapes import CollectionList, Dropped, JobBody, Matches
 from querymill.gateway.submitting import accepted, submit_job
+from querymill.gateway.under_way import is_filling
 from querymill.gateway.waiting import answer_of, cancel, matches, wait_for_end
 from querymill.keys import Scope
 from querymill_shared.contracts.documents import (
@@ -207,7 +208,7 @@ async def find(request: Request, collection: str, kind: Retriever) -> None:
     """
     need_sight(caller_of(request), collection)
     if collection not in await gate_of(request).mill.board.collections(kind):
-        raise no_collection()
+        raise no_collection(is_under_way=await is_filling(request, collection, kind))
 
 
 def filter_of(conditions: list[str] | None, kind: Retriever) -> dict[str, Any]:

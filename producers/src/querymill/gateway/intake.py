@@ -16,14 +16,15 @@ from fastapi.responses import JSONResponse, Response
 from starlette.requests import ClientDisconnect
 
 from querymill.gateway import audit
-from querymill.gateway.batches import remember
+from querymill.gateway.batches import batch_of, remember
 from querymill.gateway.gate import caller_of, gate_of, need, need_sight
 from querymill.gateway.problems import NAMED_CHARS, Problem, invalid, not_found, unavailable
 from querymill.gateway.readers import GivenFields, line_of, room_of
 from querymill.gateway.receiving import ANY, DOCUMENT_TYPES, FILE_FIELD, FORM, received
 from querymill.gateway.routing import GatewayRoute, answers, check_media, media_of
-from querymill.gateway.shapes import BatchBody, ReadDocument, RejectedLine, UploadBody
+from querymill.gateway.shapes import BatchBody, ReadDocument, RejectedLine, UploadBody, UploadOutcome
 from querymill.gateway.submitting import submit_job
+from querymill.gateway.waiting import WaitSeconds, wait_for_ends
 from querymill.ingestion import IN_FLIGHT, PACKED_BYTES, PACKED_DOCUMENTS
 from querymill.keys import Scope
 from querymill.kinds import KINDS
@@ -112,7 +113,10 @@ _BODY: Final[dict[str, Any]] = {
     "/v1/collections/{collection}/{kind}",
     status_code=202,
     response_model=UploadBody,
-    responses=answers(problems=(409, 415, 424)),
+    responses=answers(
+        {200: {"description": "What was stored, if that ended in time", "model": UploadOutcome}},
+        problems=(409, 415, 424),
+    ),
     openapi_extra={"requestBody": {"required": True, "content": _BODY}},
 )
 async def upload(
@@ -123,13 +127,15 @@ async def upload(
     *,
     include_secrets: IncludeSecrets = False,
     vectors: Vectors = False,
+    wait: WaitSeconds = 0,
 ) -> Response:
     """Ingest JSON lines, each a document as `querymill ingest` reads it. A bad line is named; the others are ingested.
 
     With reports the body may also be one document as it is: PDF, HTML, DOCX, PPTX, XLSX, EPUB, Markdown or text, by
     itself or as the file of a form. Title, company, period and day are proposed by the document; parameters override
     them. Of files, notebooks are read by cell, and lines with known secrets are rejected. Sent again, the same content
-    changes nothing.
+    changes nothing. With ``wait`` the response says what was stored, if the ingestion ends in time: then the documents
+    are found.
     """
     caller = caller_of(request)
     need(caller, Scope.INGEST)
@@ -160,7 +166,16 @@ async def upload(
     if not state.accepted:
         errors = [(f"line {bad.line}: {bad.field}", bad.rule) for bad in state.first_rejected[:20]]
         raise invalid(*(errors or [("body", "must hold at least one line")]))
-    return JSONResponse(_body(state).model_dump(mode="json"), 202, {"Location": f"/v1/batches/{state.batch}"})
+    return await _answer(request, state, wait)
+
+
+async def _answer(request: Request, state: Upload, wait_s: float) -> Response:
+    """Answer with what was accepted, or, if its ingestion ends in time, with what was stored."""
+    body, status = _body(state), 202
+    if wait_s > 0 and await wait_for_ends(request, [job_id for job_id, _ in state.jobs], wait_s):
+        ended = await batch_of(request, state.batch)
+        body, status = UploadOutcome.model_validate({**ended.model_dump(), **body.model_dump()}), 200
+    return JSONResponse(body.model_dump(mode="json"), status, {"Location": f"/v1/batches/{state.batch}"})
 
 
 async def _take_document(request: Request, state: Upload, given: GivenFields) -> None:

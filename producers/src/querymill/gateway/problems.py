@@ -132,9 +132,14 @@ def not_found() -> Problem:
     return Problem("not-found")
 
 
-def no_collection() -> Problem:
-    """Return the one answer for a collection that holds nothing of a kind and for one that a key may not see."""
+def no_collection(*, is_under_way: bool = False) -> Problem:
+    """Return the one answer for a collection that holds nothing of a kind and for one that a key may not see.
+
+    To a key that may see it, ``is_under_way`` says that an ingestion has not ended.
+    """
     rule = "holds nothing of this kind that the key may see"
+    if is_under_way:
+        rule = "holds nothing of this kind yet: an ingestion into it is under way; ask again when it has ended"
     return Problem("not-found", f"collection: {rule}", errors=[("collection", rule)])
 
 

@@ -180,6 +180,18 @@ class FailedDocument(BaseModel):
     reason: str
 
 
+class UploadOutcome(UploadBody):
+    """What became of an upload whose ingestion has ended: its jobs by state, and the documents that are stored.
+
+    ``failed`` counts those that could not be stored though others of their job were.
+    """
+
+    jobs: dict[str, int]
+    stored: int
+    failed: int
+    first_failed: Annotated[list[FailedDocument], Field(max_length=100)]
+
+
 class BatchBody(BaseModel):
     """How far a batch is: its jobs by state. ``gone`` counts those that ended so long ago that they are forgotten.
 

@@ -10,12 +10,15 @@ from pydantic import ValidationError
 
 from querymill.gateway import audit
 from querymill.gateway.gate import caller_of, gate_of, need, need_sight
-from querymill.gateway.problems import invalid, of_rules
+from querymill.gateway.problems import Problem, invalid, links_of, no_collection, of_rules
 from querymill.gateway.scopes import REQUESTS, scopes_of
 from querymill.gateway.shapes import job_of
+from querymill.gateway.under_way import is_filling
+from querymill.gateway.waiting import look_at
 from querymill.job import AsyncJob
 from querymill.keys import ApiKey, Scope
 from querymill_shared.board import Record
+from querymill_shared.contracts.errors import IdempotencyConflict, UnknownCollection, UnknownJob, UnreadableJob
 from querymill_shared.contracts.jobs import JobRequest, validate_request
 from querymill_shared.contracts.results import Asks, JobResult
 
@@ -42,18 +45,36 @@ async def submit_job(
     The job is stored and rung even if the client disconnects during the call.
 
     Raises:
-        Problem: The caller may not.
+        Problem: The caller may not, the key belongs to another request, or the collection is being filled.
+        UnknownCollection: The collection holds nothing, and no ingestion that the caller may see is under way.
     """
     caller = caller_of(request)
     need(caller, *scopes_of(asked))
     need_sight(caller, asked.collection)
     key = None if idempotency_key is None else _of_caller(caller, idempotency_key)
     submission = gate_of(request).mill.submit(cast("Asks[JobResult]", asked), idempotency_key=key)
-    job = await asyncio.shield(asyncio.ensure_future(submission))
+    try:
+        job = await asyncio.shield(asyncio.ensure_future(submission))
+    except UnknownCollection as error:
+        if await is_filling(request, asked.collection, asked.kind):
+            raise no_collection(is_under_way=True) from error
+        raise
+    except IdempotencyConflict as error:
+        raise await _conflict(request, error.job_id) from error
     if is_noted and scopes_of(asked) != {Scope.SEARCH} and not job.is_replayed:
         what = {"kind": asked.kind, "collection": asked.collection, "job": job.id}
         audit.note(caller, "submit", request_id=request.state.request_id, **what)
     return job
+
+
+async def _conflict(request: Request, job_id: str) -> Problem:
+    """Return the problem of a key that was used for another request. It names the job to a caller who may see it."""
+    try:
+        await look_at(request, job_id)
+    except (Problem, UnknownJob, UnreadableJob):
+        return Problem("idempotency-conflict")
+    said = f"Idempotency-Key: belongs to job {job_id}, whose request is another; use a new key"
+    return Problem("idempotency-conflict", said, more={"job_id": job_id, "links": links_of(job_id)})
 
 
 def _of_caller(caller: ApiKey, idempotency_key: str) -> str:

@@ -5,6 +5,8 @@ It ends when the job is over, the time is up, the client has gone, or the proces
 
 import asyncio
 import time
+from collections.abc import Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
@@ -20,6 +22,7 @@ from querymill.waits import Heard
 from querymill_shared.addresses import mask_text
 from querymill_shared.board import CANCELLED, Verdict
 from querymill_shared.board.summaries import Summary
+from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.events import Cancelled, Done, Failed, decode_event
 
 #: Proxies cut a request that is silent for a minute.
@@ -78,9 +81,28 @@ async def wait_for_end(request: Request, job_id: str, wait_s: float) -> Waited:
     Raises:
         UnknownJob: It is not on the board.
     """
+    until = time.monotonic() + wait_s
+    return await _waited(request, gate_of(request).mill.watch.end_async(job_id, until=until))
+
+
+async def wait_for_ends(request: Request, job_ids: Sequence[str], wait_s: float) -> bool:
+    """Wait for the ends of several jobs. Return whether all are over."""
+    watch, until = gate_of(request).mill.watch, time.monotonic() + wait_s
+
+    async def last_end() -> Heard | None:
+        heard = None
+        for job_id in job_ids:
+            with suppress(UnknownJob):  # it ended long ago
+                heard = await watch.end_async(job_id, until=until)
+        return heard
+
+    return (await _waited(request, last_end())).end is not None
+
+
+async def _waited(request: Request, awaited: Coroutine[Any, Any, Heard | None]) -> Waited:
     gate = gate_of(request)
     async with gate.waiting(caller_of(request)):
-        end = asyncio.create_task(gate.mill.watch.end_async(job_id, until=time.monotonic() + wait_s))
+        end = asyncio.create_task(awaited)
         gone = asyncio.create_task(until_gone(request.receive))
         stop = asyncio.create_task(gate.stopping.wait())
         tasks: tuple[asyncio.Task[Any], ...] = (end, gone, stop)

@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+from querymill.install_hints import install_hint
 from querymill.reading.archives import unpack
 from querymill.reading.document import Document, Limits, Page, Remark, Unreadable, reason_of
 from querymill.reading.formats import BY_NAME, Asked
@@ -23,7 +24,6 @@ from querymill.reading.recognising import recognise
 
 #: Remarks about one document.
 MAX_REMARKS: Final = 1_000
-_EXTRA: Final = "pip install 'querymill[documents]'"
 
 
 def main() -> None:
@@ -76,7 +76,7 @@ def _answered(request: Mapping[str, Any], limits: Limits, answers: BinaryIO) -> 
         reason = f"needs more than {limits.memory_bytes >> 20} MB of memory"
         return {"unreadable": reason, "page": reached[0], "exhausted": True}
     except ImportError as error:
-        return {"unreadable": f"{error.name} is not installed: {_EXTRA}", "page": 0, "missing": True}
+        return {"unreadable": f"{error.name} is not installed; {install_hint('documents')}", "page": 0, "missing": True}
     except Exception as error:  # noqa: BLE001  # whatever an engine raises costs this file only
         return {"unreadable": reason_of(error), "page": reached[0]}
 

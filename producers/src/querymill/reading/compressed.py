@@ -6,6 +6,8 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
+from querymill.install_hints import install_hint
+
 try:
     import zstandard
 except ModuleNotFoundError:  # it weighs more than the whole client, and few files need it
@@ -14,7 +16,7 @@ except ModuleNotFoundError:  # it weighs more than the whole client, and few fil
 
 def _open_zstandard(path: Path) -> BufferedReader:
     if zstandard is None:
-        raise OSError("a .zst file needs zstandard: pip install 'querymill[zstd]'")
+        raise OSError(f"a .zst file needs zstandard; {install_hint('zstd')}")
     return BufferedReader(zstandard.open(path))
 
 

@@ -4,13 +4,15 @@ import sys
 
 import pytest
 
+from querymill.install_hints import install_hint
+
 
 @pytest.mark.parametrize(
     ("adapter", "library", "said"),
     [
-        ("langchain", "langchain_core", "langchain-core is not installed: pip install 'querymill[langchain]'"),
-        ("llama_index", "llama_index", "llama-index-core is not installed: pip install 'querymill[llama-index]'"),
-        ("haystack", "haystack", "haystack-ai is not installed: pip install 'querymill[haystack]'"),
+        ("langchain", "langchain_core", "langchain-core is not installed; " + install_hint("langchain")),
+        ("llama_index", "llama_index", "llama-index-core is not installed; " + install_hint("llama-index")),
+        ("haystack", "haystack", "haystack-ai is not installed; " + install_hint("haystack")),
     ],
 )
 def test_a_library_that_is_missing_is_named_with_its_extra(

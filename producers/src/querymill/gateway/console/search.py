@@ -23,6 +23,8 @@ router = APIRouter()
 _KNOWN: Final[tuple[Retriever, ...]] = get_args(Retriever)
 KINDS: Final = (*FIRST, *(kind for kind in _KNOWN if kind not in FIRST))
 
+_NOTHING: Final = {"collection": "holds nothing of this kind"}
+
 
 @router.get("/console/search")
 async def choose_kind(request: Request) -> Response:
@@ -60,13 +62,13 @@ async def submit(request: Request, kind: str) -> Response:
     except Problem as problem:
         if problem.slug != "not-found":
             raise
-        return await _form(request, known, given, collection, {"collection": "holds nothing of this kind"})
+        return await _form(request, known, given, collection, dict(problem.errors) or _NOTHING)
     return see(address("jobs", job.id))
 
 
 def _said(error: Exception) -> dict[str, str]:
     if isinstance(error, UnknownCollection):
-        return {"collection": "holds nothing of this kind"}
+        return _NOTHING
     if isinstance(error, Overloaded):
         return {"": "Too much work waits: no worker could begin it before its deadline. Nothing was enqueued."}
     return {"filter": str(error).removeprefix("filter: ")}

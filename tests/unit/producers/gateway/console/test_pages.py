@@ -214,7 +214,7 @@ def test_who_may_not_operate_sees_no_provider_and_no_worker() -> None:
 def test_a_new_gateway_shows_commands_that_work() -> None:
     page = overview_page(figures(jobs={}), is_new=True)
     stored, asked = re.findall(r"curl (\S+) -H 'Content-Type: (\S+)' -d '(.+?)'", page.text)
-    assert stored[:2] == ("localhost:8080/v1/collections/filings/reports", "application/x-ndjson")
+    assert stored[:2] == ("'localhost:8080/v1/collections/filings/reports?wait=20'", "application/x-ndjson")
     Report.model_validate_json(stored[2])
     assert asked[0] == "'localhost:8080/v1/jobs?wait=20'"
     validate_request(asked[2])
