@@ -118,7 +118,7 @@ class MicroBatcher:
         # The others have their vectors. To be sure of a text takes several requests, with waits between them.
         for start in range(0, len(suspects), MAX_UNDER_WAY):
             some = suspects[start : start + MAX_UNDER_WAY]
-            wait([carry(partial(self._deliver_alone, one), name=f"embed {self._lane}") for one in some])
+            wait([carry(partial(self._deliver_alone, suspect), name=f"embed {self._lane}") for suspect in some])
 
     def _deliver_most(self, batch: "Batch", suspects: list["Batch"]) -> None:
         """Send a batch. If a text in it cannot be embedded, halve it until that text is alone: a suspect."""
